@@ -1,0 +1,148 @@
+/**
+ * What the other rooms see of the Kubernetes client. Everything below is implemented in this folder; nothing here
+ * knows a Listener.
+ */
+import type { KubeObject, ObjectReference } from './objects.ts';
+import type { Resource } from './resource.ts';
+
+/** Names one object. `namespace` is left out for cluster-scoped kinds. */
+export interface Key {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
+export type KeyString = string;
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface Selection {
+  /** Left out: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+export interface WriteOptions extends RequestOptions {
+  /** The field manager (metadata.managedFields); defaults to the client's own. */
+  readonly fieldManager?: string;
+  readonly subresource?: 'status';
+  readonly dryRun?: boolean;
+}
+
+export interface PatchOptions extends WriteOptions {
+  /** merge: RFC 7386. json: RFC 6902. strategic: Kubernetes' own, for built-in kinds only. */
+  readonly type: 'merge' | 'json' | 'strategic';
+}
+
+export interface ApplyOptions extends WriteOptions {
+  /** Take fields over from other managers; defaults to true. */
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends RequestOptions {
+  /** Preconditions: the call fails with a conflict when the object is another one, or changed. */
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+/**
+ * One API server. Every method rejects with an `ApiError` (the server answered with a Status) or a
+ * `TransportError` (no whole answer arrived); both in errors.ts.
+ */
+export interface KubeClient extends AsyncDisposable {
+  get<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T>;
+  /** Undefined where the server answers 404 for the object. */
+  find<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T | undefined>;
+  /** All objects, in pages (limit 500, `continue`); pages are fetched as they are consumed. */
+  list<T extends KubeObject>(of: Resource<T>, selection?: Selection, options?: RequestOptions): AsyncIterable<T>;
+  create<T extends KubeObject>(of: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
+  /** Server-side apply; name and namespace come from the object. */
+  apply<T extends KubeObject>(of: Resource<T>, object: T, options?: ApplyOptions): Promise<T>;
+  patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, options: PatchOptions): Promise<T>;
+  delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
+}
+
+export interface Change<T> {
+  readonly type: 'added' | 'modified' | 'deleted';
+  /** For `deleted`, the last state known. */
+  readonly object: T;
+  /** For `modified`, the state before. */
+  readonly previous?: T;
+}
+
+/** A watch cache as its readers see it. Only the informer that fills it can write. */
+export interface Cache<T extends KubeObject> {
+  readonly size: number;
+  get(key: KeyString): T | undefined;
+  values(): IterableIterator<T>;
+  /** Objects whose index function (given to the informer) returned `value`. Throws on an unknown index. */
+  by(index: string, value: string): readonly T[];
+  /** Resolves once the first whole list is in; rejects when the informer stops before that. */
+  readonly synced: Promise<void>;
+  readonly isSynced: boolean;
+  /** Called synchronously, after the cache holds the change. Returns the way to stop. */
+  onChange(handler: (change: Change<T>) => void): () => void;
+}
+
+export interface InformerOptions<S extends KubeObject, T extends KubeObject> extends Selection {
+  /** Reduces each object to what is needed before it is kept; undefined leaves the object out of the cache. */
+  readonly project?: (object: S) => T | undefined;
+  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  readonly signal: AbortSignal;
+}
+
+export type StartInformer = <S extends KubeObject, T extends KubeObject = S>(
+  client: KubeClient,
+  of: Resource<S>,
+  options: InformerOptions<S, T>,
+) => Cache<T>;
+
+/** What a reconcile asks for next. Nothing: done until something changes. */
+export interface ReconcileResult {
+  /** Look again after this many milliseconds. */
+  readonly requeueAfter?: number;
+}
+
+export type Reconcile = (key: KeyString, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
+
+export interface WorkQueueOptions {
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  /** How many keys may run at once. A key never runs twice at once. */
+  readonly concurrency: number;
+  /** Backoff of a key whose reconcile rejects, in milliseconds; doubles from base to max, with jitter. */
+  readonly backoff?: { readonly base: number; readonly max: number };
+  /** Told of every end of a reconcile. `terminal` errors (see errors.ts, TerminalError) are not retried. */
+  readonly onResult?: (key: KeyString, outcome: 'success' | 'requeue' | 'error' | 'terminal', seconds: number, error?: unknown) => void;
+}
+
+/** Delays and deduplicates keys, and runs a reconcile for each. */
+export interface WorkQueue extends AsyncDisposable {
+  /** Run as soon as a place is free; a key that waits already is not added again. */
+  add(key: KeyString): void;
+  addAfter(key: KeyString, milliseconds: number): void;
+  /** Keys that wait for a place, not counting delayed ones. */
+  readonly depth: number;
+  readonly running: number;
+  readonly delayed: number;
+  /** Stops taking keys, waits for running reconciles up to the deadline, then aborts their signal. */
+  stop(deadlineMilliseconds: number): Promise<void>;
+}
+
+/** Writes events.k8s.io/v1 events, aggregated: the same one again raises a count instead of a new object. */
+export interface EventRecorder extends AsyncDisposable {
+  /**
+   * Never rejects and never delays the caller; a failure is logged and counted. `note` is cut at 1,024 bytes.
+   */
+  record(event: {
+    readonly regarding: ObjectReference;
+    readonly type: 'Normal' | 'Warning';
+    readonly reason: string;
+    readonly action: string;
+    readonly note: string;
+  }): void;
+}

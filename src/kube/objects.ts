@@ -1,0 +1,163 @@
+/**
+ * The Kubernetes objects that Earshot reads and writes, as far as it reads and writes them.
+ *
+ * Field names and meaning are Kubernetes' own (API reference, v1.36). Everything is readonly: objects from a
+ * cache are shared, and what must change is built anew.
+ */
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export type StringMap = Readonly<Record<string, string>>;
+
+export interface ObjectMeta {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly labels?: StringMap;
+  readonly annotations?: StringMap;
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly finalizers?: readonly string[];
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly managedFields?: readonly unknown[];
+}
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** metav1.Condition. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly observedGeneration?: number;
+  /** RFC 3339, seconds. */
+  readonly lastTransitionTime: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface ServicePort {
+  readonly name?: string;
+  readonly protocol?: string;
+  readonly port: number;
+  readonly targetPort?: number | string;
+  readonly nodePort?: number;
+}
+
+export interface LoadBalancerIngress {
+  readonly ip?: string;
+  readonly hostname?: string;
+}
+
+export interface Service extends KubeObject {
+  readonly spec?: {
+    readonly type?: string;
+    readonly ports?: readonly ServicePort[];
+    readonly selector?: StringMap;
+    readonly clusterIP?: string;
+    readonly clusterIPs?: readonly string[];
+    readonly ipFamilies?: readonly string[];
+    readonly externalTrafficPolicy?: string;
+    readonly loadBalancerClass?: string;
+    readonly allocateLoadBalancerNodePorts?: boolean;
+    readonly publishNotReadyAddresses?: boolean;
+  };
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerIngress[] } };
+}
+
+export interface NodeAddress {
+  /** ExternalIP, InternalIP, Hostname, ExternalDNS or InternalDNS. */
+  readonly type: string;
+  readonly address: string;
+}
+
+export interface Node extends KubeObject {
+  readonly status?: { readonly addresses?: readonly NodeAddress[] };
+}
+
+export interface NodeSelectorRequirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
+export interface PersistentVolume extends KubeObject {
+  readonly spec?: {
+    readonly csi?: {
+      readonly driver: string;
+      readonly volumeHandle: string;
+      readonly volumeAttributes?: StringMap;
+    };
+    readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string };
+    readonly nodeAffinity?: {
+      readonly required?: {
+        readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly NodeSelectorRequirement[] }[];
+      };
+    };
+  };
+  readonly status?: { readonly phase?: string };
+}
+
+export interface PersistentVolumeClaim extends KubeObject {
+  readonly spec?: { readonly volumeName?: string; readonly storageClassName?: string };
+  readonly status?: { readonly phase?: string };
+}
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort: number;
+  readonly protocol?: string;
+}
+
+export interface Container {
+  readonly name: string;
+  readonly ports?: readonly ContainerPort[];
+  readonly restartPolicy?: string;
+}
+
+export interface PodVolume {
+  readonly name: string;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+  readonly ephemeral?: unknown;
+}
+
+export interface Pod extends KubeObject {
+  readonly spec?: {
+    readonly nodeName?: string;
+    readonly containers: readonly Container[];
+    readonly initContainers?: readonly Container[];
+    readonly volumes?: readonly PodVolume[];
+  };
+  readonly status?: { readonly phase?: string };
+}
+
+/** discovery.k8s.io/v1. */
+export interface EndpointSlice extends KubeObject {
+  readonly addressType?: string;
+  readonly endpoints?: readonly {
+    readonly nodeName?: string;
+    readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
+  }[];
+}
+
+/** A reference in an event or elsewhere to any object. */
+export interface ObjectReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid?: string;
+}
