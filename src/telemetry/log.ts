@@ -1,0 +1,40 @@
+import { pino, type Logger as PinoLogger } from 'pino';
+
+export type Logger = PinoLogger;
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/**
+ * One JSON line for each entry, on standard output, with RFC 3339 times. Strings from outside stay inside JSON
+ * strings, so that a hostile name cannot forge a line.
+ */
+export function createLogger(options: { readonly level: LogLevel; readonly component: string }): Logger {
+  return pino({
+    level: options.level,
+    base: { component: options.component },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label) => ({ level: label }) },
+    serializers: { error: describeError },
+    messageKey: 'message',
+  });
+}
+
+/** An error as it stands in a log line: its code and message, and those of what caused it. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? error.code : undefined;
+  return {
+    type: error.name,
+    ...(code === undefined ? {} : { code }),
+    message: error.message,
+    stack: error.stack,
+    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
+  };
+}
+
+/** The message of anything that was thrown, with its causes, on one line. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${messageOf(error.cause)}` : error.message;
+}

@@ -1,0 +1,66 @@
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+
+/** All metrics of this process; each process serves its own. */
+export const metrics = new Registry();
+
+const registers = [metrics];
+
+/** `collect`, if given, brings the counter up to date when a scrape asks for it. */
+export function counter<L extends string>(
+  name: string,
+  help: string,
+  labelNames: readonly L[] = [],
+  collect?: (counter: Counter<L>) => void,
+): Counter<L> {
+  const made: Counter<L> = new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers,
+    ...(collect === undefined ? {} : { collect: () => collect(made) }),
+  });
+  return made;
+}
+
+/** `collect`, if given, sets the gauge's values when a scrape asks for them. */
+export function gauge<L extends string>(
+  name: string,
+  help: string,
+  labelNames: readonly L[] = [],
+  collect?: (gauge: Gauge<L>) => void,
+): Gauge<L> {
+  const made: Gauge<L> = new Gauge({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers,
+    ...(collect === undefined ? {} : { collect: () => collect(made) }),
+  });
+  return made;
+}
+
+/** Durations in seconds, from a millisecond to a minute and a half. */
+export function duration<L extends string>(name: string, help: string, labelNames: readonly L[] = []): Histogram<L> {
+  const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 5, 15, 30, 90];
+  return new Histogram({ name, help, labelNames: [...labelNames], registers, buckets });
+}
+
+/**
+ * What Prometheus expects of every process. The library's own default metrics run timers ten times a second; these
+ * are read when asked for, so that an idle process stays idle.
+ */
+export function registerProcessMetrics(): void {
+  const startTime = Date.now() / 1000 - process.uptime();
+  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', [], (made) => made.set(process.memoryUsage.rss()));
+  gauge('process_start_time_seconds', 'Start time of the process since the Unix epoch in seconds.', [], (made) => made.set(startTime));
+  gauge('nodejs_heap_size_used_bytes', 'Process heap size used from Node.js in bytes.', [], (made) =>
+    made.set(process.memoryUsage().heapUsed),
+  );
+  let counted = 0;
+  counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [], (made) => {
+    const { user, system } = process.cpuUsage();
+    const spent = (user + system) / 1e6;
+    made.inc(spent - counted);
+    counted = spent;
+  });
+}
