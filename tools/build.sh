@@ -13,7 +13,7 @@ cache=${EARSHOT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/earshot}/tools
 
 folder_of() {
   local key
-  key=$(cat "$here/$1/go.mod" "$here/$1/go.sum" "$here/$1/ldflags" 2>/dev/null | sha256sum | cut -c1-12)
+  key=$( (cat "$here/$1/go.mod" "$here/$1/go.sum" "$here/$1/ldflags" 2>/dev/null || true) | sha256sum | cut -c1-12)
   echo "$cache/$1-$key"
 }
 
