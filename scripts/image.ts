@@ -1,0 +1,103 @@
+/**
+ * `node scripts/image.ts [--name REFERENCE] [--out FILE]` writes Earshot's container image as an OCI archive
+ * (default dist/earshot.tar), without a container engine. `--csi-provisioner PROGRAM` writes, instead, an image of
+ * that static program (default dist/csi-provisioner.tar), for clusters that reach no registry.
+ *
+ * The same checkout, Node.js and Debian libraries give the same digest.
+ */
+import { createRequire } from 'node:module';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { bundle } from './bundle.ts';
+import { ociArchive, type ImageConfig, type OciArchive } from './image/oci.ts';
+import { baseFiles, NON_ROOT, programFiles, text } from './image/rootfs.ts';
+import type { TarEntry } from './image/tar.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '..');
+/**
+ * Measured on the bundle; see docs/adr/0006-image-without-an-engine.md. A young generation of 1 MiB semi-spaces and
+ * code that is compiled for size cost nothing that a controller would notice, and one malloc arena keeps what short
+ * threads freed from staying resident.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=1', '--optimize-for-size'];
+const NODE_ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
+
+const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const;
+
+const { values: flags } = parseArgs({
+  options: { name: { type: 'string' }, out: { type: 'string' }, 'csi-provisioner': { type: 'string' } },
+});
+const provisioner = flags['csi-provisioner'];
+const started = performance.now();
+const out = path.resolve(flags.out ?? path.join(ROOT, provisioner === undefined ? 'dist/earshot.tar' : 'dist/csi-provisioner.tar'));
+const name = flags.name ?? (provisioner === undefined ? `localhost/earshot:${await versionOf('package.json')}` : 'localhost/csi-provisioner:v6.3.0');
+const archive = provisioner === undefined ? await earshotImage(name) : await provisionerImage(name, provisioner);
+await mkdir(path.dirname(out), { recursive: true });
+await writeFile(out, archive.bytes);
+console.log(
+  `${path.relative(process.cwd(), out)}: ${name}, ${Math.round(archive.bytes.length / 2 ** 20)} MiB, ${archive.digest}, ${((performance.now() - started) / 1000).toFixed(1)} s`,
+);
+
+async function earshotImage(reference: string): Promise<OciArchive> {
+  const node = pinnedNode();
+  const { code, notices } = await bundle();
+  const runtime: TarEntry[] = [
+    ...baseFiles(),
+    ...(await programFiles(path.join(node, 'bin/node'), 'usr/local/bin/node')),
+    { type: 'file', path: 'usr/share/doc/node/LICENSE', content: await readFile(path.join(node, 'LICENSE')) },
+  ];
+  // What changes with every build lies in a layer of its own, so that an upgrade moves a few hundred kilobytes.
+  const program: TarEntry[] = [
+    { type: 'file', path: 'app/earshot.mjs', content: code },
+    { type: 'file', path: 'usr/share/doc/earshot/LICENSE', content: await readFile(path.join(ROOT, 'LICENSE')) },
+    text('usr/share/doc/earshot/THIRD-PARTY-LICENSES', notices),
+  ];
+  return ociArchive(reference, [runtime, program], {
+    ...configOf(['/usr/local/bin/node', ...NODE_FLAGS, '/app/earshot.mjs']),
+    environment: { NODE_ENV: 'production', ...NODE_ENVIRONMENT },
+    labels: {
+      'org.opencontainers.image.title': 'earshot',
+      'org.opencontainers.image.description': 'Stable, known addresses for pods (listeners.stackable.tech)',
+      'org.opencontainers.image.version': await versionOf('package.json'),
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+    },
+  });
+}
+
+async function provisionerImage(reference: string, program: string): Promise<OciArchive> {
+  const files = [...baseFiles(), ...(await programFiles(program, 'csi-provisioner'))];
+  return ociArchive(reference, [files], configOf(['/csi-provisioner']));
+}
+
+function configOf(entrypoint: readonly string[]): ImageConfig {
+  return {
+    architecture: architectureOf(process.arch),
+    entrypoint,
+    environment: {},
+    user: `${NON_ROOT}:${NON_ROOT}`,
+    workingDirectory: '/',
+    labels: {},
+  };
+}
+
+function architectureOf(arch: string): ImageConfig['architecture'] {
+  if (arch === 'x64' || arch === 'arm64') return ARCHITECTURES[arch];
+  throw new Error(`there is no image for ${arch}; build it on x64 or arm64`);
+}
+
+/** The folder of the Node.js that package.json pins: it comes with `npm ci`, as a package for this architecture. */
+function pinnedNode(): string {
+  const dependency = `node-linux-${process.arch}`;
+  try {
+    return path.dirname(createRequire(import.meta.url).resolve(`${dependency}/package.json`));
+  } catch (cause) {
+    throw new Error(`the package ${dependency} is not installed; run \`npm ci\` on Linux and try again`, { cause });
+  }
+}
+
+async function versionOf(file: string): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(path.join(ROOT, file), 'utf8'));
+  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest && typeof manifest.version === 'string') return manifest.version;
+  throw new Error(`${file} has no version`);
+}
