@@ -1,0 +1,174 @@
+/** Which Service a Listener should have: pure, no clock, no network. */
+import { createHash } from 'node:crypto';
+import { INTENT_ANNOTATION, LISTENER_NAME_LABEL, podLabelOf } from '../api/listeners/names.ts';
+import { listeners, type Listener, type ListenerClass, type ListenerPort } from '../api/listeners/index.ts';
+import type { OwnerReference, Service, ServicePort } from '../kube/objects.ts';
+import { apiVersionOf } from '../kube/resource.ts';
+import { applyOverrides } from './overrides.ts';
+
+/** Why a Listener cannot have a Service, for its Accepted condition. */
+export interface Refusal {
+  readonly reason: 'NoClass' | 'NoPorts' | 'InvalidName' | 'UnsupportedServiceType';
+  readonly message: string;
+}
+
+export type ServicePlan =
+  | { readonly refused: Refusal }
+  | {
+      readonly refused?: never;
+      readonly service: Service;
+      /** What was done differently from what was written, for the Accepted condition. */
+      readonly notices: readonly string[];
+    };
+
+const supportedTypes: readonly string[] = ['NodePort', 'LoadBalancer', 'ClusterIP'];
+
+/** A label's value, which the Listener's name becomes, is shorter than a name may be. */
+const longestLabelValue = 63;
+
+export function planService(listener: Listener, listenerClass: ListenerClass): ServicePlan {
+  const { name = '', namespace = '', uid = '' } = listener.metadata;
+  const { spec } = listenerClass;
+  if (!supportedTypes.includes(spec.serviceType)) {
+    const message = `ListenerClass ${listenerClass.metadata.name} has serviceType ${spec.serviceType}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`;
+    return { refused: { reason: 'UnsupportedServiceType', message } };
+  }
+  if (name.length > longestLabelValue) {
+    const message = `The Service and its labels take the Listener's name, and Kubernetes allows them ${longestLabelValue} characters; this one has ${name.length}. Use a shorter name (for a volume: a shorter claim name).`;
+    return { refused: { reason: 'InvalidName', message } };
+  }
+  const { ports, notices } = planPorts(listener.spec.ports ?? []);
+  if (ports.length === 0) {
+    const message = 'spec.ports is empty, and a Service needs at least one port. Name the ports (for a volume with a class: in the ports of the containers).';
+    return { refused: { reason: 'NoPorts', message } };
+  }
+
+  const [mountKey, mountValue] = podLabelOf({ name, uid });
+  const isExternal = spec.serviceType !== 'ClusterIP';
+  const isLoadBalancer = spec.serviceType === 'LoadBalancer';
+  const built: Service = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      namespace,
+      labels: { ...listener.metadata.labels },
+      annotations: { ...spec.serviceAnnotations },
+      ownerReferences: [ownerReferenceTo(listener)],
+    },
+    spec: {
+      type: spec.serviceType,
+      ports,
+      selector: { ...listener.spec.extraPodSelectorLabels, [mountKey]: mountValue },
+      publishNotReadyAddresses: listener.spec.publishNotReadyAddresses ?? true,
+      ...(isExternal && spec.serviceExternalTrafficPolicy !== undefined && spec.serviceExternalTrafficPolicy !== null
+        ? { externalTrafficPolicy: spec.serviceExternalTrafficPolicy }
+        : {}),
+      ...(isLoadBalancer ? { allocateLoadBalancerNodePorts: spec.loadBalancerAllocateNodePorts ?? true } : {}),
+      ...(isLoadBalancer && spec.loadBalancerClass !== undefined && spec.loadBalancerClass !== null
+        ? { loadBalancerClass: spec.loadBalancerClass }
+        : {}),
+    },
+  };
+  const { service, problems } = applyOverrides(built, {
+    classOverrides: spec.serviceOverrides ?? {},
+    objectOverrides: listener.spec.objectOverrides ?? [],
+  });
+  return {
+    service: seal(service, name),
+    notices: [...notices, ...problems.map((problem) => `${problem.path}: ${problem.message}`)],
+  };
+}
+
+/**
+ * Adds what Earshot finds its Services by, after all overrides: the label that the watch selects, and a digest of
+ * everything applied, which tells a later reconcile (also one in another process) that nothing is to be done.
+ */
+function seal(service: Service, listenerName: string): Service {
+  const labelled = {
+    ...service,
+    metadata: { ...service.metadata, labels: { ...service.metadata.labels, [LISTENER_NAME_LABEL]: listenerName } },
+  };
+  const digest = createHash('sha256').update(canonicalJson(labelled)).digest('hex').slice(0, 16);
+  const annotations = { ...service.metadata.annotations, [INTENT_ANNOTATION]: digest };
+  return { ...labelled, metadata: { ...labelled.metadata, annotations } };
+}
+
+/**
+ * A Service may not hold two ports of one name, nor two with one number and protocol. Of ports with one name the last
+ * keeps it (as users of this API are used to), the others are named after their number instead of being dropped.
+ */
+function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePort[]; notices: readonly string[] } {
+  const numbered = new Map<string, ServicePort>();
+  for (const { name, port, protocol } of wanted) {
+    const planned: ServicePort = { name, port, protocol: protocol ?? 'TCP' };
+    numbered.set(`${name}/${planned.protocol}/${port}`, planned);
+  }
+  const distinctPorts = [...numbered.values()];
+  const owner = new Map(distinctPorts.map((port) => [port.name, port]));
+  const notices: string[] = [];
+  const ports = distinctPorts.map((port): ServicePort => {
+    if (owner.get(port.name) === port) return port;
+    const byNumber = `port-${port.port}`;
+    const name = owner.has(byNumber) ? `${byNumber}-${port.protocol?.toLowerCase()}` : byNumber;
+    owner.set(name, port);
+    notices.push(`spec.ports: two ports are called ${port.name}; ${port.protocol} ${port.port} is exposed as ${name}.`);
+    return { ...port, name };
+  });
+  return { ports, notices };
+}
+
+export function ownerReferenceTo(listener: Listener): OwnerReference {
+  return {
+    apiVersion: apiVersionOf(listeners),
+    kind: listeners.kind,
+    name: listener.metadata.name ?? '',
+    uid: listener.metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+/** Whether this Listener, and no other object, controls the Service. */
+export function isOwnedBy(service: Service, listener: Listener): boolean {
+  return (service.metadata.ownerReferences ?? []).some(
+    (owner) => owner.controller === true && owner.kind === listeners.kind && owner.uid === listener.metadata.uid,
+  );
+}
+
+/** JSON with sorted keys: equal for equal values, whatever order their keys were written in. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) =>
+    item !== null && typeof item === 'object' && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  );
+}
+
+/**
+ * Whether the Service must be applied: it was made from another intent, or someone changed a field of ours since.
+ * Fields that others added are theirs.
+ */
+export function differs(intended: Service, live: Service): boolean {
+  // The selector is one value to Kubernetes (an atomic map): a key that someone added counts too.
+  return !contains(live, intended) || canonicalJson(intended.spec?.selector ?? {}) !== canonicalJson(live.spec?.selector ?? {});
+}
+
+/** Every value of `part` stands in `whole`. An empty map or list says nothing: the API server leaves those out. */
+function contains(whole: unknown, part: unknown): boolean {
+  if (Array.isArray(part)) {
+    if (part.length === 0) return true;
+    if (!Array.isArray(whole)) return false;
+    const isKeyed = part.every((item) => item !== null && typeof item === 'object');
+    if (isKeyed) return part.every((item) => whole.some((other) => contains(other, item)));
+    return whole.length === part.length && part.every((item, index) => contains(whole[index], item));
+  }
+  if (part !== null && typeof part === 'object') {
+    const entries = Object.entries(part);
+    if (entries.length === 0) return true;
+    if (whole === null || typeof whole !== 'object') return false;
+    const fields = new Map<string, unknown>(Object.entries(whole));
+    return entries.every(([key, value]) => contains(fields.get(key), value));
+  }
+  return whole === part;
+}
