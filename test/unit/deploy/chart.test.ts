@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+
+const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
+const read = (at: string): string => readFileSync(path.join(CHART, at), 'utf8');
+
+type Schema = { readonly $ref?: string; readonly properties?: Readonly<Record<string, Schema>>; readonly additionalProperties?: unknown };
+
+test('every value in the schema has a default and a place in values.yaml', () => {
+  const schema = JSON.parse(read('values.schema.json')) as Schema & { readonly definitions: Readonly<Record<string, Schema>> };
+  const missing: string[] = [];
+  const visit = (at: string, part: Schema, value: unknown): void => {
+    const resolved = part.$ref === undefined ? part : schema.definitions[part.$ref.replace('#/definitions/', '')];
+    if (resolved?.additionalProperties !== false || part.$ref === '#/definitions/resources') return;
+    for (const [key, inner] of Object.entries(resolved.properties ?? {})) {
+      const present = typeof value === 'object' && value !== null && key in value ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
+      if (present === undefined && key !== 'global') missing.push(`${at}.${key}`);
+      else visit(`${at}.${key}`, inner, present);
+    }
+  };
+  visit('values', schema, parse(read('values.yaml')));
+  assert.deepEqual(missing, []);
+});
+
+test('the chart has the version of the program', () => {
+  const { version } = JSON.parse(readFileSync(path.join(CHART, '../../package.json'), 'utf8')) as { version: string };
+  const chart = parse(read('Chart.yaml')) as { version: string; appVersion: string };
+  assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+});
