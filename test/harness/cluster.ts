@@ -134,7 +134,8 @@ export class Cluster implements AsyncDisposable {
 
   /** Takes the API server away until startApiServer. */
   async stopApiServer(): Promise<void> {
-    await this.#end([this.#process('kube-apiserver')], 20_000);
+    // Open watches would hold a graceful end for a minute.
+    await this.#end([this.#process('kube-apiserver')], 2_000);
   }
 
   async startApiServer(): Promise<void> {

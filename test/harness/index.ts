@@ -15,7 +15,7 @@ import { auditLogOf } from './control-plane.ts';
 import { ADMIN, HARNESS, kubeconfigOf } from './credentials.ts';
 import { HarnessError } from './failures.ts';
 import { CLUSTERS, families, layOut, MOST_NODES, type ClusterLayout } from './layout.ts';
-import { isRunning, startTimeOf, type ProcessRecord } from './processes.ts';
+import { isRunning, signal, startTimeOf, type ProcessRecord } from './processes.ts';
 import { CHECKOUT_STATE, readState, stateFileOf, writeState, type ClusterState } from './state.ts';
 import { tearDown } from './teardown.ts';
 import { assertPossibleHere, KUBERNETES } from './tools.ts';
@@ -59,8 +59,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     writing.last = writing.last.then(() => writeState(stateFileOf(layout), state));
     return writing.last;
   };
-  const dieWithMe = (): void => state.processes.filter(isRunning).forEach(({ pid }) => process.kill(pid, 'SIGKILL'));
-  if (!detached) process.once('exit', dieWithMe);
+  if (!detached) endWithThisProcess(layout);
   try {
     await writing.last;
     const { api, credentials } = await boot(layout, { dns }, (record: ProcessRecord) => {
@@ -75,12 +74,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await tearDown(layout, state.processes, { keepLogs: true });
     const why = error instanceof Error ? error.message : String(error);
     throw new HarnessError('COMPONENT_FAILED', `the cluster ${name} did not start: ${why}\nAll logs: ${logs}`, { cause: error });
-  } finally {
-    process.off('exit', dieWithMe);
   }
-  const cluster = new Cluster(state, { ownsIt: true });
-  if (!detached) process.once('exit', () => readState(stateFileOf(layout))?.processes.filter(isRunning).forEach(({ pid }) => process.kill(pid, 'SIGKILL')));
-  return cluster;
+  return new Cluster(state, { ownsIt: true });
+}
+
+/** A process that ends without stopping its cluster takes the servers with it; the next start of that name removes the rest. */
+function endWithThisProcess(layout: ClusterLayout): void {
+  process.once('exit', () => readState(stateFileOf(layout))?.processes.forEach((record) => signal(record, 'SIGKILL')));
+  // Without a listener these end a process with no `exit`.
+  for (const [name, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]] as const) process.once(name, () => process.exit(code));
 }
 
 /**

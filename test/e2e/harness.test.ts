@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { BUSYBOX_IMAGE, connectCluster, eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
+
+const NAME = 'harness-test';
+
+const web = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        terminationGracePeriodSeconds: 0,
+        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } } }],
+        containers: [{ name: 'web', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never', command: ['sh', '-c', 'hostname > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'] }],
+      },
+    },
+  },
+};
+
+const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web' },
+  spec: { type: 'NodePort', ipFamilyPolicy: 'PreferDualStack', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080, nodePort: 30080 }] },
+};
+
+interface Pods {
+  readonly items: readonly { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: { readonly nodeName: string } }[];
+}
+
+describe('the test cluster', { timeout: 300_000 }, () => {
+  let cluster: Cluster;
+  const fetchFrom = (address: string): Promise<string> => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${address}:30080/`]);
+  const answers = (address: string): Promise<string> => eventually(`http://${address}:30080 to answer`, () => fetchFrom(address));
+  const pods = async (): Promise<Pods['items']> => (await cluster.api.get<Pods>('/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).items;
+  const [first, second] = [`${NAME}-1`, `${NAME}-2`];
+
+  before(async () => {
+    await stopCluster(NAME);
+    cluster = await startCluster({ name: NAME, dualStack: true });
+    await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [web, service] }) });
+    await cluster.kubectl(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+  });
+  after(() => cluster[Symbol.asyncDispose]());
+
+  it('answers at a NodePort of each node from outside, over IPv4 and IPv6', async () => {
+    for (const address of cluster.nodes.flatMap((node) => node.addresses)) {
+      assert.match(await answers(address.includes(':') ? `[${address}]` : address), /^web-/);
+    }
+  });
+
+  it('resolves Services in a pod', async () => {
+    const [pod] = await pods();
+    assert.match(await cluster.exec('default', pod?.metadata.name ?? '', ['nslookup', 'web.default.svc.cluster.local.']), /Address: 10\./);
+  });
+
+  it('carries a Service to pods of the same node and of another', async () => {
+    const [pod] = await pods();
+    const seen = new Set<string>();
+    await eventually('both pods to answer', async () => {
+      seen.add(await cluster.exec('default', pod?.metadata.name ?? '', ['timeout', '3', 'wget', '-q', '-O', '-', 'http://web.default.svc.cluster.local./']));
+      return seen.size === 2;
+    });
+  });
+
+  it('answers at every address that a node is given, and no longer at one that is taken away', async () => {
+    const own = cluster.nodes[0]?.addresses[0] ?? '';
+    await cluster.setNodeAddresses(first, [
+      { type: 'InternalIP', address: own }, { type: 'ExternalIP', address: '198.51.100.7' }, { type: 'ExternalIP', address: '198.51.100.8' },
+      { type: 'ExternalIP', address: '2001:db8::7' }, { type: 'Hostname', address: 'one.example.test' },
+    ]);
+    for (const address of ['198.51.100.7', '198.51.100.8', '[2001:db8::7]', 'one.example.test']) assert.match(await answers(address), /^web-/);
+    await cluster.setNodeAddresses(first, [{ type: 'InternalIP', address: own }, { type: 'ExternalIP', address: '198.51.100.8' }]);
+    await assert.rejects(fetchFrom('198.51.100.7'));
+    assert.match(await answers('198.51.100.8'), /^web-/);
+  });
+
+  it('keeps given addresses and running pods over a restart of the kubelet', async () => {
+    const before = (await pods()).map(({ metadata }) => metadata.uid).sort();
+    await cluster.stopKubelet(first);
+    await cluster.startKubelet(first);
+    const node = await cluster.api.get<{ status: { addresses: readonly { address: string }[] } }>(`/api/v1/nodes/${first}`);
+    assert.ok(node.status.addresses.some(({ address }) => address === '198.51.100.8'));
+    assert.deepEqual((await pods()).map(({ metadata }) => metadata.uid).sort(), before);
+  });
+
+  it('gives a token that is bound to the pod and names its node', async () => {
+    const pod = (await pods()).find(({ spec }) => spec.nodeName === second);
+    const token = await cluster.token('default', 'default', { pod: pod?.metadata.name ?? '' });
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { 'kubernetes.io': { node: { name: string }; pod: { uid: string } } };
+    assert.equal(claims['kubernetes.io'].node.name, second);
+    assert.equal(claims['kubernetes.io'].pod.uid, pod?.metadata.uid);
+  });
+
+  it('cuts a watch that is open, and answers a new one', async () => {
+    const watch = cluster.kubectl(['get', 'pods', '--watch', '--request-timeout=60s', '-v=6']);
+    let ended = false;
+    const over = watch.then(() => { ended = true; }, () => { ended = true; });
+    await eventually('the watch to be cut', async () => {
+      await cluster.cutWatches();
+      return ended;
+    });
+    await over;
+    assert.ok((await pods()).length === 2);
+  });
+
+  it('answers again after a pause of etcd and a restart of the API server', async () => {
+    await cluster.pauseEtcd();
+    await assert.rejects(cluster.kubectl(['create', 'namespace', 'paused', '--request-timeout=1s']));
+    await cluster.resumeEtcd();
+    await eventually('a write to succeed', () => cluster.kubectl(['create', 'namespace', 'resumed']));
+    await cluster.restartApiServer();
+    assert.equal((await pods()).length, 2);
+  });
+
+  it('loses a Node object and gets it back with its addresses', async () => {
+    await cluster.deleteNode(first);
+    assert.equal(await cluster.api.find(`/api/v1/nodes/${first}`), undefined);
+    await cluster.addNode(first);
+    const node = await cluster.api.get<{ status: { addresses: readonly { address: string }[] } }>(`/api/v1/nodes/${first}`);
+    assert.ok(node.status.addresses.some(({ address }) => address === '198.51.100.8'));
+  });
+
+  it('counts every call in the audit log, by user agent', async () => {
+    const calls = readFileSync(cluster.auditLog, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as { userAgent: string; verb: string });
+    assert.ok(calls.some(({ userAgent, verb }) => userAgent.startsWith('kubelet/') && verb === 'create'));
+  });
+
+  it('is found by another process through its record', async () => {
+    await using other = connectCluster(`${cluster.layout.dir}/state.json`);
+    assert.match(await other.kubectl(['get', 'nodes']), /Ready/);
+  });
+
+  it('refuses a second cluster of the same name', async () => {
+    await assert.rejects(startCluster({ name: NAME }), { code: 'CLUSTER_RUNS' });
+  });
+
+  it('leaves nothing behind when it stops', async () => {
+    const { processes, layout } = cluster.state;
+    await cluster.stop();
+    for (const { pid, component } of processes) assert.ok(!readCommand(pid).includes(layout.dir), `${component} still runs`);
+    assert.ok(!existsSync(layout.dir), layout.dir);
+    assert.ok(!existsSync(layout.logs), layout.logs);
+    for (const node of layout.nodes) assert.ok(!existsSync(`/run/netns/${node.netns}`), node.netns);
+    assert.doesNotMatch(readFileSync('/proc/net/dev', 'utf8'), new RegExp(`^ *${layout.bridge}(n\\d)?:`, 'm'));
+    assert.doesNotMatch(readFileSync('/proc/self/mountinfo', 'utf8'), new RegExp(layout.dir));
+  });
+});
+
+function readCommand(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
