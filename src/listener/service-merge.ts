@@ -1,0 +1,148 @@
+/**
+ * Merges part of a Service over a Service the way Kubernetes itself merges one: pure, and safe with any JSON. (It goes as
+ * deep as the override does, so its caller bounds that.)
+ *
+ * - Objects merge field by field, and a map (labels, annotations) key by key.
+ * - `spec.ports` merges by `port`; where one list holds several ports of a number, by `port` and `protocol` (TCP where
+ *   left out). Ports that the base does not have are added at the end.
+ * - `metadata.ownerReferences` merges by `uid`.
+ * - `spec.selector` is one value (`x-kubernetes-map-type: atomic`) and is replaced whole, as all other lists are.
+ * - `null` removes the field (RFC 7386, as in `kubectl patch`).
+ * - A value of another shape than the one it would replace (text over an object, a number over a list) is left out and
+ *   reported, so that one slip does not take the Service's labels or ports away.
+ *
+ * Source: the merge keys and map types of Service in Kubernetes' OpenAPI document (`x-kubernetes-list-map-keys`,
+ * `x-kubernetes-patch-merge-key`, `x-kubernetes-map-type`). By its keys for server-side apply, a port is `port` and `protocol`;
+ * by its key for patches, `port`. The second is what a person means who writes one port with another protocol.
+ */
+export function mergeService(base: object, override: object, report: Report = () => {}): Readonly<Record<string, unknown>> {
+  return mergeFields({ ...base }, { ...override }, serviceRule, '', report);
+}
+
+/** Told of each part of an override that cannot be merged, at most once a field. */
+export type Report = (path: string, message: string) => void;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `a.b["odd key"]`: safe in a message whatever the key holds. */
+export function pathTo(parent: string, key: string): string {
+  if (!/^[A-Za-z_]\w{0,62}$/.test(key)) return `${parent}[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
+  return parent === '' ? key : `${parent}.${key}`;
+}
+
+/** How the values at one place merge. Where nothing is said: objects by field, everything else replaced. */
+type Rule =
+  | { readonly kind: 'fields'; readonly of: ReadonlyMap<string, Rule> }
+  | { readonly kind: 'atomic' }
+  | { readonly kind: 'keyed'; readonly identify: (lists: readonly (readonly unknown[])[]) => Identity; readonly keys: string };
+
+/** The merge key of one item of a list; undefined where it has none. */
+type Identity = (item: unknown) => string | undefined;
+
+const fields = (of: Readonly<Record<string, Rule>> = {}): Rule => ({ kind: 'fields', of: new Map(Object.entries(of)) });
+
+const unruled = fields();
+
+const serviceRule = fields({
+  metadata: fields({ ownerReferences: { kind: 'keyed', identify: () => byUid, keys: 'a uid' } }),
+  spec: fields({
+    selector: { kind: 'atomic' },
+    ports: { kind: 'keyed', identify: byPort, keys: 'a port, a whole number' },
+  }),
+});
+
+function byUid(item: unknown): string | undefined {
+  return isFields(item) && typeof item['uid'] === 'string' ? item['uid'] : undefined;
+}
+
+function byPort(lists: readonly (readonly unknown[])[]): Identity {
+  const shared = new Set(lists.flatMap((list) => repeated(list.map(portNumber))));
+  return (item) => {
+    const port = portNumber(item);
+    if (port === undefined || !isFields(item)) return undefined;
+    return shared.has(port) ? `${port}/${String(item['protocol'] ?? 'TCP')}` : String(port);
+  };
+}
+
+function portNumber(item: unknown): number | undefined {
+  const port = isFields(item) ? item['port'] : undefined;
+  return Number.isInteger(port) ? Number(port) : undefined;
+}
+
+function repeated<T>(values: readonly T[]): readonly T[] {
+  const seen = new Set<T>();
+  return values.filter((value) => seen.has(value) || !seen.add(value));
+}
+
+function mergeFields(base: Fields, override: Fields, rule: Rule, path: string, report: Report): Fields {
+  const merged = new Map(Object.entries(base));
+  for (const [key, value] of Object.entries(override)) {
+    const at = pathTo(path, key);
+    if (key === '__proto__') report(at, 'is no name of a field, label or annotation; it is left out.');
+    else if (value === null) merged.delete(key);
+    else if (value !== undefined) {
+      const next = mergeValue(merged.get(key), value, (rule.kind === 'fields' ? rule.of.get(key) : undefined) ?? unruled, at, report);
+      if (next !== undefined) merged.set(key, next);
+    }
+  }
+  // fromEntries defines own properties, so no key reaches a prototype.
+  return Object.fromEntries(merged);
+}
+
+function mergeValue(base: unknown, override: unknown, rule: Rule, path: string, report: Report): unknown {
+  const expected = shapeOf(base) ?? ruledShape(rule);
+  const given = shapeOf(override);
+  if (expected !== undefined && given !== expected) {
+    report(path, `must be ${expected}, not ${given}; it is left out.`);
+    return base;
+  }
+  if (rule.kind === 'keyed') return mergeList(Array.isArray(base) ? base : [], Array.isArray(override) ? override : [], rule, path, report);
+  if (!isFields(override)) return override;
+  return mergeFields(rule.kind === 'fields' && isFields(base) ? base : {}, override, rule, path, report);
+}
+
+function mergeList(
+  base: readonly unknown[],
+  override: readonly unknown[],
+  rule: Extract<Rule, { kind: 'keyed' }>,
+  path: string,
+  report: Report,
+): readonly unknown[] {
+  const identify = rule.identify([base, override]);
+  const merged = [...base];
+  const places = new Map<string, number>();
+  for (const [place, item] of base.entries()) {
+    const key = identify(item);
+    if (key !== undefined && !places.has(key)) places.set(key, place);
+  }
+  for (const [index, item] of override.entries()) {
+    const at = `${path}[${index}]`;
+    const key = identify(item);
+    if (key === undefined || !isFields(item)) {
+      report(at, `needs ${rule.keys}, to tell which entry it is; it is left out.`);
+      continue;
+    }
+    const place = places.get(key) ?? merged.length;
+    places.set(key, place);
+    const before = merged[place];
+    merged[place] = mergeFields(isFields(before) ? before : {}, item, unruled, at, report);
+  }
+  return merged;
+}
+
+type Shape = 'an object' | 'a list' | 'a single value';
+
+function ruledShape(rule: Rule): Shape | undefined {
+  if (rule.kind === 'keyed') return 'a list';
+  return rule.kind === 'atomic' || rule.of.size > 0 ? 'an object' : undefined;
+}
+
+function shapeOf(value: unknown): Shape | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : 'a single value';
+}
