@@ -204,10 +204,9 @@ describe('for any override at all', () => {
     fc.assert(
       fc.property(override, (value) => {
         const { service } = applyOverrides(base, { classOverrides: asParsed(value), objectOverrides: asParsed([value]) });
-        const { labels, annotations, ...metadata } = service.metadata;
-        const { labels: ownLabels, annotations: ownAnnotations, ...expected } = base.metadata;
-        assert.deepEqual(metadata, expected);
-        assert.deepEqual([service.apiVersion, service.kind, 'status' in service], ['v1', 'Service', false]);
+        const { name, namespace, ownerReferences, finalizers, uid } = service.metadata;
+        assert.deepEqual([service.apiVersion, service.kind, name, namespace, 'status' in service], ['v1', 'Service', 'web', 'shop', false]);
+        assert.deepEqual([ownerReferences, finalizers, uid], [base.metadata.ownerReferences, undefined, undefined]);
       }),
       runs,
     );
