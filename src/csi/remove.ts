@@ -1,0 +1,56 @@
+import { CsiError } from './errors.ts';
+import { hasCode, type Directory, type Name } from './directory.ts';
+import { freshName } from './fresh-name.ts';
+
+/** As many entries are removed in one go; a pod that put more into its volume is cleaned up over several calls. */
+const MAX_ENTRIES = 200_000;
+const NAMES_AT_ONCE = 1_000;
+
+/**
+ * Empties a folder that a pod may have filled, with files of any name and folders of any depth. A folder inside is
+ * not descended into: what it holds is moved up first. So two open folders are enough, and no path gets too long.
+ */
+export async function removeContent(folder: Directory): Promise<void> {
+  const budget = { left: MAX_ENTRIES };
+  for (let names = await folder.names(NAMES_AT_ONCE); names.length > 0; names = await folder.names(NAMES_AT_ONCE)) {
+    for (const name of names) await removeEntry(folder, name, budget);
+  }
+}
+
+/** Removes one entry with all that is in it; nothing happens where it is not there. */
+export async function removeEntry(folder: Directory, name: Name, budget: { left: number } = { left: MAX_ENTRIES }): Promise<void> {
+  const waiting: Name[] = [name];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if ((await folder.kindOf(next)) === 'folder') waiting.push(...(await flatten(folder, next, budget)));
+    else await ignoreAbsent(folder.removeFile(next));
+  }
+}
+
+/** Removes a folder and the files in it; folders in it move up under new names, which are returned. */
+async function flatten(parent: Directory, name: Name, budget: { left: number }): Promise<readonly string[]> {
+  const movedUp: string[] = [];
+  await using folder = await parent.openFolder(name);
+  for (let names = await folder.names(NAMES_AT_ONCE); names.length > 0; names = await folder.names(NAMES_AT_ONCE)) {
+    for (const inner of names) {
+      budget.left -= 1;
+      if (budget.left < 0) {
+        throw new CsiError('CSI_TOO_MUCH', `The volume holds more than ${MAX_ENTRIES} entries; the rest is removed at the next call.`);
+      }
+      if ((await folder.kindOf(inner)) === 'folder') {
+        const fresh = freshName();
+        await parent.take(folder, inner, fresh);
+        movedUp.push(fresh);
+      } else {
+        await ignoreAbsent(folder.removeFile(inner));
+      }
+    }
+  }
+  await ignoreAbsent(parent.removeFolder(name));
+  return movedUp;
+}
+
+async function ignoreAbsent(removal: Promise<void>): Promise<void> {
+  await removal.catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  });
+}

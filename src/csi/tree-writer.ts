@@ -1,0 +1,147 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { hasCode, type Directory } from './directory.ts';
+import { freshName } from './fresh-name.ts';
+import { removeEntry } from './remove.ts';
+import { ADDRESSES, DEFAULT_ADDRESS, isSegment, planChange, type Observed, type Ports, type Step, type Tree } from './tree.ts';
+
+/**
+ * How long the former primary address stays beside the new one. A reader looks two links up within one open(2), which
+ * takes microseconds; this is for one that the scheduler stopped in between.
+ */
+const SETTLE_MILLISECONDS = 100;
+/** Of what is read back: far more than an object of the API server can hold, and little enough to hold in memory. */
+const MAX_NAMES = 10_000;
+const MAX_FILE_BYTES = 256;
+
+export interface Written {
+  readonly isChanged: boolean;
+  /** Why something that nobody needs could not be removed. The next change tries again. */
+  readonly leftBehind?: unknown;
+}
+
+/**
+ * Makes the open folder of a volume show a tree (see tree.ts for how). Runs once at a time for each volume; what an
+ * earlier run that was cut short left behind is repaired.
+ *
+ * Nothing is synced to disk: after a power failure no reader is left, and the kubelet asks for every volume again
+ * before it starts a pod, whereupon a tree that is not whole is written anew.
+ */
+export async function writeTree(folder: Directory, wanted: Tree, settleMilliseconds = SETTLE_MILLISECONDS): Promise<Written> {
+  const steps = planChange(await observe(folder), wanted, freshName);
+  const isChanged = steps.length > 0;
+  for (const step of steps) {
+    try {
+      await take(step, folder, settleMilliseconds);
+    } catch (error) {
+      if (step.kind === 'tidy') return { isChanged, leftBehind: error };
+      throw error;
+    }
+  }
+  return { isChanged };
+}
+
+async function take(step: Step, folder: Directory, settleMilliseconds: number): Promise<void> {
+  switch (step.kind) {
+    case 'write':
+      await writeGeneration(folder, step.generation, step.content);
+      break;
+    case 'link':
+      await replaceByLink(folder, step.name, step.text);
+      break;
+    case 'aside':
+      await folder.rename(step.name, step.hidden);
+      break;
+    case 'settle':
+      await delay(settleMilliseconds);
+      break;
+    case 'tidy':
+      await removeHidden(folder, step.keep);
+      break;
+  }
+}
+
+async function writeGeneration(folder: Directory, name: string, content: ReadonlyMap<string, Ports>): Promise<void> {
+  await using generation = await folder.makeFolder(name);
+  for (const [address, ports] of content) {
+    await using addressFolder = await generation.makeFolder(address);
+    await addressFolder.makeFile('address', address);
+    await using portsFolder = await addressFolder.makeFolder('ports');
+    for (const [port, number] of ports) await portsFolder.makeFile(port, String(number));
+  }
+}
+
+async function replaceByLink(folder: Directory, name: string, text: string): Promise<void> {
+  const prepared = freshName();
+  await folder.makeLink(prepared, text);
+  // No link can be renamed over a folder. One in this place was made by the pod itself: out of the way with it.
+  if ((await folder.kindOf(name)) === 'folder') await folder.rename(name, freshName());
+  await folder.rename(prepared, name);
+}
+
+async function removeHidden(folder: Directory, keep: readonly string[]): Promise<void> {
+  const hidden = (await folder.names(MAX_NAMES)).filter((name) => name.subarray(0, 2).equals(HIDDEN));
+  for (const name of hidden) {
+    if (!keep.includes(name.toString())) await removeEntry(folder, name);
+  }
+}
+
+const HIDDEN = Buffer.from('..');
+
+/** Reads back what a volume shows. A pod may have changed anything, so whatever is unexpected is just not whole. */
+export async function observe(folder: Directory): Promise<Observed> {
+  const defaultText = await folder.readLink(DEFAULT_ADDRESS);
+  const [, primary] = /^addresses\/([^/]+)$/.exec(defaultText ?? '') ?? [];
+  const [, around] = /^(\.\.[^/]+)\/[^/]+$/.exec(defaultText ?? '') ?? [];
+  const shown = await observeAddresses(folder);
+  const { generation, ...rest } = shown;
+  return {
+    ...rest,
+    primary: primary !== undefined && isSegment(primary) ? primary : undefined,
+    current: [generation, around].filter((name) => name !== undefined),
+  };
+}
+
+type Addresses = Pick<Observed, 'addresses' | 'content' | 'isWhole'> & { readonly generation?: string };
+
+async function observeAddresses(folder: Directory): Promise<Addresses> {
+  const kind = await folder.kindOf(ADDRESSES);
+  // What an earlier system wrote is good until something changes.
+  if (kind === 'folder') return { addresses: 'folder', ...(await readGeneration(folder, ADDRESSES)) };
+  const text = kind === 'link' ? await folder.readLink(ADDRESSES) : undefined;
+  const isGeneration = text !== undefined && /^\.\.[^/]+$/.test(text) && (await folder.kindOf(text)) === 'folder';
+  if (isGeneration) return { addresses: 'generation', generation: text, ...(await readGeneration(folder, text)) };
+  return { addresses: kind === 'absent' ? 'absent' : 'other', content: new Map(), isWhole: false };
+}
+
+async function readGeneration(folder: Directory, name: string): Promise<Pick<Observed, 'content' | 'isWhole'>> {
+  const content = new Map<string, Ports>();
+  try {
+    await using generation = await folder.openFolder(name);
+    const names = await generation.names(MAX_NAMES);
+    for (const raw of names) {
+      const address = raw.toString();
+      const ports = isSegment(address) ? await readAddress(generation, address) : undefined;
+      if (ports !== undefined) content.set(address, ports);
+    }
+    return { content, isWhole: content.size === names.length };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES')) return { content, isWhole: false };
+    throw error;
+  }
+}
+
+async function readAddress(generation: Directory, address: string): Promise<Ports | undefined> {
+  if ((await generation.kindOf(address)) !== 'folder') return undefined;
+  await using folder = await generation.openFolder(address);
+  if ((await folder.readFile('address', MAX_FILE_BYTES)) !== address) return undefined;
+  if ((await folder.names(MAX_NAMES)).length !== 2 || (await folder.kindOf('ports')) !== 'folder') return undefined;
+  await using portsFolder = await folder.openFolder('ports');
+  const ports = new Map<string, number>();
+  for (const raw of await portsFolder.names(MAX_NAMES)) {
+    const name = raw.toString();
+    const text = await portsFolder.readFile(raw, MAX_FILE_BYTES);
+    if (!isSegment(name) || text === undefined || !/^[1-9]\d{0,4}$/.test(text)) return undefined;
+    ports.set(name, Number(text));
+  }
+  return ports;
+}

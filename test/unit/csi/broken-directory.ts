@@ -1,0 +1,29 @@
+import { Directory } from '../../../src/csi/directory.ts';
+
+/** What a broken folder throws from then on. */
+export class Broken extends Error {}
+
+/** The folder, and all that are opened through it, until they were used so many times; then every use throws. */
+export function breakAfter(folder: Directory, limit: number): Directory {
+  const originals = new WeakMap<object, Directory>();
+  let left = limit;
+  const wrap = (original: Directory): Directory => {
+    const proxy = new Proxy(original, {
+      get(target, property) {
+        const method: unknown = Reflect.get(target, property, target);
+        if (typeof method !== 'function') return method;
+        if (property === Symbol.asyncDispose) return () => method.call(target);
+        return async (...parameters: unknown[]) => {
+          if (left === 0) throw new Broken(`broken before ${String(property)}`);
+          left -= 1;
+          const unwrapped = parameters.map((value) => (typeof value === 'object' && value !== null ? (originals.get(value) ?? value) : value));
+          const result: unknown = await method.apply(target, unwrapped);
+          return result instanceof Directory ? wrap(result) : result;
+        };
+      },
+    });
+    originals.set(proxy, original);
+    return proxy;
+  };
+  return wrap(folder);
+}
