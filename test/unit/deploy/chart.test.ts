@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 
 const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
+const SOURCE = path.resolve(CHART, '../../src');
 const read = (at: string): string => readFileSync(path.join(CHART, at), 'utf8');
 
 type Schema = { readonly $ref?: string; readonly properties?: Readonly<Record<string, Schema>>; readonly additionalProperties?: unknown };
@@ -29,4 +30,15 @@ test('the chart has the version of the program', () => {
   const { version } = JSON.parse(readFileSync(path.join(CHART, '../../package.json'), 'utf8')) as { version: string };
   const chart = parse(read('Chart.yaml')) as { version: string; appVersion: string };
   assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+});
+
+test('the dashboard asks only for metrics that are served', () => {
+  const source = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
+    .filter((at) => at.endsWith('.ts'))
+    .map((at) => readFileSync(path.join(SOURCE, at), 'utf8'))
+    .join('\n');
+  const asked = new Set(read('files/dashboard.json').match(/\bearshot_[a-z_]+/g));
+  assert.ok(asked.size >= 7);
+  const served = (name: string): boolean => source.includes(`'${name.replace(/_(bucket|count|sum)$/, '')}'`);
+  assert.deepEqual([...asked].filter((name) => !served(name)), []);
 });
