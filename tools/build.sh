@@ -4,7 +4,8 @@
 #   tools/build.sh NAME...        builds tools/NAME, unless the cache already holds that go.sum
 #   tools/build.sh --path NAME    prints the folder that holds NAME's binaries
 #
-# Binaries live outside the checkout, in $EARSHOT_CACHE (default ~/.cache/earshot), in a folder keyed by the
+# tools/NAME/ldflags holds flags for the linker; each line `MODULE FOLDER NAME` of tools/NAME/keep puts a folder of a
+# module's source beside the binaries. Binaries live outside the checkout, in $EARSHOT_CACHE (default ~/.cache/earshot), in a folder keyed by the
 # module's go.mod and go.sum, so that a clean clone finds what an earlier one built.
 set -euo pipefail
 
@@ -13,13 +14,13 @@ cache=${EARSHOT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/earshot}/tools
 
 folder_of() {
   local key
-  key=$( (cat "$here/$1/go.mod" "$here/$1/go.sum" "$here/$1/ldflags" 2>/dev/null || true) | sha256sum | cut -c1-12)
+  key=$( (cat "$here/$1/go.mod" "$here/$1/go.sum" "$here/$1/ldflags" "$here/$1/keep" 2>/dev/null || true) | sha256sum | cut -c1-12)
   echo "$cache/$1-$key"
 }
 
 # One line each hundred packages: a build of ten minutes must not look like a hang.
 show_progress() {
-  awk -v name="$1" '/^[a-zA-Z0-9._-]+(\/|$)/ { if (++n % 100 == 0) { print "  " name ": " n " packages compiled"; fflush() } next } { print; fflush() }' >&2
+  awk -v name="$1" '/^go: downloading/ { if (++got % 100 == 0) { print "  " name ": " got " modules fetched"; fflush() } next } /^[a-zA-Z0-9._-]+(\/|$)/ { if (++n % 100 == 0) { print "  " name ": " n " packages compiled"; fflush() } next } { print; fflush() }' >&2
 }
 
 build() {
@@ -34,7 +35,11 @@ build() {
   # Two builds at once must not see each other's half: each has its own folder, and one rename makes it current.
   local fresh
   fresh=$(mktemp -d "$cache/.$name.XXXXXX")
-  (cd "$here/$name" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $(cat ldflags 2>/dev/null)" -o "$fresh/" tool) 2>&1 | show_progress "$name"
+  (cd "$here/$name" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $(cat ldflags 2>/dev/null)" -o "$fresh/" tool) 2>&1 | show_progress "$name" || { rm -rf "$fresh"; exit 1; }
+  [ ! -f "$here/$name/keep" ] || while read -r module from to; do
+    cp -r "$(cd "$here/$name" && go list -m -f '{{.Dir}}' "$module")/$from" "$fresh/$to"
+    chmod -R u+w "$fresh/$to"
+  done < "$here/$name/keep"
   chmod 755 "$fresh"
   mv -T "$fresh" "$folder" 2>/dev/null || rm -rf "$fresh"
   echo "  $name: built in $((SECONDS - start)) s" >&2

@@ -39,6 +39,10 @@ describe('the test cluster', { timeout: 300_000 }, () => {
   const fetchFrom = (address: string): Promise<string> => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${address}:30080/`]);
   const answers = (address: string): Promise<string> => eventually(`http://${address}:30080 to answer`, () => fetchFrom(address));
   const pods = async (): Promise<Pods['items']> => (await cluster.api.get<Pods>('/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).items;
+  const ingressOf = async (name: string): Promise<readonly { ip?: string; hostname?: string }[]> => {
+    const { status } = await cluster.api.get<{ status: { loadBalancer: { ingress?: readonly { ip?: string; hostname?: string }[] } } }>(`/api/v1/namespaces/default/services/${name}`);
+    return status.loadBalancer.ingress ?? [];
+  };
   const [first, second] = [`${NAME}-1`, `${NAME}-2`];
 
   before(async () => {
@@ -82,12 +86,12 @@ describe('the test cluster', { timeout: 300_000 }, () => {
   });
 
   it('keeps given addresses and running pods over a restart of the kubelet', async () => {
-    const before = (await pods()).map(({ metadata }) => metadata.uid).sort();
+    const uids = (await pods()).map(({ metadata }) => metadata.uid).sort();
     await cluster.stopKubelet(first);
     await cluster.startKubelet(first);
     const node = await cluster.api.get<{ status: { addresses: readonly { address: string }[] } }>(`/api/v1/nodes/${first}`);
     assert.ok(node.status.addresses.some(({ address }) => address === '198.51.100.8'));
-    assert.deepEqual((await pods()).map(({ metadata }) => metadata.uid).sort(), before);
+    assert.deepEqual((await pods()).map(({ metadata }) => metadata.uid).sort(), uids);
   });
 
   it('gives a token that is bound to the pod and names its node', async () => {
@@ -108,6 +112,37 @@ describe('the test cluster', { timeout: 300_000 }, () => {
     });
     await over;
     assert.ok((await pods()).length === 2);
+  });
+
+  it('runs a program of a Debian package with its libraries', async () => {
+    const image = await cluster.loadDebianImage({ name: 'redis', packages: ['redis-server', 'redis-tools'], programs: ['/usr/bin/redis-server', '/usr/bin/redis-cli'], command: ['redis-server'] });
+    await cluster.kubectl(['run', 'redis', `--image=${image}`, '--image-pull-policy=Never', '--restart=Never', '--', 'redis-server', '--protected-mode', 'no']);
+    await cluster.kubectl(['wait', '--for=condition=Ready', '--timeout=30s', 'pod/redis']);
+    assert.match(await eventually('redis to answer', () => cluster.exec('default', 'redis', ['redis-cli', 'ping'])), /PONG/);
+  });
+
+  it('answers at a load balancer address that MetalLB assigns', async () => {
+    await using _ = await cluster.startMetalLB({ addresses: ['198.51.100.96/28'] });
+    const balanced = { ...service, metadata: { name: 'balanced' }, spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] } };
+    await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(balanced) });
+    const ip = await eventually('an address', async () => (await ingressOf('balanced'))[0]?.ip);
+    assert.match(ip, /^198\.51\.100\./);
+    assert.match(await eventually(`http://${ip} to answer`, () => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${ip}/`])), /^web-/);
+    await cluster.kubectl(['delete', 'service', 'balanced']);
+  });
+
+  it('lets a stand-in for a cloud answer each Service as the test likes, and as late', async () => {
+    const permitted = Promise.withResolvers<undefined>();
+    await using _ = cluster.fakeLoadBalancer(async ({ metadata }) => {
+      if (metadata.name === 'late') await permitted.promise;
+      return [{ ip: '203.0.113.1' }, { hostname: `${metadata.name}.example.test` }];
+    });
+    for (const name of ['prompt', 'late']) await cluster.kubectl(['create', 'service', 'loadbalancer', name, '--tcp=80']);
+    await eventually('the prompt answer', async () => (await ingressOf('prompt')).length === 2);
+    assert.deepEqual(await ingressOf('late'), []);
+    permitted.resolve(undefined);
+    const late = await eventually('the late answer', async () => (await ingressOf('late'))[1]?.hostname);
+    assert.equal(late, 'late.example.test');
   });
 
   it('answers again after a pause of etcd and a restart of the API server', async () => {

@@ -1,11 +1,13 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, type ApiRequests } from './api-requests.ts';
 import { run, type CommandOptions } from './command.ts';
 import { startApiServer } from './control-plane.ts';
+import { writeDebianImage, type DebianImage } from './debian.ts';
 import { hostsFileOf } from './dns.ts';
 import { HarnessError } from './failures.ts';
 import { importImage } from './images.ts';
 import type { ClusterLayout, NodeLayout } from './layout.ts';
+import { fakeLoadBalancer, startMetalLB, type CloudAnswer, type LoadBalancers, type ServiceObject } from './load-balancers.ts';
 import { routeAddress } from './network.ts';
 import { initOf, startKubelet } from './node.ts';
 import { admitNode, nodePath, writeAddresses, type NodeAddress } from './node-object.ts';
@@ -75,6 +77,25 @@ export class Cluster implements AsyncDisposable {
 
   async loadImage(archive: string, options: { nodes?: readonly string[] } = {}): Promise<void> {
     await importImage(archive, (options.nodes ?? this.layout.nodes.map(({ name }) => name)).map((name) => this.#node(name)));
+  }
+
+  /** Makes an image of programs from Debian packages and loads it into every node; returns its reference. */
+  async loadDebianImage(image: DebianImage): Promise<string> {
+    const archive = `${this.layout.dir}/${image.name}.tar`;
+    const reference = await writeDebianImage(image, archive);
+    await this.loadImage(archive);
+    await rm(archive);
+    return reference;
+  }
+
+  /** A stand-in for a cloud: see load-balancers.ts. */
+  fakeLoadBalancer(answer: CloudAnswer, options: { selects?: (service: ServiceObject) => boolean } = {}): LoadBalancers {
+    return fakeLoadBalancer(this, answer, options);
+  }
+
+  /** MetalLB's controller with a pool of addresses that really answer: see load-balancers.ts. */
+  startMetalLB(options: { addresses: readonly string[]; node?: string; loadBalancerClass?: string }): Promise<LoadBalancers> {
+    return startMetalLB(this, options);
   }
 
   /** A service account's token as the kubelet gives it to a pod: bound to it, and so to its node. Without a pod, bound to nothing. */

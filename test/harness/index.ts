@@ -5,7 +5,7 @@
  *   await using cluster = await startCluster({ name: 'mine' });
  *   await cluster.kubectl(['get', 'nodes']);
  */
-import { readFileSync, rmSync, symlinkSync, mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { boot } from './boot.ts';
@@ -23,6 +23,8 @@ import { assertPossibleHere, KUBERNETES } from './tools.ts';
 export { Cluster } from './cluster.ts';
 export { HarnessError } from './failures.ts';
 export { BUSYBOX_IMAGE, writeImage, type ImageContents } from './images.ts';
+export type { DebianImage } from './debian.ts';
+export { answerService, type CloudAnswer, type LoadBalancerIngress, type LoadBalancers } from './load-balancers.ts';
 export type { NodeAddress } from './node-object.ts';
 export type { ClusterState } from './state.ts';
 export { eventually } from './wait.ts';

@@ -1,0 +1,30 @@
+# Every target does its own set-up; see docs/harness.md.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+# The pinned Node.js comes with `npm ci`, and goes before the machine's own.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+NAME ?= earshot
+READY := scripts/setup/ready.sh
+
+.PHONY: help demo test cluster cluster-stop image check
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-14s %s\n' "$$target" "$$text"; done
+
+demo: ## a Redis Cluster whose pods know their outside addresses, on a two-node Kubernetes on this machine
+	@$(READY) demo && exec node scripts/demo.ts
+
+test: ## checks, unit tests and cluster tests; the last line counts them
+	@$(READY) node && exec node test/run.ts
+
+cluster: ## a two-node Kubernetes with Earshot installed, left running; the last line is KUBECONFIG=PATH
+	@$(READY) cluster && exec node test/harness/bin/cluster.ts --name $(NAME)
+
+cluster-stop: ## end it and leave nothing behind
+	@$(READY) node && exec node test/harness/bin/cluster-stop.ts --name $(NAME)
+
+image: ## dist/earshot.tar, an OCI archive, without a container engine
+	@$(READY) node && exec node scripts/image.ts
+
+check: ## types and lint
+	@$(READY) node && exec npm run --silent check

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Makes this machine ready for a target, or says what is missing and what to do about it.
+#
+#   scripts/setup/ready.sh node       the pinned Node.js and the packages of package-lock.json
+#   scripts/setup/ready.sh demo       that, and a test cluster: Debian packages, Go tools
+#   scripts/setup/ready.sh cluster    the same, and Helm
+#   scripts/setup/ready.sh e2e        the same, and what only the cluster tests use
+#
+# Everything is done once: Debian packages are installed by name, what is built or fetched otherwise is kept outside the
+# checkout. The last line of a failure is a short reason.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+target=${1:?usage: scripts/setup/ready.sh node|demo|cluster|e2e}
+
+# What a cluster needs. Nothing of it starts a service here.
+packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps runc tar util-linux busybox-static)
+
+case $target in
+  node) tools=() ;;
+  demo) tools=(etcd kubernetes coredns csi-provisioner) ;;
+  cluster) tools=(etcd kubernetes coredns csi-provisioner helm) ;;
+  e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
+  *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
+esac
+
+missing=()
+at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; }
+
+# --- What only the person can do something about: all of it at once. ---
+if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
+  missing+=("Node.js 20 or later with npm (Debian: apt-get install nodejs npm); the project's own Node.js comes with npm ci")
+elif ! at_least 20.0.0 "$(node --version | tr -d v)"; then
+  missing+=("Node.js 20 or later: $(command -v node) is $(node --version)")
+fi
+if [ "$target" != node ]; then
+  if [ "$(uname -s)" != Linux ]; then
+    missing+=("Linux: nodes are network, mount and process namespaces; this is $(uname -s)")
+  else
+    if [ "$(id -u)" != 0 ]; then
+      missing+=("root: run the same command with sudo (sudo env PATH=\"\$PATH\" make ...)")
+    fi
+    if ! command -v apt-get >/dev/null; then
+      missing+=("Debian 12 or a relative: apt-get installs $(echo "${packages[@]}")")
+    fi
+  fi
+  for tool in "${tools[@]}"; do
+    if [ ! -d "$(tools/build.sh --path "${tool/#kubernetes/${KUBERNETES:-kubernetes}}")" ]; then
+      if ! command -v go >/dev/null; then
+        missing+=("Go 1.26 or later in PATH, to build Kubernetes and its neighbours from source")
+      elif ! at_least 1.26 "$(go env GOVERSION | sed 's/^go//')"; then
+        missing+=("Go 1.26 or later: $(command -v go) is $(go env GOVERSION)")
+      fi
+      break
+    fi
+  done
+fi
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "Missing here:" >&2
+  printf '  - %s\n' "${missing[@]}" >&2
+  # One line for whoever quotes it.
+  echo "missing: $(printf '%s; ' "${missing[@]%%[:(]*}" | sed 's/; $//')" >&2
+  exit 3
+fi
+
+# --- Debian packages ---
+# Files of a package that is being installed must not start a daemon: containerd would.
+install_packages() {
+  local wanted=("$@") policy=/usr/sbin/policy-rc.d
+  echo "Installing Debian packages: ${wanted[*]}" >&2
+  if [ ! -e $policy ]; then
+    printf '#!/bin/sh\nexit 101\n' > $policy
+    chmod 755 $policy
+    trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+  fi
+  local log
+  log=$(mktemp)
+  export DEBIAN_FRONTEND=noninteractive
+  if ! apt-get install -y --no-install-recommends "${wanted[@]}" >"$log" 2>&1; then
+    # A list of packages that is missing or old is the usual reason.
+    if ! { apt-get update && apt-get install -y --no-install-recommends "${wanted[@]}"; } >"$log" 2>&1; then
+      tail -n 20 "$log" >&2
+      echo "apt-get could not install: ${wanted[*]}" >&2
+      exit 1
+    fi
+  fi
+  rm -f "$log"
+}
+
+absent() {
+  local name
+  for name in "$@"; do
+    # busybox and busybox-static replace each other; the static one can go into an image alone.
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || echo "$name"
+  done
+}
+
+if [ "$target" != node ]; then
+  mapfile -t wanted < <(absent "${packages[@]}")
+  [ ${#wanted[@]} -eq 0 ] || install_packages "${wanted[@]}"
+fi
+
+# --- Node.js packages ---
+if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+  echo "Installing Node.js packages (npm ci)" >&2
+  npm ci --no-audit --no-fund --loglevel=error >&2
+  touch node_modules/.package-lock.json
+fi
+if ! node_modules/.bin/node --version >/dev/null 2>&1; then
+  # Debian's minimal images lack this one library of Node.js's.
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    install_packages libatomic1
+  fi
+  node_modules/.bin/node --version >/dev/null || { echo "the pinned Node.js does not start; on Debian it needs libatomic1" >&2; exit 1; }
+fi
+
+# --- Go tools, in the order in which they are needed ---
+for tool in "${tools[@]}"; do
+  tools/build.sh "${tool/#kubernetes/${KUBERNETES:-kubernetes}}"
+done

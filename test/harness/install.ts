@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Cluster } from './cluster.ts';
+import { run } from './command.ts';
+import { toolFolder } from './tools.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const NAMESPACE = 'earshot-system';
+
+export interface InstallOptions {
+  /** Values over those of the chart. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly log?: (line: string) => void;
+}
+
+/** The images that an installation runs, built from this checkout where they are missing or older than their sources. */
+export async function buildImages(log: (line: string) => void = () => undefined): Promise<readonly string[]> {
+  const earshot = `${ROOT}dist/earshot.tar`;
+  const provisioner = `${ROOT}dist/csi-provisioner.tar`;
+  if (isOlder(earshot, ['src', 'scripts', 'package.json', 'package-lock.json'])) {
+    log('building the image');
+    await run(process.execPath, ['scripts/image.ts'], { cwd: ROOT });
+  }
+  const program = `${await toolFolder('csi-provisioner', log)}/csi-provisioner`;
+  if (!existsSync(provisioner) || statSync(provisioner).mtimeMs < statSync(program).mtimeMs) {
+    await run(process.execPath, ['scripts/image.ts', '--csi-provisioner', program], { cwd: ROOT });
+  }
+  return [earshot, provisioner];
+}
+
+/** Installs Earshot from this checkout's image and chart, and returns when controller and node drivers are ready. */
+export async function installEarshot(cluster: Cluster, options: InstallOptions = {}): Promise<void> {
+  const { log = () => undefined } = options;
+  for (const image of await buildImages(log)) await cluster.loadImage(image);
+  const helm = `${await toolFolder('helm', log)}/helm`;
+  const values = { ...options.values, provisioner: { image: { repository: 'localhost/csi-provisioner', tag: 'v6.3.0' } } };
+  log('installing the chart');
+  await run(helm, [
+    'upgrade', '--install', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE, '--create-namespace',
+    '--values', '-', '--wait', '--timeout', '120s', '--kubeconfig', cluster.kubeconfig,
+  ], { input: JSON.stringify(values), timeoutMs: 180_000 }).catch(async (error: unknown) => {
+    throw new Error(`Earshot did not become ready: ${error instanceof Error ? error.message : String(error)}\n${await whatPodsSay(cluster)}`, { cause: error });
+  });
+  log('Earshot is ready');
+}
+
+async function whatPodsSay(cluster: Cluster): Promise<string> {
+  const ask = (args: readonly string[]): Promise<string> => cluster.kubectl(['--namespace', NAMESPACE, ...args]).catch(String);
+  return [await ask(['get', 'pods', '--output', 'wide']), await ask(['get', 'events', '--sort-by=.lastTimestamp']), await ask(['logs', '--selector', 'app.kubernetes.io/name=earshot', '--all-containers', '--prefix', '--tail=20'])].join('\n');
+}
+
+/** True where a built file is missing or any of its sources is newer. */
+function isOlder(built: string, sources: readonly string[]): boolean {
+  if (!existsSync(built)) return true;
+  const { mtimeMs } = statSync(built);
+  return sources.some((source) => newest(`${ROOT}${source}`) > mtimeMs);
+}
+
+function newest(path: string): number {
+  const stat = statSync(path);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return readdirSync(path, { recursive: true, encoding: 'utf8' }).reduce((latest, file) => Math.max(latest, statSync(`${path}/${file}`).mtimeMs), stat.mtimeMs);
+}
