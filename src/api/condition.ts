@@ -8,12 +8,12 @@ export function conditions(description: string) {
   return listOf(condition, { description }, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 }
 
+const qualifiedName =
+  '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$';
+
 const condition = object(
   {
-    type: text(
-      { description: 'What the condition is about.' },
-      { maxLength: 316, pattern: String.raw`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$` },
-    ),
+    type: text({ description: 'What the condition is about.' }, { maxLength: 316, pattern: qualifiedName }),
     status: choice(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
     observedGeneration: optional(
       integer('int64', { description: '`metadata.generation` of the object that this was found out about.' }, { minimum: 0 }),

@@ -9,6 +9,10 @@ export interface Structural {
   readonly description?: string;
   readonly default?: unknown;
   readonly format?: string;
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
   readonly nullable?: boolean;
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Structural>>;

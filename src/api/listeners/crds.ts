@@ -12,6 +12,7 @@ export function customResourceDefinitions(): CustomResourceDefinition[] {
 /** Deleting a definition deletes every object of its kind, so a Helm release that once installed it leaves it. */
 const annotations = { 'helm.sh/resource-policy': 'keep' };
 const categories = ['earshot'];
+const ready = '.status.conditions[?(@.type=="Ready")]';
 const age = {
   name: 'Age',
   type: 'date',
@@ -26,7 +27,8 @@ const definitions: readonly Definition[] = [
     shortNames: ['lsnc'],
     categories,
     annotations,
-    description: 'A policy that says how pods are exposed. Listeners name it; one Listener then works on every cluster that has the class.',
+    description:
+      'A policy that says how pods are exposed. Listeners name it; one Listener then works on every cluster that has the class.',
     spec: listenerClassSpec,
     columns: [
       { name: 'Type', type: 'string', jsonPath: '.spec.serviceType', description: 'Type of the Services.' },
@@ -39,7 +41,13 @@ const definitions: readonly Definition[] = [
         description: 'External traffic policy.',
         priority: 1,
       },
-      { name: 'NodeLoss', type: 'string', jsonPath: '.spec.nodeLossPolicy', description: "What becomes of a deleted node's address.", priority: 1 },
+      {
+        name: 'NodeLoss',
+        type: 'string',
+        jsonPath: '.spec.nodeLossPolicy',
+        description: "What becomes of a deleted node's address.",
+        priority: 1,
+      },
       age,
     ],
   },
@@ -57,12 +65,12 @@ const definitions: readonly Definition[] = [
     columns: [
       { name: 'Class', type: 'string', jsonPath: '.spec.className', description: 'The policy.' },
       { name: 'Address', type: 'string', jsonPath: '.status.ingressAddresses[0].address', description: 'The preferred address.' },
-      { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status', description: 'Whether it has an address.' },
-      { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason', description: 'Why, or why not.' },
+      { name: 'Ready', type: 'string', jsonPath: `${ready}.status`, description: 'Whether it has an address.' },
+      { name: 'Reason', type: 'string', jsonPath: `${ready}.reason`, description: 'Why, or why not.' },
       {
         name: 'Message',
         type: 'string',
-        jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+        jsonPath: `${ready}.message`,
         description: 'What is the case and what to do.',
         priority: 1,
       },
@@ -83,7 +91,12 @@ const definitions: readonly Definition[] = [
     columns: [
       { name: 'Pod', type: 'string', jsonPath: '.metadata.ownerReferences[0].name', description: 'The pod.' },
       { name: 'Node', type: 'string', jsonPath: '.spec.nodeName', description: 'The node on which the pod runs.' },
-      { name: 'Address', type: 'string', jsonPath: '.spec.listeners.*.ingressAddresses[0].address', description: 'An address that reaches the pod.' },
+      {
+        name: 'Address',
+        type: 'string',
+        jsonPath: '.spec.listeners.*.ingressAddresses[0].address',
+        description: 'An address that reaches the pod.',
+      },
       age,
     ],
     selectableFields: ['.spec.nodeName'],

@@ -1,0 +1,57 @@
+/**
+ * Writes what follows from the schemas in src/api: deploy/crds/*.yaml and docs/reference/listeners.md. With `--check` it
+ * writes nothing, and fails where a file differs.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { stringify } from 'yaml';
+import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
+import type { CustomResourceDefinition } from '../src/api/crd.ts';
+import { listenersReference } from './reference.ts';
+
+/** The content of each file by its path below the repository. */
+export function generatedFiles(): ReadonlyMap<string, string> {
+  const definitions = customResourceDefinitions();
+  return new Map([
+    ...definitions.map((definition) => [`deploy/crds/${definition.spec.names.plural}.yaml`, toYaml(definition)] as const),
+    ['docs/reference/listeners.md', listenersReference(definitions)],
+  ]);
+}
+
+/** The paths of the files that are missing or differ. */
+export function staleFiles(root = new URL('..', import.meta.url)): readonly string[] {
+  return [...generatedFiles()].filter(([path, content]) => readIfAny(new URL(path, root)) !== content).map(([path]) => path);
+}
+
+function toYaml(definition: CustomResourceDefinition): string {
+  const header = '# Written by `npm run generate` from src/api/listeners: change it there.\n';
+  return header + stringify(definition, { lineWidth: 120, aliasDuplicateObjects: false });
+}
+
+function readIfAny(file: URL): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function write(root = new URL('..', import.meta.url)): void {
+  for (const [path, content] of generatedFiles()) {
+    const file = new URL(path, root);
+    mkdirSync(dirname(file.pathname), { recursive: true });
+    writeFileSync(file, content);
+    console.log(path);
+  }
+}
+
+function check(): void {
+  const stale = staleFiles();
+  for (const path of stale) console.error(`${path} is not what src/api says: run \`npm run generate\` and check the result in.`);
+  if (stale.length > 0) process.exitCode = 1;
+}
+
+if (import.meta.main) {
+  if (process.argv.includes('--check')) check();
+  else write();
+}
