@@ -13,21 +13,32 @@ interface Pod {
 }
 
 interface PodListeners {
-  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly spec: { readonly nodeName?: string; readonly mounts?: object; readonly listeners?: object };
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly mounts?: object; readonly listeners?: Readonly<Record<string, { readonly volumeHandle?: string }>> };
   readonly status?: { readonly mounts?: Readonly<Record<string, { readonly reason: string }>> };
 }
 
-const sleeper = (name: string, nodeName: string) => ({
+const sleeper = (name: string, nodeName: string, volumes: readonly object[] = []) => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name },
   spec: {
     nodeName,
     terminationGracePeriodSeconds: 0,
-    containers: [{ name: 'main', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never', command: ['sleep', '3600'] }],
+    containers: [{ name: 'main', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never', command: ['sleep', '3600'], ports: [{ containerPort: 8080 }] }],
+    volumes,
   },
 });
+
+const listenerVolume = {
+  name: 'address',
+  ephemeral: {
+    volumeClaimTemplate: {
+      metadata: { annotations: { 'listeners.stackable.tech/listener-class': 'cluster-internal' } },
+      spec: { accessModes: ['ReadWriteMany'], storageClassName: 'listeners.stackable.tech', resources: { requests: { storage: '1' } } },
+    },
+  },
+};
 
 const request = (pod: Pod, nodeName: string, more: { metadata?: object; spec?: object; owner?: object } = {}) => ({
   apiVersion: 'listeners.stackable.tech/v1alpha1',
@@ -153,6 +164,27 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
     await eventually('the controller to refuse it', async () => (await cluster.api.find<PodListeners>(path)) === undefined);
     const { metadata } = await pod('foreign');
     assert.deepEqual(Object.keys(metadata.labels ?? {}), []);
+  });
+
+  it('gets nothing by asking for the volume of another pod', async () => {
+    const podListenersOf = async (name: string): Promise<string> => `${POD_LISTENERS}/pod-${(await pod(name)).metadata.uid}`;
+    await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, sleeper('own-mounted', own.spec.nodeName ?? '', [listenerVolume]));
+    await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, sleeper('foreign-mounted', foreignNode, [listenerVolume]));
+    const handles = await eventually('both pods to be mounted', async () => {
+      const seen = await Promise.all(['own-mounted', 'foreign-mounted'].map(async (name) => cluster.api.find<PodListeners>(await podListenersOf(name))));
+      const found = seen.map((object) => object?.spec.listeners?.['address']?.volumeHandle).filter((handle) => handle !== undefined);
+      return found.length === 2 && found;
+    });
+    const path = await podListenersOf('own-mounted');
+    await thief.patch(path, { spec: { mounts: { [handles[1] ?? '']: {} } } });
+    const answered = await eventually('the controller to answer', async () => {
+      const seen = await cluster.api.get<PodListeners>(path);
+      return seen.status?.mounts?.[handles[1] ?? ''] !== undefined && seen;
+    });
+    assert.equal(answered.status?.mounts?.[handles[1] ?? '']?.reason, 'VolumeNotOfPod');
+    assert.deepEqual(Object.values(answered.spec.listeners ?? {}).map(({ volumeHandle }) => volumeHandle), [handles[0]]);
+    const labels = Object.values((await pod('own-mounted')).metadata.labels ?? {});
+    assert.deepEqual(labels, ['own-mounted-address'], 'the pod is selected by its own Service only');
   });
 
   it('cannot touch anything else, here or in another namespace', async () => {
