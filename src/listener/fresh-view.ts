@@ -1,4 +1,5 @@
 import type { Cache, KeyString } from '../kube/contract.ts';
+import { keyOf } from '../kube/key.ts';
 import type { KubeObject } from '../kube/objects.ts';
 
 /**
@@ -29,11 +30,6 @@ export function freshView<T extends KubeObject>(cache: Cache<T>): FreshView<T> {
       if (cached === undefined || isNewer(object, cached)) written.set(keyOf(object), object);
     },
   };
-}
-
-export function keyOf(object: KubeObject): KeyString {
-  const { namespace, name = '' } = object.metadata;
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 /**

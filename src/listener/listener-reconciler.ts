@@ -3,6 +3,7 @@ import { TOPOLOGY_KEY } from '../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerStatus } from '../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../kube/contract.ts';
 import { ApiError } from '../kube/errors.ts';
+import { parseKey } from '../kube/key.ts';
 import type { ObjectReference, Service } from '../kube/objects.ts';
 import { apiVersionOf, services } from '../kube/resource.ts';
 import { freshView, type FreshView } from './fresh-view.ts';
@@ -44,7 +45,7 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
         { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
         { op: 'add', path: '/status', value: status },
       ];
-      view.listeners.wrote(await client.patch(listeners, keyParts(key), patch, { type: 'json', subresource: 'status', signal }));
+      view.listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
       announce(events, listener, status);
     }
     if (outcome.retry !== undefined) throw outcome.retry;
@@ -146,12 +147,7 @@ function uidOf(service: Service): { readonly uid?: string } {
   return service.metadata.uid === undefined ? {} : { uid: service.metadata.uid };
 }
 
-export function keyParts(key: KeyString): { readonly namespace: string; readonly name: string } {
-  const slash = key.indexOf('/');
-  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-}
-
-export function referenceTo(listener: Listener): ObjectReference {
+function referenceTo(listener: Listener): ObjectReference {
   const { name = '', namespace = '', uid = '' } = listener.metadata;
   return { apiVersion: apiVersionOf(listeners), kind: listeners.kind, namespace, name, uid };
 }

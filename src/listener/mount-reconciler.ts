@@ -6,11 +6,11 @@
 import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../api/listeners/names.ts';
 import { listeners, podListeners, type Listener, type PodListener, type PodListeners } from '../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../kube/contract.ts';
+import { keyOf, parseKey } from '../kube/key.ts';
 import type { PersistentVolume, Pod } from '../kube/objects.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resource.ts';
 import type { ClusterCaches } from './caches.ts';
-import { freshView, keyOf } from './fresh-view.ts';
-import { keyParts } from './listener-reconciler.ts';
+import { freshView } from './fresh-view.ts';
 import {
   checkMount,
   isListenerCurrent,
@@ -90,7 +90,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     );
     const mounts = Object.fromEntries(mounted.map((volume) => [volume.spec?.csi?.volumeHandle ?? '', {}]));
     const patch = { metadata: { uid: request.metadata.uid }, spec: { nodeName, mounts } };
-    view.podListeners.wrote(await client.patch(podListeners, keyParts(key), patch, { type: 'merge', signal }));
+    view.podListeners.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', signal }));
   }
 
   async function stateOf(
@@ -215,7 +215,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
       { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
       ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
     ];
-    const written = await client.patch(podListeners, keyParts(key), patch, { type: 'json', signal });
+    const written = await client.patch(podListeners, parseKey(key), patch, { type: 'json', signal });
     view.podListeners.wrote(written);
     return written;
   }
@@ -238,7 +238,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     }
     if (Object.keys(changes).length > 0) {
       const patch = { metadata: { uid: request.metadata.uid }, status: { mounts: changes } };
-      view.podListeners.wrote(await client.patch(podListeners, keyParts(key), patch, { type: 'merge', subresource: 'status', signal }));
+      view.podListeners.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', subresource: 'status', signal }));
       for (const waiting of Object.values(changes)) if (waiting !== null) announceWaiting(request, waiting);
     }
     return Number.isFinite(next) ? { requeueAfter: next } : undefined;

@@ -87,7 +87,7 @@ export function familiesOf(service: Service): readonly string[] {
 function acceptedCondition(acceptance: Acceptance): ConditionState {
   if (!acceptance.accepted) return { type: 'Accepted', status: 'False', reason: acceptance.reason, message: acceptance.message };
   return acceptance.notices.length === 0
-    ? { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The Service is as the class and the Listener ask.' }
+    ? { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The ListenerClass and the Listener fit together.' }
     : { type: 'Accepted', status: 'True', reason: 'AcceptedWithNotes', message: acceptance.notices.join(' ') };
 }
 

@@ -21,7 +21,7 @@ export type ServicePlan =
       readonly notices: readonly string[];
     };
 
-const supportedTypes: readonly string[] = ['NodePort', 'LoadBalancer', 'ClusterIP'];
+const supportedTypes: ReadonlySet<string> = new Set(['NodePort', 'LoadBalancer', 'ClusterIP']);
 
 /** A label's value, which the Listener's name becomes, is shorter than a name may be. */
 const longestLabelValue = 63;
@@ -29,7 +29,7 @@ const longestLabelValue = 63;
 export function planService(listener: Listener, listenerClass: ListenerClass): ServicePlan {
   const { name = '', namespace = '', uid = '' } = listener.metadata;
   const { spec } = listenerClass;
-  if (!supportedTypes.includes(spec.serviceType)) {
+  if (!supportedTypes.has(spec.serviceType)) {
     const message = `ListenerClass ${listenerClass.metadata.name} has serviceType ${spec.serviceType}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`;
     return { refused: { reason: 'UnsupportedServiceType', message } };
   }
@@ -76,7 +76,7 @@ export function planService(listener: Listener, listenerClass: ListenerClass): S
   });
   return {
     service: seal(service, name),
-    notices: [...notices, ...problems.map((problem) => `${problem.path}: ${problem.message}`)],
+    notices: [...notices, ...problems.map((problem) => `${problem.path} ${problem.message}`)],
   };
 }
 
@@ -109,8 +109,7 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
   const notices: string[] = [];
   const ports = distinctPorts.map((port): ServicePort => {
     if (owner.get(port.name) === port) return port;
-    const byNumber = `port-${port.port}`;
-    const name = owner.has(byNumber) ? `${byNumber}-${port.protocol?.toLowerCase()}` : byNumber;
+    const name = firstFree(`port-${port.port}`, owner);
     owner.set(name, port);
     notices.push(`spec.ports: two ports are called ${port.name}; ${port.protocol} ${port.port} is exposed as ${name}.`);
     return { ...port, name };
@@ -118,7 +117,13 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
   return { ports, notices };
 }
 
-export function ownerReferenceTo(listener: Listener): OwnerReference {
+function firstFree(name: string, taken: ReadonlyMap<string | undefined, unknown>): string {
+  let free = name;
+  for (let next = 2; taken.has(free); next++) free = `${name}-${next}`;
+  return free;
+}
+
+function ownerReferenceTo(listener: Listener): OwnerReference {
   return {
     apiVersion: apiVersionOf(listeners),
     kind: listeners.kind,

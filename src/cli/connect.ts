@@ -1,0 +1,25 @@
+import type { KubeClient } from '../kube/contract.ts';
+import { createClient } from '../kube/client.ts';
+import { loadConfig } from '../kube/config.ts';
+import { counter, duration } from '../telemetry/metrics.ts';
+
+/** Owner of the fields that Earshot writes (metadata.managedFields). */
+const FIELD_MANAGER = 'earshot';
+
+const requests = counter('earshot_api_requests_total', 'Requests to the API server.', ['verb', 'resource', 'code']);
+const seconds = duration('earshot_api_request_duration_seconds', 'How long requests to the API server took.', ['verb']);
+
+/** A client that is counted. Its user agent names the part, so that an audit log tells the parts apart. */
+export async function connect(part: string, options: { readonly kubeconfig?: string }, signal: AbortSignal): Promise<KubeClient> {
+  const config = await loadConfig({ kubeconfig: options.kubeconfig });
+  return createClient({
+    config,
+    userAgent: `earshot-${part}`,
+    fieldManager: FIELD_MANAGER,
+    signal,
+    onRequest: (verb, resource, code, took) => {
+      requests.inc({ verb, resource, code });
+      seconds.observe({ verb }, took);
+    },
+  });
+}
