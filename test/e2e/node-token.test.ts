@@ -23,7 +23,8 @@ const sleeper = (name: string, nodeName: string, volumes: readonly object[] = []
   kind: 'Pod',
   metadata: { name },
   spec: {
-    nodeName,
+    // Not spec.nodeName: a pod that passes the scheduler by gets no volume.
+    nodeSelector: { 'kubernetes.io/hostname': nodeName },
     terminationGracePeriodSeconds: 0,
     containers: [{ name: 'main', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never', command: ['sleep', '3600'], ports: [{ containerPort: 8080 }] }],
     volumes,
@@ -58,6 +59,7 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
   /** Pods on the token's node, and on another; nobody has asked for a volume of theirs. */
   let own: Pod;
   let foreign: Pod;
+  let ownNode: string;
   let foreignNode: string;
 
   const refused = (attempt: Promise<unknown>, why: RegExp): Promise<void> =>
@@ -65,12 +67,19 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
   const forbidden = (attempt: Promise<unknown>): Promise<void> => refused(attempt, /: 403 .*cannot \w+ resource/);
   const pod = (name: string): Promise<Pod> => cluster.api.get<Pod>(`/api/v1/namespaces/${NAMESPACE}/pods/${name}`);
 
+  const scheduled = (name: string): Promise<Pod> =>
+    eventually(`pod ${name} to have its node`, async () => {
+      const seen = await pod(name);
+      return seen.spec.nodeName !== undefined && seen;
+    });
+
   before(async () => {
     cluster = connectCluster();
     const drivers = await cluster.api.get<{ items: readonly Pod[] }>('/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dearshot%2Capp.kubernetes.io%2Fcomponent%3Dnode');
     const [first, second] = drivers.items;
     assert.ok(first?.spec.nodeName !== undefined && second?.spec.nodeName !== undefined, 'a driver runs on two nodes');
     driver = first;
+    ownNode = first.spec.nodeName;
     foreignNode = second.spec.nodeName;
     const { namespace, name } = driver.metadata;
     const token = await cluster.token(namespace, driver.spec.serviceAccountName, { pod: name });
@@ -78,8 +87,8 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
 
     await cluster.api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
     await eventually('the service account of the namespace', () => cluster.api.find(`/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`));
-    for (const made of [sleeper('own', first.spec.nodeName), sleeper('foreign', foreignNode)]) await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, made);
-    [own, foreign] = [await pod('own'), await pod('foreign')];
+    for (const made of [sleeper('own', ownNode), sleeper('foreign', foreignNode)]) await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, made);
+    [own, foreign] = [await scheduled('own'), await scheduled('foreign')];
   });
   after(async () => {
     await cluster.kubectl(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait']);
@@ -90,11 +99,11 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
   describe('can do its work:', () => {
     it('create PodListeners for its own node, add to their mounts, and read them', async () => {
       const path = `${POD_LISTENERS}/pod-${own.metadata.uid}`;
-      await thief.create(POD_LISTENERS, request(own, own.spec.nodeName ?? ''));
+      await thief.create(POD_LISTENERS, request(own, ownNode));
       await thief.patch(path, { spec: { mounts: { 'some-volume': {} } } });
       const seen = await thief.get<PodListeners>(path);
       assert.deepEqual(seen.spec.mounts, { 'some-volume': {} });
-      const list = await thief.get<{ items: readonly PodListeners[] }>(`/apis/listeners.stackable.tech/v1alpha1/podlisteners?fieldSelector=spec.nodeName%3D${own.spec.nodeName}`);
+      const list = await thief.get<{ items: readonly PodListeners[] }>(`/apis/listeners.stackable.tech/v1alpha1/podlisteners?fieldSelector=spec.nodeName%3D${ownNode}`);
       assert.ok(list.items.some(({ metadata }) => metadata.name === seen.metadata.name));
       await cluster.api.remove(path);
     });
@@ -109,7 +118,7 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
       const path = `${POD_LISTENERS}/pod-${foreign.metadata.uid}`;
       await cluster.api.create(POD_LISTENERS, request(foreign, foreignNode));
       await refused(thief.patch(path, { spec: { mounts: { 'some-volume': {} } } }), /403 .*own node only/);
-      await refused(thief.patch(path, { spec: { nodeName: own.spec.nodeName } }), /403 |422 /);
+      await refused(thief.patch(path, { spec: { nodeName: ownNode } }), /403 |422 /);
       await forbidden(thief.put(path, request(foreign, foreignNode)));
       await forbidden(thief.remove(path));
       await cluster.api.remove(path);
@@ -120,20 +129,20 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
       // On a pod that is gone, so that the controller does not fill in the node first.
       const name = 'pod-00000000-0000-4000-8000-000000000000';
       await cluster.api.create(POD_LISTENERS, { ...rest, metadata: { name }, spec: { listeners: {} } });
-      await refused(thief.patch(`${POD_LISTENERS}/${name}`, { spec: { nodeName: own.spec.nodeName } }), /403 .*this is not one of/);
+      await refused(thief.patch(`${POD_LISTENERS}/${name}`, { spec: { nodeName: ownNode } }), /403 .*this is not one of/);
       await cluster.api.remove(`${POD_LISTENERS}/${name}`);
     });
   });
 
   describe('cannot write in its own PodListeners what is not its own to say:', () => {
     const path = (): string => `${POD_LISTENERS}/pod-${own.metadata.uid}`;
-    before(() => thief.create(POD_LISTENERS, request(own, own.spec.nodeName ?? '')));
+    before(() => thief.create(POD_LISTENERS, request(own, ownNode)));
     after(() => cluster.api.remove(path()));
 
     const entry = { stolen: { scope: 'Node', ingressAddresses: [{ address: '203.0.113.1', addressType: 'IP', ports: {} }] } };
     it('addresses', async () => {
       await refused(thief.patch(path(), { spec: { listeners: entry } }), /403 .*controller's answer/);
-      await refused(thief.create(POD_LISTENERS, request(foreign, own.spec.nodeName ?? '', { spec: { listeners: entry } })), /403 .*controller's answer/);
+      await refused(thief.create(POD_LISTENERS, request(foreign, ownNode, { spec: { listeners: entry } })), /403 .*controller's answer/);
     });
     it('the node', () => refused(thief.patch(path(), { spec: { nodeName: foreignNode } }), /403 |422 /));
     it('the owner', () => refused(thief.patch(path(), { metadata: { ownerReferences: [] } }), /403 .*belong to/));
@@ -146,8 +155,7 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
   });
 
   it('cannot create PodListeners that are not those of one pod', async () => {
-    const node = own.spec.nodeName ?? '';
-    const refusedFor = (more: Parameters<typeof request>[2]): Promise<void> => refused(thief.create(POD_LISTENERS, request(own, node, more)), /403 .*exactly one Pod/);
+    const refusedFor = (more: Parameters<typeof request>[2]): Promise<void> => refused(thief.create(POD_LISTENERS, request(own, ownNode, more)), /403 .*exactly one Pod/);
     await refusedFor({ metadata: { name: 'any' } });
     await refusedFor({ metadata: { ownerReferences: [] } });
     await refusedFor({ owner: { uid: foreign.metadata.uid } });
@@ -158,7 +166,7 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
   it('gets nothing by asking in the name of a pod on another node', async () => {
     // The policy sees one object and cannot know where the pod runs; the controller does.
     const path = `${POD_LISTENERS}/pod-${foreign.metadata.uid}`;
-    await thief.create(POD_LISTENERS, request(foreign, own.spec.nodeName ?? '', { spec: { mounts: { 'some-volume': {} } } })).catch((error: unknown) => {
+    await thief.create(POD_LISTENERS, request(foreign, ownNode, { spec: { mounts: { 'some-volume': {} } } })).catch((error: unknown) => {
       throw new Error('the policy let everything else pass, so it must this', { cause: error });
     });
     await eventually('the controller to refuse it', async () => (await cluster.api.find<PodListeners>(path)) === undefined);
@@ -168,7 +176,7 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
 
   it('gets nothing by asking for the volume of another pod', async () => {
     const podListenersOf = async (name: string): Promise<string> => `${POD_LISTENERS}/pod-${(await pod(name)).metadata.uid}`;
-    await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, sleeper('own-mounted', own.spec.nodeName ?? '', [listenerVolume]));
+    await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, sleeper('own-mounted', ownNode, [listenerVolume]));
     await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, sleeper('foreign-mounted', foreignNode, [listenerVolume]));
     const handles = await eventually('both pods to be mounted', async () => {
       const seen = await Promise.all(['own-mounted', 'foreign-mounted'].map(async (name) => cluster.api.find<PodListeners>(await podListenersOf(name))));
@@ -211,7 +219,7 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
     const token = await cluster.token(driver.metadata.namespace, driver.spec.serviceAccountName);
     const nobody = connect({ url: cluster.apiUrl, ca: cluster.state.credentials.ca, token });
     try {
-      await refused(nobody.create(POD_LISTENERS, request(own, own.spec.nodeName ?? '')), /403 .*names no node/);
+      await refused(nobody.create(POD_LISTENERS, request(own, ownNode)), /403 .*names no node/);
     } finally {
       await nobody.close();
     }
