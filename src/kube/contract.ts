@@ -49,11 +49,48 @@ export interface DeleteOptions extends RequestOptions {
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
+/** One page of a list. */
+export interface Page<T extends KubeObject> {
+  readonly items: readonly T[];
+  /** Where a watch goes on from, once the last page is in. */
+  readonly resourceVersion: string;
+  /** Present where more pages follow. */
+  readonly continue?: string;
+}
+
+export interface PageOptions extends RequestOptions {
+  readonly limit?: number;
+  readonly continue?: string;
+}
+
+export type WatchEvent<T extends KubeObject> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  /** `initialEventsEnd`: all objects that existed when the watch began have been sent (sendInitialEvents). */
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string; readonly initialEventsEnd: boolean };
+
+export interface WatchOptions<T extends KubeObject> extends Selection {
+  /** `{ after }`: changes after that resourceVersion. `{ initial: true }`: all objects first, then changes (watch-list). */
+  readonly from: { readonly after: string } | { readonly initial: true };
+  /** The server ends the watch after this many seconds. */
+  readonly timeoutSeconds: number;
+  readonly signal?: AbortSignal;
+  /** Called synchronously and in order. What it throws ends the watch and is what `watch` rejects with. */
+  readonly onEvent: (event: WatchEvent<T>) => void;
+}
+
+/** What a watch cache needs of a client. */
+export interface ListWatch {
+  page<T extends KubeObject>(of: Resource<T>, selection: Selection, options?: PageOptions): Promise<Page<T>>;
+  /** Resolves when the server ends the watch in good order; rejects with an `ApiError` for an ERROR event. */
+  watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void>;
+}
+
 /**
- * One API server. Every method rejects with an `ApiError` (the server answered with a Status) or a
- * `TransportError` (no whole answer arrived); both in errors.ts.
+ * One API server. Every method rejects with an `ApiError` (the server answered with a Status), a
+ * `TransportError` (no whole answer arrived), a `NameError` (a name that is no path segment) or, once its signal is
+ * aborted, the signal's reason; the classes are in errors.ts.
  */
-export interface KubeClient extends AsyncDisposable {
+export interface KubeClient extends ListWatch, AsyncDisposable {
   get<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T>;
   /** Undefined where the server answers 404 for the object. */
   find<T extends KubeObject>(of: Resource<T>, key: Key, options?: RequestOptions): Promise<T | undefined>;
@@ -89,14 +126,28 @@ export interface Cache<T extends KubeObject> {
 }
 
 export interface InformerOptions<S extends KubeObject, T extends KubeObject> extends Selection {
-  /** Reduces each object to what is needed before it is kept; undefined leaves the object out of the cache. */
+  /**
+   * Reduces each object to what is needed before it is kept; undefined leaves the object out of the cache. Without it
+   * the whole object is kept but for `metadata.managedFields`, which is often half of it.
+   */
   readonly project?: (object: S) => T | undefined;
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   readonly signal: AbortSignal;
+  /** Told of everything that the informer recovers from: a cut watch, a relist, a handler or projection that threw. */
+  readonly onTrouble?: (trouble: InformerTrouble) => void;
+}
+
+export interface InformerTrouble {
+  readonly resource: string;
+  /** resume: goes on from the last point. relist: begins anew. callback: the caller's own code threw. */
+  readonly kind: 'resume' | 'relist' | 'callback';
+  readonly error: unknown;
+  /** Milliseconds until the next try; 0 for `callback`. */
+  readonly delay: number;
 }
 
 export type StartInformer = <S extends KubeObject, T extends KubeObject = S>(
-  client: KubeClient,
+  client: ListWatch,
   of: Resource<S>,
   options: InformerOptions<S, T>,
 ) => Cache<T>;

@@ -1,0 +1,17 @@
+export * from './contract.ts';
+export * from './errors.ts';
+export * from './objects.ts';
+export * from './resource.ts';
+export { backoffDelay } from './backoff.ts';
+export type { Backoff } from './backoff.ts';
+export { cacheUntil } from './cache-until.ts';
+export { createClient } from './client.ts';
+export type { ClientOptions } from './client.ts';
+export { loadConfig } from './config.ts';
+export type { ConfigOptions } from './config.ts';
+export { fixedConfig } from './connection.ts';
+export type { ConfigSource, Connection } from './connection.ts';
+export { startInformer } from './informer.ts';
+export { keyOf, keyString, parseKey } from './key.ts';
+export { createWorkQueue } from './queue.ts';
+export type { Verb } from './retry.ts';
