@@ -44,5 +44,7 @@ export function ownFolders(node: NodeLayout): readonly (readonly [string, string
     [`${node.dir}/cni-state`, '/var/lib/cni'],
     [`${node.dir}/run-containerd`, '/run/containerd'],
     [`${node.dir}/run-netns`, '/run/netns'],
+    // What the examples keep on a node (hostPath): it goes with the cluster.
+    [`${node.dir}/examples`, '/var/lib/earshot-examples'],
   ];
 }
