@@ -44,8 +44,9 @@ async function fetchPackages(names: readonly string[]): Promise<readonly string[
   const cache = process.env['EARSHOT_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'earshot');
   const folder = join(cache, 'debian', names.toSorted().join('+'));
   await mkdir(join(folder, 'partial'), { recursive: true });
-  // As root, apt drops its rights for downloads where it can; where it may not write, it only warns.
-  const fetch = ['install', '--download-only', '--yes', '--no-install-recommends', '-o', `Dir::Cache::archives=${folder}`, '-o', 'APT::Sandbox::User=root', ...names];
+  // As root, apt drops its rights for downloads where it can; where it may not write, it only warns. The named packages are fetched
+  // even where they are installed: their files refer to each other (redis-server is a link to a program of redis-tools).
+  const fetch = ['install', '--reinstall', '--download-only', '--yes', '--no-install-recommends', '-o', `Dir::Cache::archives=${folder}`, '-o', 'APT::Sandbox::User=root', ...names];
   await run('apt-get', fetch).catch(async () => {
     await run('apt-get', ['update']);
     await run('apt-get', fetch);
