@@ -13,8 +13,8 @@ cd "$(dirname "$0")/../.."
 
 target=${1:?usage: scripts/setup/ready.sh node|demo|cluster|e2e}
 
-# What a cluster needs. Nothing of it starts a service here.
-packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps runc tar util-linux busybox-static)
+# What a cluster needs, and redis-cli, the client outside of it. Nothing of it starts a service here.
+packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-tools runc tar util-linux busybox-static)
 
 case $target in
   node) tools=() ;;
