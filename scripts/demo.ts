@@ -1,0 +1,72 @@
+/**
+ * `make demo`: a two-node Kubernetes on this machine, Earshot, and a Redis Cluster that clients outside reach. Every claim is
+ * checked; where one does not hold, the demo ends there and says so. The cluster is left running.
+ */
+import { parseArgs } from 'node:util';
+import { installEarshot } from '../test/harness/install.ts';
+import { publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
+import { writeAndRead } from './demo/clients.ts';
+import { loadExampleImages } from './demo/images.ts';
+import { losePod } from './demo/lose-pod.ts';
+import { moveNode } from './demo/move-node.ts';
+import { Narrator } from './demo/narrator.ts';
+import { Shell } from './demo/shell.ts';
+import { joinMembers, startRedis } from './demo/start-redis.ts';
+
+const { values: { name } } = parseArgs({ options: { name: { type: 'string', default: 'earshot' } } });
+const isCheckouts = name === 'earshot';
+const end = isCheckouts ? 'make cluster-stop' : `make cluster-stop NAME=${name}`;
+const narrator = new Narrator(console.log);
+let cluster: Cluster | undefined;
+
+try {
+  narrator.begin('A Kubernetes cluster of two nodes on this machine');
+  if (await stopCluster(name)) narrator.say('A cluster was running already. It has been stopped: the demo starts over.');
+  cluster = await startCluster({ name, detached: true, log: (line) => narrator.progress(line) });
+  if (isCheckouts) publishCluster(cluster);
+  const shell = await Shell.open(cluster, narrator);
+  const tour = { cluster, narrator, shell };
+  narrator.say('');
+  narrator.say('A real one: API server, scheduler, kubelets, containers. Each node has a network of its own; this machine is outside.');
+  await shell.run('kubectl get nodes -o custom-columns=NODE:.metadata.name,VERSION:.status.nodeInfo.kubeletVersion,ADDRESS:.status.addresses[0].address');
+
+  narrator.begin('Earshot, installed by its Helm chart');
+  await installEarshot(cluster, { log: (line) => narrator.progress(line) });
+  narrator.progress("making an image of Debian's redis-server, called redis:7 as in the example");
+  await loadExampleImages(cluster);
+  narrator.say('');
+  await shell.run('kubectl get pods --namespace earshot-system');
+
+  narrator.begin('Six Redis servers, each with an address of its own');
+  const members = await startRedis(tour);
+
+  narrator.begin('One Redis Cluster of them, made from outside');
+  await joinMembers(tour, members);
+
+  narrator.begin('A client outside writes and reads');
+  await writeAndRead(tour, members);
+
+  narrator.begin('A pod is deleted');
+  const returned = await losePod(tour, members);
+
+  narrator.begin('A node gets another address');
+  await moveNode(tour, returned);
+
+  narrator.begin('Your turn');
+  narrator.say(`
+    The cluster goes on running. To look around, in this folder:
+
+      export KUBECONFIG=${cluster.kubeconfig} PATH=${shell.binaries}:$PATH
+      kubectl get listeners,pods -o wide
+      kubectl exec redis-0 -c redis -- sh -c 'cd /listener; ls -l; grep -r . addresses'
+
+    And to end it:
+
+      ${end}`);
+} catch (error) {
+  console.error(`\nThe demo failed in step ${narrator.step}\n${error instanceof Error ? error.message : String(error)}`);
+  if (cluster !== undefined) console.error(`\nThe cluster goes on running: KUBECONFIG=${cluster.kubeconfig}, logs in ${cluster.logs}. \`${end}\` ends it.`);
+  process.exitCode = 1;
+} finally {
+  await cluster?.api.close();
+}

@@ -1,0 +1,100 @@
+import { DemoError } from './narrator.ts';
+import type { Shell } from './shell.ts';
+
+/** A Redis server in a pod, and where it says it is reached. */
+export interface Member {
+  readonly pod: string;
+  readonly uid: string;
+  readonly podIp: string;
+  readonly node: string;
+  /** As read from the pod's volume. */
+  readonly address: string;
+  readonly port: number;
+  readonly busPort: number;
+}
+
+/** What a member says of itself and the others (CLUSTER NODES). */
+export interface Seat {
+  readonly id: string;
+  readonly address: string;
+  readonly port: number;
+  readonly role: 'master' | 'replica';
+  /** Neither failed nor being suspected of it, and connected. */
+  readonly well: boolean;
+}
+
+export const READ_VOLUME = 'cd /listener/default-address && echo $(cat address ports/redis ports/bus)';
+
+interface PodList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string; readonly uid: string };
+    readonly spec: { readonly nodeName: string };
+    readonly status: { readonly podIP: string };
+  }[];
+}
+
+/** Reads each pod's volume, in the pod. */
+export async function readMembers(shell: Shell): Promise<readonly Member[]> {
+  // kubectl prints what the API server answers.
+  const { items } = JSON.parse(await shell.run('kubectl get pods --selector app=redis --output json', { silent: true })) as PodList;
+  return Promise.all(items.map(async ({ metadata, spec, status }) => {
+    const said = await shell.run(`kubectl exec ${metadata.name} --container redis -- sh -c '${READ_VOLUME}'`, { silent: true });
+    return { pod: metadata.name, uid: metadata.uid, podIp: status.podIP, node: spec.nodeName, ...parseVolume(metadata.name, said) };
+  }));
+}
+
+function parseVolume(pod: string, said: string): Pick<Member, 'address' | 'port' | 'busPort'> {
+  const [, address, port, busPort] = /^(\S+) (\d+) (\d+)\s*$/.exec(said) ?? [];
+  if (address === undefined) throw new DemoError(`the volume of ${pod} does not hold an address and two ports, but: ${JSON.stringify(said)}`);
+  return { address, port: Number(port), busPort: Number(busPort) };
+}
+
+export function at(place: { readonly address: string; readonly port: number }): string {
+  return `${place.address}:${place.port}`;
+}
+
+/** `redis-cli` and its options for reaching a member. */
+export function cli(place: { readonly address: string; readonly port: number }): string {
+  return `redis-cli -h ${place.address} -p ${place.port}`;
+}
+
+/** Lines `<id> <ip:port@cport[,hostname]> <flags> <master> <ping-sent> <pong-recv> <config-epoch> <link-state> <slot> …`. */
+export function parseSeats(clusterNodes: string): readonly Seat[] {
+  return clusterNodes.trim().split('\n').map((line) => {
+    const [id = '', place = '', flags = '', , , , , link] = line.split(' ');
+    const [, address = '', port] = /^(.*):(\d+)@/.exec(place) ?? [];
+    return { id, address, port: Number(port), role: flags.includes('master') ? 'master' : 'replica', well: link === 'connected' && !/fail|handshake|noaddr/.test(flags) };
+  });
+}
+
+export async function seatsSeenBy(shell: Shell, place: { readonly address: string; readonly port: number }): Promise<readonly Seat[]> {
+  return parseSeats(await shell.run(`${cli(place)} cluster nodes`, { silent: true }));
+}
+
+/** One answer to a client that follows redirections, and the server it came from. */
+export interface Answer {
+  readonly server: string;
+  readonly reply: string;
+}
+
+export interface Transcript {
+  readonly answers: readonly Answer[];
+  readonly redirections: number;
+}
+
+/** What `redis-cli -c --no-raw` printed for a file of commands, first asked at `first`. */
+export function parseTranscript(printed: string, first: string): Transcript {
+  const answers: Answer[] = [];
+  let server = first;
+  let redirections = 0;
+  for (const line of printed.trim().split('\n')) {
+    const [, other] = /^-> Redirected to slot \[\d+\] located at (\S+)$/.exec(line) ?? [];
+    if (other === undefined) {
+      answers.push({ server, reply: line });
+      continue;
+    }
+    server = other;
+    redirections += 1;
+  }
+  return { answers, redirections };
+}
