@@ -133,23 +133,24 @@ class Queue implements WorkQueue {
 
   async #run(key: KeyString): Promise<void> {
     const startedAt = performance.now();
-    const report = (outcome: 'success' | 'requeue' | 'error' | 'terminal', error?: unknown): void => {
-      this.#options.onResult?.(key, outcome, (performance.now() - startedAt) / 1_000, error);
-    };
-    let retryAfter: number | undefined;
-    try {
-      retryAfter = (await this.#options.reconcile(key, this.#abort.signal))?.requeueAfter;
-      this.#failures.delete(key);
-      report(retryAfter === undefined ? 'success' : 'requeue');
-    } catch (error) {
-      retryAfter = this.#afterError(key, error);
-      report(retryAfter === undefined ? 'terminal' : 'error', error);
-    }
+    const result = await this.#reconcile(key);
     const again = this.#running.get(key)?.again === true;
     this.#running.delete(key);
-    if (retryAfter !== undefined) this.#delay(this.#retries, key, retryAfter);
+    if (result.retryAfter !== undefined) this.#delay(this.#retries, key, result.retryAfter);
     if (again) this.add(key);
     this.#schedule();
+    this.#options.onResult?.(key, result.outcome, (performance.now() - startedAt) / 1_000, result.error);
+  }
+
+  async #reconcile(key: KeyString): Promise<Result> {
+    try {
+      const retryAfter = (await this.#options.reconcile(key, this.#abort.signal))?.requeueAfter;
+      this.#failures.delete(key);
+      return { outcome: retryAfter === undefined ? 'success' : 'requeue', retryAfter };
+    } catch (error) {
+      const retryAfter = this.#afterError(key, error);
+      return { outcome: retryAfter === undefined ? 'terminal' : 'error', retryAfter, error };
+    }
   }
 
   #afterError(key: KeyString, error: unknown): number | undefined {
@@ -181,6 +182,12 @@ class Queue implements WorkQueue {
     clearTimeout(delayed.get(key)?.timer);
     delayed.delete(key);
   }
+}
+
+interface Result {
+  readonly outcome: 'success' | 'requeue' | 'error' | 'terminal';
+  readonly retryAfter: number | undefined;
+  readonly error?: unknown;
 }
 
 interface Delayed {

@@ -1,0 +1,270 @@
+import { performance } from 'node:perf_hooks';
+
+import { pause } from './backoff.ts';
+import type { KubeClient } from './contract.ts';
+import { isConflict, isNotFound, LeaseLostError } from './errors.ts';
+import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
+import type { Lease, LeaseSpec, Observation } from './lease-record.ts';
+
+export interface LeaseOptions {
+  readonly client: Pick<KubeClient, 'find' | 'create' | 'patch'>;
+  readonly namespace: string;
+  readonly name: string;
+  /** Different for each candidate: the pod's name. */
+  readonly identity: string;
+  /** Gives up waiting; while leading, stops the work and then gives the lease back. */
+  readonly signal: AbortSignal;
+  readonly timing?: LeaseTiming;
+  /** Told when another holder is seen, and when this candidate takes, gives back or loses the lease. */
+  readonly onChange?: (event: 'following' | 'leading' | 'released' | 'lost', holder: string) => void;
+  /** Told of failed reads and writes of the lease; they are retried. */
+  readonly onTrouble?: (error: unknown) => void;
+  /** Milliseconds on a clock that never jumps. */
+  readonly clock?: () => number;
+}
+
+/** Milliseconds. */
+export interface LeaseTiming {
+  /** How long a record must stand still before another candidate takes the lease. */
+  readonly duration: number;
+  /** How long the leader goes on without a renewal. Shorter than `duration`: what lies between is for its last writes to end. */
+  readonly renewDeadline: number;
+  /** Between renewals that succeed. */
+  readonly renewEvery: number;
+  /** Between tries, both to take the lease and after a renewal that failed. */
+  readonly retryEvery: number;
+}
+
+/** A crashed leader is replaced after 15 to 16 seconds, one that stops after at most one. */
+const TIMING: LeaseTiming = { duration: 15_000, renewDeadline: 10_000, renewEvery: 4_000, retryEvery: 1_000 };
+
+/** What runs while the lease is held. */
+export type LeaderWork = (leading: AbortSignal, stillLeading: () => boolean) => Promise<void>;
+
+/**
+ * Waits for the lease, runs `work` while holding it, and gives it back when `work` has ended.
+ *
+ * `leading` is aborted when `options.signal` is, or when the lease is lost: always before another candidate can take
+ * it, counted from the moment the last successful renewal was *sent*, on a monotonic clock; the candidates' clocks need
+ * not agree. A process that was frozen learns of its loss only when its timers run again: `stillLeading` asks the clock
+ * itself, and is for the moment before a write.
+ *
+ * Resolves once `work` has ended (also where it was told to stop), or `options.signal` is aborted before the lease
+ * was had. Rejects with what `work` rejects with, or with a LeaseLostError; then also only after `work` has ended, so a
+ * caller that must not wait for it exits on `leading` itself.
+ */
+export async function whileLeading(options: LeaseOptions, work: LeaderWork): Promise<void> {
+  const candidate = new Candidate(options);
+  const held = await candidate.acquire();
+  if (held === undefined) return;
+  // Told to stop in the moment of taking it.
+  if (options.signal.aborted) await candidate.release(held.lease);
+  else await candidate.lead(held, work);
+}
+
+interface Held {
+  readonly lease: Lease;
+  /** When the request that took or renewed the lease was sent. */
+  readonly since: number;
+}
+
+class Candidate {
+  readonly #options: LeaseOptions;
+  readonly #timing: LeaseTiming;
+  readonly #clock: () => number;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#timing = options.timing ?? TIMING;
+    this.#clock = options.clock ?? ((): number => performance.now());
+  }
+
+  /** Undefined: the signal was aborted first. */
+  async acquire(): Promise<Held | undefined> {
+    const { signal } = this.#options;
+    let observation: Observation | undefined;
+    let following: string | undefined;
+    while (!signal.aborted) {
+      try {
+        const lease = await this.#read();
+        if (lease !== undefined) observation = observe(observation, lease, this.#clock());
+        if (lease === undefined || observation === undefined || this.#mayTake(lease, observation)) {
+          const since = this.#clock();
+          return { lease: await this.#take(lease), since };
+        }
+        const holder = holderOf(lease) ?? '';
+        if (holder !== following) this.#options.onChange?.('following', holder);
+        following = holder;
+      } catch (error) {
+        // Another candidate was quicker: what it wrote is read next time. Anything else is worth a word.
+        if (!isConflict(error) && !signal.aborted) this.#options.onTrouble?.(error);
+      }
+      // Spread, so that candidates do not come in step.
+      await pause(this.#timing.retryEvery * (0.8 + 0.4 * Math.random()), signal).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  async lead(held: Held, work: LeaderWork): Promise<void> {
+    const { signal, identity, onChange } = this.#options;
+    const leading = new AbortController();
+    const tenure = new Tenure(held, this.#timing.renewDeadline, this.#clock, (cause) => {
+      if (!signal.aborted) onChange?.('lost', identity);
+      leading.abort(new LeaseLostError(`${identity} lost the lease ${this.#options.namespace}/${this.#options.name}.`, cause));
+    });
+    const onStop = (): void => leading.abort(signal.reason);
+    signal.addEventListener('abort', onStop, { once: true });
+    onChange?.('leading', identity);
+    const done = new AbortController();
+    const renewing = this.#renew(tenure, done.signal);
+    try {
+      await work(leading.signal, () => tenure.stands() && !leading.signal.aborted);
+    } catch (error) {
+      // Work that ends because it was told to often does so by an AbortError: the reason says more.
+      if (!leading.signal.aborted) throw error;
+    } finally {
+      signal.removeEventListener('abort', onStop);
+      done.abort();
+      await renewing;
+      const stood = tenure.stands();
+      tenure.end();
+      if (stood) await this.release(tenure.held.lease);
+    }
+    if (leading.signal.reason instanceof LeaseLostError && !signal.aborted) throw leading.signal.reason;
+  }
+
+  /** Gives the lease back, so that the next candidate need not wait for it to expire. */
+  async release(lease: Lease): Promise<void> {
+    const { identity, onChange, onTrouble } = this.#options;
+    try {
+      await this.#patch(lease, releasedSpec(new Date())).catch(async (error: unknown) => {
+        // Changed since: by somebody's label, or by a renewal of ours whose answer was lost.
+        const now = isConflict(error) ? await this.#read() : undefined;
+        if (now === undefined || holderOf(now) !== identity) throw error;
+        await this.#patch(now, releasedSpec(new Date()));
+      });
+      onChange?.('released', identity);
+    } catch (error) {
+      onTrouble?.(error);
+    }
+  }
+
+  /** Until `done`, or the tenure is over. */
+  async #renew(tenure: Tenure, done: AbortSignal): Promise<void> {
+    let wait = this.#timing.renewEvery;
+    while (!done.aborted && tenure.stands()) {
+      await pause(wait, done).catch(() => undefined);
+      if (done.aborted || !tenure.stands()) return;
+      const since = this.#clock();
+      try {
+        tenure.renewed({ lease: await this.#take(tenure.held.lease), since });
+        wait = this.#timing.renewEvery;
+      } catch (error) {
+        this.#options.onTrouble?.(error);
+        wait = this.#timing.retryEvery;
+        await this.#look(tenure, error);
+      }
+    }
+  }
+
+  /** After a renewal that failed: whose lease is it now? */
+  async #look(tenure: Tenure, error: unknown): Promise<void> {
+    // Deleted: another candidate may have made it anew already.
+    if (isNotFound(error)) tenure.lose(error);
+    if (!isConflict(error)) return;
+    try {
+      const lease = await this.#read();
+      if (lease === undefined || holderOf(lease) !== this.#options.identity) tenure.lose(error);
+      // Somebody touched the object (a label), or a renewal that looked like a failure was none.
+      else tenure.follow(lease);
+    } catch (cause) {
+      this.#options.onTrouble?.(cause);
+    }
+  }
+
+  #mayTake(lease: Lease, observation: Observation): boolean {
+    return mayTake(lease, this.#options.identity, observation, this.#clock(), this.#timing.duration);
+  }
+
+  #read(): Promise<Lease | undefined> {
+    const { client, namespace, name } = this.#options;
+    return client.find(leases, { namespace, name }, { signal: this.#limit() });
+  }
+
+  /** Takes or renews; the resourceVersion lets only one of several candidates succeed. */
+  #take(before: Lease | undefined): Promise<Lease> {
+    const { client, namespace, name, identity } = this.#options;
+    const spec = heldSpec(before, identity, this.#timing.duration, new Date());
+    if (before !== undefined) return this.#patch(before, spec);
+    return client.create(leases, { metadata: { namespace, name }, spec }, { signal: this.#limit() });
+  }
+
+  #patch(before: Lease, spec: LeaseSpec): Promise<Lease> {
+    const { client, namespace, name } = this.#options;
+    const { uid, resourceVersion } = before.metadata;
+    const patch = { metadata: { uid, resourceVersion }, spec };
+    return client.patch(leases, { namespace, name }, patch, { type: 'merge', signal: this.#limit() });
+  }
+
+  /** Half the deadline for each request: one on a dead connection leaves time for another. */
+  #limit(): AbortSignal {
+    return AbortSignal.timeout(this.#timing.renewDeadline / 2);
+  }
+}
+
+/** One time of holding the lease. Once over, it is over: a renewal that is answered too late does not bring it back. */
+class Tenure {
+  #held: Held;
+  #over = false;
+  #timer: NodeJS.Timeout;
+  readonly #deadline: number;
+  readonly #clock: () => number;
+  readonly #onLost: (cause: unknown) => void;
+
+  constructor(held: Held, deadline: number, clock: () => number, onLost: (cause: unknown) => void) {
+    this.#held = held;
+    this.#deadline = deadline;
+    this.#clock = clock;
+    this.#onLost = onLost;
+    this.#timer = this.#arm();
+  }
+
+  get held(): Held {
+    return this.#held;
+  }
+
+  /** Asks the clock, not the timer, which runs late in a process that was frozen. */
+  stands(): boolean {
+    if (!this.#over && this.#clock() >= this.#held.since + this.#deadline) this.lose(undefined);
+    return !this.#over;
+  }
+
+  renewed(held: Held): void {
+    if (!this.stands()) return;
+    this.#held = held;
+    clearTimeout(this.#timer);
+    this.#timer = this.#arm();
+    this.stands();
+  }
+
+  /** The object as it is now, without a renewal. */
+  follow(lease: Lease): void {
+    this.#held = { lease, since: this.#held.since };
+  }
+
+  lose(cause: unknown): void {
+    if (this.#over) return;
+    this.end();
+    this.#onLost(cause);
+  }
+
+  end(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): NodeJS.Timeout {
+    const left = Math.max(0, this.#held.since + this.#deadline - this.#clock());
+    return setTimeout(() => this.lose(new Error(`no renewal for ${this.#deadline} ms`)), left);
+  }
+}
