@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { request } from 'undici';
 import type { ApiRequests } from './api-requests.ts';
 import { kubeconfigOf } from './credentials.ts';
 import { API_PORT, families, type ClusterLayout } from './layout.ts';
+import { answers } from './probe.ts';
 import { startProcess, untilReady, type ProcessRecord } from './processes.ts';
 
 /** The four servers of a control plane, as processes on the host. */
@@ -21,7 +21,7 @@ export async function startEtcd(layout: ClusterLayout, binaries: string): Promis
     ],
     log: `${layout.logs}/etcd.log`,
   });
-  await untilReady(record, () => request(`${url}/readyz`).then(({ statusCode }) => statusCode === 200, () => false), { everyMs: 20 });
+  await untilReady(record, () => answers(`${url}/readyz`), { everyMs: 20 });
   return record;
 }
 

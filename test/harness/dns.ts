@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import type { ApiRequests } from './api-requests.ts';
 import { DNS_USER, kubeconfigOf } from './credentials.ts';
 import type { ClusterLayout } from './layout.ts';
+import { answers } from './probe.ts';
 import { startProcess, untilReady, type ProcessRecord } from './processes.ts';
-import { request } from 'undici';
 
 /** Names of nodes that tests invent (Node.status.addresses of type Hostname); CoreDNS serves them, and clients outside read them. */
 export function hostsFileOf(layout: ClusterLayout): string {
@@ -35,7 +35,7 @@ export async function startDns(layout: ClusterLayout, binaries: string, api: Api
   const record = await startProcess({
     component: 'coredns', program: `${binaries}/coredns`, args: ['-conf', corefile], log: `${layout.logs}/coredns.log`,
   });
-  await untilReady(record, () => request(`http://${ready}/ready`).then(({ statusCode }) => statusCode === 200, () => false), { everyMs: 50 });
+  await untilReady(record, () => answers(`http://${ready}/ready`), { everyMs: 50 });
   return record;
 }
 

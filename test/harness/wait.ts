@@ -15,20 +15,29 @@ export interface WaitOptions {
 export async function eventually<T>(what: string, look: () => T | Promise<T>, options: WaitOptions = {}): Promise<Exclude<T, undefined | false>> {
   const { timeoutMs = 30_000, everyMs = 100 } = options;
   const deadline = performance.now() + timeoutMs;
+  const finished = new AbortController();
+  const late = sleep(timeoutMs, LATE, { signal: finished.signal }).catch(() => LATE);
   let last: unknown;
-  for (;;) {
-    try {
-      const seen = await look();
-      // The cast says what the comparison proves: TypeScript does not narrow a bare type parameter.
-      if (seen !== undefined && seen !== false) return seen as Exclude<T, undefined | false>;
-      last = seen;
-    } catch (error) {
-      last = error;
+  try {
+    for (;;) {
+      try {
+        const seen = await Promise.race([look(), late]);
+        // The casts say what the comparisons prove: TypeScript does not narrow a bare type parameter.
+        if (seen === LATE) last ??= new Error('the look itself did not come back');
+        else if (seen !== undefined && seen !== false) return seen as Exclude<T, undefined | false>;
+        else last = undefined;
+      } catch (error) {
+        last = error;
+      }
+      if (performance.now() > deadline) {
+        const saw = last instanceof Error ? `; last: ${last.message}` : '';
+        throw new HarnessError('TIMED_OUT', `waited ${timeoutMs / 1000} s for ${what}${saw}`, last instanceof Error ? { cause: last } : {});
+      }
+      await sleep(everyMs);
     }
-    if (performance.now() > deadline) {
-      const saw = last instanceof Error ? `; last: ${last.message}` : '';
-      throw new HarnessError('TIMED_OUT', `waited ${timeoutMs / 1000} s for ${what}${saw}`, last instanceof Error ? { cause: last } : {});
-    }
-    await sleep(everyMs);
+  } finally {
+    finished.abort();
   }
 }
+
+const LATE = Symbol('late');
