@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { connectCluster, type NodeAddress } from '../harness/index.ts';
+import { answerFromOutside } from './support/clients.ts';
+import { byListener, claim, pod, webServer } from './support/manifests.ts';
+import { openNamespace, type Namespace } from './support/namespace.ts';
+import { expectedTree, untilFile } from './support/tree.ts';
+
+const PORT = 8080;
+
+describe("a Node's addresses", { timeout: 120_000 }, () => {
+  const cluster = connectCluster();
+  const [node] = cluster.nodes;
+  assert.ok(node);
+  const own: NodeAddress = { type: 'InternalIP', address: node.addresses[0] ?? '' };
+  // Apart from other clusters' on this machine (TEST-NET-2, RFC 5737).
+  const [first, second] = [1, 2].map((host) => `198.51.100.${cluster.layout.index * 16 + host}`);
+  assert.ok(first !== undefined && second !== undefined);
+  const [hostname, otherHostname] = ['one.example.test', 'two.example.test'];
+  let namespace: Namespace;
+
+  before(async () => {
+    namespace = await openNamespace(cluster, 'nodes');
+    await restore();
+    for (const preferredAddressType of ['IP', 'Hostname'] as const) {
+      const name = preferredAddressType.toLowerCase();
+      const className = await namespace.class(name, { serviceType: 'NodePort', preferredAddressType });
+      await namespace.listener(name, { className, ports: [{ name: 'http', port: PORT }] });
+      await namespace.create(claim(name, byListener(name)));
+    }
+    await namespace.create(pod('server', { node: node.name, volumes: { ip: 'ip', hostname: 'hostname' }, script: webServer(PORT) }));
+    await namespace.running('server');
+  });
+  afterEach(restore);
+  after(async () => {
+    await namespace?.[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  const cases: readonly { readonly behaviour: string; readonly given: readonly NodeAddress[]; readonly ips: readonly string[]; readonly hostnames: readonly string[] }[] = [
+    {
+      behaviour: 'a new external one replaces the internal one',
+      given: [own, { type: 'ExternalIP', address: first }, { type: 'Hostname', address: hostname }],
+      ips: [first],
+      hostnames: [hostname],
+    },
+    {
+      behaviour: 'several of a kind are all announced, in their order',
+      given: [{ type: 'ExternalIP', address: second }, own, { type: 'ExternalIP', address: first }, { type: 'Hostname', address: hostname }, { type: 'Hostname', address: otherHostname }],
+      ips: [second, first],
+      hostnames: [hostname, otherHostname],
+    },
+    {
+      behaviour: 'without a Hostname the IP is announced instead',
+      given: [own],
+      ips: [own.address],
+      hostnames: [own.address],
+    },
+    {
+      behaviour: 'without an IP the Hostname is announced instead',
+      given: [{ type: 'Hostname', address: hostname }],
+      ips: [hostname],
+      hostnames: [hostname],
+    },
+  ];
+
+  for (const { behaviour, given, ips, hostnames } of cases) {
+    it(`are followed by status and files of a running pod, and answer: ${behaviour}`, async () => {
+      await cluster.setNodeAddresses(node.name, given);
+      for (const [name, addresses] of Object.entries({ ip: ips, hostname: hostnames })) {
+        const { status } = await namespace.untilListener(
+          name,
+          `to be at ${addresses.join()}`,
+          (listener) => listener.status?.ingressAddresses?.map(({ address }) => address).join() === addresses.join(),
+        );
+        const [primary] = addresses;
+        await namespace.exec('server', untilFile(`${name}/default-address/address`, primary ?? ''));
+        assert.deepEqual(await namespace.tree('server', name), expectedTree(status?.ingressAddresses ?? []));
+        for (const { address, addressType, ports } of status?.ingressAddresses ?? []) {
+          assert.equal(addressType, /^[\d.]+$/.test(address) ? 'IP' : 'Hostname');
+          assert.equal(await answerFromOutside(cluster, address, ports['http'] ?? 0), 'server');
+        }
+      }
+    });
+  }
+
+  it('that are all gone leave the files as they were, and a condition says so', async () => {
+    const shown = await namespace.tree('server', 'ip');
+    await cluster.setNodeAddresses(node.name, []);
+    const { message } = await namespace.condition('ip', 'Ready', 'False', 'NodeHasNoAddress');
+    assert.match(message, new RegExp(`Node ${node.name} lists no address`));
+    assert.deepEqual(await namespace.tree('server', 'ip'), shown);
+  });
+
+  /** As the node registered. Waits until the Listeners know, so that each test begins with the same. */
+  async function restore(): Promise<void> {
+    await cluster.setNodeAddresses(node?.name ?? '', [own, { type: 'Hostname', address: node?.name ?? '' }]);
+    for (const [name, address] of [['ip', own.address], ['hostname', node?.name]] as const) {
+      if (await namespace.get('v1', 'Pod', 'server') === undefined) return;
+      await namespace.untilListener(name, `to be at ${address}`, ({ status }) => status?.ingressAddresses?.[0]?.address === address);
+      await namespace.exec('server', untilFile(`${name}/default-address/address`, address ?? ''));
+    }
+  }
+});

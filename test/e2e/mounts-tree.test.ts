@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectCluster } from '../harness/index.ts';
+import { byListener, claim, pod } from './support/manifests.ts';
+import { openNamespace, type Namespace } from './support/namespace.ts';
+
+const PORTS = [{ name: 'http', port: 8080 }, { name: 'admin', port: 9090 }, { name: 'dns', port: 53, protocol: 'UDP' }];
+
+/** What any program sees: names, kinds and modes through all links, link texts, and every byte of every file. */
+const look = `
+cd /listeners/"$1"
+echo "* $(echo *)"
+echo "readlink $(readlink default-address)"
+find -L addresses default-address/ | sort | while read -r path; do
+  if [ -d "$path" ]; then echo "$(stat -L -c '%F %a' "$path") $path"
+  else echo "$(stat -L -c '%F %a' "$path") $path $(od -A n -t c "$path" | tr -s ' ')"; fi
+done
+`;
+
+describe('the files in a listener volume', { timeout: 60_000 }, () => {
+  const cluster = connectCluster();
+  const [node] = cluster.nodes;
+  assert.ok(node);
+  let namespace: Namespace;
+
+  before(async () => {
+    namespace = await openNamespace(cluster, 'tree');
+    for (const serviceType of ['NodePort', 'ClusterIP'] as const) {
+      const name = serviceType.toLowerCase();
+      const className = await namespace.class(name, { serviceType, preferredAddressType: 'IP' });
+      await namespace.listener(name, { className, ports: PORTS });
+      await namespace.create(claim(name, byListener(name)));
+    }
+    await namespace.create(pod('reader', { node: node.name, volumes: { nodeport: 'nodeport', clusterip: 'clusterip' } }));
+    await namespace.running('reader');
+  });
+  after(async () => {
+    await namespace?.[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  it("are byte for byte the node's address and the node ports, where the scope is Node", async () => {
+    const { spec } = await namespace.service('nodeport');
+    const nodePort = (wanted: string): string => String(spec?.ports?.find(({ name }) => name === wanted)?.nodePort);
+    const ports = { admin: nodePort('admin'), dns: nodePort('dns'), http: nodePort('http') };
+    assert.equal(await namespace.exec('reader', ['sh', '-c', look, 'sh', 'nodeport']), tree(node.addresses[0] ?? '', ports));
+  });
+
+  it("are byte for byte the Service's address and its own ports, where the scope is Cluster", async () => {
+    const { spec } = await namespace.service('clusterip');
+    assert.equal(await namespace.exec('reader', ['sh', '-c', look, 'sh', 'clusterip']), tree(spec?.clusterIP ?? '', { admin: '9090', dns: '53', http: '8080' }));
+  });
+});
+
+function tree(address: string, ports: Readonly<Record<string, string>>): string {
+  const bytes = (text: string): string => ` ${[...text].join(' ')}`;
+  const folder = (at: string): readonly string[] => [
+    `directory 755 ${at}`,
+    `regular file 644 ${at}/address ${bytes(address)}`,
+    `directory 755 ${at}/ports`,
+    ...Object.entries(ports).map(([name, port]) => `regular file 644 ${at}/ports/${name} ${bytes(port)}`),
+  ];
+  return [
+    '* addresses default-address',
+    `readlink addresses/${address}`,
+    'directory 755 addresses',
+    ...folder(`addresses/${address}`),
+    'directory 755 default-address/',
+    ...folder('default-address').slice(1),
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectCluster } from '../harness/index.ts';
+import { API, byClass, byListener, claim, pod, type ClaimAnnotations, type Manifest } from './support/manifests.ts';
+import { openNamespace, type Namespace } from './support/namespace.ts';
+import { expectedTree } from './support/tree.ts';
+
+const PORTS = [{ name: 'http', port: 8080 }];
+const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
+
+/** The most that the provisioner waits before it tries a claim again (the chart's provisioner.retryIntervalMax), and a start of a pod. */
+const SOON = 10_000 + 5_000;
+
+describe('a listener volume that cannot be mounted yet', { timeout: 120_000, concurrency: 4 }, () => {
+  const cluster = connectCluster();
+  let namespace: Namespace;
+
+  before(async () => {
+    namespace = await openNamespace(cluster, 'waiting');
+  });
+  after(async () => {
+    await namespace?.[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  it('names the class that is missing in an event on the claim, and is mounted soon after it appears', async () => {
+    const className = namespace.className('later');
+    await namespace.create(pod('no-class', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS }));
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'no-class-listener' }, new RegExp(`ListenerClass ${className} does not exist`));
+    await namespace.class('later', { serviceType: 'ClusterIP' });
+    await assertRunsSoon('no-class', 'no-class-listener');
+  });
+
+  it('names the Listener that is missing in an event on the claim, and is mounted soon after it appears', async () => {
+    const className = await namespace.class('present', { serviceType: 'ClusterIP' });
+    await namespace.create(claim('no-listener', byListener('appears')), pod('no-listener', { volumes: { listener: 'no-listener' } }));
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'no-listener' }, new RegExp(`Listener ${namespace.name}/appears does not exist`));
+    await namespace.listener('appears', { className, ports: PORTS });
+    await assertRunsSoon('no-listener', 'appears');
+  });
+
+  it("names the class that the Listener misses in an event, and is mounted soon after it appears", async () => {
+    const className = namespace.className('even-later');
+    await namespace.listener('half', { className, ports: PORTS });
+    await namespace.create(claim('half', byListener('half')), pod('half', { volumes: { listener: 'half' } }));
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'half' }, new RegExp(`ListenerClass ${className}.* does not exist`));
+    const { message } = await namespace.condition('half', 'Accepted', 'False', 'ClassNotFound');
+    assert.match(message, new RegExp(`ListenerClass ${className} does not exist. Create it, or name another one`));
+    await namespace.class('even-later', { serviceType: 'ClusterIP' });
+    await assertRunsSoon('half', 'half');
+  });
+
+  it('of a bound claim names the Listener that is gone in an event on the pod, and is mounted at once when it comes back', async () => {
+    const className = await namespace.class('gone', { serviceType: 'ClusterIP' });
+    await namespace.listener('gone', { className, ports: PORTS });
+    await namespace.create(claim('gone', byListener('gone')), pod('binder', { volumes: { listener: 'gone' } }));
+    await namespace.running('binder');
+    await namespace.remove(API, 'Listener', 'gone');
+    await namespace.create(pod('gone', { volumes: { listener: 'gone' } }));
+    await namespace.event({ kind: 'Pod', name: 'gone' }, new RegExp(`The listener volume waits: Listener ${namespace.name}/gone does not exist\\. Create it`));
+    await namespace.listener('gone', { className, ports: PORTS });
+    await assertRunsSoon('gone', 'gone', 5_000);
+    // The pod that held on to the volume is selected by the new Listener too.
+    const { metadata } = await namespace.ready('gone');
+    const label = `listener.stackable.tech/mnt.${metadata.uid?.replaceAll('-', '')}`;
+    await namespace.until({ apiVersion: 'v1', kind: 'Pod', name: 'binder' }, 'to bear the label of the new Listener', (object) => object.metadata.labels?.[label] === 'gone');
+  });
+
+  it('whose Listener would take the name of one that is there says so in an event, and leaves that alone', async () => {
+    const className = await namespace.class('taken', { serviceType: 'ClusterIP' });
+    const theirs = await namespace.listener('taken-listener', { className, ports: [{ name: 'theirs', port: 1 }] });
+    await namespace.ready('taken-listener');
+    await namespace.create(pod('taken', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS }));
+    await namespace.event({ kind: 'Pod', name: 'taken' }, /Listener .*taken-listener exists and was not made for this volume\. Rename the claim, or mount that Listener with the annotation listener-name/);
+    const { metadata, spec } = await namespace.ready('taken-listener');
+    assert.equal(metadata.generation, theirs.metadata.generation);
+    assert.equal(metadata.ownerReferences, undefined);
+    assert.deepEqual(spec.ports, [{ name: 'theirs', port: 1 }]);
+  });
+
+  it('whose claim has too long a name for a Service says so in an event', async () => {
+    const className = await namespace.class('long', { serviceType: 'ClusterIP' });
+    const name = `long-${'n'.repeat(60)}`;
+    await namespace.create(claim(name, byClass(className)), pod('long', { volumes: { listener: name }, ports: CONTAINER_PORTS }));
+    await namespace.event({ kind: 'Pod', name: 'long' }, /allows them 63 characters; this one has 65\. Use a shorter name \(for a volume: a shorter claim name\)/);
+  });
+
+  async function assertRunsSoon(name: string, listener: string, within = SOON): Promise<void> {
+    const from = performance.now();
+    await namespace.running(name);
+    const took = performance.now() - from;
+    assert.ok(took < within, `it took ${took} ms`);
+    const { status } = await namespace.ready(listener);
+    assert.deepEqual(await namespace.tree(name, 'listener'), expectedTree(status?.ingressAddresses ?? []));
+  }
+});
+
+describe('a claim that can never be a listener volume', { timeout: 60_000 }, () => {
+  const cluster = connectCluster();
+  const claims: readonly { readonly name: string; readonly annotations: ClaimAnnotations; readonly message: RegExp }[] = [
+    { name: 'neither', annotations: {}, message: /does not say what to expose: give it .*annotation listeners\.stackable\.tech\/listener-class.*or listeners\.stackable\.tech\/listener-name/ },
+    { name: 'both', annotations: { ...byClass('a'), ...byListener('b') }, message: /has both annotations, .* remove one of them/ },
+    { name: 'path', annotations: byListener('../x'), message: /listener-name.*"\.\.\/x"/ },
+    { name: 'path-class', annotations: byClass('../../api/v1/secrets'), message: /listener-class.*"\.\.\/\.\.\/api\/v1\/secrets"/ },
+    { name: 'capitals', annotations: byListener('Kafka'), message: /listener-name.*"Kafka"/ },
+    { name: 'empty', annotations: byListener(''), message: /listener-name/ },
+    { name: 'long', annotations: byListener('n'.repeat(253)), message: /Listener .*\/n{253} does not exist/ },
+    { name: 'longer', annotations: byListener('n'.repeat(300)), message: /listener-name holds "n{64}", which is not the name of an object/ },
+    { name: 'control', annotations: byListener('a\nb'), message: /listener-name.*"a\\nb"/ },
+  ];
+  let namespace: Namespace;
+
+  before(async () => {
+    namespace = await openNamespace(cluster, 'claims');
+    // One pod for all: the scheduler has every claim of a pod provisioned.
+    await namespace.create(
+      ...claims.map(({ name, annotations }) => claim(name, annotations)),
+      pod('never', { volumes: Object.fromEntries(claims.map(({ name }) => [name, name])) }),
+    );
+  });
+  after(async () => {
+    await namespace?.[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  for (const { name, message } of claims) {
+    it(`says in an event on it what is wrong: ${name}`, async () => {
+      const event = await namespace.event({ kind: 'PersistentVolumeClaim', name }, message);
+      assert.equal(event.type, 'Warning');
+      assert.doesNotMatch(event.message, /\n/);
+      assert.equal((await namespace.claim(name)).status?.phase, 'Pending');
+    });
+  }
+
+  it('says so of a block device', async () => {
+    await namespace.create(
+      claim('block', byClass('any'), { volumeMode: 'Block' }),
+      pod('block', { container: { volumeDevices: [{ name: 'device', devicePath: '/dev/listener' }] }, spec: { volumes: [{ name: 'device', persistentVolumeClaim: { claimName: 'block' } }] } }),
+    );
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'block' }, /block/i);
+  });
+
+  it('is refused at once where it is no claim at all but volumes[].csi, with what to write instead', async () => {
+    const inline: Manifest = pod('inline', { spec: { volumes: [{ name: 'listener', csi: { driver: 'listeners.stackable.tech' } }] } });
+    await assert.rejects(namespace.create(inline), /volumes \[listener\] name the driver listeners\.stackable\.tech inline.*Use volumes\[\]\.ephemeral\.volumeClaimTemplate/);
+  });
+});

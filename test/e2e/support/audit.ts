@@ -1,0 +1,115 @@
+/** What the API server was asked, by whom: its audit log, read from a point on. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { eventually, type Cluster } from '../../harness/index.ts';
+
+/** One request that has ended (audit.k8s.io/v1 Event, level Metadata). */
+export interface AuditedRequest {
+  readonly auditID: string;
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly userAgent?: string;
+  readonly user: { readonly username?: string; readonly extra?: Readonly<Record<string, readonly string[]>> };
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly subresource?: string;
+    readonly apiGroup?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+  readonly requestReceivedTimestamp: string;
+  readonly stageTimestamp: string;
+}
+
+const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection', 'apply']);
+
+/** A reader of everything that is audited from now on. */
+export async function auditFromNow(cluster: Cluster): Promise<AuditReader> {
+  const reader = new AuditReader(cluster, sizeOf(cluster.auditLog));
+  // What was answered before may still be on its way into the log; what stands behind this request came later.
+  await reader.settle();
+  return new AuditReader(cluster, reader.end);
+}
+
+export class AuditReader {
+  readonly #cluster: Cluster;
+  #offset: number;
+  #rest = '';
+  readonly #seen: AuditedRequest[] = [];
+
+  constructor(cluster: Cluster, offset: number) {
+    this.#cluster = cluster;
+    this.#offset = offset;
+  }
+
+  get end(): number {
+    return this.#offset;
+  }
+
+  /** All requests of Earshot's own programs (not of its sidecar) that the log holds by now. */
+  earshot(): readonly AuditedRequest[] {
+    return this.#read().filter(({ userAgent }) => userAgent?.startsWith('earshot') === true);
+  }
+
+  /** Earshot's writes, but for the Lease of the leader. */
+  writes(): readonly AuditedRequest[] {
+    return this.earshot().filter(({ verb, objectRef }) => writes.has(verb) && objectRef?.resource !== 'leases');
+  }
+
+  /** Writes that concern what happens in the cluster, events apart. */
+  changes(): readonly AuditedRequest[] {
+    return this.writes().filter(({ objectRef }) => objectRef?.resource !== 'events');
+  }
+
+  /** Whole lists, and watches that begin with one. */
+  lists(): readonly AuditedRequest[] {
+    return this.earshot().filter(({ verb, requestURI }) => verb === 'list' || (verb === 'watch' && requestURI.includes('sendInitialEvents=true')));
+  }
+
+  /** Returns once everything that was answered before this call is in the log. */
+  async settle(): Promise<void> {
+    const mark = `/api/v1/namespaces/default/configmaps/audit-mark-${process.pid}-${performance.now().toString(36).replace('.', '-')}`;
+    await this.#cluster.api.find(mark);
+    await eventually('a request to reach the audit log', () => this.#read().some(({ requestURI }) => requestURI === mark), { everyMs: 20 });
+  }
+
+  #read(): readonly AuditedRequest[] {
+    const file = openSync(this.#cluster.auditLog, 'r');
+    try {
+      const size = fstatSync(file).size;
+      const chunk = Buffer.alloc(size - this.#offset);
+      const length = readSync(file, chunk, 0, chunk.length, this.#offset);
+      this.#offset += length;
+      const lines = (this.#rest + chunk.toString('utf8', 0, length)).split('\n');
+      this.#rest = lines.pop() ?? '';
+      for (const line of lines) {
+        // Most of the log is the control plane's own talk.
+        if (line.includes('"userAgent":"earshot') || line.includes('audit-mark-')) this.#seen.push(JSON.parse(line) as AuditedRequest);
+      }
+    } finally {
+      closeSync(file);
+    }
+    return this.#seen;
+  }
+}
+
+/** `patch services e2e-1/web`, for messages and comparisons. */
+export function describeRequest({ verb, objectRef = {}, responseStatus }: AuditedRequest): string {
+  const { resource = '', subresource, namespace, name = '' } = objectRef;
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return `${verb} ${what} ${namespace === undefined ? name : `${namespace}/${name}`} → ${responseStatus?.code ?? 'no answer'}`;
+}
+
+/** The pod whose token a request bore, which tells replicas of one service account apart. */
+export function podOf({ user }: AuditedRequest): string | undefined {
+  return user.extra?.['authentication.kubernetes.io/pod-name']?.[0];
+}
+
+function sizeOf(path: string): number {
+  const file = openSync(path, 'r');
+  try {
+    return fstatSync(file).size;
+  } finally {
+    closeSync(file);
+  }
+}

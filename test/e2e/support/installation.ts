@@ -1,0 +1,72 @@
+/** Earshot as the chart installed it: its pods, its leader, and doing without its controllers for a while. */
+import type { Pod } from '../../../src/kube/objects.ts';
+import { eventually, type Cluster } from '../../harness/index.ts';
+
+export const SYSTEM = 'earshot-system';
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${SYSTEM}/deployments/earshot-controller`;
+const DAEMON_SET = `/apis/apps/v1/namespaces/${SYSTEM}/daemonsets/earshot-node`;
+export const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${SYSTEM}/leases/earshot-controller`;
+
+interface Counts {
+  readonly metadata: { readonly generation: number };
+  readonly spec: { readonly replicas?: number };
+  readonly status: Readonly<Record<string, number | undefined>>;
+}
+
+interface Lease {
+  readonly spec: { readonly holderIdentity?: string; readonly renewTime?: string; readonly leaseTransitions?: number };
+}
+
+/** A pod of the installation, with what tests ask of it. */
+export interface SystemPod extends Pod {
+  readonly spec: NonNullable<Pod['spec']> & { readonly nodeName: string };
+  readonly status: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    readonly containerStatuses?: readonly { readonly name: string; readonly ready: boolean; readonly restartCount: number }[];
+  };
+}
+
+/** Pods of a part, without those that are going. */
+export async function systemPods(cluster: Cluster, component: 'controller' | 'node'): Promise<readonly SystemPod[]> {
+  const path = `/api/v1/namespaces/${SYSTEM}/pods?labelSelector=${encodeURIComponent(`app.kubernetes.io/component=${component}`)}`;
+  const { items } = await cluster.api.get<{ readonly items: readonly SystemPod[] }>(path);
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
+
+/** Waits until the whole installation is as it should be: all replicas ready, a driver on each node, none going. */
+export async function untilInstalled(cluster: Cluster, timeoutMs = 90_000): Promise<void> {
+  await eventually('all of Earshot to be ready', async () => {
+    const [deployment, drivers] = await Promise.all([cluster.api.get<Counts>(DEPLOYMENT), cluster.api.get<Counts>(DAEMON_SET)]);
+    const { spec: { replicas = 1 }, status } = deployment;
+    if (deployment.metadata.generation !== status['observedGeneration'] || drivers.metadata.generation !== drivers.status['observedGeneration']) return false;
+    if (replicas !== (status['readyReplicas'] ?? 0) || replicas !== (status['replicas'] ?? 0) || replicas !== (status['updatedReplicas'] ?? 0)) {
+      throw new Error(`controllers: ${JSON.stringify(status)}`);
+    }
+    const { desiredNumberScheduled, numberReady, updatedNumberScheduled } = drivers.status;
+    if (desiredNumberScheduled !== cluster.nodes.length || numberReady !== desiredNumberScheduled || updatedNumberScheduled !== desiredNumberScheduled) {
+      throw new Error(`drivers: ${JSON.stringify(drivers.status)}`);
+    }
+    return true;
+  }, { timeoutMs });
+}
+
+/** Who leads by the Lease; undefined while nobody does. */
+export async function leaderOf(cluster: Cluster): Promise<string | undefined> {
+  const holder = (await cluster.api.find<Lease>(LEASE))?.spec.holderIdentity;
+  return holder === '' ? undefined : holder;
+}
+
+/** Takes the installed controllers away, and brings back as many as there were when it is disposed of. */
+export async function withoutControllers(cluster: Cluster): Promise<AsyncDisposable> {
+  const { spec: { replicas = 1 } } = await cluster.api.get<Counts>(DEPLOYMENT);
+  const scale = (to: number): Promise<unknown> => cluster.api.patch(DEPLOYMENT, { spec: { replicas: to } });
+  await scale(0);
+  await eventually('the controllers to end', async () => (await systemPods(cluster, 'controller')).length === 0);
+  return {
+    async [Symbol.asyncDispose]() {
+      await scale(replicas);
+      await untilInstalled(cluster);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** What a pod sees in a listener volume, byte for byte, and what it should see. */
+import type { ListenerIngress } from '../../../src/api/listeners/index.ts';
+
+/** Path below the volume → `-> TEXT` for a link, `/` for a folder, otherwise the file's bytes as text (Latin-1). */
+export type TreeFiles = Readonly<Record<string, string>>;
+
+/**
+ * Everything that `ls` and a glob show, through links to folders. The tree promises what a path leads to, not that
+ * `addresses` is a folder rather than a link to one.
+ */
+const script = `
+cd "$1" || exit 1
+for name in *; do
+  [ "$name" = addresses ] && continue
+  if [ -L "$name" ]; then echo "link $name $(readlink "$name")"
+  elif [ -d "$name" ]; then echo "folder $name"
+  else echo "file $name $(od -A n -v -t x1 "$name" | tr -d ' \\n')"; fi
+done
+find -L addresses -type d | while read -r path; do echo "folder $path"; done
+find -L addresses ! -type d | while read -r path; do echo "file $path $(od -A n -v -t x1 "$path" | tr -d ' \\n')"; done
+`;
+
+export async function readTree(exec: (argv: readonly string[]) => Promise<string>, volume: string): Promise<TreeFiles> {
+  const lines = (await exec(['sh', '-c', script, 'sh', `/listeners/${volume}`])).split('\n').filter((line) => line !== '');
+  return sorted(lines.map((line): [string, string] => {
+    const [kind, path = '', value = ''] = line.split(' ');
+    if (kind === 'link') return [path, `-> ${value}`];
+    return kind === 'folder' ? [path, '/'] : [path, Buffer.from(value, 'hex').toString('latin1')];
+  }));
+}
+
+export function expectedTree(addresses: readonly ListenerIngress[]): TreeFiles {
+  const [primary] = addresses;
+  if (primary === undefined) throw new TypeError('a tree has at least one address');
+  return sorted([
+    ['default-address', `-> addresses/${primary.address}`],
+    ['addresses', '/'],
+    ...addresses.flatMap(({ address, ports }): [string, string][] => [
+      [`addresses/${address}`, '/'],
+      [`addresses/${address}/address`, address],
+      [`addresses/${address}/ports`, '/'],
+      ...Object.entries(ports).map(([name, port]): [string, string] => [`addresses/${address}/ports/${name}`, String(port)]),
+    ]),
+  ]);
+}
+
+function sorted(entries: readonly (readonly [string, string])[]): TreeFiles {
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A shell command that ends once a file of a volume holds a text, or fails after 15 seconds with what it holds. */
+export function untilFile(path: string, text: string): readonly string[] {
+  const wait = 'n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); if [ $n -gt 150 ]; then echo "$1 holds: $(cat "$1")" >&2; exit 1; fi; sleep 0.1; done';
+  return ['sh', '-c', wait, 'sh', `/listeners/${path}`, text];
+}
