@@ -1,6 +1,7 @@
-import type { KubeClient } from '../kube/contract.ts';
+import type { InformerTrouble, KubeClient } from '../kube/contract.ts';
 import { createClient } from '../kube/client.ts';
 import { loadConfig } from '../kube/config.ts';
+import { messageOf, type Logger } from '../telemetry/log.ts';
 import { counter, duration } from '../telemetry/metrics.ts';
 
 /** Owner of the fields that Earshot writes (metadata.managedFields). */
@@ -22,4 +23,11 @@ export async function connect(part: string, options: { readonly kubeconfig?: str
       seconds.observe({ verb }, took);
     },
   });
+}
+
+/** Logs what an informer meets; it goes on by itself. */
+export function logTrouble(log: Logger): (trouble: InformerTrouble) => void {
+  return ({ resource, kind, error, delay }) => {
+    log.warn({ resource, kind, error, retryInMilliseconds: Math.round(delay) }, `watching ${resource}: ${messageOf(error)}`);
+  };
 }

@@ -20,11 +20,9 @@ export interface ControllerOptions {
   readonly log: Logger;
   /** Reconciles of one kind that run at once. */
   readonly concurrency: number;
-  /** Ends the controller at once, e.g. because the lease is lost. */
-  readonly signal: AbortSignal;
 }
 
-export interface Controller extends AsyncDisposable {
+export interface Controller {
   /** Waits for running reconciles, up to the deadline. */
   stop(deadlineMilliseconds: number): Promise<void>;
 }
@@ -33,12 +31,12 @@ export interface Controller extends AsyncDisposable {
 const backoff = { base: 100, max: 60_000 };
 
 /**
- * Starts once every cache is synced: a decision on half a picture could take an address away.
+ * Starts once every cache is synced: a decision on half a picture could take an address away. Rejects when a cache is
+ * stopped before.
  */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { caches, client, events, log, signal } = options;
+  const { caches, client, events, log } = options;
   await Promise.all(Object.values(caches).map((cache) => cache.synced));
-  signal.throwIfAborted();
 
   const queue = (name: string, reconcile: Parameters<typeof createWorkQueue>[0]['reconcile']): WorkQueue =>
     createWorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, onResult: reportResults(name, log) });
@@ -57,13 +55,13 @@ export async function startController(options: ControllerOptions): Promise<Contr
   });
   const shown = showQueues(queues);
 
-  async function stop(deadlineMilliseconds: number): Promise<void> {
-    stopWatching();
-    await Promise.all(Object.values(queues).map((each) => each.stop(deadlineMilliseconds)));
-    shown[Symbol.dispose]();
-  }
-  signal.addEventListener('abort', () => void stop(0), { once: true });
-  return { stop, [Symbol.asyncDispose]: () => stop(0) };
+  return {
+    async stop(deadlineMilliseconds) {
+      stopWatching();
+      await Promise.all(Object.values(queues).map((each) => each.stop(deadlineMilliseconds)));
+      shown[Symbol.dispose]();
+    },
+  };
 }
 
 interface Sinks {
