@@ -1,0 +1,39 @@
+import { resolve } from 'node:path';
+import { CsiError } from './errors.ts';
+import { isSegment } from './tree.ts';
+
+/** One volume of one pod, as the kubelet lays it out (kubelet, pkg/volume/csi/csi_mounter.go, getTargetPath). */
+export interface Target {
+  /** The folder that becomes the volume. */
+  readonly path: string;
+  /** The folder around it, which the kubelet makes and which also holds its vol_data.json. */
+  readonly parent: string;
+  readonly podUid: string;
+}
+
+/** The last segment of every target path. */
+export const MOUNT = 'mount';
+
+export function targetOf(kubeletDir: string, podUid: string, volumeName: string): Target {
+  const parent = resolve(kubeletDir, 'pods', podUid, 'volumes', 'kubernetes.io~csi', volumeName);
+  return { path: `${parent}/${MOUNT}`, parent, podUid };
+}
+
+/** Accepts the exact form only: this path is written to and removed as root. Throws CSI_TARGET. */
+export function parseTarget(kubeletDir: string, path: string): Target {
+  const pods = resolve(kubeletDir, 'pods');
+  const segments = path.startsWith(`${pods}/`) ? path.slice(pods.length + 1).split('/') : [];
+  const [podUid = '', volumes, plugin, volumeName = '', mount, ...rest] = segments;
+  const isExact = volumes === 'volumes' && plugin === 'kubernetes.io~csi' && mount === MOUNT && rest.length === 0;
+  if (isExact && isPodUid(podUid) && isSegment(volumeName)) return targetOf(kubeletDir, podUid, volumeName);
+  throw new CsiError(
+    'CSI_TARGET',
+    `target_path ${JSON.stringify(path.slice(0, 512))} is not ${pods}/POD_UID/volumes/kubernetes.io~csi/NAME/mount. ` +
+      "Start the driver with the kubelet's --root-dir as --kubelet-dir, mounted into its container at the same path.",
+  );
+}
+
+/** It also becomes part of the name of the pod's PodListeners, hence DNS-1123. */
+export function isPodUid(value: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value);
+}

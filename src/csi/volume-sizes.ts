@@ -1,0 +1,42 @@
+import { CsiError } from './errors.ts';
+import type { CapacityRange } from './generated/csi.ts';
+
+/** Volumes kept in mind: more than the provisioner works on at once, which is when a repeated call comes. */
+const LIMIT = 1_024;
+
+/**
+ * Which volumes were made lately, and with what size. A listener volume has no size; CSI wants all the same that a
+ * second CreateVolume of one name and another size is refused (specification, CreateVolume, ALREADY_EXISTS).
+ */
+export class VolumeSizes {
+  readonly #sizes = new Map<string, bigint>();
+
+  /** The size to answer with. Throws CSI_CAPACITY or CSI_VOLUME_EXISTS. */
+  settle(name: string, range: CapacityRange | undefined): bigint {
+    const required = range?.requiredBytes ?? 0n;
+    const limit = range?.limitBytes ?? 0n;
+    if (required < 0n || limit < 0n || (limit > 0n && limit < required)) {
+      throw new CsiError('CSI_CAPACITY', `No size is at least ${required} and at most ${limit} bytes.`);
+    }
+    const known = this.#sizes.get(name);
+    if (known !== undefined && (known < required || (limit > 0n && known > limit))) {
+      throw new CsiError('CSI_VOLUME_EXISTS', `Volume ${JSON.stringify(name)} exists with ${known} bytes, which does not fit this request.`);
+    }
+    return known ?? required;
+  }
+
+  remember(name: string, size: bigint): void {
+    this.#sizes.delete(name);
+    this.#sizes.set(name, size);
+    const [oldest] = this.#sizes.keys();
+    if (this.#sizes.size > LIMIT && oldest !== undefined) this.#sizes.delete(oldest);
+  }
+
+  has(name: string): boolean {
+    return this.#sizes.has(name);
+  }
+
+  forget(name: string): void {
+    this.#sizes.delete(name);
+  }
+}
