@@ -11,6 +11,7 @@ import type { ClusterCaches } from './caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './observe.ts';
 import { pinnedNodesOf } from './mount-plan.ts';
 import { differs, isOwnedBy, planService } from './plan.ts';
+import { isRefusal } from './refusal.ts';
 
 export interface ListenerReconcilerOptions {
   readonly client: KubeClient;
@@ -136,11 +137,6 @@ function foreignService(service: Service): { reason: string; message: string } {
   const whose = owner === undefined ? 'was not made for this Listener' : `belongs to ${owner.kind} ${owner.name}`;
   const message = `Service ${namespace}/${name} exists and ${whose}, so it is left alone. Rename the Listener, or delete that Service.`;
   return { reason: 'ServiceNotOwned', message };
-}
-
-/** A 4xx that repeating the same request does not mend; conflicts and throttling are not among them. */
-function isRefusal(error: ApiError): boolean {
-  return error.status === 400 || error.status === 403 || error.status === 422;
 }
 
 function uidOf(service: Service): { readonly uid?: string } {

@@ -16,10 +16,10 @@ const protectedFields: readonly { readonly name: string; readonly override: Read
   { name: 'name', override: { metadata: { name: 'another' } }, note: /serviceOverrides\.metadata\.name is what the Service is found by; it is left out/ },
   { name: 'namespace', override: { metadata: { namespace: 'kube-system' } }, note: /serviceOverrides\.metadata\.namespace is what the Service is found by/ },
   { name: 'owner', override: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' }] } }, note: /ownerReferences ties the Service to its Listener; it is left out/ },
-  { name: 'no-owner', override: { metadata: { ownerReferences: null } }, note: /^The Service is as the class and the Listener ask\.$/ },
+  { name: 'no-owner', override: { metadata: { ownerReferences: null } }, note: /^The ListenerClass and the Listener fit together\.$/ },
   { name: 'finalizer', override: { metadata: { finalizers: ['example.com/keep'] } }, note: /finalizers belongs to the program that will remove it/ },
   { name: 'status', override: { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } }, note: /serviceOverrides\.status is written by whoever provides the addresses/ },
-  { name: 'shape', override: { spec: 'NodePort', metadata: { labels: ['a'] } }, note: /serviceOverrides\.spec must be an object, not a single value.*metadata\.labels must be an object, not a list/ },
+  { name: 'shape', override: { spec: 'NodePort', metadata: { labels: ['a'] } }, note: /metadata\.labels must be an object, not a list; it is left out.*serviceOverrides\.spec must be an object, not a single value; it is left out/ },
   { name: 'kind', override: { kind: 'Deployment' }, note: /serviceOverrides\.kind is what the Service is found by/ },
 ];
 
@@ -44,7 +44,14 @@ const refused: readonly { readonly name: string; readonly spec: object; readonly
     spec: { ports: PORTS },
     classSpec: { serviceType: 'ClusterIP', serviceOverrides: { spec: { portz: [] } } },
     reason: 'ServiceRejected',
-    message: /The API server refuses the Service: .*spec\.portz/,
+    message: /The API server refuses the Service: .*spec\.portz: field not declared in schema/,
+  },
+  {
+    name: 'wrong-type',
+    spec: { ports: PORTS },
+    classSpec: { serviceType: 'ClusterIP', serviceOverrides: { spec: { publishNotReadyAddresses: 'perhaps' } } },
+    reason: 'ServiceRejected',
+    message: /The API server refuses the Service: .*spec\.publishNotReadyAddresses: expected boolean/,
   },
   {
     name: 'bad-label',
