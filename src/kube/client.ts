@@ -1,6 +1,8 @@
 import { performance } from 'node:perf_hooks';
 
 import { pause } from './backoff.ts';
+import { applyCall, createCall, deleteCall, getCall, pageCall, patchCall, watchCall } from './call.ts';
+import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';
 import type {
   ApplyOptions,
@@ -16,14 +18,12 @@ import type {
   WriteOptions,
 } from './contract.ts';
 import { decodeEvent, decodeObject, decodePage } from './decode.ts';
-import { ApiError, isNotFound, TransportError } from './errors.ts';
-import type { Answer, Exchange, StreamedBody } from './exchange.ts';
+import { ApiError, TransportError } from './errors.ts';
+import type { Answer, StreamedBody } from './exchange.ts';
 import { LineDecoder } from './lines.ts';
 import type { KubeObject } from './objects.ts';
-import { collectionPath, objectPath, selectionQuery, withQuery } from './path.ts';
-import { apiVersionOf } from './resource.ts';
 import type { Resource } from './resource.ts';
-import { retryOf } from './retry.ts';
+import { retryOf, settingsMayBeOld } from './retry.ts';
 import type { Verb } from './retry.ts';
 import { apiErrorOf } from './status.ts';
 import { Transport } from './transport.ts';
@@ -49,54 +49,36 @@ export function createClient(options: ClientOptions): KubeClient {
   return new Client(options);
 }
 
-const PAGE_SIZE = 500;
+/** The most that one answer or one watch event may hold. */
 const BODY_LIMIT = 64 * 1_048_576;
+const REQUEST_TIMEOUT = 30_000;
+const WATCH_IDLE = 100_000;
 /** What the server may be late with the end of a watch that it was asked to end. */
 const WATCH_GRACE = 15_000;
-
-const CONTENT_TYPES = {
-  json: 'application/json',
-  merge: 'application/merge-patch+json',
-  'json-patch': 'application/json-patch+json',
-  strategic: 'application/strategic-merge-patch+json',
-  apply: 'application/apply-patch+yaml',
-} as const;
-
-interface Call {
-  readonly verb: Verb;
-  readonly of: Resource;
-  /** For messages and metrics. */
-  readonly subject: string;
-  readonly subresource?: string | undefined;
-  readonly method: Exchange['method'];
-  readonly path: string;
-  readonly contentType?: keyof typeof CONTENT_TYPES;
-  readonly body?: unknown;
-  readonly signal?: AbortSignal | undefined;
-}
+const CONNECTIONS = 32;
 
 class Client implements KubeClient {
-  readonly #transport: Transport;
   readonly #options: ClientOptions;
-  readonly #timeout: number;
+  readonly #transport: Transport;
+  readonly #headers: readonly string[];
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#timeout = options.requestTimeout ?? 30_000;
-    this.#transport = new Transport(options.config, options.connections ?? 32);
+    this.#transport = new Transport(options.config, options.connections ?? CONNECTIONS);
+    this.#headers = ['accept', 'application/json', 'user-agent', options.userAgent];
     options.signal?.addEventListener('abort', () => void this[Symbol.asyncDispose](), { once: true });
   }
 
   async get<T extends KubeObject>(of: Resource<T>, key: Key, options: RequestOptions = {}): Promise<T> {
-    return this.#object(of, { verb: 'get', of, subject: subjectOf(of, key), method: 'GET', path: objectPath(of, key), signal: options.signal });
+    return this.#object<T>(getCall(of, key, options));
   }
 
   async find<T extends KubeObject>(of: Resource<T>, key: Key, options: RequestOptions = {}): Promise<T | undefined> {
     try {
       return await this.get(of, key, options);
     } catch (error) {
-      // A missing resource type (a CRD not there yet) answers 404 as well, in plain text: that is not "no such object".
-      if (isNotFound(error) && error instanceof ApiError && error.reason === 'NotFound') return undefined;
+      // A resource type that the server does not know (a CRD not there yet) answers 404 too, but not with a Status.
+      if (error instanceof ApiError && error.status === 404 && error.reason === 'NotFound') return undefined;
       throw error;
     }
   }
@@ -111,119 +93,50 @@ class Client implements KubeClient {
   }
 
   async page<T extends KubeObject>(of: Resource<T>, selection: Selection, options: PageOptions = {}): Promise<Page<T>> {
-    const query = { ...selectionQuery(selection), limit: options.limit ?? PAGE_SIZE, continue: options.continue };
-    const call: Call = {
-      verb: 'list',
-      of,
-      subject: collectionSubject(of, selection),
-      method: 'GET',
-      path: withQuery(collectionPath(of, selection.namespace), query),
-      signal: options.signal,
-    };
+    const call = pageCall(of, selection, options);
     const answer = await this.#send(call);
-    return decodePage(nameOf(call), of, answer.body);
+    return decodePage(call.name, of, answer.body);
   }
 
   async watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void> {
-    const start =
-      'after' in options.from
-        ? { resourceVersion: options.from.after }
-        : { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
-    const query = {
-      ...selectionQuery(options),
-      watch: true,
-      allowWatchBookmarks: true,
-      timeoutSeconds: options.timeoutSeconds,
-      ...start,
-    };
-    const call: Call = {
-      verb: 'watch',
-      of,
-      subject: collectionSubject(of, options),
-      method: 'GET',
-      path: withQuery(collectionPath(of, options.namespace), query),
-      signal: options.signal,
-    };
-    const name = nameOf(call);
-    const lines = new LineDecoder(BODY_LIMIT, (line) => options.onEvent(decodeEvent<T>(name, line)));
-    await this.#attempt(call, options.timeoutSeconds * 1_000 + WATCH_GRACE, {
-      idle: this.#options.watchIdle ?? 100_000,
-      onChunk: (chunk) => lines.push(chunk),
-    });
+    const call = watchCall(of, options);
+    const lines = new LineDecoder(BODY_LIMIT, (line) => options.onEvent(decodeEvent<T>(call.name, line)));
+    try {
+      await this.#attempt(call, options.timeoutSeconds * 1_000 + WATCH_GRACE, {
+        idle: this.#options.watchIdle ?? WATCH_IDLE,
+        onChunk: (chunk) => lines.push(chunk),
+      });
+    } catch (error) {
+      // Whoever watches tries again by a backoff of its own; the next try must not fail for old settings.
+      if (settingsMayBeOld(error)) await this.#transport.refresh();
+      throw error;
+    }
     if (lines.pending > 0) {
-      throw new TransportError('KUBE_CUT', `${name}: the watch ended within a line.`, { sent: true, answered: true });
+      throw new TransportError('KUBE_CUT', `${call.name}: the watch ended within a line.`, { sent: true, answered: true });
     }
   }
 
   async create<T extends KubeObject>(of: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
-    const { name = '', namespace } = object.metadata;
-    return this.#object(of, {
-      verb: 'create',
-      of,
-      subject: subjectOf(of, { name, ...(namespace === undefined ? {} : { namespace }) }),
-      method: 'POST',
-      path: withQuery(collectionPath(of, namespace), this.#writeQuery(options)),
-      contentType: 'json',
-      body: typed(of, object),
-      signal: options.signal,
-    });
+    return this.#object<T>(createCall(of, object, this.#options.fieldManager, options));
   }
 
   async apply<T extends KubeObject>(of: Resource<T>, object: T, options: ApplyOptions = {}): Promise<T> {
-    const { name = '', namespace } = object.metadata;
-    const key = namespace === undefined ? { name } : { namespace, name };
-    return this.#object(of, {
-      verb: 'apply',
-      of,
-      subject: subjectOf(of, key),
-      subresource: options.subresource,
-      method: 'PATCH',
-      path: withQuery(objectPath(of, key, options.subresource), { ...this.#writeQuery(options), force: options.force ?? true }),
-      contentType: 'apply',
-      body: typed(of, object),
-      signal: options.signal,
-    });
+    return this.#object<T>(applyCall(of, object, this.#options.fieldManager, options));
   }
 
   async patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, options: PatchOptions): Promise<T> {
-    return this.#object(of, {
-      verb: 'patch',
-      of,
-      subject: subjectOf(of, key),
-      subresource: options.subresource,
-      method: 'PATCH',
-      path: withQuery(objectPath(of, key, options.subresource), this.#writeQuery(options)),
-      contentType: options.type === 'json' ? 'json-patch' : options.type,
-      body: patch,
-      signal: options.signal,
-    });
+    return this.#object<T>(patchCall(of, key, patch, this.#options.fieldManager, options));
   }
 
   async delete(of: Resource, key: Key, options: DeleteOptions = {}): Promise<void> {
-    const { uid, resourceVersion, propagation } = options;
-    const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-    await this.#send({
-      verb: 'delete',
-      of,
-      subject: subjectOf(of, key),
-      method: 'DELETE',
-      path: objectPath(of, key),
-      contentType: 'json',
-      body: {
-        apiVersion: 'v1',
-        kind: 'DeleteOptions',
-        preconditions,
-        ...(propagation === undefined ? {} : { propagationPolicy: propagation }),
-      },
-      signal: options.signal,
-    });
+    await this.#send(deleteCall(of, key, options));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#transport[Symbol.asyncDispose]();
   }
 
-  /** A list whose continue token expired goes on with the one that the server offers instead: not one moment's list any more, but whole. */
+  /** A list whose token expired goes on with the one that the server offers instead: no longer one moment's list, but a whole one. */
   async #pageOrLater<T extends KubeObject>(of: Resource<T>, selection: Selection, options: PageOptions): Promise<Page<T>> {
     try {
       return await this.page(of, selection, options);
@@ -233,16 +146,16 @@ class Client implements KubeClient {
     }
   }
 
-  async #object<T extends KubeObject>(_of: Resource<T>, call: Call): Promise<T> {
+  async #object<T extends KubeObject>(call: Call): Promise<T> {
     const answer = await this.#send(call);
-    return decodeObject<T>(nameOf(call), answer.body);
+    return decodeObject<T>(call.name, answer.body);
   }
 
   async #send(call: Call): Promise<Answer> {
-    const end = performance.now() + this.#timeout;
+    const end = performance.now() + (this.#options.requestTimeout ?? REQUEST_TIMEOUT);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(call, end - performance.now());
+        return await this.#attempt(call, Math.max(0, end - performance.now()));
       } catch (error) {
         const retry = retryOf(call.verb, attempt, error, end - performance.now(), Math.random());
         if (!retry.again || (retry.refresh && !(await this.#transport.refresh()))) throw error;
@@ -253,60 +166,33 @@ class Client implements KubeClient {
 
   async #attempt(call: Call, deadline: number, stream?: Omit<StreamedBody, 'onStart'>): Promise<Answer> {
     const startedAt = performance.now();
-    const count = (code: number | string): void => {
-      const resource = call.subresource === undefined ? call.of.plural : `${call.of.plural}/${call.subresource}`;
-      this.#options.onRequest?.(call.verb, resource, String(code), (performance.now() - startedAt) / 1_000);
-    };
     let counted = false;
-    const onStart = (status: number): void => {
+    const count = (code: number | string): void => {
+      if (!counted) this.#options.onRequest?.(call.verb, call.resource, String(code), (performance.now() - startedAt) / 1_000);
       counted = true;
-      count(status);
     };
     try {
+      const { name, method, path, signal, contentType, body } = call;
+      const headers = contentType === undefined ? this.#headers : [...this.#headers, 'content-type', contentType];
       const answer = await this.#transport.send(
         {
-          call: nameOf(call),
-          method: call.method,
-          path: call.path,
+          call: name,
+          method,
+          path,
           deadline,
+          signal,
           maxBytes: BODY_LIMIT,
-          signal: call.signal,
-          ...(call.body === undefined ? {} : { body: Buffer.from(JSON.stringify(call.body)) }),
-          ...(stream === undefined ? {} : { stream: { ...stream, onStart } }),
+          ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+          ...(stream === undefined ? {} : { stream: { ...stream, onStart: count } }),
         },
-        this.#headers(call),
+        headers,
       );
-      if (!counted) count(answer.status);
+      count(answer.status);
       if (answer.status >= 200 && answer.status < 300) return answer;
-      throw apiErrorOf(nameOf(call), answer.status, answer.retryAfter, answer.body.toString('utf8'));
+      throw apiErrorOf(name, answer.status, answer.retryAfter, answer.body.toString('utf8'));
     } catch (error) {
-      if (!counted && !(error instanceof ApiError)) count(error instanceof TransportError ? error.code : 'aborted');
+      count(error instanceof TransportError ? error.code : 'aborted');
       throw error;
     }
   }
-
-  #headers(call: Call): readonly string[] {
-    const headers = ['accept', 'application/json', 'user-agent', this.#options.userAgent];
-    return call.contentType === undefined ? headers : [...headers, 'content-type', CONTENT_TYPES[call.contentType]];
-  }
-
-  #writeQuery(options: WriteOptions): { fieldManager: string; dryRun?: string } {
-    return { fieldManager: options.fieldManager ?? this.#options.fieldManager, ...(options.dryRun === true ? { dryRun: 'All' } : {}) };
-  }
-}
-
-function typed<T extends KubeObject>(of: Resource<T>, object: T): T {
-  return { ...object, apiVersion: apiVersionOf(of), kind: of.kind };
-}
-
-function nameOf(call: Call): string {
-  return `${call.verb} ${call.subject}${call.subresource === undefined ? '' : ` (${call.subresource})`}`;
-}
-
-function subjectOf(of: Resource, key: Key): string {
-  return `${of.kind} ${key.namespace === undefined ? '' : `${key.namespace}/`}${key.name}`;
-}
-
-function collectionSubject(of: Resource, selection: Selection): string {
-  return selection.namespace === undefined ? of.plural : `${of.plural} in ${selection.namespace}`;
 }

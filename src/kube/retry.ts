@@ -21,13 +21,18 @@ const LONGEST_PAUSE = 10_000;
  */
 export function retryOf(verb: Verb, attempt: number, error: unknown, remaining: number, random: number): Retry {
   if (attempt >= TRIES) return NO;
-  if (error instanceof ApiError) return afterAnswer(verb, attempt, error, remaining, random);
+  if (settingsMayBeOld(error)) return attempt === 1 ? { again: true, delay: 0, refresh: true } : NO;
+  if (error instanceof ApiError) return afterAnswer(verb, error, remaining, random);
   if (error instanceof TransportError) return afterBreak(verb, attempt, error);
   return NO;
 }
 
-function afterAnswer(verb: Verb, attempt: number, error: ApiError, remaining: number, random: number): Retry {
-  if (error.status === 401) return attempt === 1 ? { again: true, delay: 0, refresh: true } : NO;
+/** Another token, certificate, authority or address: the settings may have changed on disk. The request was not acted on. */
+export function settingsMayBeOld(error: unknown): boolean {
+  return (error instanceof ApiError && error.status === 401) || (error instanceof TransportError && error.code === 'KUBE_UNREACHABLE');
+}
+
+function afterAnswer(verb: Verb, error: ApiError, remaining: number, random: number): Retry {
   const repeatable = verb === 'get' || verb === 'list' || verb === 'apply';
   const asked = error.retryAfterSeconds;
   if (!(error.status === 429 || (error.status === 503 && repeatable && asked !== undefined))) return NO;
@@ -36,10 +41,8 @@ function afterAnswer(verb: Verb, attempt: number, error: ApiError, remaining: nu
   return delay > LONGEST_PAUSE || delay >= remaining ? NO : { again: true, delay, refresh: false };
 }
 
+/** A connection that broke before anything came back is most often a kept-alive one that the server was just closing. */
 function afterBreak(verb: Verb, attempt: number, error: TransportError): Retry {
-  if (attempt > 1) return NO;
-  // Another certificate, another authority, another address: the settings may have changed on disk.
-  if (error.code === 'KUBE_UNREACHABLE') return { again: true, delay: 0, refresh: true };
   const read = verb === 'get' || verb === 'list';
-  return read && error.code === 'KUBE_CUT' && !error.answered ? { again: true, delay: 0, refresh: false } : NO;
+  return read && attempt === 1 && error.code === 'KUBE_CUT' && !error.answered ? { again: true, delay: 0, refresh: false } : NO;
 }

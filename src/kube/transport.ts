@@ -7,47 +7,44 @@ import type { ConfigSource, Connection } from './connection.ts';
 import { ConfigError, TransportError } from './errors.ts';
 import { exchange } from './exchange.ts';
 import type { Answer, Exchange } from './exchange.ts';
+import { Places } from './places.ts';
 
 /**
  * Connections to one API server, kept in step with settings that change.
  *
  * Invariants:
  * - Requests share at most `connections` keep-alive connections, one request at a time on each (HTTP/1.1 without
- *   pipelining: a slow answer delays no other). Watches have a pool of their own without that bound, since each holds
- *   its connection for minutes: watches never starve requests, and their number is that of the informers.
+ *   pipelining: a slow answer delays no other), and wait for a place before they reach the pool: undici can take back
+ *   a request that waits in its own queue only by breaking the connection that it comes to.
+ * - Watches have a pool of their own without that bound, since each holds its connection for minutes: watches never
+ *   starve requests, and their number is that of the informers.
  * - Settings are at most `RELOAD_AFTER` old when a request starts. Where one that concerns the connection itself has
  *   changed, new requests use new pools; the old ones end with their last request.
  */
 export class Transport implements AsyncDisposable {
   readonly #source: ConfigSource;
   readonly #connections: number;
+  readonly #places: Places;
   readonly #retired = new Set<Pools>();
   #current: Pools | undefined;
   #loading: Promise<Pools> | undefined;
   #loadedAt = 0;
-  #inFlight = 0;
   #closed = false;
 
   constructor(source: ConfigSource, connections: number) {
     this.#source = source;
     this.#connections = connections;
+    this.#places = new Places(connections, WAITING_LIMIT);
   }
 
   async send(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
-    if (this.#inFlight >= IN_FLIGHT_LIMIT) {
-      throw new TransportError('KUBE_BUSY', `${request.call}: ${this.#inFlight} requests are under way already.`, { sent: false });
-    }
-    this.#inFlight++;
+    if (request.stream !== undefined) return this.#exchange(request, headers);
+    const startedAt = performance.now();
+    await this.#places.take(request);
     try {
-      const pools = this.#fresh() ?? (await this.#load());
-      if (this.#closed) throw closedError(request.call);
-      return await exchange(request.stream === undefined ? pools.requests : pools.watches, {
-        ...request,
-        path: pools.prefix + request.path,
-        headers: pools.authorization === undefined ? headers : [...headers, 'authorization', pools.authorization],
-      });
+      return await this.#exchange({ ...request, deadline: request.deadline - (performance.now() - startedAt) }, headers);
     } finally {
-      this.#inFlight--;
+      this.#places.giveBack();
     }
   }
 
@@ -66,6 +63,16 @@ export class Transport implements AsyncDisposable {
     const all = [...this.#retired, ...(this.#current === undefined ? [] : [this.#current])];
     this.#retired.clear();
     await Promise.all(all.flatMap(({ requests, watches }) => [requests.destroy(), watches.destroy()]));
+  }
+
+  async #exchange(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
+    const pools = this.#fresh() ?? (await this.#load());
+    if (this.#closed) throw closedError(request.call);
+    return exchange(request.stream === undefined ? pools.requests : pools.watches, {
+      ...request,
+      path: pools.prefix + request.path,
+      headers: pools.authorization === undefined ? headers : [...headers, 'authorization', pools.authorization],
+    });
   }
 
   #fresh(): Pools | undefined {
@@ -123,7 +130,7 @@ interface Pools {
 const RELOAD_AFTER = 60_000;
 const REFRESH_PAUSE = 1_000;
 /** Far above any caller's concurrency: reached only where a caller has lost its own bound. */
-const IN_FLIGHT_LIMIT = 10_000;
+const WAITING_LIMIT = 10_000;
 /** Shorter than the 90 s after which the API server closes an idle connection, so that no request meets a closing one. */
 const KEEP_ALIVE = 60_000;
 const CONNECT_TIMEOUT = 10_000;
