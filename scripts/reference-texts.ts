@@ -20,7 +20,7 @@ policy, a [Listener](#listener) is a set of pods exposed by a policy, and [PodLi
 its Listeners. Pods take part by [mounting a volume](#volumes).
 
 In the tables \`*\` marks a field that must be given, \`[]\` an entry of a list, and \`.*\` a value of a map. "or null" means
-that \`null\` is kept as it is and counts as left out. \`kubectl explain lsn.spec\` shows the same in a terminal. Where another API group
+that \`null\` is kept as it is and counts as left out; in other fields it is dropped. \`kubectl explain lsn.spec\` shows the same in a terminal. Where another API group
 of the cluster has \`listeners\` too, write the full name or the short one.
 `;
 
@@ -89,8 +89,8 @@ Overrides are merged over the Service that is built: first the class's \`service
 \`objectOverrides\` in their order. Maps merge by key, \`spec.ports\` by \`port\` (and by \`protocol\` where several share a
 port), \`spec.selector\` and other lists are replaced whole, and \`null\` removes a field. The Service's name, namespace, kind,
 owners, finalizers and status stay as they are; whatever had no effect is named in the Listener's \`Accepted\` condition.
-(A \`null\` reaches the cluster with \`kubectl create\` and \`kubectl apply --server-side\`. The client-side \`kubectl apply\`
-takes it for "remove this from the class" when it changes an existing one.)
+(A \`null\` reaches the cluster with \`kubectl create\` and \`kubectl apply --server-side\`; the client-side \`kubectl apply\`
+leaves it out.)
 `,
   Listener: `
 What cannot work (a port out of range, a class that does not exist, an override without effect) is not refused when it is

@@ -37,7 +37,11 @@ export type ValueOf<S extends TSchema> = Frozen<Static<S>>;
 /** A field that may be left out. */
 export const optional = Type.Optional;
 
-/** A field that may be left out, or be `null`, which then stays `null` even where there is a default. */
+/**
+ * A field that may be left out, or be `null`, which then stays `null` even where there is a default. Not for a choice: the
+ * API server refuses a `null` there, even one that `enum` names (seen with Kubernetes 1.36). Where a field is not nullable
+ * it drops the `null` and accepts the object.
+ */
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Unsafe<Static<S> | null>({ ...schema, nullable: true }));
 }

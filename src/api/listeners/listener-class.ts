@@ -31,7 +31,7 @@ export const listenerClassSpec = object(
         default: {},
       }),
     ),
-    serviceExternalTrafficPolicy: nullable(
+    serviceExternalTrafficPolicy: optional(
       choice(['Cluster', 'Local'], {
         description:
           'What becomes of traffic from outside that arrives at a node: `Local` gives it only to pods on that node and ' +

@@ -15,7 +15,8 @@ export function narrowings(current: Structural | undefined, earlier: Structural,
     if (current[keyword] !== undefined && current[keyword] !== earlier[keyword]) found.push(`${path} is limited by ${keyword}`);
   }
   if (current.type !== earlier.type) found.push(`${path} is ${current.type}, was ${earlier.type}`);
-  if (earlier.nullable === true && current.nullable !== true) found.push(`${path} may no longer be null`);
+  // A choice was never null, whatever its schema said: see `nullable` in src/api/schema.ts.
+  if (earlier.nullable === true && earlier.enum === undefined && current.nullable !== true) found.push(`${path} may no longer be null`);
   if (current.enum !== undefined && earlier.enum === undefined) found.push(`${path} may no longer be any text`);
   for (const value of earlier.enum ?? []) {
     if (current.enum?.includes(value) === false) found.push(`${path} may no longer be ${value}`);
