@@ -2,8 +2,8 @@
 # Makes this machine ready for a target, or says what is missing and what to do about it.
 #
 #   scripts/setup/ready.sh node       the pinned Node.js and the packages of package-lock.json
-#   scripts/setup/ready.sh demo       that, and a test cluster: Debian packages, Go tools
-#   scripts/setup/ready.sh cluster    the same, and Helm
+#   scripts/setup/ready.sh cluster    that, and a test cluster with Earshot: Debian packages, Go tools
+#   scripts/setup/ready.sh demo       the same
 #   scripts/setup/ready.sh e2e        the same, and what only the cluster tests use
 #
 # Everything is done once: Debian packages are installed by name, what is built or fetched otherwise is kept outside the
@@ -18,8 +18,7 @@ packages=(ca-certificates containerd containernetworking-plugins curl iproute2 i
 
 case $target in
   node) tools=() ;;
-  demo) tools=(etcd kubernetes coredns csi-provisioner) ;;
-  cluster) tools=(etcd kubernetes coredns csi-provisioner helm) ;;
+  demo | cluster) tools=(etcd kubernetes coredns csi-provisioner helm) ;;
   e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
   *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
 esac

@@ -9,7 +9,7 @@ const NAMESPACE = 'earshot-system';
 
 export interface InstallOptions {
   /** Values over those of the chart. */
-  readonly values?: Readonly<Record<string, unknown>>;
+  readonly values?: Readonly<Record<string, unknown>> & { readonly provisioner?: Readonly<Record<string, unknown>> };
   readonly log?: (line: string) => void;
 }
 
@@ -33,7 +33,7 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   const { log = () => undefined } = options;
   for (const image of await buildImages(log)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;
-  const values = { ...options.values, provisioner: { image: { repository: 'localhost/csi-provisioner', tag: 'v6.3.0' } } };
+  const values = { ...options.values, provisioner: { ...options.values?.provisioner, image: { repository: 'localhost/csi-provisioner', tag: 'v6.3.0' } } };
   log('installing the chart');
   await run(helm, [
     'upgrade', '--install', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE, '--create-namespace',

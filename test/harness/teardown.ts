@@ -10,6 +10,7 @@ import { CHECKOUT_STATE, readState, stateFileOf } from './state.ts';
 
 /** Takes a cluster down and removes everything that it ever made, however far its start came. Its logs stay unless told otherwise. */
 export async function tearDown(layout: ClusterLayout, processes: readonly ProcessRecord[], options: { keepLogs: boolean }): Promise<void> {
+  const published = readState(CHECKOUT_STATE)?.layout.dir === layout.dir;
   // A machine's init first in effect: with it goes everything inside, so that no order matters.
   await endProcesses(processes);
   await endProcesses(strays(layout));
@@ -18,7 +19,7 @@ export async function tearDown(layout: ClusterLayout, processes: readonly Proces
   for (const mount of mountsBelow(layout.dir)) await attempt('umount', ['--lazy', mount]);
   await rm(layout.dir, { recursive: true, force: true });
   if (!options.keepLogs) await rm(layout.logs, { recursive: true, force: true });
-  if (readState(CHECKOUT_STATE)?.layout.dir === layout.dir) rmSync(CHECKOUT_STATE, { force: true });
+  if (published) rmSync(CHECKOUT_STATE, { force: true });
   await releaseIndex(layout.index, () => {
     for (const [, place] of layout.nodes.flatMap(ownFolders)) removeIfEmpty(place);
     for (const hierarchy of readdirSync('/sys/fs/cgroup')) removeIfEmpty(`/sys/fs/cgroup/${hierarchy}/k8s.io`);
