@@ -1,5 +1,5 @@
 /**
- * `make test`: the static checks, the unit tests, then the cluster tests on one shared cluster; the last line counts all tests.
+ * `make test`, or `node test/run.ts [test/e2e/FILE...]`: the static checks, the unit tests, then the cluster tests on one shared cluster; the last line counts all tests.
  * Where no cluster can run, the cluster tests are skipped by name and reason; with CI=true that is a failure.
  */
 import { spawn } from 'node:child_process';
@@ -16,7 +16,8 @@ interface Tally {
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NONE: Tally = { passed: 0, failed: 0, skipped: 0 };
-const E2E = readdirSync(`${ROOT}test/e2e`).filter((file) => file.endsWith('.test.ts')).map((file) => `test/e2e/${file}`).sort();
+const chosen = process.argv.slice(2);
+const E2E = chosen.length > 0 ? chosen : readdirSync(`${ROOT}test/e2e`).filter((file) => file.endsWith('.test.ts')).map((file) => `test/e2e/${file}`).sort();
 
 const checks = await checkTier();
 const unit = await testTier('npm', ['test', '--silent'], {});
@@ -40,7 +41,7 @@ async function clusterTier(): Promise<Tally> {
     return process.env['CI'] === 'true' ? { ...NONE, failed: 1, skipped: E2E.length } : { ...NONE, skipped: E2E.length };
   }
   try {
-    const cluster = await startCluster({ name: 'e2e', dualStack: true, log: (line) => console.log(`  ${line}`) });
+    const cluster = await startCluster({ name: 'e2e', log: (line) => console.log(`  ${line}`) });
     let tally: Tally = { ...NONE, failed: 1 };
     try {
       await installEarshot(cluster, { log: (line) => console.log(`  ${line}`) });
