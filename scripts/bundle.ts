@@ -27,7 +27,6 @@ export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts'))
     format: 'esm',
     // Names are kept, so that a stack trace reads without a source map; what minifying them saves is not resident.
     minifySyntax: true,
-    minifyWhitespace: true,
     legalComments: 'none',
     // Packages in CommonJS ask for Node's own modules with require().
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
