@@ -32,7 +32,7 @@ export function createControllerService(options: ControllerServiceOptions): Serv
   const sizes = new VolumeSizes();
   return {
     async createVolume(request, { signal }) {
-      const name = parseHandle(request.name);
+      const name = parseHandle(request.name, 'name');
       checkCapabilities(request.volumeCapabilities);
       const capacityBytes = sizes.settle(name, request.capacityRange);
       const { namespace, selection } = await findSelection(request, options.client, signal);

@@ -50,10 +50,10 @@ export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: stri
 }
 
 /** It becomes a key of an object and part of messages. CSI sets 128 bytes as the limit of a string. */
-export function parseHandle(volumeId: string): string {
-  if (volumeId === '') throw new CsiError('CSI_REQUEST', 'volume_id is missing.');
+export function parseHandle(volumeId: string, field: 'volume_id' | 'name' = 'volume_id'): string {
+  if (volumeId === '') throw new CsiError('CSI_REQUEST', `${field} is missing.`);
   if (volumeId.length > 253 || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(volumeId) || !volumeId.isWellFormed()) {
-    throw new CsiError('CSI_REQUEST', 'volume_id has more than 253 characters, or control characters among them.');
+    throw new CsiError('CSI_REQUEST', `${field} has more than 253 characters, or control characters among them.`);
   }
   return volumeId;
 }
