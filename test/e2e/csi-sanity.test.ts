@@ -19,32 +19,39 @@ import { openNamespace, type Namespace } from './support/namespace.ts';
 
 const NODE = 'csi-sanity';
 
+const attach = 'nothing is attached to a node';
+const size = 'an address has no size, and there is no pool of them to run out of';
+const snapshot = 'the files say what is true now; an old state of them is of no use';
+const modify = 'which Listener a volume is for is settled when it is made';
+const stage = 'the files are of one pod; nothing is shared by the pods of a node';
+const health = "some files that are repaired at every change; a Listener's conditions tell of its health";
+
 /** Why a test of the suite says nothing about a listener volume. Every test that is skipped must be one of these. */
 const notApplicable: Readonly<Record<string, string>> = {
   'ListVolumes not supported': 'the volumes are the PersistentVolumes, so the API server lists them',
-  'GetCapacity not supported': 'an address has no size, and there is no pool of them to run out of',
-  'ControllerPublishVolume not supported': 'nothing is attached to a node',
-  'ControllerUnpublishVolume not supported': 'nothing is attached to a node',
-  'CreateSnapshot not supported': 'the files say what is true now; an old state of them is of no use',
-  'DeleteSnapshot not supported': 'as above',
-  'ListSnapshots not supported': 'as above',
-  'GetSnapshot not supported': 'as above',
-  'Snapshot not supported': 'as above',
+  'GetCapacity not supported': size,
+  'ControllerExpandVolume not supported': size,
+  'NodeExpandVolume not supported': size,
+  'ControllerPublishVolume not supported': attach,
+  'ControllerUnpublishVolume not supported': attach,
+  'Controller Publish, UnpublishVolume not supported': attach,
+  'CreateSnapshot not supported': snapshot,
+  'DeleteSnapshot not supported': snapshot,
+  'ListSnapshots not supported': snapshot,
+  'GetSnapshot not supported': snapshot,
+  'Snapshot not supported': snapshot,
+  'GroupControllerService not supported': snapshot,
   'Volume Cloning not supported': 'a second volume has an address of its own',
-  'Modify volume not supported': 'which Listener a volume is for is settled when it is made',
-  'Modify Volume not supported': 'as above',
-  'ControllerModifyVolume not supported': 'as above',
-  'ControllerExpandVolume not supported': 'an address has no size',
-  'NodeExpandVolume not supported': 'an address has no size',
-  'NodeStageVolume not supported': 'the files are of one pod; nothing is shared by the pods of a node',
-  'NodeUnstageVolume not supported': 'as above',
+  'Modify volume not supported': modify,
+  'Modify Volume not supported': modify,
+  'ControllerModifyVolume not supported': modify,
+  'NodeStageVolume not supported': stage,
+  'NodeUnstageVolume not supported': stage,
   'NodeGetVolume not supported': 'some hundred bytes on the disk of the node need no statistics',
-  'Controller Publish, UnpublishVolume not supported': 'nothing is attached to a node',
-  'ControllerListVolumeHealth not supported': 'some files that the node driver repairs at every change; a Listener\'s conditions tell of its health',
-  'ControllerGetVolumeHealth not supported': 'as above',
-  'NodeGetVolumeHealth not supported': 'as above',
-  'NodeGetStorageHealth not supported': 'as above',
-  'GroupControllerService not supported': 'for snapshots of several volumes at once',
+  'ControllerListVolumeHealth not supported': health,
+  'ControllerGetVolumeHealth not supported': health,
+  'NodeGetVolumeHealth not supported': health,
+  'NodeGetStorageHealth not supported': health,
   'Service does not have single node multi writer capability': 'pods only read, so any number of them may',
 };
 
