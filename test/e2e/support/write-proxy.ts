@@ -18,9 +18,9 @@ export interface WriteProxy extends AsyncDisposable {
   readonly writes: readonly string[];
   /**
    * Counts from 1 again, and calls `onCut` in the moment that is asked for; from then on nothing passes until the next `arm`.
-   * Resolves when it has happened. Without a cut everything passes.
+   * Without a cut everything passes.
    */
-  arm(cut?: Cut, onCut?: () => void): Promise<void>;
+  arm(cut?: Cut, onCut?: () => void): void;
 }
 
 export async function startWriteProxy(cluster: Cluster, options: { readonly ca: string; readonly token: string }): Promise<WriteProxy> {
@@ -84,16 +84,11 @@ export async function startWriteProxy(cluster: Cluster, options: { readonly ca: 
     get writes() {
       return writes;
     },
-    arm(next, onCut = () => undefined) {
+    arm(next, onCut) {
       writes = [];
       cut = next;
       isCut = false;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      happened = () => {
-        onCut();
-        resolve();
-      };
-      return promise;
+      happened = onCut;
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -1,0 +1,94 @@
+/** The API server goes, connections break, the store hangs: afterwards Earshot goes on where it was, and rewrites nothing. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectCluster, eventually } from '../harness/index.ts';
+import { auditFromNow, describeRequest, type AuditReader } from './support/audit.ts';
+import { untilInstalled } from './support/installation.ts';
+import { byClass, pod } from './support/manifests.ts';
+import { openNamespace, type Namespace } from './support/namespace.ts';
+
+const PORTS = [{ name: 'http', port: 8080 }];
+const LISTENERS = 30;
+const QUIET_MS = 20_000;
+const ETCD_PAUSE_MS = 15_000;
+/** What a new Listener may take once the fault is over. */
+const RECOVERY_MS = 10_000;
+
+describe('faults between Earshot and the API server', { timeout: 240_000 }, () => {
+  const cluster = connectCluster();
+  let namespace: Namespace;
+  let className: string;
+
+  before(async () => {
+    await untilInstalled(cluster);
+    await eventually('other tests\' namespaces to be gone', async () => !(await cluster.kubectl(['get', 'namespaces', '--output=name'])).includes('namespace/e2e-'), { timeoutMs: 60_000, everyMs: 500 });
+    namespace = await openNamespace(cluster, 'api-server');
+    className = await namespace.class('nodeport', { serviceType: 'NodePort' });
+    const names = Array.from({ length: LISTENERS }, (_, n) => `unchanged-${n}`);
+    await Promise.all(names.map((name) => namespace.listener(name, { className, ports: PORTS })));
+    await namespace.create(pod('mounts', { volumes: { address: byClass(className) }, ports: [{ name: 'http', containerPort: 8080 }] }));
+    await namespace.running('mounts');
+    await Promise.all(names.map((name) => namespace.untilService(name, 'to exist', () => true)));
+  });
+  after(async () => {
+    await namespace[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  it('writes nothing and lists nothing while nothing changes', async () => {
+    const audit = await atRest();
+    await sleep(QUIET_MS);
+    await audit.settle();
+    assert.deepEqual(audit.writes().map(describeRequest), []);
+    assert.deepEqual(audit.lists().map(({ requestURI }) => requestURI), []);
+    // The leader was there all the time: it renewed its Lease.
+    assert.ok(audit.earshot().some(({ objectRef }) => objectRef?.resource === 'leases'));
+  });
+
+  const faults: readonly (readonly [name: string, strike: () => Promise<void>])[] = [
+    ['a restart of the API server', () => cluster.restartApiServer()],
+    ['every connection to the API server being cut', () => cluster.cutWatches()],
+    ['a store that hangs for 15 seconds', async () => {
+      await cluster.pauseEtcd();
+      try {
+        await sleep(ETCD_PAUSE_MS);
+      } finally {
+        await cluster.resumeEtcd();
+      }
+    }],
+  ];
+  for (const [name, strike] of faults) {
+    it(`serves a new Listener within seconds after ${name}, and rewrites nothing`, async () => {
+      const audit = await atRest();
+      await strike();
+      const fresh = `fresh-${faults.findIndex(([other]) => other === name)}`;
+      const since = performance.now();
+      await eventually('the API server to take a Listener', () => namespace.listener(fresh, { className, ports: PORTS }));
+      await namespace.untilService(fresh, 'to exist', () => true, RECOVERY_MS);
+      const took = performance.now() - since;
+      assert.ok(took < RECOVERY_MS, `it took ${took} ms`);
+      await untilInstalled(cluster);
+      await audit.settle();
+      const others = audit.changes().filter(({ objectRef }) => objectRef?.name !== fresh);
+      assert.deepEqual(others.map(describeRequest), []);
+    });
+  }
+
+  it('still follows what happens to pods afterwards', async () => {
+    await namespace.create(pod('later', { volumes: { address: byClass(className) }, ports: [{ name: 'http', containerPort: 8080 }] }));
+    await namespace.running('later');
+    await namespace.remove('v1', 'Pod', 'later');
+    await eventually('its Listener to go', async () => (await namespace.get('listeners.stackable.tech/v1alpha1', 'Listener', 'later-address')) === undefined);
+  });
+
+  /** A reader of the audit log from a moment on at which Earshot had nothing left to do. */
+  async function atRest(): Promise<AuditReader> {
+    return eventually('Earshot to have nothing to do', async () => {
+      const audit = await auditFromNow(cluster);
+      await sleep(1_000);
+      await audit.settle();
+      return audit.writes().length === 0 ? auditFromNow(cluster) : undefined;
+    });
+  }
+});

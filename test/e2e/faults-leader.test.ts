@@ -1,0 +1,113 @@
+/** Two controllers, one leader: it dies, it freezes past its lease, it ends in good order. One writes at a time, always. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { connectCluster, eventually } from '../harness/index.ts';
+import { processesWithArgument } from '../harness/processes.ts';
+import { auditFromNow, describeRequest, podOf, type AuditedRequest, type AuditReader } from './support/audit.ts';
+import { leaderOf, systemPods, SYSTEM, untilInstalled } from './support/installation.ts';
+import { openNamespace, type Namespace } from './support/namespace.ts';
+
+const PORTS = [{ name: 'http', port: 8080 }];
+const FAILOVER_MS = 20_000;
+
+describe('the leader', { timeout: 240_000 }, () => {
+  const cluster = connectCluster();
+  let namespace: Namespace;
+  let className: string;
+  let audit: AuditReader;
+  let leader: string;
+
+  before(async () => {
+    namespace = await openNamespace(cluster, 'leader');
+    className = await namespace.class('internal', { serviceType: 'ClusterIP' });
+  });
+  beforeEach(async () => {
+    await untilInstalled(cluster);
+    leader = await eventually('a leader', () => leaderOf(cluster));
+    // It has done what there was to do, so that what follows is because of the test.
+    await exposed(`before-${leader.slice(-5)}-${performance.now().toFixed()}`);
+    audit = await auditFromNow(cluster);
+  });
+  after(async () => {
+    await namespace[Symbol.asyncDispose]();
+    await untilInstalled(cluster);
+    await cluster.api.close();
+  });
+
+  it('is replaced within 20 seconds when it is killed and nothing restarts it', async () => {
+    const node = await nodeOf(leader);
+    await cluster.stopKubelet(node);
+    try {
+      const killedAt = performance.now();
+      process.kill(processOf(leader), 'SIGKILL');
+      await exposed('after-kill', FAILOVER_MS);
+      assert.ok(performance.now() - killedAt < FAILOVER_MS, `it took ${performance.now() - killedAt} ms`);
+    } finally {
+      await cluster.startKubelet(node);
+    }
+    await audit.settle();
+    assert.deepEqual(holders(audit.changes()).filter((holder) => holder === leader), []);
+    assert.notEqual(await leaderOf(cluster), leader);
+  });
+
+  it('writes nothing any more when it wakes up after its lease went to the other', async () => {
+    const pid = processOf(leader);
+    process.kill(pid, 'SIGSTOP');
+    try {
+      // Work that it finds in its sockets when it wakes.
+      const names = Array.from({ length: 10 }, (_, n) => `asleep-${n}`);
+      await Promise.all(names.map((name) => exposed(name, FAILOVER_MS)));
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    // Ready again, it has seen all that happened while it slept.
+    await untilInstalled(cluster);
+    await exposed('awake');
+    await audit.settle();
+    const changes = audit.changes();
+    assert.deepEqual(changes.filter((change) => podOf(change) === leader).map(describeRequest), []);
+    assert.equal(new Set(holders(changes)).size, 1);
+  });
+
+  it('hands over in good order when its pod is deleted', async () => {
+    const pods = await systemPods(cluster, 'controller');
+    await cluster.api.remove(`/api/v1/namespaces/${SYSTEM}/pods/${leader}`);
+    const deletedAt = performance.now();
+    await exposed('after-handover', 5_000);
+    const took = performance.now() - deletedAt;
+    assert.ok(took < 5_000, `it took ${took} ms`);
+    assert.ok(pods.some(({ metadata }) => metadata.name === leader));
+    await audit.settle();
+    assertOneAtATime(audit.changes());
+  });
+
+  /** A Listener with an address: one that a controller has looked at. */
+  async function exposed(name: string, timeoutMs = 20_000): Promise<void> {
+    await namespace.listener(name, { className, ports: PORTS });
+    await namespace.untilListener(name, 'to have an address', ({ status }) => (status?.ingressAddresses ?? []).length > 0, timeoutMs);
+  }
+
+  async function nodeOf(pod: string): Promise<string> {
+    const found = (await systemPods(cluster, 'controller')).find(({ metadata }) => metadata.name === pod);
+    assert.ok(found, `the leader ${pod} is no pod of the installation`);
+    return found.spec.nodeName;
+  }
+});
+
+/** Pods run on this very machine, so their processes can be seen from here. */
+function processOf(identity: string): number {
+  const [pid, ...others] = processesWithArgument(`--identity=${identity}`);
+  assert.ok(pid !== undefined && others.length === 0, `processes with --identity=${identity}: ${[pid, ...others].join(', ')}`);
+  return pid;
+}
+
+function holders(changes: readonly AuditedRequest[]): readonly (string | undefined)[] {
+  return changes.map(podOf);
+}
+
+/** In the order of their beginning, all writes of one replica come before all of the other. */
+function assertOneAtATime(changes: readonly AuditedRequest[]): void {
+  const sequence = changes.toSorted((a, b) => (a.requestReceivedTimestamp < b.requestReceivedTimestamp ? -1 : 1)).map(podOf);
+  const turns = sequence.filter((holder, index) => holder !== sequence[index - 1]);
+  assert.equal(turns.length, new Set(turns).size, `replicas wrote in turns: ${turns.join(', ')}`);
+}
