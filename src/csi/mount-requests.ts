@@ -1,5 +1,6 @@
 import { podListeners, type PodListeners } from '../api/listeners/index.ts';
 import { podListenersName } from '../api/listeners/names.ts';
+import { cacheUntil } from '../kube/cache-until.ts';
 import type { Cache, KubeClient } from '../kube/contract.ts';
 import { isAlreadyExists, isNotFound } from '../kube/errors.ts';
 import { apiVersionOf } from '../kube/resource.ts';
@@ -47,6 +48,9 @@ export function createMountRequests({ nodeName, client, podListeners: cache }: M
       } catch (error) {
         if (tries > 0 || !(isAlreadyExists(error) || isNotFound(error))) throw error;
         known = await client.find(podListeners, key, { signal });
+        // An earlier system left it. Only the controller may say which node it belongs to, and does so unasked; this
+        // node sees it from then on.
+        if (known !== undefined && known.spec.nodeName === undefined) known = await cacheUntil(cache, () => cache.get(name), signal);
       }
     }
   }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Status } from 'nice-grpc-common';
+import type { PodListeners } from '../../../src/api/listeners/index.ts';
 import { TransportError } from '../../../src/kube/errors.ts';
 import { refused } from './fake-api.ts';
 import { ip, NodeFixture, NODE_NAME, podContext, POD_KEY, POD_UID, rejects, startDriver, until } from './node-fixture.ts';
@@ -66,15 +67,20 @@ describe('NodePublishVolume', () => {
     assert.deepEqual(fixture.api.calls, []);
   });
 
-  it('adds to an object that was there without a node, as an earlier system left it', async () => {
+  it('leaves it to the controller to take over an object that an earlier system left, and goes on from there', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture);
-    fixture.put({ metadata: { namespace: 'default', name: `pod-${POD_UID}` }, spec: { listeners: {} } });
+    const left: PodListeners = { metadata: { namespace: 'default', name: `pod-${POD_UID}` }, spec: { listeners: {} } };
+    fixture.put(left);
+    // No node in it, so this node's watch does not bring it.
     fixture.cache.delete(POD_KEY);
-    fixture.answerWith(() => [ip('10.0.0.1')]);
-    await driver.node.nodePublishVolume(fixture.request());
-    assert.deepEqual(fixture.api.calls.map((call) => call.split(' ')[0]), ['create', 'find', 'patch']);
-    assert.equal(fixture.cache.get(POD_KEY)?.spec.nodeName, NODE_NAME);
+    const published = driver.node.nodePublishVolume(fixture.request());
+    await until(() => fixture.api.calls.length === 2);
+    fixture.put({ ...left, spec: { ...left.spec, nodeName: NODE_NAME, mounts: { 'pvc-1': {} } } });
+    fixture.change('pvc-1', [ip('10.0.0.1')]);
+    await published;
+    assert.deepEqual(fixture.api.calls, [`create podlisteners ${POD_KEY}`, `find podlisteners ${POD_KEY}`]);
+    assert.equal(file(fixture.target(), 'default-address/address'), '10.0.0.1');
   });
 
   it('names the object that stands in the way because it belongs to another node', async () => {
