@@ -23,13 +23,13 @@ export async function eventually<T>(what: string, look: () => T | Promise<T>, op
       try {
         const seen = await Promise.race([look(), late]);
         // The casts say what the comparisons prove: TypeScript does not narrow a bare type parameter.
-        if (seen === LATE) last ??= new Error('the look itself did not come back');
+        if (seen === LATE) last ??= new Error('the last look did not come back');
         else if (seen !== undefined && seen !== false) return seen as Exclude<T, undefined | false>;
         else last = undefined;
       } catch (error) {
         last = error;
       }
-      if (performance.now() > deadline) {
+      if (performance.now() + everyMs > deadline) {
         const saw = last instanceof Error ? `; last: ${last.message}` : '';
         throw new HarnessError('TIMED_OUT', `waited ${timeoutMs / 1000} s for ${what}${saw}`, last instanceof Error ? { cause: last } : {});
       }
