@@ -188,13 +188,23 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
       await eventually('the new address in the pod', async () => (await inPod('cat /listener/default-address/address')) === '198.51.100.20');
     });
 
+    it('needed no right that it does not have, from install to upgrade', () => {
+      const accounts = [`system:serviceaccount:${SYSTEM}:earshot-controller`, `system:serviceaccount:${SYSTEM}:earshot-node`];
+      const refusals = readFileSync(cluster.auditLog, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"code":403') && accounts.some((account) => line.includes(account)))
+        .map((line) => JSON.parse(line) as { verb: string; requestURI: string; responseStatus: { message: string } })
+        .map(({ verb, requestURI, responseStatus }) => `${verb} ${requestURI}: ${responseStatus.message}`);
+      assert.deepEqual(refusals, []);
+    });
+
     it('is uninstalled without a Listener, an address or a running pod being lost, and comes back to them', async () => {
       const kept = async (): Promise<string> =>
         cluster.kubectl(['get', 'listeners,services,persistentvolumeclaims,listenerclasses', '--namespace=default', '-o', 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} {.spec.ports}{"\\n"}{end}']);
       const [objects, seen, pods] = [await kept(), await tree(), await podsOf('default', 'app=web')];
       assert.match(objects, /Listener\/listener-web-0/);
       await helmOn(['uninstall', 'earshot', '--wait']);
-      assert.deepEqual(await components('node'), []);
+      await eventually('the drivers to be gone', async () => (await components('node')).length === 0, { timeoutMs: 60_000 });
       assert.equal(await kept(), objects);
       assert.equal(await tree(), seen);
 
@@ -207,16 +217,6 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
       await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=90s']);
       assert.equal(await kept(), objects);
     });
-  });
-
-  it('needed no right that it does not have', () => {
-    const accounts = [`system:serviceaccount:${SYSTEM}:earshot-controller`, `system:serviceaccount:${SYSTEM}:earshot-node`];
-    const refusals = readFileSync(cluster.auditLog, 'utf8')
-      .split('\n')
-      .filter((line) => line.includes('"code":403') && accounts.some((account) => line.includes(account)))
-      .map((line) => JSON.parse(line) as { verb: string; requestURI: string; responseStatus: { message: string } })
-      .map(({ verb, requestURI, responseStatus }) => `${verb} ${requestURI}: ${responseStatus.message}`);
-    assert.deepEqual(refusals, []);
   });
 });
 
