@@ -6,6 +6,7 @@
 import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../api/listeners/names.ts';
 import { listeners, podListeners, type Listener, type PodListener, type PodListeners } from '../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../kube/contract.ts';
+import { ApiError } from '../kube/errors.ts';
 import { keyOf, parseKey } from '../kube/key.ts';
 import type { PersistentVolume, Pod } from '../kube/objects.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resource.ts';
@@ -22,6 +23,8 @@ import {
   type VolumeTarget,
   type Waiting,
 } from './mount-plan.ts';
+import { refuseName } from './plan.ts';
+import { isRefusal } from './refusal.ts';
 
 export interface MountReconcilerOptions {
   readonly client: KubeClient;
@@ -37,7 +40,8 @@ const patience = 1_500;
 /** How one volume of the pod stands. */
 type MountState =
   | { readonly handle: string; readonly entries: Readonly<Record<string, PodListener>> }
-  | { readonly handle: string; readonly waiting: Waiting };
+  /** `retry` is thrown once everything is written, so that the queue tries again later and later. */
+  | { readonly handle: string; readonly waiting: Waiting; readonly retry?: unknown };
 
 interface Progress {
   /** When it began to wait, by the clock. */
@@ -63,12 +67,14 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     if (request.spec.nodeName === undefined) return adopt(request, key, readPod, signal);
     const states: MountState[] = [];
     for (const handle of Object.keys(request.spec.mounts ?? {})) {
-      const state = await stateOf(request, handle, readPod, signal);
+      const state = await stateOrRefusal(request, handle, readPod, signal);
       if (state === 'forged') return undefined;
       states.push(state);
     }
     const current = await writeEntries(request, key, states, signal);
-    return writeWaiting(current, key, states, signal);
+    const result = await writeWaiting(current, key, states, signal);
+    for (const state of states) if ('retry' in state) throw state.retry;
+    return result;
   };
 
   function podOf(request: PodListeners, signal: AbortSignal): Promise<Pod | undefined> {
@@ -93,6 +99,16 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     view.podListeners.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', signal }));
   }
 
+  /** What the API server will not have is for a person to mend, and no reason to leave the pod's other volumes undone. */
+  async function stateOrRefusal(...[request, handle, readPod, signal]: Parameters<typeof stateOf>): ReturnType<typeof stateOf> {
+    try {
+      return await stateOf(request, handle, readPod, signal);
+    } catch (error) {
+      if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
+      return { handle, waiting: { reason: 'Refused', message: `The API server refuses what this volume needs: ${error.message}` }, retry: error };
+    }
+  }
+
   async function stateOf(
     request: PodListeners,
     handle: string,
@@ -109,6 +125,8 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     if (target === undefined) {
       return wait('VolumeNotBound', `PersistentVolume ${volume.metadata.name} is not bound to a claim, or names neither a Listener nor a class.`);
     }
+    const refused = refuseName(target.name);
+    if (refused !== undefined) return { handle, waiting: refused };
     const known = view.listeners.get(`${target.namespace}/${target.name}`);
     const done = Object.entries(request.spec.listeners).filter(([, entry]) => entry.volumeHandle === handle);
     if (known !== undefined && done.length > 0 && done.every(([, entry]) => entry.listenerUid === known.metadata.uid)) {

@@ -33,10 +33,8 @@ export function planService(listener: Listener, listenerClass: ListenerClass): S
     const message = `ListenerClass ${listenerClass.metadata.name} has serviceType ${spec.serviceType}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`;
     return { refused: { reason: 'UnsupportedServiceType', message } };
   }
-  if (name.length > longestLabelValue) {
-    const message = `The Service and its labels take the Listener's name, and Kubernetes allows them ${longestLabelValue} characters; this one has ${name.length}. Use a shorter name (for a volume: a shorter claim name).`;
-    return { refused: { reason: 'InvalidName', message } };
-  }
+  const nameRefusal = refuseName(name);
+  if (nameRefusal !== undefined) return { refused: nameRefusal };
   const { ports, notices } = planPorts(listener.spec.ports ?? []);
   if (ports.length === 0) {
     const message = 'spec.ports is empty, and a Service needs at least one port. Name the ports (for a volume with a class: in the ports of the containers).';
@@ -78,6 +76,13 @@ export function planService(listener: Listener, listenerClass: ListenerClass): S
     service: seal(service, name),
     notices: [...notices, ...problems.map((problem) => `${problem.path} ${problem.message}`)],
   };
+}
+
+/** Whether a Listener of this name can have a Service, and pods that bear its label. */
+export function refuseName(name: string): Refusal | undefined {
+  if (name.length <= longestLabelValue) return undefined;
+  const message = `The Service and its labels take the Listener's name, and Kubernetes allows them ${longestLabelValue} characters; this one has ${name.length}. Use a shorter name (for a volume: a shorter claim name).`;
+  return { reason: 'InvalidName', message };
 }
 
 /**
