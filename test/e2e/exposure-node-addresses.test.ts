@@ -4,7 +4,7 @@ import { connectCluster, type NodeAddress } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { byListener, claim, pod, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
-import { expectedTree, untilFile } from './support/tree.ts';
+import { becomesTree, readTree, untilFile, type TreeFiles } from './support/tree.ts';
 
 const PORT = 8080;
 
@@ -18,10 +18,11 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
   assert.ok(first !== undefined && second !== undefined);
   const [hostname, otherHostname] = ['one.example.test', 'two.example.test'];
   let namespace: Namespace;
+  /** Of the pod's volumes, on the node. */
+  const folders = { ip: '', hostname: '' };
 
   before(async () => {
     namespace = await openNamespace(cluster, 'nodes');
-    await restore();
     for (const preferredAddressType of ['IP', 'Hostname'] as const) {
       const name = preferredAddressType.toLowerCase();
       const className = await namespace.class(name, { serviceType: 'NodePort', preferredAddressType });
@@ -29,7 +30,13 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
       await namespace.create(claim(name, byListener(name)));
     }
     await namespace.create(pod('server', { node: node.name, volumes: { ip: 'ip', hostname: 'hostname' }, script: webServer(PORT) }));
-    await namespace.running('server');
+    const [server] = await namespace.running('server');
+    for (const name of ['ip', 'hostname'] as const) {
+      const { metadata } = await namespace.volumeOf(name);
+      folders[name] = `${node.kubeletDir}/pods/${server?.metadata.uid}/volumes/kubernetes.io~csi/${metadata.name}/mount`;
+    }
+    await restore();
+    assert.deepEqual(await namespace.tree('server', 'ip'), await filesOf('ip'), 'the pod sees these files');
   });
   afterEach(restore);
   after(async () => {
@@ -67,15 +74,13 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
   for (const { behaviour, given, ips, hostnames } of cases) {
     it(`are followed by status and files of a running pod, and answer: ${behaviour}`, async () => {
       await cluster.setNodeAddresses(node.name, given);
-      for (const [name, addresses] of Object.entries({ ip: ips, hostname: hostnames })) {
+      for (const [name, addresses] of [['ip', ips], ['hostname', hostnames]] as const) {
         const { status } = await namespace.untilListener(
           name,
           `to be at ${addresses.join()}`,
           (listener) => listener.status?.ingressAddresses?.map(({ address }) => address).join() === addresses.join(),
         );
-        const [primary] = addresses;
-        await namespace.exec('server', untilFile(`${name}/default-address/address`, primary ?? ''));
-        assert.deepEqual(await namespace.tree('server', name), expectedTree(status?.ingressAddresses ?? []));
+        await becomesTree(() => filesOf(name), status?.ingressAddresses ?? []);
         for (const { address, addressType, ports } of status?.ingressAddresses ?? []) {
           assert.equal(addressType, /^[\d.]+$/.test(address) ? 'IP' : 'Hostname');
           assert.equal(await answerFromOutside(cluster, address, ports['http'] ?? 0), 'server');
@@ -85,20 +90,26 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
   }
 
   it('that are all gone leave the files as they were, and a condition says so', async () => {
-    const shown = await namespace.tree('server', 'ip');
+    const shown = await filesOf('ip');
     await cluster.setNodeAddresses(node.name, []);
     const { message } = await namespace.condition('ip', 'Ready', 'False', 'NodeHasNoAddress');
     assert.match(message, new RegExp(`Node ${node.name} lists no address`));
-    assert.deepEqual(await namespace.tree('server', 'ip'), shown);
+    assert.deepEqual(await filesOf('ip'), shown);
   });
 
   /** As the node registered. Waits until the Listeners know, so that each test begins with the same. */
   async function restore(): Promise<void> {
     await cluster.setNodeAddresses(node?.name ?? '', [own, { type: 'Hostname', address: node?.name ?? '' }]);
-    for (const [name, address] of [['ip', own.address], ['hostname', node?.name]] as const) {
-      if (await namespace.get('v1', 'Pod', 'server') === undefined) return;
-      await namespace.untilListener(name, `to be at ${address}`, ({ status }) => status?.ingressAddresses?.[0]?.address === address);
-      await namespace.exec('server', untilFile(`${name}/default-address/address`, address ?? ''));
-    }
+    await untilPrimary('ip', own.address);
+    await untilPrimary('hostname', node?.name);
+  }
+
+  /** Read on the node: the API server runs programs in pods only where it knows an address of the node. */
+  function filesOf(name: keyof typeof folders): Promise<TreeFiles> {
+    return readTree((argv) => cluster.outside(argv), folders[name]);
+  }
+
+  async function untilPrimary(name: keyof typeof folders, address: string | undefined): Promise<void> {
+    await cluster.outside(untilFile(`${folders[name]}/default-address/address`, address ?? ''));
   }
 });

@@ -6,7 +6,7 @@ import { installEarshot } from '../harness/install.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { byListener, claim, pod } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { expectedTree, untilFile } from './support/tree.ts';
+import { becomesTree, expectedTree } from './support/tree.ts';
 
 const NAME = 'dual-stack-test';
 const PORT = 8080;
@@ -79,9 +79,8 @@ describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
     const { status } = await namespace.untilListener('both-nodeport', `to be at ${wanted.join()}`, (listener) => (
       addressesOf(listener.status?.ingressAddresses).join() === wanted.join()
     ));
-    await namespace.exec('server', untilFile(`both-nodeport/addresses/${IPV6_EXTERNAL}/address`, IPV6_EXTERNAL));
-    assert.deepEqual(await namespace.tree('server', 'both-nodeport'), expectedTree(status?.ingressAddresses ?? []));
-    await namespace.exec('server', untilFile('six-only-nodeport/default-address/address', IPV6_EXTERNAL));
+    await becomesTree(() => namespace.tree('server', 'both-nodeport'), status?.ingressAddresses ?? []);
+    await namespace.untilFile('server', 'six-only-nodeport', 'default-address/address', IPV6_EXTERNAL);
     assert.equal(await answerFromOutside(cluster, IPV6_EXTERNAL, status?.nodePorts?.['http'] ?? 0), 'server');
   });
 });

@@ -6,7 +6,7 @@ import { answerService, connectCluster, eventually } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, byListener, claim, container, pod, SLEEP, statefulSet, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { expectedTree, untilFile } from './support/tree.ts';
+import { becomesTree, expectedTree } from './support/tree.ts';
 
 const PORT = 8080;
 const PORTS = [{ name: 'http', containerPort: PORT }];
@@ -152,8 +152,7 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
       for (const address of ['192.0.2.1', '192.0.2.2']) {
         await answerService(cluster, namespace.name, `${name}-listener`, [{ ip: address }]);
         await namespace.running(name);
-        await namespace.exec(name, untilFile('listener/default-address/address', address));
-        assert.deepEqual(await namespace.tree(name, 'listener'), expectedTree([{ address, addressType: 'IP', ports: { http: PORT } }]));
+        await becomesTree(() => namespace.tree(name, 'listener'), [{ address, addressType: 'IP', ports: { http: PORT } }]);
       }
       assert.equal((await namespace.exec(name, ['id', '-u'])).trim(), '1000');
       if (readOnly) await assert.rejects(namespace.exec(name, ['touch', '/listeners/listener/mine']), /Read-only file system/);

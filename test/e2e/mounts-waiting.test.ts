@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { KubeObject } from '../../src/kube/objects.ts';
 import { connectCluster } from '../harness/index.ts';
 import { API, byClass, byListener, claim, pod, type ClaimAnnotations, type Manifest } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
@@ -10,6 +11,12 @@ const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
 
 /** The most that the provisioner waits before it tries a claim again (the chart's provisioner.retryIntervalMax), and a start of a pod. */
 const SOON = 10_000 + 5_000;
+
+interface Quota extends KubeObject {
+  readonly status?: { readonly used?: Readonly<Record<string, string>> };
+}
+
+const quotaKey = 'count/listeners.listeners.stackable.tech';
 
 describe('a listener volume that cannot be mounted yet', { timeout: 120_000, concurrency: 4 }, () => {
   const cluster = connectCluster();
@@ -26,7 +33,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
   it('names the class that is missing in an event on the claim, and is mounted soon after it appears', async () => {
     const className = namespace.className('later');
     await namespace.create(pod('no-class', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS }));
-    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'no-class-listener' }, new RegExp(`ListenerClass ${className} does not exist`));
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'no-class-listener' }, new RegExp(`ListenerClass ${className}, which the annotation .*listener-class of the claim names, does not exist\\. Create it`));
     await namespace.class('later', { serviceType: 'ClusterIP' });
     await assertRunsSoon('no-class', 'no-class-listener');
   });
@@ -82,7 +89,23 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
     const className = await namespace.class('long', { serviceType: 'ClusterIP' });
     const name = `long-${'n'.repeat(60)}`;
     await namespace.create(claim(name, byClass(className)), pod('long', { volumes: { listener: name }, ports: CONTAINER_PORTS }));
-    await namespace.event({ kind: 'Pod', name: 'long' }, /allows them 63 characters; this one has 65\. Use a shorter name \(for a volume: a shorter claim name\)/);
+    await namespace.event({ kind: 'Pod', name: 'long' }, /listener volume waits: .*allows them 63 characters; this one has 65\. Use a shorter name \(for a volume: a shorter claim name\)/);
+    assert.equal(await namespace.get(API, 'Listener', name), undefined);
+  });
+
+  it('tells in an event what the API server refuses for it (a quota), mounts the others meanwhile, and is mounted once it may be', async () => {
+    await using tight = await openNamespace(cluster, 'quota');
+    const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec: { hard: { [quotaKey]: '1' } } };
+    await tight.create(quota);
+    const className = await tight.class('quota', { serviceType: 'ClusterIP' });
+    await tight.listener('present', { className, ports: PORTS });
+    await tight.until<Quota>({ apiVersion: 'v1', kind: 'ResourceQuota', name: 'none' }, 'to be used up', ({ status }) => status?.used?.[quotaKey] === '1');
+    const volumes = { refused: byClass(className), allowed: byListener('present') };
+    await tight.create(pod('limited', { volumes, ports: CONTAINER_PORTS }));
+    await tight.event({ kind: 'Pod', name: 'limited' }, /listener volume waits: The API server refuses what this volume needs: .*exceeded quota: none/);
+    assert.deepEqual(Object.keys((await tight.podListeners('limited')).spec.listeners), ['allowed']);
+    await tight.remove('v1', 'ResourceQuota', 'none');
+    await tight.running('limited');
   });
 
   async function assertRunsSoon(name: string, listener: string, within = SOON): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Listener, ListenerClass, ListenerClassSpec, ListenerSpec } from '../../../src/api/listeners/index.ts';
 import type { ContainerPort, KubeObject } from '../../../src/kube/objects.ts';
 import { BUSYBOX_IMAGE } from '../../harness/index.ts';
+import { mountPath } from './tree.ts';
 
 export const API = 'listeners.stackable.tech/v1alpha1';
 export const STORAGE_CLASS = 'listeners.stackable.tech';
@@ -113,7 +114,7 @@ export function container(name: string, options: PodOptions): object {
     imagePullPolicy: 'IfNotPresent',
     command,
     ports,
-    volumeMounts: Object.keys(volumes).map((volume) => ({ name: volume, mountPath: `/listeners/${volume}`, readOnly })),
+    volumeMounts: Object.keys(volumes).map((volume) => ({ name: volume, mountPath: mountPath(volume), readOnly })),
     ...options.container,
   };
 }
@@ -121,7 +122,7 @@ export function container(name: string, options: PodOptions): object {
 /** Replicas, each with a claim of its own from every template, mounted at /listeners/TEMPLATE. */
 export function statefulSet(name: string, replicas: number, templates: Readonly<Record<string, ClaimAnnotations>>, options: PodOptions = {}): Manifest {
   const labels = { app: name, ...options.labels };
-  const mounts = Object.keys(templates).map((volume) => ({ name: volume, mountPath: `/listeners/${volume}` }));
+  const mounts = Object.keys(templates).map((volume) => ({ name: volume, mountPath: mountPath(volume) }));
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',

@@ -5,7 +5,7 @@ import type { Condition, KubeObject, PersistentVolume, PersistentVolumeClaim, Po
 import { eventually, type Cluster } from '../../harness/index.ts';
 import { API, listenerClass, listener as listenerManifest, type Manifest } from './manifests.ts';
 import { collectionOf, collectionOfObject } from './paths.ts';
-import { readTree, type TreeFiles } from './tree.ts';
+import { mountPath, readTree, untilFile, type TreeFiles } from './tree.ts';
 
 /** Of the core group, as far as tests read it. */
 export interface Event extends KubeObject {
@@ -153,7 +153,12 @@ export class Namespace implements AsyncDisposable {
 
   /** What a pod sees in a listener volume. */
   tree(pod: string, volume: string, container?: string): Promise<TreeFiles> {
-    return readTree((argv) => this.exec(pod, argv, container), volume);
+    return readTree((argv) => this.exec(pod, argv, container), mountPath(volume));
+  }
+
+  /** Waits, inside the pod, until a file of a listener volume holds a text. */
+  async untilFile(pod: string, volume: string, path: string, text: string): Promise<void> {
+    await this.exec(pod, untilFile(`${mountPath(volume)}/${path}`, text));
   }
 
   async events(about: { readonly kind: string; readonly name: string }): Promise<readonly Event[]> {

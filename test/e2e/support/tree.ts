@@ -1,8 +1,19 @@
 /** What a pod sees in a listener volume, byte for byte, and what it should see. */
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { ListenerIngress } from '../../../src/api/listeners/index.ts';
+import { eventually } from '../../harness/index.ts';
 
 /** Path below the volume → `-> TEXT` for a link, `/` for a folder, otherwise the file's bytes as text (Latin-1). */
 export type TreeFiles = Readonly<Record<string, string>>;
+
+/** Runs a program where the volume is seen, and returns what it prints. */
+type Run = (argv: readonly string[]) => Promise<string>;
+
+/** Where the pods of manifests.ts see their volumes. */
+export function mountPath(volume: string): string {
+  return `/listeners/${volume}`;
+}
 
 /**
  * Everything that `ls` and a glob show, through links to folders. The tree promises what a path leads to, not that
@@ -20,8 +31,8 @@ find -L addresses -type d | while read -r path; do echo "folder $path"; done
 find -L addresses ! -type d | while read -r path; do echo "file $path $(od -A n -v -t x1 "$path" | tr -d ' \\n')"; done
 `;
 
-export async function readTree(exec: (argv: readonly string[]) => Promise<string>, volume: string): Promise<TreeFiles> {
-  const lines = (await exec(['sh', '-c', script, 'sh', `/listeners/${volume}`])).split('\n').filter((line) => line !== '');
+export async function readTree(run: Run, folder: string): Promise<TreeFiles> {
+  const lines = (await run(['sh', '-c', script, 'sh', folder])).split('\n').filter((line) => line !== '');
   return sorted(lines.map((line): [string, string] => {
     const [kind, path = '', value = ''] = line.split(' ');
     if (kind === 'link') return [path, `-> ${value}`];
@@ -44,12 +55,24 @@ export function expectedTree(addresses: readonly ListenerIngress[]): TreeFiles {
   ]);
 }
 
+/**
+ * Waits until a tree is as it should be. For a moment after its primary address changed it shows the former one as well
+ * (docs/adr/0004-csi-and-the-tree.md).
+ */
+export async function becomesTree(read: () => Promise<TreeFiles>, addresses: readonly ListenerIngress[]): Promise<void> {
+  const expected = expectedTree(addresses);
+  const isReached = async (): Promise<boolean> => isDeepStrictEqual(await read(), expected);
+  // Where it is not, the comparison below shows the difference.
+  await eventually('the tree', isReached, { timeoutMs: 10_000 }).catch(() => undefined);
+  assert.deepEqual(await read(), expected);
+}
+
 function sorted(entries: readonly (readonly [string, string])[]): TreeFiles {
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A shell command that ends once a file of a volume holds a text, or fails after 15 seconds with what it holds. */
+/** A command that ends once a file holds a text, or fails after 15 seconds with what it holds. */
 export function untilFile(path: string, text: string): readonly string[] {
   const wait = 'n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); if [ $n -gt 150 ]; then echo "$1 holds: $(cat "$1")" >&2; exit 1; fi; sleep 0.1; done';
-  return ['sh', '-c', wait, 'sh', `/listeners/${path}`, text];
+  return ['sh', '-c', wait, 'sh', path, text];
 }
