@@ -43,6 +43,10 @@ export interface ClientOptions {
   readonly watchIdle?: number;
   /** Most connections for requests; 32 by default. */
   readonly connections?: number;
+  /** Milliseconds after which the settings are read again; 60,000 by default. */
+  readonly reloadAfter?: number;
+  /** Least milliseconds between two readings after failures; 1,000 by default. */
+  readonly refreshPause?: number;
 }
 
 export function createClient(options: ClientOptions): KubeClient {
@@ -55,7 +59,6 @@ const REQUEST_TIMEOUT = 30_000;
 const WATCH_IDLE = 100_000;
 /** What the server may be late with the end of a watch that it was asked to end. */
 const WATCH_GRACE = 15_000;
-const CONNECTIONS = 32;
 
 class Client implements KubeClient {
   readonly #options: ClientOptions;
@@ -64,7 +67,7 @@ class Client implements KubeClient {
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#transport = new Transport(options.config, options.connections ?? CONNECTIONS);
+    this.#transport = new Transport(options);
     this.#headers = ['accept', 'application/json', 'user-agent', options.userAgent];
     options.signal?.addEventListener('abort', () => void this[Symbol.asyncDispose](), { once: true });
   }

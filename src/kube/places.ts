@@ -46,7 +46,7 @@ export class Places {
       };
       const timer = setTimeout(() => {
         leave();
-        reject(new TransportError('KUBE_TIMEOUT', `${asker.call}: no connection was free within ${asker.deadline} ms.`, { sent: false }));
+        reject(new TransportError('KUBE_TIMEOUT', `${asker.call}: no connection was free within ${Math.round(asker.deadline)} ms.`, { sent: false }));
       }, asker.deadline);
       asker.signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(grant);

@@ -9,6 +9,13 @@ import { exchange } from './exchange.ts';
 import type { Answer, Exchange } from './exchange.ts';
 import { Places } from './places.ts';
 
+export interface TransportOptions {
+  readonly config: ConfigSource;
+  readonly connections?: number;
+  readonly reloadAfter?: number;
+  readonly refreshPause?: number;
+}
+
 /**
  * Connections to one API server, kept in step with settings that change.
  *
@@ -18,12 +25,14 @@ import { Places } from './places.ts';
  *   a request that waits in its own queue only by breaking the connection that it comes to.
  * - Watches have a pool of their own without that bound, since each holds its connection for minutes: watches never
  *   starve requests, and their number is that of the informers.
- * - Settings are at most `RELOAD_AFTER` old when a request starts. Where one that concerns the connection itself has
+ * - Settings are at most `reloadAfter` old when a request starts. Where one that concerns the connection itself has
  *   changed, new requests use new pools; the old ones end with their last request.
  */
 export class Transport implements AsyncDisposable {
   readonly #source: ConfigSource;
   readonly #connections: number;
+  readonly #reloadAfter: number;
+  readonly #refreshPause: number;
   readonly #places: Places;
   readonly #retired = new Set<Pools>();
   #current: Pools | undefined;
@@ -31,10 +40,12 @@ export class Transport implements AsyncDisposable {
   #loadedAt = 0;
   #closed = false;
 
-  constructor(source: ConfigSource, connections: number) {
-    this.#source = source;
-    this.#connections = connections;
-    this.#places = new Places(connections, WAITING_LIMIT);
+  constructor(options: TransportOptions) {
+    this.#source = options.config;
+    this.#connections = options.connections ?? CONNECTIONS;
+    this.#reloadAfter = options.reloadAfter ?? RELOAD_AFTER;
+    this.#refreshPause = options.refreshPause ?? REFRESH_PAUSE;
+    this.#places = new Places(this.#connections, WAITING_LIMIT);
   }
 
   async send(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
@@ -51,7 +62,7 @@ export class Transport implements AsyncDisposable {
   /** Reads the settings again now, at most once a second; true where they changed. Called when they may be the reason of a failure. */
   async refresh(): Promise<boolean> {
     const before = this.#current;
-    if (before === undefined || this.#closed || performance.now() - this.#loadedAt < REFRESH_PAUSE) return false;
+    if (before === undefined || this.#closed || performance.now() - this.#loadedAt < this.#refreshPause) return false;
     await this.#load();
     const after = this.#current;
     return after !== before;
@@ -77,7 +88,7 @@ export class Transport implements AsyncDisposable {
 
   #fresh(): Pools | undefined {
     if (this.#closed) throw closedError('request');
-    return performance.now() - this.#loadedAt < RELOAD_AFTER ? this.#current : undefined;
+    return performance.now() - this.#loadedAt < this.#reloadAfter ? this.#current : undefined;
   }
 
   #load(): Promise<Pools> {
@@ -126,6 +137,8 @@ interface Pools {
   readonly watches: Dispatcher;
 }
 
+/** As many as reconciles run at once. */
+const CONNECTIONS = 32;
 /** The kubelet replaces a token well before it expires; a minute is what client-go allows too. */
 const RELOAD_AFTER = 60_000;
 const REFRESH_PAUSE = 1_000;

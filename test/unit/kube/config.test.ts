@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+import { ConfigError, loadConfig } from '../../../src/kube/index.ts';
+import type { Connection } from '../../../src/kube/index.ts';
+
+const folder = (): ReturnType<typeof mkdtempDisposable> => mkdtempDisposable(join(tmpdir(), 'earshot-config-'));
+
+interface Parts {
+  readonly cluster?: object;
+  readonly user?: object;
+  readonly context?: object;
+  readonly more?: object;
+}
+
+function kubeconfig({ cluster, user, context, more }: Parts): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'here',
+    contexts: [{ name: 'here', context: { cluster: 'c', user: 'u', ...context } }],
+    clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:6443', ...cluster } }],
+    users: [{ name: 'u', user: { ...user } }],
+    ...more,
+  });
+}
+
+/** Reads a kubeconfig with these parts, in a folder that holds these files too. */
+async function load(parts: Parts, files: Readonly<Record<string, string>> = {}): Promise<Connection> {
+  await using home = await folder();
+  for (const [name, text] of Object.entries(files)) await writeFile(join(home.path, name), text);
+  const path = join(home.path, 'kubeconfig');
+  await writeFile(path, kubeconfig(parts));
+  return (await loadConfig({ kubeconfig: path })).load();
+}
+
+describe('a kubeconfig', () => {
+  it('gives server, authority and token', async () => {
+    const connection = await load({ cluster: { 'certificate-authority-data': Buffer.from('CA').toString('base64') }, user: { token: 't\n' } });
+    assert.deepEqual(connection, { server: 'https://127.0.0.1:6443', ca: 'CA', token: 't' });
+  });
+
+  it('names files relative to its own folder, and its data wins over them', async () => {
+    const files = { 'ca.crt': 'CA', 'me.crt': 'CERT', 'me.key': 'KEY', token: 'from-file\n' };
+    const user = { 'client-certificate': 'me.crt', 'client-key': 'me.key', 'client-key-data': Buffer.from('DATA').toString('base64'), tokenFile: 'token', token: 'inline' };
+    const connection = await load({ cluster: { 'certificate-authority': 'ca.crt', 'tls-server-name': 'kubernetes' }, user }, files);
+    assert.deepEqual(connection, {
+      server: 'https://127.0.0.1:6443',
+      ca: 'CA',
+      cert: 'CERT',
+      key: 'DATA',
+      token: 'from-file',
+      serverName: 'kubernetes',
+    });
+  });
+
+  it('names the namespace of its context', async () => {
+    await using home = await folder();
+    const path = join(home.path, 'kubeconfig');
+    await writeFile(path, kubeconfig({ context: { namespace: 'mine' } }));
+    assert.equal((await loadConfig({ kubeconfig: path })).namespace, 'mine');
+  });
+
+  const refused: readonly (readonly [what: string, parts: Parts, message: RegExp])[] = [
+    ['that runs a program for credentials', { user: { exec: { command: 'aws' } } }, /exec, which Earshot does not support: use a client certificate/],
+    ['with a password', { user: { username: 'me', password: 'x' } }, /username/],
+    ['that goes through a proxy', { cluster: { 'proxy-url': 'http://p' } }, /proxy-url/],
+    ['without a current context', { more: { 'current-context': '' } }, /names no current-context; set one with/],
+    ['whose context names no such cluster', { context: { cluster: 'other' } }, /clusters holds no entry "other"/],
+    ['whose server is no URL', { cluster: { server: '10.0.0.1' } }, /must be an http or https URL, and is "10\.0\.0\.1"/],
+    ['with a certificate but no key', { user: { 'client-certificate-data': 'QQ==' } }, /go together/],
+    ['with a token that would break a header', { user: { token: 'a\r\nb: c' } }, /characters that no token has/],
+    ['with a file that is not there', { user: { tokenFile: 'missing' } }, /Cannot read .*missing/],
+    ['whose field has the wrong type', { user: { token: 7 } }, /token must be a string/],
+  ];
+  for (const [what, parts, message] of refused) {
+    it(`${what} is refused with what to do`, async () => {
+      await assert.rejects(load(parts), (error) => error instanceof ConfigError && error.code === 'KUBE_CONFIG' && message.test(error.message));
+    });
+  }
+
+  it('that is no YAML, or no mapping, is refused', async () => {
+    await using home = await folder();
+    const path = join(home.path, 'kubeconfig');
+    for (const text of ['a: [', 'just text', '']) {
+      await writeFile(path, text);
+      await assert.rejects(loadConfig({ kubeconfig: path }), ConfigError, text);
+    }
+  });
+});
+
+describe('a pod\'s service account', () => {
+  const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
+
+  it('gives the server of the environment and the files as they are now', async () => {
+    await using home = await folder();
+    const write = (name: string, text: string): Promise<void> => writeFile(join(home.path, name), text);
+    await Promise.all([write('token', 'one\n'), write('ca.crt', 'CA'), write('namespace', 'earshot\n')]);
+    const source = await loadConfig({ environment, serviceAccountFolder: home.path });
+    assert.equal(source.namespace, 'earshot');
+    assert.deepEqual(await source.load(), { server: 'https://[fd00::1]:6443', ca: 'CA', token: 'one' });
+    await write('token', 'two');
+    assert.equal((await source.load()).token, 'two');
+  });
+
+  it('is missed with a word on what to do', async () => {
+    await using home = await folder();
+    await assert.rejects(loadConfig({ environment: {} }), /name a kubeconfig with --kubeconfig/);
+    await assert.rejects(loadConfig({ environment, serviceAccountFolder: home.path }), /automountServiceAccountToken/);
+  });
+});
