@@ -110,13 +110,15 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
     numbered.set(`${name}/${planned.protocol}/${port}`, planned);
   }
   const distinctPorts = [...numbered.values()];
-  const owner = new Map(distinctPorts.map((port) => [port.name, port]));
+  // A port without a name is nobody's: pods read numbers by name, so it gets one as an unnamed port of a container does.
+  const owner = new Map(distinctPorts.filter(({ name }) => name !== '').map((port) => [port.name, port]));
   const notices: string[] = [];
   const ports = distinctPorts.map((port): ServicePort => {
     if (owner.get(port.name) === port) return port;
     const name = firstFree(`port-${port.port}`, owner);
     owner.set(name, port);
-    notices.push(`spec.ports: two ports are called ${port.name}; ${port.protocol} ${port.port} is exposed as ${name}.`);
+    const why = port.name === '' ? 'a port has no name' : `two ports are called ${port.name}`;
+    notices.push(`spec.ports: ${why}; ${port.protocol} ${port.port} is exposed as ${name}.`);
     return { ...port, name };
   });
   return { ports, notices };

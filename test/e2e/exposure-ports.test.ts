@@ -49,6 +49,13 @@ const rows: readonly {
     note: /two ports are called dns; UDP 53 is exposed as port-53/,
   },
   {
+    name: 'no-name',
+    behaviour: 'calls a port without a name after its number, which the condition tells',
+    ports: [{ name: '', port: 80 }],
+    exposed: { 'port-80': '80/TCP' },
+    note: /a port has no name; TCP 80 is exposed as port-80/,
+  },
+  {
     name: 'long-name',
     behaviour: 'takes the longest name that a Service allows',
     ports: [{ name: longestName, port: 80 }],

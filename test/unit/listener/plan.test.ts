@@ -65,6 +65,12 @@ test('of two ports with one name the last keeps it, the first is called after it
   assert.match(notices.join(), /two ports are called http; TCP 80 is exposed as port-80/);
 });
 
+test('a port without a name is called after its number, and the notice says so', () => {
+  const { service, notices } = planned(aListener({ ports: [{ name: '', port: 80 }, { name: 'port-81', port: 8081 }, { name: '', port: 81 }] }));
+  assert.deepEqual(service.spec?.ports?.map(({ name, port }) => [name, port]), [['port-80', 80], ['port-81', 8081], ['port-81-2', 81]]);
+  assert.match(notices.join(' '), /a port has no name; TCP 80 is exposed as port-80\. .*TCP 81 is exposed as port-81-2/);
+});
+
 test('the same port written twice is one port', () => {
   const { service, notices } = planned(aListener({ ports: [{ name: 'http', port: 80 }, { name: 'http', port: 80, protocol: 'TCP' }] }));
   assert.equal(service.spec?.ports?.length, 1);
@@ -124,7 +130,7 @@ test('a Service of an earlier Listener of the same name is not this Listener\'s'
 });
 
 test('whatever a Listener and its class hold, a plan is a refusal or a Service of the Listener with distinct ports', () => {
-  const port = fc.record({ name: fc.constantFrom('a', 'b', 'port-1', '', '../x', '__proto__'), port: fc.integer({ min: -1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP', null) });
+  const port = fc.record({ name: fc.constantFrom('', 'a', 'b', 'port-1', '', '../x', '__proto__'), port: fc.integer({ min: -1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP', null) });
   const overrides = fc.object({ key: fc.constantFrom('metadata', 'spec', 'ports', 'selector', 'name', 'labels', '__proto__', 'x'), maxDepth: 4 });
   fc.assert(
     fc.property(fc.array(port, { maxLength: 6 }), overrides, fc.constantFrom('NodePort', 'LoadBalancer', 'ClusterIP'), (ports, serviceOverrides, serviceType) => {
@@ -140,7 +146,7 @@ test('whatever a Listener and its class hold, a plan is a refusal or a Service o
 });
 
 test('no port is lost and no name is used twice, whatever the ports', () => {
-  const port = fc.record({ name: fc.constantFrom('a', 'b', 'port-1', 'port-2', 'port-1-tcp'), port: fc.integer({ min: 1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP') });
+  const port = fc.record({ name: fc.constantFrom('', 'a', 'b', 'port-1', 'port-2', 'port-1-tcp'), port: fc.integer({ min: 1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP') });
   fc.assert(
     fc.property(fc.array(port, { minLength: 1, maxLength: 6 }), (ports) => {
       const made = planned(aListener({ ports })).service.spec?.ports ?? [];
