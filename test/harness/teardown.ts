@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync, rmSync, rmdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
 import { releaseIndex } from './claim.ts';
 import { attempt } from './command.ts';
 import type { ClusterLayout, NodeLayout } from './layout.ts';
@@ -14,7 +14,11 @@ export async function tearDown(layout: ClusterLayout, processes: readonly Proces
   // A machine's init first in effect: with it goes everything inside, so that no order matters.
   await endProcesses(processes);
   await endProcesses(strays(layout));
-  for (const node of layout.nodes) removeControlGroups(node);
+  for (const node of layout.nodes) {
+    removeControlGroups(node);
+    // What containers said is as much a log of the failure as what the servers did.
+    if (options.keepLogs) await cp(`${node.dir}/pod-logs`, `${layout.logs}/${node.name}-pods`, { recursive: true }).catch(() => undefined);
+  }
   await removeNetwork(layout);
   for (const mount of mountsBelow(layout.dir)) await attempt('umount', ['--lazy', mount]);
   await rm(layout.dir, { recursive: true, force: true });
