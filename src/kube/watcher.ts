@@ -107,6 +107,7 @@ class Watcher<T extends KubeObject> {
   async run(): Promise<void> {
     const { signal } = this.#options;
     let failures = 0;
+    let expired = false;
     while (!signal.aborted) {
       const startedAt = performance.now();
       const paged = this.#state.phase === 'listing';
@@ -117,6 +118,10 @@ class Watcher<T extends KubeObject> {
       if (signal.aborted) return;
       const lasted = performance.now() - startedAt >= GOOD_WATCH;
       if (!paged && lasted) failures = 0;
+      // An expired point, after failures of another kind, means that the server is back: what it holds is wanted at once.
+      const wasExpired = expired;
+      expired = isExpired(error);
+      if (expired && !wasExpired) failures = 0;
       const expected = error === undefined && (paged || (lasted && this.#state.phase === 'watching'));
       if (!expected) await this.#recover(++failures, error).catch(() => undefined);
     }
