@@ -27,17 +27,29 @@ export interface Written {
  * before it starts a pod, whereupon a tree that is not whole is written anew.
  */
 export async function writeTree(folder: Directory, wanted: Tree, settleMilliseconds = SETTLE_MILLISECONDS): Promise<Written> {
-  const steps = planChange(await observe(folder), wanted, freshName);
+  const observed = await observe(folder);
+  const steps = planChange(observed, wanted, freshName);
   const isChanged = steps.length > 0;
   for (const step of steps) {
     try {
       await take(step, folder, settleMilliseconds);
     } catch (error) {
       if (step.kind === 'tidy') return { isChanged, leftBehind: error };
+      await removeUnfinished(folder, observed);
       throw error;
     }
   }
   return { isChanged };
+}
+
+/** So that a volume which cannot be written does not grow with every try. What cannot be removed either stays. */
+async function removeUnfinished(folder: Directory, before: Observed): Promise<void> {
+  try {
+    const now = await observe(folder);
+    await removeHidden(folder, [...before.current, ...now.current]);
+  } catch {
+    // The error that led here says more.
+  }
 }
 
 async function take(step: Step, folder: Directory, settleMilliseconds: number): Promise<void> {
