@@ -3,8 +3,9 @@
  * checked; where one does not hold, the demo ends there and says so. The cluster is left running.
  */
 import { parseArgs } from 'node:util';
+import { attempt } from '../test/harness/command.ts';
+import { HarnessError, publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
 import { installEarshot } from '../test/harness/install.ts';
-import { publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
 import { writeAndRead } from './demo/clients.ts';
 import { loadExampleImages } from './demo/images.ts';
 import { losePod } from './demo/lose-pod.ts';
@@ -21,20 +22,22 @@ let cluster: Cluster | undefined;
 
 try {
   narrator.begin('A Kubernetes cluster of two nodes on this machine');
+  if (!await attempt('redis-cli', ['--version'])) throw new HarnessError('NOT_POSSIBLE_HERE', '`redis-cli` is missing (Debian: apt-get install redis-tools; `make demo` does that)');
   if (await stopCluster(name)) narrator.say('A cluster was running already. It has been stopped: the demo starts over.');
   cluster = await startCluster({ name, detached: true, log: (line) => narrator.progress(line) });
   if (isCheckouts) publishCluster(cluster);
   const shell = await Shell.open(cluster, narrator);
   const tour = { cluster, narrator, shell };
-  narrator.say('');
   narrator.say('A real one: API server, scheduler, kubelets, containers. Each node has a network of its own; this machine is outside.');
   await shell.run('kubectl get nodes -o custom-columns=NODE:.metadata.name,VERSION:.status.nodeInfo.kubeletVersion,ADDRESS:.status.addresses[0].address');
 
   narrator.begin('Earshot, installed by its Helm chart');
+  narrator.say(`
+    helm install earshot deploy/chart --namespace earshot-system --create-namespace, with images that are made from this checkout.
+    Two replicas of a controller, of which one works, and a driver on each node that brings addresses into pods.`);
   await installEarshot(cluster, { log: (line) => narrator.progress(line) });
   narrator.progress("making an image of Debian's redis-server, called redis:7 as in the example");
   await loadExampleImages(cluster);
-  narrator.say('');
   await shell.run('kubectl get pods --namespace earshot-system');
 
   narrator.begin('Six Redis servers, each with an address of its own');

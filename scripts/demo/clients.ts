@@ -20,7 +20,7 @@ export async function writeAndRead(tour: Tour, members: readonly Member[]): Prom
   tellWhoAnswered(tour, members, written);
   narrator.claim(`all ${SLOTS} keys written`, written.answers.length === SLOTS && written.answers.every(({ reply }) => reply === 'OK'), oddReplies(written, 'OK'));
   const masters = new Set(written.answers.map(({ server }) => server));
-  narrator.claim('several servers answered, on more than one node', masters.size >= 3 && nodesOf(members, masters).size >= 2, [...masters].join(', '));
+  narrator.claim(`${masters.size} servers answered, on ${nodesOf(members, masters).size} nodes, and the client was sent from one to another ${written.redirections} times`, masters.size === 3 && nodesOf(members, masters).size >= 2, [...masters].join(', '));
 
   const counts = await Promise.all([...masters].map(async (place) => {
     const [address = '', port = ''] = place.split(':');
@@ -40,8 +40,9 @@ export async function readAll(tour: Tour, members: readonly Member[], start: { r
   await writeFile(file, keys.map((key) => `get ${key}\n`).join(''));
   const read = parseTranscript(await shell.run(`${cli(start)} -c --no-raw < ${file}`, { head: 3, tail: 1 }), at(start));
   tellWhoAnswered(tour, members, read);
-  const wrong = keys.filter((key, index) => read.answers[index]?.reply !== `"${valueOf(key)}"`);
-  narrator.claim(`all ${SLOTS} keys read, each with its value`, read.answers.length === SLOTS && wrong.length === 0, `${wrong.length} wrong of ${read.answers.length}, such as ${wrong.slice(0, 3).join(', ')}`);
+  const wrong = keys.flatMap((key, index) => (read.answers[index]?.reply === `"${valueOf(key)}"` ? [] : [`${key} is ${read.answers[index]?.reply}`]));
+  const seen = `${read.answers.length} replies, ${wrong.length} wrong: ${wrong.slice(0, 3).join(', ')}`;
+  narrator.claim(`all ${SLOTS} keys read, each with its value`, read.answers.length === SLOTS && wrong.length === 0, seen);
   return read;
 }
 
@@ -52,7 +53,6 @@ function tellWhoAnswered({ narrator }: Tour, members: readonly Member[], transcr
     return [server, member?.pod ?? 'another address', member?.node ?? '', answers.length] as const;
   });
   narrator.table([['ANSWERED AT', 'POD', 'NODE', 'KEYS'], ...rows.sort((a, b) => a[1].localeCompare(b[1]))]);
-  narrator.say(`(${transcript.redirections} redirections)`);
 }
 
 function nodesOf(members: readonly Member[], places: ReadonlySet<string>): ReadonlySet<string> {

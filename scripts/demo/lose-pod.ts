@@ -1,6 +1,6 @@
 import { readAll } from './clients.ts';
 import { DemoError } from './narrator.ts';
-import { at, cli, readMembers, seatsSeenBy, type Member } from './redis.ts';
+import { at, cli, readMembers, untilWhole, type Member } from './redis.ts';
 import type { Tour } from './tour.ts';
 
 /** Deletes the pod of a master, and shows what of it is new and what stayed. */
@@ -33,12 +33,7 @@ export async function losePod(tour: Tour, members: readonly Member[]): Promise<r
   narrator.claim('at the same address and ports', at(after) === at(before) && after.busPort === before.busPort, `${at(after)} and ${after.busPort}`);
   narrator.claim('and the same member of the Redis Cluster answers there', idAfter === id, idAfter);
 
-  await narrator.until('the Redis Cluster to be whole again', async () => {
-    const views = await Promise.all(again.map((member) => seatsSeenBy(shell, member)));
-    const state = await shell.run(`${cli(after)} cluster info`, { silent: true });
-    const whole = state.includes('cluster_state:ok') && views.every((view) => view.length === 6 && view.every(({ well }) => well));
-    return { found: whole || undefined, seen: `${views.map((view) => view.filter(({ well }) => well).length).join(', ')} members well; ${/cluster_state:\w+/.exec(state)?.[0]}` };
-  });
+  await untilWhole(tour, again);
   narrator.say('The servers found each other again. All keys, asked of the new pod first:');
   await readAll(tour, again, after);
   return again;

@@ -11,6 +11,7 @@ export class Narrator {
   readonly #print: (line: string) => void;
   readonly #begun = performance.now();
   #steps = 0;
+  #last: Block = 'text';
   /** Heading of the step that runs, for whoever reports a failure. */
   step = 'before the first step';
 
@@ -22,46 +23,43 @@ export class Narrator {
     this.#steps += 1;
     this.step = `${this.#steps}. ${title}`;
     const seconds = Math.round((performance.now() - this.#begun) / 1000);
-    this.#print(`\n== ${this.step} ${'='.repeat(Math.max(2, 90 - this.step.length))} ${seconds} s\n`);
+    this.#block('heading', ['', `== ${this.step} ${'='.repeat(Math.max(2, 90 - this.step.length))} ${seconds} s`]);
   }
 
   /** Prints a text without the indentation that all of its lines share. */
   say(text: string): void {
     const lines = text.trimEnd().replace(/^\n+/, '').split('\n');
     const shared = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));
-    for (const line of lines) this.#print(line.slice(shared));
-    this.#print('');
+    this.#block('text', lines.map((line) => line.slice(shared)));
   }
 
   /** What a slow part does meanwhile. */
   progress(line: string): void {
-    this.#print(`  ... ${line}`);
+    this.#block('progress', [`  ... ${line}`]);
   }
 
   command(text: string): void {
-    this.#print(`  $ ${text.replaceAll('\n', '\n    ')}`);
+    this.#block('command', [`  $ ${text.replaceAll('\n', '\n    ')}`]);
   }
 
-  /** Output of a command, its middle left out where it is long. */
+  /** Output of the command just shown, its middle left out where it is long. */
   output(text: string, keep: { readonly head?: number; readonly tail?: number } = {}): void {
     const { head = 20, tail = 5 } = keep;
     const lines = text.trimEnd().split('\n');
     const left = lines.length - head - tail;
     const shown = left > 1 ? [...lines.slice(0, head), `(... ${left} more lines)`, ...lines.slice(lines.length - tail)] : lines;
-    for (const line of shown) this.#print(`    ${line}`);
-    this.#print('');
+    this.#block('output', shown.map((line) => `    ${line}`));
   }
 
   table(rows: readonly (readonly (string | number)[])[]): void {
     const widths = rows.reduce<number[]>((widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, String(cell).length)), []);
-    for (const row of rows) this.#print(`    ${row.map((cell, column) => String(cell).padEnd(widths[column] ?? 0)).join('   ').trimEnd()}`);
-    this.#print('');
+    this.#block('table', rows.map((row) => `    ${row.map((cell, column) => String(cell).padEnd(widths[column] ?? 0)).join('   ').trimEnd()}`));
   }
 
   /** States what was shown, or ends the demo where it was not. */
   claim(statement: string, holds: boolean, seen: string): void {
     if (!holds) throw new DemoError(`expected: ${statement}\nbut saw: ${seen}`);
-    this.#print(`  ok: ${statement}\n`);
+    this.#block('claim', [`  ok: ${statement}`]);
   }
 
   /** Looks until `look` gives something, and returns that. What the last look saw is told when it does not come. */
@@ -74,4 +72,13 @@ export class Narrator {
       await sleep(250);
     }
   }
+
+  /** A blank line before each block, but not within a list, nor between a command and its output. */
+  #block(kind: Block, lines: readonly string[]): void {
+    const joins = kind === 'output' || (kind === this.#last && (kind === 'claim' || kind === 'progress'));
+    for (const line of joins ? lines : ['', ...lines]) this.#print(line);
+    this.#last = kind;
+  }
 }
+
+type Block = 'heading' | 'text' | 'progress' | 'command' | 'output' | 'table' | 'claim';

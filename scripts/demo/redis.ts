@@ -1,5 +1,6 @@
 import { DemoError } from './narrator.ts';
 import type { Shell } from './shell.ts';
+import type { Tour } from './tour.ts';
 
 /** A Redis server in a pod, and where it says it is reached. */
 export interface Member {
@@ -23,7 +24,8 @@ export interface Seat {
   readonly well: boolean;
 }
 
-export const READ_VOLUME = 'cd /listener/default-address && echo $(cat address ports/redis ports/bus)';
+/** The files hold their values and no newline. */
+export const READ_VOLUME = 'cd /listener/default-address; echo "$(cat address) $(cat ports/redis) $(cat ports/bus)"';
 
 interface PodList {
   readonly items: readonly {
@@ -71,6 +73,20 @@ export async function seatsSeenBy(shell: Shell, place: { readonly address: strin
   return parseSeats(await shell.run(`${cli(place)} cluster nodes`, { silent: true }));
 }
 
+/** Waits until every member takes commands and sees all members well; returns what each sees. */
+export async function untilWhole({ narrator, shell }: Pick<Tour, 'narrator' | 'shell'>, members: readonly Member[]): Promise<readonly (readonly Seat[])[]> {
+  return narrator.until('every server to see all of them well, and to take commands', async () => {
+    const states = await Promise.all(members.map((member) => shell.run(`${cli(member)} cluster info`, { silent: true })));
+    const views = await Promise.all(members.map((member) => seatsSeenBy(shell, member)));
+    const seen = members.map(({ pod }, index) => {
+      const [, state = 'unknown'] = /^cluster_state:(\w+)/m.exec(states[index] ?? '') ?? [];
+      return { pod, state, well: views[index]?.filter(({ well }) => well).length ?? 0, known: views[index]?.length ?? 0 };
+    });
+    const whole = seen.every(({ state, well, known }) => state === 'ok' && well === members.length && known === members.length);
+    return { found: whole ? views : undefined, seen: seen.map(({ pod, state, well }) => `${pod}: ${state}, ${well} well`).join('; ') };
+  });
+}
+
 /** One answer to a client that follows redirections, and the server it came from. */
 export interface Answer {
   readonly server: string;
@@ -90,7 +106,8 @@ export function parseTranscript(printed: string, first: string): Transcript {
   for (const line of printed.trim().split('\n')) {
     const [, other] = /^-> Redirected to slot \[\d+\] located at (\S+)$/.exec(line) ?? [];
     if (other === undefined) {
-      answers.push({ server, reply: line });
+      // Below a reply that took half a second or more, redis-cli prints how long it took: (0.51s).
+      if (!/^\(\d+\.\d+s\)$/.test(line)) answers.push({ server, reply: line });
       continue;
     }
     server = other;

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Cluster } from '../../test/harness/index.ts';
 import { toolFolder } from '../../test/harness/tools.ts';
@@ -39,9 +41,23 @@ export class Shell {
   /** Returns what the command prints; throws with what it complains about. */
   async run(command: string, shown: Shown = {}): Promise<string> {
     if (shown.silent !== true) this.#narrator.command(command);
-    const env = { KUBECONFIG: this.#cluster.kubeconfig, PATH: `${this.binaries}:${process.env['PATH'] ?? ''}` };
-    const output = await this.#cluster.outside(['sh', '-ec', `cd "$1"; ${command}`, 'sh', ROOT], { env });
+    const output = await this.#cluster.outside(['sh', '-ec', `cd "$1"; ${command}`, 'sh', ROOT], { env: this.#env() });
     if (shown.silent !== true) this.#narrator.output(output, shown);
     return output;
+  }
+
+  /** Starts a command and gives what it prints, line by line as it comes. Leaving the loop, or the time limit, ends the command. */
+  async *follow(command: string, seconds: number): AsyncGenerator<string, void, void> {
+    const child = spawn('sh', ['-ec', command], { env: { ...process.env, ...this.#env() }, stdio: ['ignore', 'pipe', 'inherit'], timeout: seconds * 1000 });
+    try {
+      yield* createInterface({ input: child.stdout });
+    } finally {
+      child.kill();
+    }
+  }
+
+  #env(): Readonly<Record<string, string>> {
+    // A plain terminal: redis-cli would print colours.
+    return { KUBECONFIG: this.#cluster.kubeconfig, PATH: `${this.binaries}:${process.env['PATH'] ?? ''}`, TERM: 'dumb' };
   }
 }

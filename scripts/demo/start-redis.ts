@@ -1,4 +1,4 @@
-import { at, cli, READ_VOLUME, readMembers, seatsSeenBy, type Member } from './redis.ts';
+import { at, cli, READ_VOLUME, readMembers, untilWhole, type Member } from './redis.ts';
 import type { Tour } from './tour.ts';
 
 /** Starts six Redis servers from the example, and shows that each knows where it is reached. */
@@ -8,7 +8,7 @@ export async function startRedis({ cluster, narrator, shell }: Tour): Promise<re
     are of no use to a client outside, so each pod needs an address and ports of its own, and must know them.
     In the manifest, that is an annotation on the claim template (the class of exposure) and a volume at /listener.`);
   await shell.run('kubectl apply -f examples/redis-cluster/');
-  await shell.run('kubectl rollout status statefulset/redis --timeout=120s', { head: 0, tail: 1 });
+  await shell.run('kubectl rollout status statefulset/redis --timeout=120s', { head: 1, tail: 1 });
   await shell.run('kubectl get pods -l app=redis -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName,POD-IP:.status.podIP,STATUS:.status.phase');
 
   narrator.say('Earshot made a Listener for each pod, and a Service with node ports behind it:');
@@ -44,11 +44,7 @@ export async function joinMembers({ narrator, shell }: Tour, members: readonly M
   ${places.slice(3).join(' ')}`, { head: 7, tail: 5 });
   narrator.claim('the servers agree, and all 16,384 slots have a master', created.includes('[OK] All 16384 slots covered.'), created.slice(-400));
 
-  const seats = await narrator.until('every member to see six that are well', async () => {
-    const views = await Promise.all(members.map((member) => seatsSeenBy(shell, member)));
-    const seen = views.map((view) => view.filter(({ well }) => well).length).join(', ');
-    return { found: views.every((view) => view.length === 6 && view.every(({ well }) => well)) ? views[0] : undefined, seen: `members seen well, by each: ${seen}` };
-  });
+  const [seats = []] = await untilWhole({ narrator, shell }, members);
   const announced = seats.map(at).sort();
   narrator.claim('what they announce to each other and to clients is what their volumes say', announced.join() === places.toSorted().join(), announced.join(', '));
 }
