@@ -27,6 +27,7 @@ export class Cluster implements AsyncDisposable {
   readonly api: ApiRequests;
   readonly #ownsIt: boolean;
   readonly #stateFile: string;
+  readonly #kubernetes: string;
 
   constructor(state: ClusterState, options: { ownsIt: boolean }) {
     this.layout = state.layout;
@@ -36,6 +37,7 @@ export class Cluster implements AsyncDisposable {
     this.api = connect({ url: state.apiUrl, ca: state.credentials.ca, token: state.credentials.token });
     this.#ownsIt = options.ownsIt;
     this.#stateFile = stateFileOf(state.layout);
+    this.#kubernetes = state.kubernetes;
   }
 
   /** What the cluster's record says now. */
@@ -56,7 +58,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Runs the cluster's own kubectl; returns what it prints, throws what it complains about. */
   async kubectl(args: readonly string[], options: CommandOptions = {}): Promise<string> {
-    const binaries = await toolFolder('kubernetes');
+    const binaries = await this.#binaries();
     return run(`${binaries}/kubectl`, ['--kubeconfig', this.kubeconfig, ...args], options);
   }
 
@@ -120,7 +122,7 @@ export class Cluster implements AsyncDisposable {
     if (this.#processes('kubelet', name).length > 0) return;
     const since = new Date();
     const machine = this.#process('machine', name);
-    const kubelet = await startKubelet(this.layout, node, await initOf(machine, node), await toolFolder('kubernetes'));
+    const kubelet = await startKubelet(this.layout, node, await initOf(machine, node), await this.#binaries());
     await this.#record([kubelet]);
     await admitNode(this.api, node, kubelet, { since, addresses: await givenAddresses(node) });
   }
@@ -160,7 +162,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   async startApiServer(): Promise<void> {
-    await this.#record([await startApiServer(this.layout, await toolFolder('kubernetes'), this.api)]);
+    await this.#record([await startApiServer(this.layout, await this.#binaries(), this.api)]);
   }
 
   /** The API server ends, and another one answers in its place. */
@@ -199,6 +201,11 @@ export class Cluster implements AsyncDisposable {
   /** Writes down a process that belongs to the cluster, so that whoever stops the cluster ends it too. */
   async adopt(record: ProcessRecord): Promise<void> {
     await this.#record([record]);
+  }
+
+  /** Of the version that the cluster was booted with, whatever this process would boot. */
+  #binaries(): Promise<string> {
+    return toolFolder('kubernetes', undefined, this.#kubernetes);
   }
 
   #node(name: string): NodeLayout {

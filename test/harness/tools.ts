@@ -10,9 +10,9 @@ export const KUBERNETES = process.env['KUBERNETES'] || 'kubernetes';
 
 export type Tool = 'coredns' | 'csi-provisioner' | 'csi-sanity' | 'etcd' | 'helm' | 'metallb' | 'kubernetes';
 
-/** Folder of a Go tool's binaries, built when the cache lacks it. */
-export async function toolFolder(tool: Tool, log: (line: string) => void = () => undefined): Promise<string> {
-  const name = tool === 'kubernetes' ? KUBERNETES : tool;
+/** Folder of a Go tool's binaries, built when the cache lacks it. Kubernetes is the version that was asked for, unless one is named. */
+export async function toolFolder(tool: Tool, log: (line: string) => void = () => undefined, kubernetes = KUBERNETES): Promise<string> {
+  const name = tool === 'kubernetes' ? kubernetes : tool;
   const folder = (await run(BUILD, ['--path', name])).trim();
   if (!existsSync(folder)) {
     log(`building ${name}: once, some minutes`);
