@@ -30,6 +30,8 @@ export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly subresource?: 'status';
   readonly dryRun?: boolean;
+  /** Refuse fields that the kind does not have (400) instead of dropping them. Server-side apply refuses them anyway. */
+  readonly strict?: boolean;
 }
 
 export interface PatchOptions extends WriteOptions {
