@@ -1,8 +1,8 @@
-/** Brings one Listener to what its class asks: one apply for its Service, one patch of its status, each only if it differs. */
+/** Brings one Listener to what its class asks: one write of its Service, one patch of its status, each only if it differs. */
 import { TOPOLOGY_KEY } from '../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerStatus } from '../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../kube/contract.ts';
-import { ApiError } from '../kube/errors.ts';
+import { ApiError, isAlreadyExists } from '../kube/errors.ts';
 import { parseKey } from '../kube/key.ts';
 import type { ObjectReference, Service } from '../kube/objects.ts';
 import { apiVersionOf, services } from '../kube/resource.ts';
@@ -10,8 +10,9 @@ import { freshView, type FreshView } from './fresh-view.ts';
 import type { ClusterCaches } from './caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './observe.ts';
 import { pinnedNodesOf } from './mount-plan.ts';
-import { differs, isOwnedBy, planService } from './plan.ts';
+import { isOwnedBy, planService } from './plan.ts';
 import { isRefusal } from './refusal.ts';
+import { differs, patchFor } from './service-patch.ts';
 
 export interface ListenerReconcilerOptions {
   readonly client: KubeClient;
@@ -24,12 +25,6 @@ export interface ListenerReconcilerOptions {
 
 /** A Service that is not ours is not watched, so its end is found by looking again. */
 const foreignServiceRecheck = 15_000;
-
-/**
- * Apply with a resource version that no object has: it creates, but conflicts with a Service that exists, so that one
- * which the cache does not show (because it is not ours) can never be taken over.
- */
-const CREATE_ONLY = '1';
 
 export function createListenerReconciler(options: ListenerReconcilerOptions): Reconcile {
   const { client, caches, events } = options;
@@ -94,15 +89,18 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
   ): Promise<Omit<Outcome, 'acceptance'>> {
     if (live !== undefined && !isOwnedBy(live, listener)) return { obstacle: foreignService(live), recheck: true };
     if (live !== undefined && !differs(intended, live)) return { service: live };
-    const precondition = live === undefined ? { resourceVersion: CREATE_ONLY } : uidOf(live);
+    const { namespace = '', name = '' } = intended.metadata;
     try {
-      const applied = await client.apply(services, { ...intended, metadata: { ...intended.metadata, ...precondition } }, { signal });
-      remember.wrote(applied);
-      return { service: applied };
+      // Create and not apply: a Service that the cache does not show, because it is not ours, must never be taken over.
+      const written =
+        live === undefined
+          ? await client.create(services, intended, { signal, strict: true })
+          : await client.patch(services, { namespace, name }, patchFor(intended, live), { type: 'merge', signal, strict: true });
+      remember.wrote(written);
+      return { service: written };
     } catch (error) {
-      if (live !== undefined || !(error instanceof ApiError) || error.status !== 409) throw error;
+      if (live !== undefined || !isAlreadyExists(error)) throw error;
       // It exists, and is not in the cache: foreign, or an earlier system's without our label, or newer than the cache.
-      const { namespace = '', name = '' } = intended.metadata;
       const existing = await client.find(services, { namespace, name }, { signal });
       if (existing === undefined) throw error;
       return ensureService(intended, existing, listener, signal, remember);
@@ -137,10 +135,6 @@ function foreignService(service: Service): { reason: string; message: string } {
   const whose = owner === undefined ? 'was not made for this Listener' : `belongs to ${owner.kind} ${owner.name}`;
   const message = `Service ${namespace}/${name} exists and ${whose}, so it is left alone. Rename the Listener, or delete that Service.`;
   return { reason: 'ServiceNotOwned', message };
-}
-
-function uidOf(service: Service): { readonly uid?: string } {
-  return service.metadata.uid === undefined ? {} : { uid: service.metadata.uid };
 }
 
 function referenceTo(listener: Listener): ObjectReference {

@@ -1,10 +1,10 @@
 /** Which Service a Listener should have: pure, no clock, no network. */
-import { createHash } from 'node:crypto';
-import { INTENT_ANNOTATION, LISTENER_NAME_LABEL, podLabelOf } from '../api/listeners/names.ts';
+import { LISTENER_NAME_LABEL, podLabelOf } from '../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerClass, type ListenerPort } from '../api/listeners/index.ts';
 import type { OwnerReference, Service, ServicePort } from '../kube/objects.ts';
 import { apiVersionOf } from '../kube/resource.ts';
 import { applyOverrides } from './overrides.ts';
+import { recordIntent } from './service-patch.ts';
 
 /** Why a Listener cannot have a Service, for its Accepted condition. */
 export interface Refusal {
@@ -85,18 +85,10 @@ export function refuseName(name: string): Refusal | undefined {
   return { reason: 'InvalidName', message };
 }
 
-/**
- * Adds what Earshot finds its Services by, after all overrides: the label that the watch selects, and a digest of
- * everything applied, which tells a later reconcile (also one in another process) that nothing is to be done.
- */
+/** Adds what Earshot finds its Services by, after all overrides: the label that the watch selects, and the record of its fields. */
 function seal(service: Service, listenerName: string): Service {
-  const labelled = {
-    ...service,
-    metadata: { ...service.metadata, labels: { ...service.metadata.labels, [LISTENER_NAME_LABEL]: listenerName } },
-  };
-  const digest = createHash('sha256').update(canonicalJson(labelled)).digest('hex').slice(0, 16);
-  const annotations = { ...service.metadata.annotations, [INTENT_ANNOTATION]: digest };
-  return { ...labelled, metadata: { ...labelled.metadata, annotations } };
+  const { metadata } = service;
+  return recordIntent({ ...service, metadata: { ...metadata, labels: { ...metadata.labels, [LISTENER_NAME_LABEL]: listenerName } } });
 }
 
 /**
@@ -146,41 +138,4 @@ export function isOwnedBy(service: Service, listener: Listener): boolean {
   return (service.metadata.ownerReferences ?? []).some(
     (owner) => owner.controller === true && owner.kind === listeners.kind && owner.uid === listener.metadata.uid,
   );
-}
-
-/** JSON with sorted keys: equal for equal values, whatever order their keys were written in. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    item !== null && typeof item === 'object' && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  );
-}
-
-/**
- * Whether the Service must be applied: it was made from another intent, or someone changed a field of ours since.
- * Fields that others added are theirs.
- */
-export function differs(intended: Service, live: Service): boolean {
-  // The selector is one value to Kubernetes (an atomic map): a key that someone added counts too.
-  return !contains(live, intended) || canonicalJson(intended.spec?.selector ?? {}) !== canonicalJson(live.spec?.selector ?? {});
-}
-
-/** Every value of `part` stands in `whole`. An empty map or list says nothing: the API server leaves those out. */
-function contains(whole: unknown, part: unknown): boolean {
-  if (Array.isArray(part)) {
-    if (part.length === 0) return true;
-    if (!Array.isArray(whole)) return false;
-    const isKeyed = part.every((item) => item !== null && typeof item === 'object');
-    if (isKeyed) return part.every((item) => whole.some((other) => contains(other, item)));
-    return whole.length === part.length && part.every((item, index) => contains(whole[index], item));
-  }
-  if (part !== null && typeof part === 'object') {
-    const entries = Object.entries(part);
-    if (entries.length === 0) return true;
-    if (whole === null || typeof whole !== 'object') return false;
-    const fields = new Map<string, unknown>(Object.entries(whole));
-    return entries.every(([key, value]) => contains(fields.get(key), value));
-  }
-  return whole === part;
 }

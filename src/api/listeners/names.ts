@@ -24,8 +24,8 @@ export const LISTENER_NAMESPACE_LABEL = `${GROUP}/listener-namespace`;
 /** On a PersistentVolume and on a Service: the Listener that it belongs to. */
 export const LISTENER_NAME_LABEL = `${GROUP}/listener-name`;
 
-/** On a Service: a digest of everything that was applied. */
-export const INTENT_ANNOTATION = `${GROUP}/intent`;
+/** On a Service: which of its fields Earshot set, so that it can take them away again. */
+export const INTENT_ANNOTATION = `${GROUP}/fields`;
 
 /** Followed by the Listener's uid without dashes. This group is singular, unlike all others. */
 export const POD_LABEL_PREFIX = 'listener.stackable.tech/mnt.';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ListenerClass } from '../../../src/api/listeners/index.ts';
-import { differs, isOwnedBy, planService } from '../../../src/listener/plan.ts';
+import { isOwnedBy, planService } from '../../../src/listener/plan.ts';
+import { differs } from '../../../src/listener/service-patch.ts';
 import type { Service } from '../../../src/kube/objects.ts';
 import { aClass, aListener, LISTENER_UID } from './fixtures.ts';
 
