@@ -1,5 +1,5 @@
 /** Which addresses clients can use: pure rules over Services and Nodes. */
-import type { AddressType, ListenerIngress, PreferredAddressType } from '../api/listeners/index.ts';
+import type { AddressType, Listener, ListenerClass, ListenerIngress, PreferredAddressType } from '../api/listeners/index.ts';
 import type { Node, NodeAddress, Service } from '../kube/objects.ts';
 
 /** An address and its kind, without ports. */
@@ -14,6 +14,15 @@ export type ServiceType = 'NodePort' | 'LoadBalancer' | 'ClusterIP';
 export function preferredKind(preferred: PreferredAddressType, serviceType: string): AddressType {
   if (preferred !== 'HostnameConservative') return preferred;
   return serviceType === 'NodePort' ? 'IP' : 'Hostname';
+}
+
+/**
+ * What the class prefers. While there is no class, the kind that the Listener has been known by: deleting a class must
+ * not move the pods that are exposed by it to other addresses.
+ */
+export function preferenceOf(listener: Listener, listenerClass: ListenerClass | undefined): PreferredAddressType {
+  if (listenerClass !== undefined) return listenerClass.spec.preferredAddressType ?? 'HostnameConservative';
+  return listener.status?.ingressAddresses?.[0]?.addressType ?? 'HostnameConservative';
 }
 
 export function isIPv6(address: string): boolean {

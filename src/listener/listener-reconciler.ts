@@ -6,6 +6,7 @@ import { ApiError, isAlreadyExists } from '../kube/errors.ts';
 import { parseKey } from '../kube/key.ts';
 import type { ObjectReference, Service } from '../kube/objects.ts';
 import { apiVersionOf, services } from '../kube/resource.ts';
+import { preferenceOf } from './addresses.ts';
 import { freshView, type FreshView } from './fresh-view.ts';
 import type { ClusterCaches } from './caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './observe.ts';
@@ -112,7 +113,7 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
     return {
       service: outcome.service,
       ...(outcome.obstacle === undefined ? {} : { obstacle: outcome.obstacle }),
-      preferredAddressType: listenerClass?.spec.preferredAddressType ?? 'HostnameConservative',
+      preferredAddressType: preferenceOf(listener, listenerClass),
       pinnedNodes: new Set(caches.volumes.by('listener', key).flatMap((volume) => pinnedNodesOf(volume, TOPOLOGY_KEY))),
       endpointNodes: new Set(caches.endpoints.by('service', key).flatMap(({ nodes }) => nodes)),
       nodeNamed: (name) => caches.nodes.get(name),

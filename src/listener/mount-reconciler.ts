@@ -10,6 +10,7 @@ import { ApiError } from '../kube/errors.ts';
 import { keyOf, parseKey } from '../kube/key.ts';
 import type { PersistentVolume, Pod } from '../kube/objects.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resource.ts';
+import { preferenceOf } from './addresses.ts';
 import type { ClusterCaches } from './caches.ts';
 import { freshView } from './fresh-view.ts';
 import {
@@ -158,7 +159,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
       service: caches.services.get(keyOf(listener)),
       node: caches.nodes.get(nodeName),
       nodeName,
-      preferredAddressType: caches.classes.get(listener.spec.className ?? '')?.spec.preferredAddressType ?? 'HostnameConservative',
+      preferredAddressType: preferenceOf(listener, caches.classes.get(listener.spec.className ?? '')),
       volumeHandle: handle,
     });
     if ('waiting' in planned) return { handle, waiting: planned.waiting };

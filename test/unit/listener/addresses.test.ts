@@ -4,10 +4,11 @@ import {
   clusterAddresses,
   loadBalancerAddresses,
   nodeAddresses,
+  preferenceOf,
   preferredKind,
   publicPorts,
 } from '../../../src/listener/addresses.ts';
-import { aNode, aService } from './fixtures.ts';
+import { aClass, aListener, aNode, aService } from './fixtures.ts';
 
 const internal4 = { type: 'InternalIP', address: '10.0.0.1' };
 const internal6 = { type: 'InternalIP', address: 'fd00::1' };
@@ -23,6 +24,18 @@ for (const [serviceType, kind] of [
     assert.equal(preferredKind('HostnameConservative', serviceType), kind);
     assert.equal(preferredKind('IP', serviceType), 'IP');
     assert.equal(preferredKind('Hostname', serviceType), 'Hostname');
+  });
+}
+
+for (const [name, listenerClass, addressType, expected] of [
+  ["the class's word", aClass({ serviceType: 'NodePort', preferredAddressType: 'IP' }), 'Hostname', 'IP'],
+  ['conservative where the class says nothing', aClass({ serviceType: 'NodePort' }), 'Hostname', 'HostnameConservative'],
+  ['what the Listener has, while the class is gone', undefined, 'IP', 'IP'],
+  ['conservative, before there is any address', undefined, undefined, 'HostnameConservative'],
+] as const) {
+  test(`the preference is ${name}`, () => {
+    const ingressAddresses = addressType === undefined ? [] : [{ address: 'x', addressType, ports: {} }];
+    assert.equal(preferenceOf({ ...aListener(), status: { ingressAddresses } }, listenerClass), expected);
   });
 }
 
