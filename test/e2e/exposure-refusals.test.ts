@@ -145,6 +145,22 @@ describe('bad input', { timeout: 120_000, concurrency: 4 }, () => {
     await namespace.ready('turns-bad');
   });
 
+  it('a class that is deleted while it is in use takes nothing away: the Listener says so, and is ready again with the class', async () => {
+    const spec = { serviceType: 'ClusterIP', preferredAddressType: 'IP' } as const;
+    const className = await namespace.class('in-use', spec);
+    await namespace.listener('in-use', { className, ports: PORTS });
+    const good = await namespace.ready('in-use');
+    await namespace.remove(API, 'ListenerClass', className);
+    await namespace.condition('in-use', 'Accepted', 'False', 'ClassNotFound');
+    const orphan = await namespace.untilListener('in-use', 'not to be ready', (listener) => conditionOf(listener, 'Ready')?.reason === 'NotAccepted');
+    assert.deepEqual(orphan.status?.ingressAddresses, good.status?.ingressAddresses);
+    const service = await namespace.service('in-use');
+    await namespace.class('in-use', spec);
+    const again = await namespace.ready('in-use');
+    assert.deepEqual(again.status?.ingressAddresses, good.status?.ingressAddresses);
+    assert.equal((await namespace.service('in-use')).metadata.resourceVersion, service.metadata.resourceVersion);
+  });
+
   it('a Service that the API server will not have for now (a quota) is tried again by itself', async () => {
     await using tight = await openNamespace(cluster, 'quota');
     await tight.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec: { hard: { services: '0' } } });

@@ -151,6 +151,29 @@ describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () =
     await cluster.api.close();
   });
 
+  // First, because it waits longest and the others run beside it.
+  it('is never touched where it is not its own, which the Ready condition says; once it is gone the Listener gets one', async () => {
+    const foreign = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'foreign', labels: { owner: 'somebody' } }, spec: { ports: [{ port: 80 }], selector: { app: 'theirs' } } };
+    const theirs = await namespace.create<Service>(foreign);
+    const className = await namespace.class('foreign', { serviceType: 'ClusterIP' });
+    await namespace.listener('foreign', { className, ports: HTTP });
+
+    const { message } = await namespace.condition('foreign', 'Ready', 'False', 'ServiceNotOwned');
+    assert.match(message, new RegExp(`Service ${namespace.name}/foreign exists and was not made for this Listener.*Rename the Listener, or delete that Service`));
+    await namespace.event({ kind: 'Listener', name: 'foreign' }, /was not made for this Listener/);
+    // A change of the Listener makes the controller look again, and leave it alone again.
+    await namespace.patch(API, 'Listener', 'foreign', { spec: { ports: [{ name: 'http', port: 8081 }] } });
+    const listener = await namespace.untilListener('foreign', 'to be looked at again', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
+    assert.deepEqual(listener.status?.ingressAddresses, []);
+    const untouched = await namespace.service('foreign');
+    assert.equal(untouched.metadata.resourceVersion, theirs.metadata.resourceVersion);
+
+    await namespace.remove('v1', 'Service', 'foreign');
+    const ready = await namespace.untilListener('foreign', 'to have an address', ({ status }) => status?.ingressAddresses?.length === 1, 25_000);
+    assert.equal(ready.status?.ingressAddresses?.[0]?.ports['http'], 8081);
+    assert.notEqual((await namespace.service('foreign')).metadata.uid, theirs.metadata.uid);
+  });
+
   for (const { name, behaviour, classSpec, spec = {}, metadata, expected } of rows) {
     it(behaviour, async () => {
       const className = await namespace.class(name, classSpec);
@@ -230,6 +253,20 @@ describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () =
     assert.equal((await namespace.service('type')).spec?.ports?.[0]?.nodePort, undefined);
   });
 
+  it('is exposed as what an override makes of it: without an IP of its own by its name, with node ports by these', async () => {
+    const [headless, wide] = [
+      await namespace.class('headless', { serviceType: 'ClusterIP', preferredAddressType: 'IP', serviceOverrides: { spec: { clusterIP: 'None' } } }),
+      await namespace.class('wide', { serviceType: 'ClusterIP', serviceOverrides: { spec: { type: 'NodePort', ports: [{ port: 8080, name: 'renamed' }] } } }),
+    ];
+    await namespace.listener('headless', { className: headless, ports: HTTP });
+    await namespace.listener('wide', { className: wide, ports: HTTP });
+    const { status } = await namespace.ready('headless');
+    assert.deepEqual(status?.ingressAddresses, [{ address: `headless.${namespace.name}.svc.cluster.local`, addressType: 'Hostname', ports: { http: 8080 } }]);
+    const { spec } = await live('wide');
+    const listener = await namespace.untilListener('wide', 'to have node ports', (candidate) => candidate.status?.nodePorts !== undefined);
+    assert.deepEqual(listener.status?.nodePorts, { renamed: spec.ports?.[0]?.nodePort });
+  });
+
   it('moves to another class when the Listener names one', async () => {
     const [first, second] = [
       await namespace.class('first', { serviceType: 'ClusterIP', serviceAnnotations: { from: 'first' } }),
@@ -245,29 +282,7 @@ describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () =
     assert.equal(status?.ingressAddresses?.[0]?.address, spec.clusterIP);
   });
 
-  it('is never touched where it is not its own, which the Ready condition says; once it is gone the Listener gets one', async () => {
-    const foreign = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'foreign', labels: { owner: 'somebody' } }, spec: { ports: [{ port: 80 }], selector: { app: 'theirs' } } };
-    const theirs = await namespace.create<Service>(foreign);
-    const className = await namespace.class('foreign', { serviceType: 'ClusterIP' });
-    await namespace.listener('foreign', { className, ports: HTTP });
-
-    const { message } = await namespace.condition('foreign', 'Ready', 'False', 'ServiceNotOwned');
-    assert.match(message, new RegExp(`Service ${namespace.name}/foreign exists and was not made for this Listener.*Rename the Listener, or delete that Service`));
-    await namespace.event({ kind: 'Listener', name: 'foreign' }, /was not made for this Listener/);
-    // A change of the Listener makes the controller look again, and leave it alone again.
-    await namespace.patch(API, 'Listener', 'foreign', { spec: { ports: [{ name: 'http', port: 8081 }] } });
-    const listener = await namespace.untilListener('foreign', 'to be looked at again', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
-    assert.deepEqual(listener.status?.ingressAddresses, []);
-    const untouched = await namespace.service('foreign');
-    assert.equal(untouched.metadata.resourceVersion, theirs.metadata.resourceVersion);
-
-    await namespace.remove('v1', 'Service', 'foreign');
-    const ready = await namespace.untilListener('foreign', 'to have an address', ({ status }) => status?.ingressAddresses?.length === 1, 25_000);
-    assert.equal(ready.status?.ingressAddresses?.[0]?.ports['http'], 8081);
-    assert.notEqual((await namespace.service('foreign')).metadata.uid, theirs.metadata.uid);
-  });
-
-  it("is never touched where it belongs to another object, whose name the condition tells", async () => {
+  it('is never touched where it belongs to another object, whose name the condition tells', async () => {
     const owner = await namespace.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'parent' } });
     const theirs = await namespace.create<Service>({
       apiVersion: 'v1',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connectCluster } from '../harness/index.ts';
-import { byListener, claim, pod } from './support/manifests.ts';
+import { API, byListener, claim, pod } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
+import { becomesTree, expectedTree, type TreeFiles } from './support/tree.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }, { name: 'admin', port: 9090 }, { name: 'dns', port: 53, protocol: 'UDP' }];
 
@@ -44,6 +45,30 @@ describe('the files in a listener volume', { timeout: 60_000 }, () => {
     const nodePort = (wanted: string): string => String(spec?.ports?.find(({ name }) => name === wanted)?.nodePort);
     const ports = { admin: nodePort('admin'), dns: nodePort('dns'), http: nodePort('http') };
     assert.equal(await namespace.exec('reader', ['sh', '-c', look, 'sh', 'nodeport']), tree(node.addresses[0] ?? '', ports));
+  });
+
+  it('follow a running Listener: a port more, a port less, another class', async () => {
+    const [inner, outer] = [
+      await namespace.class('inner', { serviceType: 'ClusterIP', preferredAddressType: 'IP' }),
+      await namespace.class('outer', { serviceType: 'NodePort' }),
+    ];
+    const [http, admin] = [{ name: 'http', port: 8080 }, { name: 'admin', port: 9090 }];
+    await namespace.listener('follows', { className: inner, ports: [http] });
+    await namespace.create(claim('follows', byListener('follows')), pod('follower', { node: node.name, volumes: { follows: 'follows' } }));
+    await namespace.running('follower');
+    const { spec } = await namespace.service('follows');
+    const address = spec?.clusterIP ?? '';
+    const read = (): Promise<TreeFiles> => namespace.tree('follower', 'follows');
+    assert.deepEqual(await read(), expectedTree([{ address, addressType: 'IP', ports: { http: 8080 } }]));
+
+    await namespace.patch(API, 'Listener', 'follows', { spec: { ports: [http, admin] } });
+    await becomesTree(read, [{ address, addressType: 'IP', ports: { http: 8080, admin: 9090 } }]);
+    await namespace.patch(API, 'Listener', 'follows', { spec: { ports: [admin] } });
+    await becomesTree(read, [{ address, addressType: 'IP', ports: { admin: 9090 } }]);
+    await namespace.patch(API, 'Listener', 'follows', { spec: { className: outer } });
+    const { status } = await namespace.untilListener('follows', 'to have node ports', (listener) => listener.status?.nodePorts !== undefined);
+    await becomesTree(read, [{ address: node.addresses[0] ?? '', addressType: 'IP', ports: { admin: status?.nodePorts?.['admin'] ?? 0 } }]);
+    assert.equal((await namespace.podListeners('follower')).spec.listeners['follows']?.scope, 'Node');
   });
 
   it("are byte for byte the Service's address and its own ports, where the scope is Cluster", async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
+import type { ContainerPort } from '../../src/kube/objects.ts';
 import type { Listener, ListenerIngress } from '../../src/api/listeners/index.ts';
 import { answerService, connectCluster, eventually } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
@@ -137,6 +138,39 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
     assert.equal(ingress?.address, addressOf(host));
     assert.deepEqual(await namespace.tree('host', 'listener'), expectedTree(status?.ingressAddresses ?? []));
     assert.equal(await answerFromOutside(cluster, ingress?.address ?? '', ingress?.ports['http'] ?? 0), 'host');
+  });
+
+  it('of a claim that outlives its pod bring the ports of the pod that comes next, at the same node port where the port is the same', async () => {
+    await namespace.create(claim('stays', byClass(outside)));
+    const httpPort = async (...ports: readonly ContainerPort[]): Promise<number> => {
+      await namespace.create(pod('comes-next', { node: one.name, volumes: { listener: 'stays' }, ports }));
+      await namespace.running('comes-next');
+      const { status } = await namespace.untilListener('stays', 'to have the ports of the pod', (listener) => Object.keys(listener.status?.nodePorts ?? {}).length === ports.length);
+      const numbers = Object.fromEntries(ports.map(({ name = '' }) => [name, status?.nodePorts?.[name] ?? 0]));
+      await becomesTree(() => namespace.tree('comes-next', 'listener'), [{ address: one.addresses[0] ?? '', addressType: 'IP', ports: numbers }]);
+      await namespace.remove('v1', 'Pod', 'comes-next');
+      await eventually('the pod to be gone', async () => (await namespace.get('v1', 'Pod', 'comes-next')) === undefined);
+      return numbers['http'] ?? 0;
+    };
+    const http = { name: 'http', containerPort: PORT };
+    const first = await httpPort(http);
+    assert.equal(await httpPort(http, { name: 'metrics', containerPort: 9100 }), first);
+    assert.equal(await httpPort(http), first);
+  });
+
+  it('take every access mode of a claim, and a claim that the pod may only read', async () => {
+    const modes = { rwo: 'ReadWriteOnce', rwx: 'ReadWriteMany', rox: 'ReadOnlyMany', rwop: 'ReadWriteOncePod' } as const;
+    await namespace.listener('modes', { className: inside, ports: [{ name: 'http', port: PORT }] });
+    for (const [name, accessMode] of Object.entries(modes)) await namespace.create(claim(name, byListener('modes'), { accessMode }));
+    const volumes = Object.fromEntries(Object.keys(modes).map((name) => [name, name]));
+    await namespace.create(pod('modes', {
+      volumes,
+      spec: { volumes: Object.keys(modes).map((name) => ({ name, persistentVolumeClaim: { claimName: name, readOnly: name === 'rox' } })) },
+    }));
+    await namespace.running('modes');
+    const { status } = await namespace.ready('modes');
+    for (const volume of Object.keys(modes)) assert.deepEqual(await namespace.tree('modes', volume), expectedTree(status?.ingressAddresses ?? []), volume);
+    await assert.rejects(namespace.exec('modes', ['touch', '/listeners/rox/mine']), /Read-only file system/);
   });
 
   const users: readonly { readonly name: string; readonly behaviour: string; readonly securityContext: object; readonly readOnly: boolean }[] = [
