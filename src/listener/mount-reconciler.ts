@@ -3,27 +3,18 @@
  * pod, and writes down the addresses, now and whenever they change. The entry comes last, so an entry means that
  * everything before it was done.
  */
-import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../api/listeners/names.ts';
-import { listeners, podListeners, type Listener, type PodListener, type PodListeners } from '../api/listeners/index.ts';
+import { podListeners, type Listener, type PodListeners } from '../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../kube/contract.ts';
 import { ApiError } from '../kube/errors.ts';
 import { keyOf, parseKey } from '../kube/key.ts';
-import type { PersistentVolume, Pod } from '../kube/objects.ts';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resource.ts';
+import type { Pod } from '../kube/objects.ts';
+import { pods } from '../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
 import type { ClusterCaches } from './caches.ts';
 import { freshView } from './fresh-view.ts';
-import {
-  checkMount,
-  isListenerCurrent,
-  isOwnedByVolume,
-  ownerOf,
-  planEntry,
-  planVolumeListener,
-  targetOf,
-  type VolumeTarget,
-  type Waiting,
-} from './mount-plan.ts';
+import { mountAnswers, type MountState } from './mount-answers.ts';
+import { checkMount, ownerOf, planEntry, targetOf, type Waiting } from './mount-plan.ts';
+import { mountPreparation } from './mount-preparation.ts';
 import { refuseName } from './plan.ts';
 import { isRefusal } from './refusal.ts';
 
@@ -38,12 +29,6 @@ export interface MountReconcilerOptions {
 /** Most mounts wait for a moment only; what lasts longer than this many milliseconds is worth a write and an event. */
 const patience = 1_500;
 
-/** How one volume of the pod stands. */
-type MountState =
-  | { readonly handle: string; readonly entries: Readonly<Record<string, PodListener>> }
-  /** `retry` is thrown once everything is written, so that the queue tries again later and later. */
-  | { readonly handle: string; readonly waiting: Waiting; readonly retry?: unknown };
-
 interface Progress {
   /** When it began to wait, by the clock. */
   readonly since: number;
@@ -52,8 +37,10 @@ interface Progress {
 }
 
 export function createMountReconciler(options: MountReconcilerOptions): Reconcile {
-  const { client, caches, events } = options;
+  const { client, caches } = options;
   const view = { podListeners: freshView(caches.podListeners), listeners: freshView(caches.listeners) };
+  const preparation = mountPreparation(client, view.listeners);
+  const answers = mountAnswers(client, options.events, view.podListeners);
   /** Mounts under way, by `uid/handle`; gone once they are complete. Bounded by what waits in the cluster. */
   const underway = new Map<string, Progress>();
   caches.podListeners.onChange(({ type, object }) => {
@@ -72,8 +59,8 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
       if (state === 'forged') return undefined;
       states.push(state);
     }
-    const current = await writeEntries(request, key, states, signal);
-    const result = await writeWaiting(current, key, states, signal);
+    const current = await answers.writeEntries(request, key, states, signal);
+    const result = await showWaiting(current, key, states, signal);
     for (const state of states) if ('retry' in state) throw state.retry;
     return result;
   };
@@ -143,12 +130,12 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
       return check.isForged ? 'forged' : { handle, waiting: check.waiting };
     }
     if (pod === undefined) return wait('PodNotFound', 'The pod does not exist any more.');
-    const listener = target.kind === 'named' ? known : await ensureListener(target, known, volume, pod, signal);
+    const listener = target.kind === 'named' ? known : await preparation.ensureListener(target, known, volume, pod, signal);
     if (listener === undefined) {
       return wait('ListenerNotFound', `Listener ${target.namespace}/${target.name} does not exist. Create it, or correct the claim's annotation (in a new claim).`);
     }
     if ('waiting' in listener) return { handle, waiting: listener.waiting };
-    await label(listener, volume, pod, signal);
+    await preparation.label(listener, volume, pod, signal);
     underway.set(id, { ...progress, prepared: { listenerUid: listener.metadata.uid, volumes: check.volumes } });
     return entriesFor(request, handle, listener, check.volumes);
   }
@@ -168,106 +155,28 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
 
   /** A node asked in the name of a pod that is not its own. Its object would keep the right node from asking. */
   async function reject(request: PodListeners, why: Waiting, signal: AbortSignal): Promise<void> {
-    const pod = ownerOf(request);
-    if (pod !== undefined) {
-      const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };
-      events.record({ regarding, type: 'Warning', reason: why.reason, action: 'Mount', note: why.message });
-    }
+    answers.warn(request, why.reason, why.message);
     const { namespace = '', name = '', uid } = request.metadata;
     await client.delete(podListeners, { namespace, name }, { signal, ...(uid === undefined ? {} : { uid }) });
   }
 
-  async function ensureListener(
-    target: VolumeTarget & { readonly kind: 'class' },
-    known: Listener | undefined,
-    volume: PersistentVolume,
-    pod: Pod,
-    signal: AbortSignal,
-  ): Promise<Listener | { readonly waiting: Waiting }> {
-    const { namespace, name } = target;
-    if (known !== undefined && !isOwnedByVolume(known, volume)) return { waiting: notOurs(known) };
-    const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
-    if (claim === undefined || claim.metadata.uid !== volume.spec?.claimRef?.uid) {
-      const message = `PersistentVolumeClaim ${namespace}/${name}, which PersistentVolume ${volume.metadata.name} is bound to, does not exist any more.`;
-      return { waiting: { reason: 'ClaimNotFound', message } };
-    }
-    const wanted = planVolumeListener(target, { volume, claim, pod });
-    if (known !== undefined && isListenerCurrent(wanted, known)) return known;
-    // Without a known one it must not exist either: resource version 1 is no object's, so an existing one conflicts.
-    const precondition = known === undefined ? { resourceVersion: '1' } : { uid: known.metadata.uid ?? '' };
-    const applied = await client.apply(listeners, { ...wanted, metadata: { ...wanted.metadata, ...precondition } }, { signal });
-    view.listeners.wrote(applied);
-    return applied;
-  }
-
-  function notOurs(listener: Listener): Waiting {
-    const { namespace, name, ownerReferences = [] } = listener.metadata;
-    if (ownerReferences.some(({ kind }) => kind === 'PersistentVolume')) {
-      const message = `Listener ${namespace}/${name} belongs to an earlier volume of this claim's name and is being removed.`;
-      return { reason: 'ListenerBeingReplaced', message };
-    }
-    const message = `Listener ${namespace}/${name} exists and was not made for this volume. Rename the claim, or mount that Listener with the annotation listener-name.`;
-    return { reason: 'ListenerNotOwned', message };
-  }
-
-  /** The volume tells which Listener it is part of, the pod is what the Service selects. */
-  async function label(listener: Listener, volume: PersistentVolume, pod: Pod, signal: AbortSignal): Promise<void> {
-    const { namespace = '', name = '', uid = '' } = listener.metadata;
-    const [key, value] = podLabelOf({ name, uid });
-    const ofVolume = { [LISTENER_NAMESPACE_LABEL]: namespace, [LISTENER_NAME_LABEL]: name };
-    await Promise.all([
-      hasLabels(volume, ofVolume)
-        ? undefined
-        : client.patch(persistentVolumes, { name: volume.metadata.name ?? '' }, labelPatch(volume, ofVolume), { type: 'merge', signal }),
-      hasLabels(pod, { [key]: value })
-        ? undefined
-        : client.patch(pods, { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' }, labelPatch(pod, { [key]: value }), { type: 'merge', signal }),
-    ]);
-  }
-
-  async function writeEntries(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
-    const changed = states.flatMap((state) =>
-      'entries' in state ? Object.entries(state.entries).filter(([name, entry]) => !sameEntry(request.spec.listeners[name], entry)) : [],
-    );
-    if (changed.length === 0) return request;
-    const patch = [
-      { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
-      ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
-    ];
-    const written = await client.patch(podListeners, parseKey(key), patch, { type: 'json', signal });
-    view.podListeners.wrote(written);
-    return written;
-  }
-
-  /** Says in the status, and once in an event on the pod, what is waited for; takes it back when it came. */
-  async function writeWaiting(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<{ requeueAfter: number } | undefined> {
-    const shown = request.status?.mounts ?? {};
-    const changes: Record<string, Waiting | null> = {};
+  /** Shows what has been waited for longer than a moment; resolves with when to look again at what has not. */
+  async function showWaiting(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<{ requeueAfter: number } | undefined> {
+    const shown = new Map<string, Waiting | undefined>();
     let next = Number.POSITIVE_INFINITY;
     for (const state of states) {
-      const before = shown[state.handle];
+      const id = idOf(request, state.handle);
       if ('entries' in state) {
-        underway.delete(idOf(request, state.handle));
-        if (before !== undefined) changes[state.handle] = null;
+        underway.delete(id);
+        shown.set(state.handle, undefined);
         continue;
       }
-      const left = (underway.get(idOf(request, state.handle))?.since ?? 0) + patience - options.clock();
+      const left = (underway.get(id)?.since ?? 0) + patience - options.clock();
       if (left > 0) next = Math.min(next, left);
-      else if (before?.reason !== state.waiting.reason || before.message !== state.waiting.message) changes[state.handle] = state.waiting;
+      else shown.set(state.handle, state.waiting);
     }
-    if (Object.keys(changes).length > 0) {
-      const patch = { metadata: { uid: request.metadata.uid }, status: { mounts: changes } };
-      view.podListeners.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', subresource: 'status', signal }));
-      for (const waiting of Object.values(changes)) if (waiting !== null) announceWaiting(request, waiting);
-    }
+    await answers.writeWaiting(request, key, shown, signal);
     return Number.isFinite(next) ? { requeueAfter: next } : undefined;
-  }
-
-  function announceWaiting(request: PodListeners, waiting: Waiting): void {
-    const pod = ownerOf(request);
-    if (pod === undefined) return;
-    const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };
-    events.record({ regarding, type: 'Warning', reason: waiting.reason, action: 'Mount', note: `The listener volume waits: ${waiting.message}` });
   }
 }
 
@@ -279,31 +188,3 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined;
   return () => (result ??= read());
 }
-
-function hasLabels(object: PersistentVolume | Pod, wanted: Readonly<Record<string, string>>): boolean {
-  return Object.entries(wanted).every(([key, value]) => object.metadata.labels?.[key] === value);
-}
-
-/** The uid makes the patch fail on a successor of the same name. */
-function labelPatch(object: PersistentVolume | Pod, labels: Readonly<Record<string, string>>): unknown {
-  return { metadata: { uid: object.metadata.uid, labels } };
-}
-
-function sameEntry(a: PodListener | undefined, b: PodListener): boolean {
-  return a !== undefined && JSON.stringify(comparable(a)) === JSON.stringify(comparable(b));
-}
-
-function comparable(entry: PodListener): unknown {
-  const ingress = (entry.ingressAddresses ?? []).map(({ address, addressType, ports }) => [
-    address,
-    addressType,
-    Object.entries(ports).sort(([a], [b]) => (a < b ? -1 : 1)),
-  ]);
-  return [entry.scope, entry.volumeHandle, entry.listenerUid, ingress];
-}
-
-/** RFC 6901, section 3. */
-function escapePointer(segment: string): string {
-  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
