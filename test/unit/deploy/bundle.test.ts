@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { suite, test } from 'node:test';
+import { bundle } from '../../../scripts/bundle.ts';
+
+suite('the bundle', async () => {
+  const { code, notices } = await bundle();
+
+  test('is a program of one file that needs nothing beside it', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'earshot-bundle-'));
+    try {
+      const file = path.join(folder, 'earshot.mjs');
+      writeFileSync(file, code);
+      const help = execFileSync(process.execPath, [file, '--help'], { cwd: folder, encoding: 'utf8' });
+      for (const command of ['controller', 'csi-node']) assert.match(help, new RegExp(`^ +${command}`, 'm'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('is ASCII, so that V8 keeps a byte for each character and not two', () => {
+    assert.equal(code.findIndex((byte) => byte > 0x7f), -1);
+  });
+
+  test('has lines that are short enough to be printed with an error', () => {
+    const longest = Math.max(...code.toString().split('\n').map(({ length }) => length));
+    assert.ok(longest < 10_000, `${longest} characters in a line`);
+  });
+
+  test('comes with the licence of every package in it', () => {
+    const parts = notices.split(`\n${'-'.repeat(80)}\n\n`);
+    assert.ok(parts.length > 10);
+    for (const part of parts) {
+      const [title = '', text = ''] = part.split(/\n\n(.*)/s);
+      assert.match(title, /^\S+ \d+\.\d+\.\d+\S* \(.+\)$/);
+      assert.ok(text.length > 500, `${title} has no licence text in its package`);
+    }
+  });
+});
