@@ -1,4 +1,3 @@
-import type { ServiceImplementation } from 'nice-grpc';
 import {
   CLAIM_NAMESPACE_PARAMETER,
   CLAIM_NAME_PARAMETER,
@@ -11,6 +10,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../kube/resource.ts';
 import { isObjectName, isPinned, pinnedNode, selectionOf, type Selection } from './claim.ts';
 import { CsiError } from './errors.ts';
 import type { ControllerDefinition, CreateVolumeRequest, VolumeCapability } from './generated/csi.ts';
+import type { Implementation } from './grpc.ts';
 import { BLOCK, parseHandle } from './publish-request.ts';
 import { VolumeSizes } from './volume-sizes.ts';
 
@@ -28,7 +28,7 @@ export interface ControllerServiceOptions {
  * its PersistentVolume: which Listener or class it names, and, where the address depends on it, on which node it stays.
  * So there is nothing to make and nothing to remove here; Listeners are made when a volume is mounted.
  */
-export function createControllerService(options: ControllerServiceOptions): ServiceImplementation<ControllerDefinition> {
+export function createControllerService(options: ControllerServiceOptions): Implementation<ControllerDefinition> {
   const sizes = new VolumeSizes();
   return {
     async createVolume(request, { signal }) {

@@ -1,4 +1,4 @@
-import { Status } from 'nice-grpc-common';
+import { Status } from './status.ts';
 
 /**
  * Everything that this folder refuses, as the orchestrator sees it: the kubelet puts the message into an event of the

@@ -1,6 +1,6 @@
-import type { ServiceImplementation } from 'nice-grpc';
 import { DRIVER_NAME } from '../api/listeners/names.ts';
 import type { IdentityDefinition } from './generated/csi.ts';
+import type { Implementation } from './grpc.ts';
 
 /** PluginCapability.Service.Type. */
 const CONTROLLER_SERVICE = 1;
@@ -10,7 +10,7 @@ const VOLUME_ACCESSIBILITY_CONSTRAINTS = 2;
 export function createIdentityService(options: {
   readonly version: string;
   readonly isReady: () => boolean;
-}): ServiceImplementation<IdentityDefinition> {
+}): Implementation<IdentityDefinition> {
   return {
     getPluginInfo: async () => ({ name: DRIVER_NAME, vendorVersion: options.version }),
     getPluginCapabilities: async () => ({

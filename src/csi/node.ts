@@ -1,4 +1,3 @@
-import type { ServiceImplementation } from 'nice-grpc';
 import type { PodListener, PodListeners } from '../api/listeners/index.ts';
 import { podListenersName, TOPOLOGY_KEY } from '../api/listeners/names.ts';
 import { cacheUntil } from '../kube/cache-until.ts';
@@ -6,6 +5,7 @@ import type { Cache } from '../kube/contract.ts';
 import { entryOf } from './entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
+import type { CallContext, Implementation } from './grpc.ts';
 import { createMountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
 import type { Published } from './published.ts';
@@ -16,30 +16,32 @@ export interface NodeServiceOptions extends MountRequestsOptions {
   readonly published: Published;
   /** Aborted when the process is to stop: calls that wait end at once, and the kubelet asks again. */
   readonly signal: AbortSignal;
-  /** How long a mount waits for its address; left out: just under what the kubelet waits for an answer. */
+  /** How long a mount waits for its address at most. */
   readonly waitMilliseconds?: number;
 }
 
-/** The kubelet gives up after two minutes (kubelet, pkg/volume/csi/csi_plugin.go, csiTimeout), without the reason. */
+/** Under the two minutes after which the kubelet gives up (kubelet, pkg/volume/csi/csi_plugin.go, csiTimeout). */
 const WAIT_MILLISECONDS = 110_000;
+/** For the answer, which says why, to arrive before the caller gives up without a reason. */
+const MARGIN_MILLISECONDS = 1_000;
 
 /**
  * Volumes in pods (CSI specification, "Node Service RPC"). A mount asks the controller for the pod's address and waits
  * until that is known, by watch; so it costs one write and no read, and succeeds at once when the address is there.
  */
-export function createNodeService(options: NodeServiceOptions): ServiceImplementation<NodeDefinition> {
+export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
   const { nodeName, kubeletDir, published } = options;
   const requestMount = createMountRequests(options);
   /** Mounts that wait, by target path: taken back when the pod goes. */
   const waiting = new Map<string, Set<AbortController>>();
 
-  async function publish(request: PublishRequest, caller: AbortSignal): Promise<void> {
+  async function publish(request: PublishRequest, caller: CallContext): Promise<void> {
     const { handle, target, pod } = request;
     const end = new AbortController();
     const group = waiting.get(target.path) ?? new Set();
     waiting.set(target.path, group.add(end));
-    const timer = setTimeout(() => end.abort(overdue(request, options.podListeners)), options.waitMilliseconds ?? WAIT_MILLISECONDS);
-    const signal = AbortSignal.any([caller, stopping, end.signal]);
+    const timer = setTimeout(() => end.abort(overdue(request, options.podListeners)), patience(caller.deadline, options.waitMilliseconds));
+    const signal = AbortSignal.any([caller.signal, stopping, end.signal]);
     try {
       await withSignal(options.podListeners.synced, signal);
       await requestMount(pod, handle, signal);
@@ -57,8 +59,8 @@ export function createNodeService(options: NodeServiceOptions): ServiceImplement
 
   const stopping = reasoned(options.signal, new CsiError('CSI_NOT_READY', 'The driver stops; the mount goes on with its successor.'));
   return {
-    async nodePublishVolume(request, { signal }) {
-      await publish(parsePublish(request, kubeletDir), signal);
+    async nodePublishVolume(request, context) {
+      await publish(parsePublish(request, kubeletDir), context);
       return {};
     },
 
@@ -75,6 +77,11 @@ export function createNodeService(options: NodeServiceOptions): ServiceImplement
 
     nodeGetInfo: async () => ({ nodeId: nodeName, accessibleTopology: { segments: new Map([[TOPOLOGY_KEY, nodeName]]) } }),
   };
+}
+
+function patience(deadline: number, wait = WAIT_MILLISECONDS): number {
+  const left = Math.max(deadline - Date.now(), 0);
+  return Math.min(wait, left - Math.min(MARGIN_MILLISECONDS, left / 10));
 }
 
 function keyOf({ pod }: PublishRequest): string {

@@ -1,7 +1,7 @@
-import type { ServiceImplementation } from 'nice-grpc';
 import { DRIVER_NAME } from '../api/listeners/names.ts';
 import { CsiError } from './errors.ts';
 import type { RegistrationDefinition } from './generated/registration.ts';
+import type { Implementation } from './grpc.ts';
 
 /** Versions of CSI that the kubelet may speak to the driver (it compares the major number, kubelet: csi_plugin.go). */
 const SUPPORTED_VERSIONS = ['1.0.0'];
@@ -15,7 +15,7 @@ export function createRegistrationService(options: {
   readonly endpoint: string;
   readonly onRegistered: () => void;
   readonly onRefused: (error: CsiError) => void;
-}): ServiceImplementation<RegistrationDefinition> {
+}): Implementation<RegistrationDefinition> {
   return {
     getInfo: async () => ({
       type: 'CSIPlugin',

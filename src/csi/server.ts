@@ -1,13 +1,13 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createServer, ServerError, type CallContext, type Server, type ServerMiddlewareCall } from 'nice-grpc';
-import { Status } from 'nice-grpc-common';
 import { ApiError, TransportError } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { messageOf } from '../telemetry/log.ts';
 import { hasCode } from './directory.ts';
 import { CsiError } from './errors.ts';
+import { GrpcServer, type Around, type Refusal } from './grpc.ts';
 import { calls, callSeconds } from './metrics.ts';
+import { nameOf, Status } from './status.ts';
 
 export interface SocketServer extends AsyncDisposable {
   readonly socket: string;
@@ -18,7 +18,7 @@ export interface SocketServer extends AsyncDisposable {
 export interface SocketServerOptions {
   readonly socket: string;
   /** Adds the services; called once. */
-  readonly services: (server: Server) => void;
+  readonly services: (server: GrpcServer) => void;
   readonly log: Logger;
   /** What running calls get to end by themselves. */
   readonly stopMilliseconds?: number;
@@ -38,16 +38,14 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
     throw new CsiError('CSI_SOCKET', `The socket's path ${socket} has more than ${MAX_SOCKET_PATH_BYTES} bytes. Use a shorter one.`);
   }
   await removeStaleSocket(socket);
-  const server = createServer().use(observeCalls(log));
+  const server = new GrpcServer(observeCalls(log));
   services(server);
   const umask = process.umask(0o177);
-  try {
-    await server.listen(`unix:${socket}`);
-  } catch (error) {
+  const listening = server.listen(socket).catch((error: unknown) => {
     throw new CsiError('CSI_SOCKET', `Cannot listen on ${socket}: does its folder exist, and may this user write to it?`, error);
-  } finally {
-    process.umask(umask);
-  }
+  });
+  process.umask(umask);
+  await listening;
   const made = await lstat(socket);
   return {
     socket,
@@ -57,8 +55,8 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
     },
     async [Symbol.asyncDispose]() {
       const isDone = new AbortController();
-      const cut = delay(stopMilliseconds, undefined, { signal: isDone.signal, ref: false }).then(() => server.forceShutdown(), () => undefined);
-      await Promise.race([server.shutdown(), cut]);
+      void delay(stopMilliseconds, undefined, { signal: isDone.signal, ref: false }).then(() => server.cut(), () => undefined);
+      await server.close();
       isDone.abort();
     },
   };
@@ -76,31 +74,29 @@ async function removeStaleSocket(socket: string): Promise<void> {
   }
 }
 
-function observeCalls(log: Logger) {
-  return async function* observe<Request, Response>(call: ServerMiddlewareCall<Request, Response>, context: CallContext) {
-    const method = call.method.path.slice(call.method.path.lastIndexOf('/') + 1);
+function observeCalls(log: Logger): Around {
+  return async ({ method, request, signal }, next) => {
     const started = performance.now();
-    let status: Status = Status.OK;
+    let answer: Uint8Array | Refusal;
     let problem: unknown;
     try {
-      return yield* call.next(call.request, context);
+      answer = await next();
     } catch (error) {
       problem = error;
-      const refusal = context.signal.aborted ? new ServerError(Status.CANCELLED, 'The caller went away.') : refusalOf(error);
-      status = refusal.code;
-      throw refusal;
-    } finally {
-      const milliseconds = performance.now() - started;
-      calls.inc({ method, status: Status[status] });
-      callSeconds.observe({ method }, milliseconds / 1_000);
-      report(log, { method, status: Status[status], milliseconds: Math.round(milliseconds), ...subjectOf(call.request) }, problem);
+      answer = signal.aborted ? { status: Status.CANCELLED, message: 'The caller went away.' } : refusalOf(error);
     }
+    const status = nameOf(answer instanceof Uint8Array ? Status.OK : answer.status);
+    const milliseconds = performance.now() - started;
+    calls.inc({ method, status });
+    callSeconds.observe({ method }, milliseconds / 1_000);
+    report(log, { method, status, milliseconds: Math.round(milliseconds), ...subjectOf(request) }, problem);
+    return answer;
   };
 }
 
 function report(log: Logger, call: Readonly<Record<string, unknown>>, problem: unknown): void {
   if (problem === undefined) log.debug(call, 'call');
-  else if (isExpected(problem) || call['status'] === Status[Status.CANCELLED]) log.warn({ ...call, reason: messageOf(problem) }, 'call refused');
+  else if (isExpected(problem) || call['status'] === 'CANCELLED') log.warn({ ...call, reason: messageOf(problem) }, 'call refused');
   else log.error({ ...call, error: problem }, 'call failed');
 }
 
@@ -116,13 +112,13 @@ function isExpected(error: unknown): boolean {
 }
 
 /** Also tells the caller of what nobody expected, since the caller shows it to the person who waits for the pod. */
-function refusalOf(error: unknown): ServerError {
-  if (error instanceof CsiError) return new ServerError(error.status, error.message);
-  if (error instanceof TransportError) return new ServerError(Status.UNAVAILABLE, `The API server did not answer: ${messageOf(error)}`);
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof CsiError) return { status: error.status, message: error.message };
+  if (error instanceof TransportError) return { status: Status.UNAVAILABLE, message: `The API server did not answer: ${messageOf(error)}` };
   if (error instanceof ApiError) {
     const isForbidden = error.status === 401 || error.status === 403;
     const hint = isForbidden ? ' The RBAC rules of the installation must allow this: install them again as the chart does.' : '';
-    return new ServerError(isForbidden ? Status.FAILED_PRECONDITION : Status.UNAVAILABLE, messageOf(error) + hint);
+    return { status: isForbidden ? Status.FAILED_PRECONDITION : Status.UNAVAILABLE, message: messageOf(error) + hint };
   }
-  return new ServerError(Status.INTERNAL, `Unexpected: ${messageOf(error)}. The driver's log has more.`);
+  return { status: Status.INTERNAL, message: `Unexpected: ${messageOf(error)}. The driver's log has more.` };
 }

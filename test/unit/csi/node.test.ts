@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { Status } from 'nice-grpc-common';
+import { Metadata, Status } from 'nice-grpc-common';
 import type { PodListeners } from '../../../src/api/listeners/index.ts';
 import { TransportError } from '../../../src/kube/errors.ts';
 import { refused } from './fake-api.ts';
@@ -115,6 +115,13 @@ describe('NodePublishVolume', () => {
       'Volume pvc-1 of pod default/web-0 has no address yet. ListenerClassMissing: ListenerClass x does not exist.',
     );
     assert.ok(!existsSync(fixture.target()));
+  });
+
+  it('says so in time where its caller has less patience', async () => {
+    using fixture = new NodeFixture();
+    await using driver = await startDriver(fixture);
+    const call = driver.node.nodePublishVolume(fixture.request(), { metadata: Metadata({ 'grpc-timeout': '500m' }) });
+    await rejects(call, Status.DEADLINE_EXCEEDED, 'The controller has not taken up this mount');
   });
 
   it('says that no controller answers where none does', async () => {

@@ -1,0 +1,24 @@
+/** gRPC's status codes (github.com/grpc/grpc, doc/statuscodes.md), those that are used here. */
+export const Status = {
+  OK: 0,
+  CANCELLED: 1,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+} as const;
+
+export type Status = (typeof Status)[keyof typeof Status];
+
+const names = new Map(Object.entries(Status).map(([name, code]) => [code, name] as const));
+
+export function nameOf(status: Status): string {
+  return names.get(status) ?? String(status);
+}
