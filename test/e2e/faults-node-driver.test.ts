@@ -52,8 +52,8 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
   });
   afterEach(async () => {
     assert.equal(await inPod('cat /tmp/missing 2>/dev/null || echo none'), 'none\n');
-    const before = Number(await inPod('wc -l < /tmp/reads'));
-    await eventually('the pod to read on', async () => Number(await inPod('wc -l < /tmp/reads')) > before + 10);
+    const readsBefore = Number(await inPod('wc -l < /tmp/reads'));
+    await eventually('the pod to read on', async () => Number(await inPod('wc -l < /tmp/reads')) > readsBefore + 10);
     const [now] = await namespace.running('reads');
     assert.equal(now?.metadata.uid, running.metadata.uid);
   });
@@ -85,9 +85,9 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
 
   it('follows a change of addresses afterwards, without a moment in which there is no file', async () => {
     await cluster.setNodeAddresses(node, [...addresses(), { type: 'ExternalIP', address: EXTERNAL }]);
-    await namespace.exec('reads', untilFile('address/default-address/address', EXTERNAL));
+    await namespace.exec('reads', untilFile('/listeners/address/default-address/address', EXTERNAL));
     await cluster.setNodeAddresses(node, addresses());
-    await namespace.exec('reads', untilFile('address/default-address/address', own[0] ?? ''));
+    await namespace.exec('reads', untilFile('/listeners/address/default-address/address', own[0] ?? ''));
   });
 
   it('follows a change that happened while the driver was away', async () => {
@@ -97,9 +97,9 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
     await cluster.setNodeAddresses(node, [...addresses(), { type: 'ExternalIP', address: EXTERNAL }]);
     await namespace.untilListener('reads-address', 'to have the new address', ({ status }) => status?.ingressAddresses?.[0]?.address === EXTERNAL);
     process.kill(pid, 'SIGKILL');
-    await namespace.exec('reads', untilFile('address/default-address/address', EXTERNAL));
+    await namespace.exec('reads', untilFile('/listeners/address/default-address/address', EXTERNAL));
     await cluster.setNodeAddresses(node, addresses());
-    await namespace.exec('reads', untilFile('address/default-address/address', own[0] ?? ''));
+    await namespace.exec('reads', untilFile('/listeners/address/default-address/address', own[0] ?? ''));
   });
 
   it('leaves nothing of a pod that was deleted while the kubelet was away', async () => {

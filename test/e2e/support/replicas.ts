@@ -1,0 +1,68 @@
+/** Replicas of StatefulSets as clients know them: by the address that each was told. */
+import type { PodListener } from '../../../src/api/listeners/index.ts';
+import type { KubeObject, PersistentVolume } from '../../../src/kube/objects.ts';
+import type { Cluster } from '../../harness/index.ts';
+import { API } from './manifests.ts';
+import type { Namespace, RunningPod } from './namespace.ts';
+
+/** Where a replica is and what it was told, for comparing before and after. */
+export interface Whereabouts {
+  readonly node: string;
+  readonly listenerUid: string;
+  readonly addresses: readonly string[];
+}
+
+/** The volume of every replica in these tests. */
+export const VOLUME = 'address';
+
+/** A replica's Listener is called like its claim. */
+export function listenerOf(replica: string): string {
+  return `${VOLUME}-${replica}`;
+}
+
+/** Waits until a replica runs that is not the one given. */
+export function runsAnew(namespace: Namespace, former: RunningPod): Promise<RunningPod> {
+  const name = former.metadata.name ?? '';
+  return namespace.until<RunningPod>(
+    { apiVersion: 'v1', kind: 'Pod', name },
+    'to run anew',
+    ({ metadata, status }) => metadata.uid !== former.metadata.uid && metadata.deletionTimestamp === undefined && status?.phase === 'Running',
+    60_000,
+  );
+}
+
+/** What the replica that runs was told; its files and its Listener say the same, or this fails. */
+export async function whereabouts(namespace: Namespace, replica: string): Promise<Whereabouts> {
+  const [running] = await namespace.running(replica);
+  const requests = await namespace.podListeners(replica);
+  const entry = requests.spec.listeners[VOLUME];
+  const addresses = addressesOf(entry);
+  if (running === undefined || entry === undefined || addresses.length === 0) throw new Error(`${replica} was told no address: ${JSON.stringify(requests.spec)}`);
+  const shown = await namespace.exec(replica, ['sh', '-c', `cd /listeners/${VOLUME}/default-address; echo $(cat address):$(cat ports/*)`]);
+  if (shown.trim() !== addresses[0]) throw new Error(`${replica} reads ${shown.trim()}, and its PodListeners say ${addresses[0]}`);
+  return { node: running.spec.nodeName, listenerUid: entry.listenerUid ?? '', addresses };
+}
+
+/** `ADDRESS:PORT` for every address of an entry or a status. */
+export function addressesOf(of: Pick<PodListener, 'ingressAddresses'> | undefined): readonly string[] {
+  return (of?.ingressAddresses ?? []).flatMap(({ address, ports }) => Object.values(ports).map((port) => `${address}:${port}`));
+}
+
+/** Everything of ours that exists because of a namespace: nothing, once its pods and claims are gone. */
+export async function leftIn(cluster: Cluster, namespace: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const [root, plural] of kinds) {
+    const { items } = await cluster.api.get<{ readonly items: readonly KubeObject[] }>(`${root}/namespaces/${namespace}/${plural}`);
+    found.push(...items.map(({ metadata }) => `${plural}/${metadata.name}`));
+  }
+  const { items } = await cluster.api.get<{ readonly items: readonly PersistentVolume[] }>('/api/v1/persistentvolumes');
+  return [...found, ...items.filter(({ spec }) => spec?.claimRef?.namespace === namespace).map(({ metadata }) => `persistentvolumes/${metadata.name}`)];
+}
+
+const kinds: readonly (readonly [root: string, plural: string])[] = [
+  ['/api/v1', 'pods'],
+  ['/api/v1', 'persistentvolumeclaims'],
+  ['/api/v1', 'services'],
+  [`/apis/${API}`, 'listeners'],
+  [`/apis/${API}`, 'podlisteners'],
+];
