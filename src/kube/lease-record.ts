@@ -17,17 +17,19 @@ export interface LeaseSpec {
 
 export const leases = resource<Lease>('coordination.k8s.io/v1', 'Lease', 'leases');
 
-/** A lease's record, and when (on our own monotonic clock, in milliseconds) it was first seen to say this. */
+/** A state of the lease, and when (on our own monotonic clock, in milliseconds) it was first seen. */
 export interface Observation {
-  readonly record: string;
+  readonly state: string;
   readonly at: number;
 }
 
-/** An unchanged record keeps its time: only a record that stands still for its whole duration has expired. */
+/**
+ * Only a lease that stands still for its whole duration has expired. States are told apart by the resourceVersion,
+ * which each write changes, and not by renewTime, which a holder's clock that steps back may repeat.
+ */
 export function observe(before: Observation | undefined, lease: Lease, now: number): Observation {
-  const { holderIdentity, acquireTime, renewTime, leaseTransitions } = lease.spec ?? {};
-  const record = JSON.stringify([lease.metadata.uid, holderIdentity, acquireTime, renewTime, leaseTransitions]);
-  return before?.record === record ? before : { record, at: now };
+  const state = `${lease.metadata.uid} ${lease.metadata.resourceVersion}`;
+  return before?.state === state ? before : { state, at: now };
 }
 
 export function holderOf(lease: Lease): string | undefined {

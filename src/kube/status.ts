@@ -1,6 +1,7 @@
 import { ApiError } from './errors.ts';
 
 const MESSAGE_LIMIT = 2_048;
+const VALUE_LIMIT = 256;
 
 /** Makes an ApiError of an answer that is not a success. `body` is whatever the server (or something before it) sent. */
 export function apiErrorOf(call: string, status: number, retryAfter: string | undefined, body: string): ApiError {
@@ -61,9 +62,16 @@ function text(value: unknown): string {
   return typeof value === 'string' ? clean(value) : '';
 }
 
+/**
+ * Of a patch that does not fit, the server quotes the whole object ("patch: Invalid value: …", field.Error in
+ * k8s.io/apimachinery) before it says what is wrong.
+ */
+const QUOTED_VALUE = /(?<=Invalid value: )"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
 /** The server's words end in log lines and conditions: no control characters, no endless text. */
 function clean(value: string): string {
-  const cut = value.length > MESSAGE_LIMIT ? `${value.slice(0, MESSAGE_LIMIT).toWellFormed()}…` : value;
+  const brief = value.replaceAll(QUOTED_VALUE, (quoted) => (quoted.length > VALUE_LIMIT ? '"…"' : quoted));
+  const cut = brief.length > MESSAGE_LIMIT ? `${brief.slice(0, MESSAGE_LIMIT).toWellFormed()}…` : brief;
   return cut.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 }
 

@@ -15,6 +15,8 @@ export class LeaseWorld {
   #version = 0;
 
   constructor(t: TestContext) {
+    // A property makes a world for each of its runs.
+    t.mock.timers.reset();
     t.mock.timers.enable({ apis: ['setTimeout'] });
     this.#tick = (milliseconds) => t.mock.timers.tick(milliseconds);
   }

@@ -277,7 +277,6 @@ describe('leader election, whatever the network does', () => {
         assert.equal(contenders.filter((each) => each.acts).length, 1);
         for (const each of contenders) each.stop.abort();
         await world.pass(10_000);
-        t.mock.timers.reset();
       }),
       { numRuns: 15 },
     );

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { apiErrorOf } from '../../../src/kube/status.ts';
+
+describe("the server's words in an ApiError", () => {
+  const messages: readonly (readonly [behaviour: string, message: string, expected: string])[] = [
+    ['are kept', 'services "web" is forbidden', 'services "web" is forbidden'],
+    ['keep a short quoted value', 'spec.x: Invalid value: "a\\"b": no', 'spec.x: Invalid value: "a\\"b": no'],
+    [
+      'lose a quoted object, not what is said about it',
+      `"" is invalid: patch: Invalid value: ${JSON.stringify(JSON.stringify({ a: 'x'.repeat(5_000), b: '"\\' }))}: unknown field "spec.portz"`,
+      '"" is invalid: patch: Invalid value: "…": unknown field "spec.portz"',
+    ],
+    ['are cut where a quote never ends', `Invalid value: "${'x'.repeat(5_000)}`, `Invalid value: "${'x'.repeat(2_032)}…`],
+    ['are one line', 'a\n\tb\u2028c', 'a b c'],
+  ];
+  for (const [behaviour, message, expected] of messages) {
+    it(behaviour, () => {
+      const error = apiErrorOf('patch it', 422, undefined, JSON.stringify({ kind: 'Status', code: 422, reason: 'Invalid', message }));
+      assert.equal(error.statusMessage, expected);
+    });
+  }
+
+  it('are ready in no time, however they are quoted', () => {
+    const message = `Invalid value: "${'\\'.repeat(500_000)}`;
+    const from = performance.now();
+    apiErrorOf('patch it', 422, undefined, JSON.stringify({ kind: 'Status', message }));
+    assert.ok(performance.now() - from < 1_000);
+  });
+});
