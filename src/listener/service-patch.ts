@@ -21,7 +21,8 @@ export function recordIntent(service: Service): Service {
   const { metadata, spec } = service;
   const fields = fieldsOf({
     metadata: { labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },
-    spec: spec ?? {},
+    // A list is one value to a merge patch; what was set of each port tells whether it must be written again.
+    spec: { ...spec, ...(spec?.ports === undefined ? {} : { ports: Object.fromEntries(spec.ports.map((port) => [identityOf(port), port])) }) },
   });
   return { ...service, metadata: { ...metadata, annotations: { ...metadata.annotations, [INTENT_ANNOTATION]: JSON.stringify(fields) } } };
 }

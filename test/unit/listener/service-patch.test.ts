@@ -51,6 +51,21 @@ test('what is no longer wanted is taken away, what others added stays', () => {
   assert.equal(after.spec?.clusterIP, '10.0.0.9');
 });
 
+for (const [what, before, wanted] of [
+  ['a port', [{ name: 'http', port: 80 }, { name: 'admin', port: 81 }], [{ name: 'http', port: 80 }]],
+  ['one protocol of a port', [{ name: 'dns', port: 53 }, { name: 'dns-udp', port: 53, protocol: 'UDP' }], [{ name: 'dns', port: 53 }]],
+  ['a target port', [{ name: 'http', port: 80, targetPort: 8080 }], [{ name: 'http', port: 80 }]],
+] as const) {
+  test(`${what} that is no longer wanted is taken away`, () => {
+    const [former, next] = [before, wanted].map((ports) => intended({ spec: { type: 'ClusterIP', ports } }));
+    assert.ok(former !== undefined && next !== undefined);
+    const live = { ...stored(former), spec: { ...former.spec, clusterIP: '10.0.0.9' } };
+    assert.equal(differs(former, live), false);
+    assert.equal(differs(next, live), true);
+    assert.deepEqual(patched(live, next).spec?.ports, wanted);
+  });
+}
+
 test('a field of the spec that an override no longer sets is taken away, nested ones alone', () => {
   const spec = { type: 'ClusterIP', selector: { mount: 'web' } };
   const withOverrides = { ...spec, sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } }, trafficDistribution: 'PreferClose' };
