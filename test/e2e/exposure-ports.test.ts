@@ -73,7 +73,7 @@ const refused: readonly { readonly name: string; readonly behaviour: string; rea
   { name: 'too-high', behaviour: 'number 65536', ports: [{ name: 'http', port: 65_536 }], reason: 'ServiceRejected', message: /between 1 and 65535/ },
   { name: 'negative', behaviour: 'a negative number', ports: [{ name: 'http', port: -1 }], reason: 'ServiceRejected', message: /between 1 and 65535/ },
   { name: 'protocol', behaviour: 'a protocol that there is not', ports: [{ name: 'http', port: 80, protocol: 'QUIC' }], reason: 'ServiceRejected', message: /protocol.*"QUIC"/ },
-  { name: 'twice', behaviour: 'one number and protocol under two names', ports: [{ name: 'a', port: 80 }, { name: 'b', port: 80 }], reason: 'ServiceRejected', message: /spec\.ports: duplicate entries for key \[port=80,protocol="TCP"\]/ },
+  { name: 'twice', behaviour: 'one number and protocol under two names', ports: [{ name: 'a', port: 80 }, { name: 'b', port: 80 }], reason: 'ServiceRejected', message: /spec\.ports\[1\]: Duplicate value/ },
 ];
 
 describe("a Listener's ports", { timeout: 120_000 }, () => {

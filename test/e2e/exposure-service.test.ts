@@ -222,6 +222,20 @@ describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () =
     );
   });
 
+  it('loses what an override no longer sets: fields, and those of single ports', async () => {
+    const serviceOverrides = { spec: { sessionAffinity: 'ClientIP', ports: [{ port: 8080, targetPort: 9090 }, { port: 9999, name: 'extra' }] } };
+    const className = await namespace.class('override-ends', { serviceType: 'ClusterIP', serviceOverrides });
+    await namespace.listener('override-ends', { className, ports: HTTP });
+    assert.equal((await live('override-ends')).spec.sessionAffinity, 'ClientIP');
+    await namespace.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: { spec: { ports: [{ port: 8080, targetPort: 9090 }] } } } });
+    await namespace.untilService('override-ends', 'to have one port', ({ spec }) => spec?.ports?.length === 1);
+    await namespace.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: { spec: { ports: null } } } });
+    const plain = await namespace.untilService('override-ends', 'to have its own target port', ({ spec }) => spec?.ports?.[0]?.targetPort === 8080);
+    assertContains(plain, { spec: { sessionAffinity: 'ClientIP' } });
+    await namespace.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: null } });
+    await namespace.untilService('override-ends', 'to have no affinity', ({ spec }) => spec !== undefined && 'sessionAffinity' in spec && spec.sessionAffinity === 'None');
+  });
+
   it('takes back a field of its own that somebody changed', async () => {
     const className = await namespace.class('taken-back', { serviceType: 'ClusterIP', serviceAnnotations: { ours: 'yes' } });
     await namespace.listener('taken-back', { className, ports: HTTP });

@@ -11,7 +11,7 @@ interface EarshotPod extends KubeObject {
 async function podsOf(cluster: Cluster, component: 'controller' | 'node'): Promise<readonly EarshotPod[]> {
   const selector = `app.kubernetes.io/name=earshot,app.kubernetes.io/component=${component}`;
   const { items } = await cluster.api.get<{ readonly items: readonly EarshotPod[] }>(`/api/v1/pods?labelSelector=${encodeURIComponent(selector)}`);
-  return items;
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
 /** The image that Earshot runs from. It holds Node.js, which makes it an image for small servers of tests too. */
