@@ -5,7 +5,7 @@
 import { parseArgs } from 'node:util';
 import { attempt } from '../test/harness/command.ts';
 import { HarnessError, publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
-import { installEarshot } from '../test/harness/install.ts';
+import { installManifest } from '../test/harness/install.ts';
 import { writeAndRead } from './demo/clients.ts';
 import { loadExampleImages } from './demo/images.ts';
 import { losePod } from './demo/lose-pod.ts';
@@ -22,20 +22,23 @@ let cluster: Cluster | undefined;
 
 try {
   narrator.begin('A Kubernetes cluster of two nodes on this machine');
-  if (!await attempt('redis-cli', ['--version'])) throw new HarnessError('NOT_POSSIBLE_HERE', '`redis-cli` is missing (Debian: apt-get install redis-tools; `make demo` does that)');
+  if (!await attempt('redis-cli', ['--version'])) {
+    throw new HarnessError('NOT_POSSIBLE_HERE', '`redis-cli` is missing (Debian: apt-get install redis-tools; `make demo` does that)');
+  }
   if (await stopCluster(name)) narrator.say('A cluster was running already. It has been stopped: the demo starts over.');
   cluster = await startCluster({ name, detached: true, log: (line) => narrator.progress(line) });
   if (isCheckouts) publishCluster(cluster);
   const shell = await Shell.open(cluster, narrator);
   const tour = { cluster, narrator, shell };
   narrator.say('A real one: API server, scheduler, kubelets, containers. Each node has a network of its own; this machine is outside.');
-  await shell.run('kubectl get nodes -o custom-columns=NODE:.metadata.name,VERSION:.status.nodeInfo.kubeletVersion,ADDRESS:.status.addresses[0].address');
+  const columns = 'NODE:.metadata.name,VERSION:.status.nodeInfo.kubeletVersion,ADDRESS:.status.addresses[0].address';
+  await shell.run(`kubectl get nodes -o custom-columns=${columns}`);
 
-  narrator.begin('Earshot, installed by its Helm chart');
+  narrator.begin('Earshot, installed from its manifest');
   narrator.say(`
-    helm install earshot deploy/chart --namespace earshot-system --create-namespace, with images that are made from this checkout.
+    kubectl apply --server-side -f deploy/earshot.yaml, which is the Helm chart with its default values, with images that are made from this checkout.
     Two replicas of a controller, of which one works, and a driver on each node that brings addresses into pods.`);
-  await installEarshot(cluster, { log: (line) => narrator.progress(line) });
+  await installManifest(cluster, (line) => narrator.progress(line));
   narrator.progress("making an image of Debian's redis-server, called redis:7 as in the example");
   await loadExampleImages(cluster);
   await shell.run('kubectl get pods --namespace earshot-system');
@@ -68,7 +71,9 @@ try {
       ${end}`);
 } catch (error) {
   console.error(`\nThe demo failed in step ${narrator.step}\n${error instanceof Error ? error.message : String(error)}`);
-  if (cluster !== undefined) console.error(`\nThe cluster goes on running: KUBECONFIG=${cluster.kubeconfig}, logs in ${cluster.logs}. \`${end}\` ends it.`);
+  if (cluster !== undefined) {
+    console.error(`\nThe cluster goes on running: KUBECONFIG=${cluster.kubeconfig}, logs in ${cluster.logs}. \`${end}\` ends it.`);
+  }
   process.exitCode = 1;
 } finally {
   await cluster?.api.close();

@@ -40,7 +40,7 @@ const { values: flags } = parseArgs({
 const provisioner = flags['csi-provisioner'];
 const started = performance.now();
 const out = path.resolve(flags.out ?? path.join(ROOT, provisioner === undefined ? 'dist/earshot.tar' : 'dist/csi-provisioner.tar'));
-const name = flags.name ?? (provisioner === undefined ? `localhost/earshot:${await versionOf('package.json')}` : 'localhost/csi-provisioner:v6.3.0');
+const name = flags.name ?? (provisioner === undefined ? `localhost/earshot:${await versionOf('package.json')}` : 'registry.k8s.io/sig-storage/csi-provisioner:v6.3.0');
 const archive = provisioner === undefined ? await earshotImage(name) : await provisionerImage(name, provisioner);
 await mkdir(path.dirname(out), { recursive: true });
 await writeFile(out, archive.bytes);

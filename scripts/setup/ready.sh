@@ -18,7 +18,7 @@ packages=(ca-certificates containerd containernetworking-plugins curl iproute2 i
 
 case $target in
   node) tools=() ;;
-  demo | cluster) tools=(etcd kubernetes coredns csi-provisioner helm) ;;
+  demo | cluster) tools=(etcd kubernetes coredns csi-provisioner) ;;
   e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
   *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
 esac

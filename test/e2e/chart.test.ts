@@ -49,6 +49,10 @@ const everything = {
 };
 
 describe('the chart, without a cluster', () => {
+  it('with its default values is deploy/earshot.yaml', async () => {
+    await run(process.execPath, [path.resolve(import.meta.dirname, '../../scripts/render-chart.ts'), '--check']);
+  });
+
   it('passes helm lint, as it is and with every option', async () => {
     await helm(['lint', '--strict', CHART]);
     await helm(['lint', '--strict', CHART], everything);

@@ -9,7 +9,7 @@ const NAMESPACE = 'earshot-system';
 
 export interface InstallOptions {
   /** Values over those of the chart. */
-  readonly values?: Readonly<Record<string, unknown>> & { readonly provisioner?: Readonly<Record<string, unknown>> };
+  readonly values?: Readonly<Record<string, unknown>>;
   readonly log?: (line: string) => void;
 }
 
@@ -22,10 +22,21 @@ export async function buildImages(log: (line: string) => void = () => undefined)
     await run(process.execPath, ['scripts/image.ts'], { cwd: ROOT });
   }
   const program = `${await toolFolder('csi-provisioner', log)}/csi-provisioner`;
-  if (!existsSync(provisioner) || statSync(provisioner).mtimeMs < statSync(program).mtimeMs) {
+  if (isOlder(provisioner, ['scripts/image.ts', 'scripts/image']) || statSync(provisioner).mtimeMs < statSync(program).mtimeMs) {
     await run(process.execPath, ['scripts/image.ts', '--csi-provisioner', program], { cwd: ROOT });
   }
   return [earshot, provisioner];
+}
+
+/** The same from the rendered chart, deploy/earshot.yaml: nobody waits until Helm is built. */
+export async function installManifest(cluster: Cluster, log: (line: string) => void = () => undefined): Promise<void> {
+  for (const image of await buildImages(log)) await cluster.loadImage(image);
+  log('applying deploy/earshot.yaml');
+  await cluster.kubectl(['apply', '--server-side', '--filename', `${ROOT}deploy/earshot.yaml`]);
+  for (const workload of ['deployment/earshot-controller', 'daemonset/earshot-node']) {
+    await cluster.kubectl(['--namespace', NAMESPACE, 'rollout', 'status', workload, '--timeout=120s']).catch(explain(cluster));
+  }
+  log('Earshot is ready');
 }
 
 /** Installs Earshot from this checkout's image and chart, and returns when controller and node drivers are ready. */
@@ -33,15 +44,18 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   const { log = () => undefined } = options;
   for (const image of await buildImages(log)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;
-  const values = { ...options.values, provisioner: { ...options.values?.provisioner, image: { repository: 'localhost/csi-provisioner', tag: 'v6.3.0' } } };
   log('installing the chart');
   await run(helm, [
     'upgrade', '--install', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE, '--create-namespace',
     '--values', '-', '--wait', '--timeout', '120s', '--kubeconfig', cluster.kubeconfig,
-  ], { input: JSON.stringify(values), timeoutMs: 180_000 }).catch(async (error: unknown) => {
-    throw new Error(`Earshot did not become ready: ${error instanceof Error ? error.message : String(error)}\n${await whatPodsSay(cluster)}`, { cause: error });
-  });
+  ], { input: JSON.stringify(options.values ?? {}), timeoutMs: 180_000 }).catch(explain(cluster));
   log('Earshot is ready');
+}
+
+function explain(cluster: Cluster): (error: unknown) => Promise<never> {
+  return async (error) => {
+    throw new Error(`Earshot did not become ready: ${error instanceof Error ? error.message : String(error)}\n${await whatPodsSay(cluster)}`, { cause: error });
+  };
 }
 
 async function whatPodsSay(cluster: Cluster): Promise<string> {

@@ -1,6 +1,6 @@
 /** `make cluster`: two nodes with Earshot installed, left running; the last line says where its kubeconfig is. */
 import { parseArgs } from 'node:util';
-import { installEarshot } from '../install.ts';
+import { installManifest } from '../install.ts';
 import { HarnessError, publishCluster, startCluster } from '../index.ts';
 
 const { values } = parseArgs({
@@ -17,7 +17,7 @@ const log = (line: string): void => console.log(`${((performance.now() - started
 try {
   const cluster = await startCluster({ name: values.name, nodes: Number(values.nodes), dualStack: values['dual-stack'], log, detached: true });
   publishCluster(cluster);
-  if (!values.bare) await installEarshot(cluster, { log });
+  if (!values.bare) await installManifest(cluster, log);
   await cluster.api.close();
   console.log(`\nThe cluster runs until \`make cluster-stop\`. To look around:\n  export KUBECONFIG=${cluster.kubeconfig}\n  kubectl get nodes,pods --all-namespaces\n`);
   console.log(`KUBECONFIG=${cluster.kubeconfig}`);
