@@ -6,9 +6,9 @@ import { run } from '../../test/harness/command.ts';
 import { writeDebianImage } from '../../test/harness/debian.ts';
 
 /** Puts images of Debian's programs on all nodes, under the names that the examples use, so that no registry is needed. */
-export async function loadExampleImages(cluster: Cluster, names: readonly ('redis:7' | 'busybox:1')[] = ['redis:7', 'busybox:1']): Promise<void> {
-  if (names.includes('busybox:1')) await rename(cluster, BUSYBOX_IMAGE, 'busybox:1');
-  if (names.includes('redis:7')) await rename(cluster, await loadRedis(cluster), 'redis:7');
+export async function loadExampleImages(cluster: Cluster): Promise<void> {
+  await rename(cluster, BUSYBOX_IMAGE, 'busybox:1');
+  await rename(cluster, await loadRedis(cluster), 'redis:7');
 }
 
 async function loadRedis(cluster: Cluster): Promise<string> {

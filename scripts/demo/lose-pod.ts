@@ -30,7 +30,8 @@ export async function losePod(tour: Tour, members: readonly Member[]): Promise<r
     ['who answers there', `member ${id.slice(0, 8)}`, `member ${idAfter.slice(0, 8)}`],
   ]);
   narrator.claim('it is another pod', after.uid !== before.uid, after.uid);
-  narrator.claim('at the same address and ports', at(after) === at(before) && after.busPort === before.busPort, `${at(after)} and ${after.busPort}`);
+  const isSamePlace = at(after) === at(before) && after.busPort === before.busPort;
+  narrator.claim('at the same address and ports', isSamePlace, `${at(after)} and ${after.busPort}`);
   narrator.claim('and the same member of the Redis Cluster answers there', idAfter === id, idAfter);
 
   await untilWhole(tour, again);

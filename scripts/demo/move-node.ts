@@ -42,7 +42,8 @@ export async function moveNode(tour: Tour, members: readonly Member[]): Promise<
 }
 
 /** Changes the node's address while the pod watches its file; seconds from before the change until the pod has told of it. */
-async function timeToFile({ cluster, narrator, shell }: Tour, member: Member, address: string): Promise<{ readonly seconds: number; readonly found: string }> {
+async function timeToFile(tour: Tour, member: Member, address: string): Promise<{ readonly seconds: number; readonly found: string }> {
+  const { cluster, narrator, shell } = tour;
   const command = `kubectl exec ${member.pod} -c redis -- sh -c 'cd /listener; echo waiting
   while [ "$(cat default-address/address)" = ${member.address} ]; do sleep 0.1; done; cat default-address/address; echo'`;
   narrator.command(command);

@@ -52,8 +52,9 @@ export class Narrator {
   }
 
   table(rows: readonly (readonly (string | number)[])[]): void {
-    const widths = rows.reduce<number[]>((widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, String(cell).length)), []);
-    this.#block('table', rows.map((row) => `    ${row.map((cell, column) => String(cell).padEnd(widths[column] ?? 0)).join('   ').trimEnd()}`));
+    const widthOf = (column: number): number => Math.max(...rows.map((row) => String(row[column] ?? '').length));
+    const line = (row: readonly (string | number)[]): string => row.map((cell, column) => String(cell).padEnd(widthOf(column))).join('   ');
+    this.#block('table', rows.map((row) => `    ${line(row).trimEnd()}`));
   }
 
   /** States what was shown, or ends the demo where it was not. */
@@ -62,8 +63,8 @@ export class Narrator {
     this.#block('claim', [`  ok: ${statement}`]);
   }
 
-  /** Looks until `look` gives something, and returns that. What the last look saw is told when it does not come. */
-  async until<T>(statement: string, look: () => Promise<{ readonly found?: T | undefined; readonly seen: string }>, seconds = 60): Promise<T> {
+  /** Looks until a look finds something, and returns that. What the last look saw is told when it does not come. */
+  async until<T>(statement: string, look: () => Promise<Look<T>>, seconds = 60): Promise<T> {
     const deadline = performance.now() + seconds * 1000;
     for (;;) {
       const { found, seen } = await look();
@@ -79,6 +80,11 @@ export class Narrator {
     for (const line of joins ? lines : ['', ...lines]) this.#print(line);
     this.#last = kind;
   }
+}
+
+export interface Look<T> {
+  readonly found?: T | undefined;
+  readonly seen: string;
 }
 
 type Block = 'heading' | 'text' | 'progress' | 'command' | 'output' | 'table' | 'claim';

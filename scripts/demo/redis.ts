@@ -2,24 +2,22 @@ import { DemoError } from './narrator.ts';
 import type { Shell } from './shell.ts';
 import type { Tour } from './tour.ts';
 
-/** A Redis server in a pod, and where it says it is reached. */
-export interface Member {
+export interface Place {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A Redis server in a pod, and where it is reached as its volume says. */
+export interface Member extends Place {
   readonly pod: string;
   readonly uid: string;
   readonly podIp: string;
   readonly node: string;
-  /** As read from the pod's volume. */
-  readonly address: string;
-  readonly port: number;
   readonly busPort: number;
 }
 
 /** What a member says of itself and the others (CLUSTER NODES). */
-export interface Seat {
-  readonly id: string;
-  readonly address: string;
-  readonly port: number;
-  readonly role: 'master' | 'replica';
+export interface Seat extends Place {
   /** Neither failed nor being suspected of it, and connected. */
   readonly well: boolean;
 }
@@ -47,34 +45,34 @@ export async function readMembers(shell: Shell): Promise<readonly Member[]> {
 
 function parseVolume(pod: string, said: string): Pick<Member, 'address' | 'port' | 'busPort'> {
   const [, address, port, busPort] = /^(\S+) (\d+) (\d+)\s*$/.exec(said) ?? [];
-  if (address === undefined) throw new DemoError(`the volume of ${pod} does not hold an address and two ports, but: ${JSON.stringify(said)}`);
+  if (address === undefined) throw new DemoError(`expected an address and two ports in the volume of ${pod}\nbut saw: ${JSON.stringify(said)}`);
   return { address, port: Number(port), busPort: Number(busPort) };
 }
 
-export function at(place: { readonly address: string; readonly port: number }): string {
+export function at(place: Place): string {
   return `${place.address}:${place.port}`;
 }
 
 /** `redis-cli` and its options for reaching a member. */
-export function cli(place: { readonly address: string; readonly port: number }): string {
+export function cli(place: Place): string {
   return `redis-cli -h ${place.address} -p ${place.port}`;
 }
 
 /** Lines `<id> <ip:port@cport[,hostname]> <flags> <master> <ping-sent> <pong-recv> <config-epoch> <link-state> <slot> …`. */
 export function parseSeats(clusterNodes: string): readonly Seat[] {
   return clusterNodes.trim().split('\n').map((line) => {
-    const [id = '', place = '', flags = '', , , , , link] = line.split(' ');
+    const [, place = '', flags = '', , , , , link] = line.split(' ');
     const [, address = '', port] = /^(.*):(\d+)@/.exec(place) ?? [];
-    return { id, address, port: Number(port), role: flags.includes('master') ? 'master' : 'replica', well: link === 'connected' && !/fail|handshake|noaddr/.test(flags) };
+    return { address, port: Number(port), well: link === 'connected' && !/fail|handshake|noaddr/.test(flags) };
   });
 }
 
-export async function seatsSeenBy(shell: Shell, place: { readonly address: string; readonly port: number }): Promise<readonly Seat[]> {
+export async function seatsSeenBy(shell: Shell, place: Place): Promise<readonly Seat[]> {
   return parseSeats(await shell.run(`${cli(place)} cluster nodes`, { silent: true }));
 }
 
 /** Waits until every member takes commands and sees all members well; returns what each sees. */
-export async function untilWhole({ narrator, shell }: Pick<Tour, 'narrator' | 'shell'>, members: readonly Member[]): Promise<readonly (readonly Seat[])[]> {
+export async function untilWhole({ narrator, shell }: Tour, members: readonly Member[]): Promise<readonly (readonly Seat[])[]> {
   return narrator.until('every server to see all of them well, and to take commands', async () => {
     const states = await Promise.all(members.map((member) => shell.run(`${cli(member)} cluster info`, { silent: true })));
     const views = await Promise.all(members.map((member) => seatsSeenBy(shell, member)));

@@ -48,7 +48,8 @@ export class Shell {
 
   /** Starts a command and gives what it prints, line by line as it comes. Leaving the loop, or the time limit, ends the command. */
   async *follow(command: string, seconds: number): AsyncGenerator<string, void, void> {
-    const child = spawn('sh', ['-ec', command], { env: { ...process.env, ...this.#env() }, stdio: ['ignore', 'pipe', 'inherit'], timeout: seconds * 1000 });
+    const env = { ...process.env, ...this.#env() };
+    const child = spawn('sh', ['-ec', command], { env, stdio: ['ignore', 'pipe', 'inherit'], timeout: seconds * 1000 });
     try {
       yield* createInterface({ input: child.stdout });
     } finally {

@@ -9,7 +9,7 @@ export async function startRedis({ cluster, narrator, shell }: Tour): Promise<re
     In the manifest, that is an annotation on the claim template (the class of exposure) and a volume at /listener.`);
   await shell.run('kubectl apply -f examples/redis-cluster/');
   await shell.run('kubectl rollout status statefulset/redis --timeout=120s', { head: 1, tail: 1 });
-  await shell.run('kubectl get pods -l app=redis -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName,POD-IP:.status.podIP,STATUS:.status.phase');
+  await shell.run('kubectl get pods -l app=redis -o custom-columns=POD:.metadata.name,NODE:.spec.nodeName,POD-IP:.status.podIP');
 
   narrator.say('Earshot made a Listener for each pod, and a Service with node ports behind it:');
   await shell.run('kubectl get listeners -l app=redis');
@@ -23,13 +23,16 @@ done`);
   const addressesOf = (node: string): readonly string[] => cluster.nodes.find(({ name }) => name === node)?.addresses ?? [];
   const seen = members.map((member) => `${member.pod} ${at(member)}`).join(', ');
   narrator.claim('six servers, no two with the same address and port', new Set(members.map(at)).size === 6, seen);
-  narrator.claim('each was told the address of the node on which it runs', members.every(({ node, address }) => addressesOf(node).includes(address)), seen);
-  narrator.claim('they run on two nodes', new Set(members.map(({ node }) => node)).size === 2, members.map(({ pod, node }) => `${pod} on ${node}`).join(', '));
+  const isToldOwnNode = members.every(({ node, address }) => addressesOf(node).includes(address));
+  narrator.claim('each was told the address of the node on which it runs', isToldOwnNode, seen);
+  const placement = members.map(({ pod, node }) => `${pod} on ${node}`).join(', ');
+  narrator.claim('they run on two nodes', new Set(members.map(({ node }) => node)).size === 2, placement);
   return members;
 }
 
 /** Joins them, from outside, by nothing but the addresses from the volumes. */
-export async function joinMembers({ narrator, shell }: Tour, members: readonly Member[]): Promise<void> {
+export async function joinMembers(tour: Tour, members: readonly Member[]): Promise<void> {
+  const { narrator, shell } = tour;
   narrator.say(`
     This machine is not part of the cluster: it reaches nodes, but no pods. The servers are joined to one Redis Cluster (three
     masters, a replica for each) from here, by the addresses from their volumes.`);
@@ -42,9 +45,11 @@ export async function joinMembers({ narrator, shell }: Tour, members: readonly M
   const created = await shell.run(`redis-cli --cluster create --cluster-yes --cluster-replicas 1 \\
   ${places.slice(0, 3).join(' ')} \\
   ${places.slice(3).join(' ')}`, { head: 7, tail: 5 });
-  narrator.claim('the servers agree, and all 16,384 slots have a master', created.includes('[OK] All 16384 slots covered.'), created.slice(-400));
+  const isCovered = created.includes('[OK] All 16384 slots covered.');
+  narrator.claim('the servers agree, and all 16,384 slots have a master', isCovered, created.slice(-400));
 
-  const [seats = []] = await untilWhole({ narrator, shell }, members);
+  const [seats = []] = await untilWhole(tour, members);
   const announced = seats.map(at).sort();
-  narrator.claim('what they announce to each other and to clients is what their volumes say', announced.join() === places.toSorted().join(), announced.join(', '));
+  const isAsTold = announced.join() === places.toSorted().join();
+  narrator.claim('what they announce to each other and to clients is what their volumes say', isAsTold, announced.join(', '));
 }
