@@ -41,7 +41,8 @@ interface Known {
   written: number;
   last: Date;
   lastAt: number;
-  queued: boolean;
+  /** It waits to be written, or is being written. */
+  busy: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -74,14 +75,14 @@ class Recorder implements EventRecorder {
       known.lastAt = now;
       this.#known.delete(key);
       this.#known.set(key, known);
-      if (!known.queued && known.timer === undefined) this.#countLater(known);
+      if (!known.busy && known.timer === undefined) this.#countLater(known);
       return;
     }
     if (this.#queue.length >= MOST_QUEUED || !this.#budgetOf(input, now).take(now)) {
       this.#options.onResult?.('dropped');
       return;
     }
-    const fresh: Known = { input, key, name: undefined, count: 1, written: 0, last: new Date(), lastAt: now, queued: false, timer: undefined };
+    const fresh: Known = { input, key, name: undefined, count: 1, written: 0, last: new Date(), lastAt: now, busy: false, timer: undefined };
     this.#known.set(key, fresh);
     this.#forgetOldest();
     this.#enqueue(fresh);
@@ -108,7 +109,7 @@ class Recorder implements EventRecorder {
 
   #enqueue(known: Known): void {
     known.timer = undefined;
-    known.queued = true;
+    known.busy = true;
     this.#queue.push(known);
     this.#worker ??= this.#work();
   }
@@ -117,26 +118,28 @@ class Recorder implements EventRecorder {
     for (let known = this.#queue.shift(); known !== undefined && !this.#stop.signal.aborted; known = this.#queue.shift()) {
       const wait = this.#closing ? 0 : this.#all.wait(performance.now());
       if (wait > 0) await pause(wait, this.#stop.signal).catch(() => undefined);
-      known.queued = false;
-      await this.#write(known);
-      if (known.count > known.written && known.written > 0 && !this.#closing) this.#countLater(known);
+      const written = await this.#write(known);
+      known.busy = false;
+      if (!written || known.count === known.written) continue;
+      if (this.#closing) this.#enqueue(known);
+      else this.#countLater(known);
     }
     // Here, not in a later microtask: what is queued from now on starts another.
     this.#worker = undefined;
   }
 
-  async #write(known: Known): Promise<void> {
+  async #write(known: Known): Promise<boolean> {
     const { onResult } = this.#options;
     for (let attempt = 1; ; attempt++) {
       try {
         onResult?.(await (known.name === undefined ? this.#create(known) : this.#count(known, known.name)));
-        return;
+        return true;
       } catch (error) {
         const temporary = !(error instanceof ApiError) || error.status >= 500 || error.status === 429;
         if (attempt === 3 || !temporary || this.#stop.signal.aborted) {
           this.#known.delete(known.key);
           onResult?.('failed', error);
-          return;
+          return false;
         }
         await pause(attempt * 1_000, this.#stop.signal).catch(() => undefined);
       }
