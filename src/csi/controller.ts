@@ -2,6 +2,7 @@ import {
   CLAIM_NAMESPACE_PARAMETER,
   CLAIM_NAME_PARAMETER,
   LISTENER_CLASS_ANNOTATION,
+  LISTENER_NAME_ANNOTATION,
   TOPOLOGY_KEY,
 } from '../api/listeners/names.ts';
 import type { Listener, ListenerClass } from '../api/listeners/index.ts';
@@ -98,22 +99,21 @@ async function findSelection(
 
 /** external-provisioner asks again after these errors, with growing pauses and for ever, so what is missing may come later. */
 function classOf(selection: Selection, namespace: string, { classes, listeners }: ControllerServiceOptions): ListenerClass {
-  let className: string | null | undefined = selection.name;
-  let origin = `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim`;
-  if (selection.annotation !== LISTENER_CLASS_ANNOTATION) {
-    const key = `${namespace}/${selection.name}`;
-    const listener = listeners.get(key);
-    if (listener === undefined) {
-      const hint = `Create it, or correct the annotation ${selection.annotation} in a new claim.`;
-      throw new CsiError('CSI_LISTENER_NOT_FOUND', `Listener ${key} does not exist. ${hint}`);
-    }
-    className = listener.spec.className;
-    origin = `Listener ${key}`;
-    if (className === undefined || className === null || className === '') {
-      throw new CsiError('CSI_LISTENER_WITHOUT_CLASS', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
-    }
-  }
+  const isByClass = selection.annotation === LISTENER_CLASS_ANNOTATION;
+  const className = isByClass ? selection.name : classNameOf(`${namespace}/${selection.name}`, listeners);
   const found = classes.get(className);
   if (found !== undefined) return found;
+  const origin = isByClass ? `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim` : `Listener ${namespace}/${selection.name}`;
   throw new CsiError('CSI_CLASS_NOT_FOUND', `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`);
+}
+
+function classNameOf(key: string, listeners: Cache<Listener>): string {
+  const listener = listeners.get(key);
+  if (listener === undefined) {
+    const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
+    throw new CsiError('CSI_LISTENER_NOT_FOUND', `Listener ${key} does not exist. ${hint}`);
+  }
+  const { className } = listener.spec;
+  if (className !== undefined && className !== null && className !== '') return className;
+  throw new CsiError('CSI_LISTENER_WITHOUT_CLASS', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
 }

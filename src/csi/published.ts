@@ -45,7 +45,7 @@ const REST_MILLISECONDS = 200;
 const RETRY_MILLISECONDS = { base: 1_000, max: 60_000 } as const;
 
 interface Followed {
-  readonly volume: Volume;
+  volume: Volume;
   isStale: boolean;
   isRunning: boolean;
 }
@@ -68,8 +68,9 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
   signal.addEventListener('abort', stop, { once: true });
 
   function add(volume: Volume): Followed {
-    const known = followed.get(volume.target.path);
-    const one: Followed = { isStale: false, isRunning: false, ...known, volume };
+    // The same one stays, since a write of it may be under way.
+    const one = followed.get(volume.target.path) ?? { volume, isStale: false, isRunning: false };
+    one.volume = volume;
     followed.set(volume.target.path, one);
     const name = podListenersName(volume.target.podUid);
     byName.set(name, (byName.get(name) ?? new Set()).add(volume.target.path));
@@ -120,9 +121,7 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
     const object = findPodListeners(cache, volume);
     const entry = object === undefined ? undefined : entryOf(object, volume.handle);
     const tree = entry === undefined ? undefined : treeOf(entry);
-    if (tree === undefined) {
-      return 'kept';
-    }
+    if (tree === undefined) return 'kept';
     await using folder = await openMount(volume.target);
     if (folder === undefined) {
       log.info(describe(volume), 'the volume is gone');

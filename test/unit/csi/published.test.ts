@@ -44,6 +44,18 @@ describe('a published volume', () => {
     assert.deepEqual(readAsPod(fixture.target('pvc-1')), filesOf(tree('after', { after: { http: 31_000 } })));
   });
 
+  it('is followed on when the kubelet publishes it again just after a change', async () => {
+    using fixture = new NodeFixture();
+    fixture.answerWith(() => [ip('10.0.0.1')]);
+    await using driver = await startDriver(fixture);
+    await driver.node.nodePublishVolume(fixture.request());
+    fixture.change('pvc-1', [ip('10.0.0.2')]);
+    await until(() => address(fixture.target()) === '10.0.0.2');
+    await driver.node.nodePublishVolume(fixture.request());
+    fixture.change('pvc-1', [ip('10.0.0.3')]);
+    await until(() => address(fixture.target()) === '10.0.0.3');
+  });
+
   it('ends with the last of many changes', async () => {
     using fixture = new NodeFixture();
     fixture.answerWith(() => [ip('0')]);
