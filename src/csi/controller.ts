@@ -56,7 +56,8 @@ export function createControllerService(options: ControllerServiceOptions): Impl
       const name = parseHandle(volumeId);
       if (volumeCapabilities.length === 0) throw new CsiError('CSI_REQUEST', 'volume_capabilities are missing.');
       // The provisioner gives the PersistentVolume the name by which it asked for the volume.
-      const isKnown = sizes.has(name) || (isObjectName(name) && (await options.client.find(persistentVolumes, { name }, { signal })) !== undefined);
+      const isKnown =
+        sizes.has(name) || (isObjectName(name) && (await options.client.find(persistentVolumes, { name }, { signal })) !== undefined);
       if (!isKnown) throw new CsiError('CSI_VOLUME_NOT_FOUND', `Volume ${JSON.stringify(name)} does not exist.`);
       const isSupported = !volumeCapabilities.some(isBlock);
       return isSupported ? { confirmed: { volumeCapabilities }, message: '' } : { confirmed: undefined, message: BLOCK };
@@ -104,7 +105,10 @@ function classOf(selection: Selection, namespace: string, { classes, listeners }
   const found = classes.get(className);
   if (found !== undefined) return found;
   const origin = isByClass ? `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim` : `Listener ${namespace}/${selection.name}`;
-  throw new CsiError('CSI_CLASS_NOT_FOUND', `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`);
+  throw new CsiError(
+    'CSI_CLASS_NOT_FOUND',
+    `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`,
+  );
 }
 
 function classNameOf(key: string, listeners: Cache<Listener>): string {

@@ -110,7 +110,10 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
         // What cannot be a file name today cannot be one in a minute: the next change of the entry decides.
         one.isStale ||= !(error instanceof CsiError);
         pause = one.isStale ? Math.min(Math.max(pause * 2, RETRY_MILLISECONDS.base), RETRY_MILLISECONDS.max) : 0;
-        log.error({ ...describe(one.volume), error, retryAfterMilliseconds: pause }, 'the files in the pod could not be brought up to date');
+        log.error(
+          { ...describe(one.volume), error, retryAfterMilliseconds: pause },
+          'the files in the pod could not be brought up to date',
+        );
       }
       if (pause > 0) await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -147,7 +150,9 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
         } catch (error) {
           if (isNew) {
             remove(volume.target);
-            await removeMount(volume.target).catch((problem: unknown) => log.warn({ ...describe(volume), error: problem }, 'could not clean up'));
+            await removeMount(volume.target).catch((problem: unknown) =>
+              log.warn({ ...describe(volume), error: problem }, 'could not clean up'),
+            );
           }
           throw error;
         }

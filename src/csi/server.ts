@@ -55,7 +55,10 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
     },
     async [Symbol.asyncDispose]() {
       const isDone = new AbortController();
-      void delay(stopMilliseconds, undefined, { signal: isDone.signal, ref: false }).then(() => server.cut(), () => undefined);
+      void delay(stopMilliseconds, undefined, { signal: isDone.signal, ref: false }).then(
+        () => server.cut(),
+        () => undefined,
+      );
       await server.close();
       isDone.abort();
     },

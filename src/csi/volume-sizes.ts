@@ -20,7 +20,10 @@ export class VolumeSizes {
     }
     const known = this.#sizes.get(name);
     if (known !== undefined && (known < required || (limit > 0n && known > limit))) {
-      throw new CsiError('CSI_VOLUME_EXISTS', `Volume ${JSON.stringify(name)} exists with ${known} bytes, which does not fit this request.`);
+      throw new CsiError(
+        'CSI_VOLUME_EXISTS',
+        `Volume ${JSON.stringify(name)} exists with ${known} bytes, which does not fit this request.`,
+      );
     }
     return known ?? required;
   }

@@ -126,18 +126,28 @@ describe('csi-sanity', { timeout: 300_000 }, () => {
       `-ginkgo.json-report=${report}`,
       '-ginkgo.no-color',
     ];
-    const ran = await run(program, args, { timeoutMs: 240_000 }).then(() => undefined, (error: unknown) => error);
+    const ran = await run(program, args, { timeoutMs: 240_000 }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     // ginkgo's report (github.com/onsi/ginkgo/v2/types, Report).
     const suites = JSON.parse(readFileSync(report, 'utf8')) as readonly { readonly SpecReports: readonly SpecReport[] }[];
     const specs = suites.flatMap(({ SpecReports }) => SpecReports).filter(({ LeafNodeType }) => LeafNodeType === 'It');
-    const nameOf = ({ ContainerHierarchyTexts, LeafNodeText }: SpecReport): string => [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(' ');
+    const nameOf = ({ ContainerHierarchyTexts, LeafNodeText }: SpecReport): string =>
+      [...(ContainerHierarchyTexts ?? []), LeafNodeText].join(' ');
     const failed = specs.filter(({ State }) => !['passed', 'skipped', 'pending'].includes(State));
-    assert.deepEqual(failed.map((spec) => `${nameOf(spec)}: ${spec.Failure?.Message}`), []);
+    assert.deepEqual(
+      failed.map((spec) => `${nameOf(spec)}: ${spec.Failure?.Message}`),
+      [],
+    );
     assert.equal(ran, undefined);
 
     const skipped = specs.filter(({ State }) => State === 'skipped');
     const unexplained = skipped.filter(({ Failure }) => !Object.hasOwn(notApplicable, (Failure?.Message ?? '').trim()));
-    assert.deepEqual(unexplained.map((spec) => `${nameOf(spec)}: ${spec.Failure?.Message}`), []);
+    assert.deepEqual(
+      unexplained.map((spec) => `${nameOf(spec)}: ${spec.Failure?.Message}`),
+      [],
+    );
     const unused = Object.keys(notApplicable).filter((reason) => !skipped.some(({ Failure }) => Failure?.Message.trim() === reason));
     assert.deepEqual(unused, []);
     const passed = specs.filter(({ State }) => State === 'passed');

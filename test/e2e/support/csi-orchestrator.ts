@@ -33,7 +33,9 @@ export interface OrchestratorOptions {
 
 /** Serves on `socket` until it is disposed of. */
 export async function startOrchestrator(options: OrchestratorOptions): Promise<AsyncDisposable> {
-  const channels = [options.controller, options.node].map((path) => createChannel(`unix://${path}`, undefined, { 'grpc.default_authority': 'localhost' }));
+  const channels = [options.controller, options.node].map((path) =>
+    createChannel(`unix://${path}`, undefined, { 'grpc.default_authority': 'localhost' }),
+  );
   const [toController, toNode] = channels;
   if (toController === undefined || toNode === undefined) throw new TypeError('two channels were made');
   const identity = createClient(IdentityDefinition, toNode);
@@ -132,7 +134,11 @@ class Provisioner {
         },
       });
     }
-    await namespace.until<PersistentVolumeClaim>({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', name }, 'to be bound', ({ status }) => status?.phase === 'Bound');
+    await namespace.until<PersistentVolumeClaim>(
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name },
+      'to be bound',
+      ({ status }) => status?.phase === 'Bound',
+    );
   }
 
   async delete(volumeId: string): Promise<object> {
@@ -177,7 +183,11 @@ class Kubelet {
       ['csi.storage.k8s.io/serviceAccount.name', 'default'],
       ['csi.storage.k8s.io/ephemeral', 'false'],
     ];
-    const answer = await this.#node.nodePublishVolume({ ...request, targetPath: mounted.path, volumeContext: new Map([...volumeContext, ...podInfo]) });
+    const answer = await this.#node.nodePublishVolume({
+      ...request,
+      targetPath: mounted.path,
+      volumeContext: new Map([...volumeContext, ...podInfo]),
+    });
     if (!existsSync(targetPath)) symlinkSync(mounted.path, targetPath);
     return answer;
   }
@@ -198,7 +208,10 @@ class Kubelet {
     const path = this.#pathOf(pod.metadata.uid ?? '', claimName);
     const folder = dirname(path);
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'vol_data.json'), JSON.stringify({ driverName: DRIVER_NAME, volumeHandle: volumeId, specVolID: claimName, nodeName }));
+    writeFileSync(
+      join(folder, 'vol_data.json'),
+      JSON.stringify({ driverName: DRIVER_NAME, volumeHandle: volumeId, specVolID: claimName, nodeName }),
+    );
     return { pod, path };
   }
 

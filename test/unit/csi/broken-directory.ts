@@ -20,7 +20,9 @@ export function breakWhen(folder: Directory, isBroken: (method: string) => boole
         if (property === Symbol.asyncDispose) return () => method.call(target);
         return async (...parameters: unknown[]) => {
           if (isBroken(String(property))) throw new Broken(`broken before ${String(property)}`);
-          const unwrapped = parameters.map((value) => (typeof value === 'object' && value !== null ? (originals.get(value) ?? value) : value));
+          const unwrapped = parameters.map((value) =>
+            typeof value === 'object' && value !== null ? (originals.get(value) ?? value) : value,
+          );
           const result: unknown = await method.apply(target, unwrapped);
           return result instanceof Directory ? wrap(result) : result;
         };

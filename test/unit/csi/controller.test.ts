@@ -4,7 +4,12 @@ import { describe, it } from 'node:test';
 import { createChannel, createClient, type Client } from 'nice-grpc';
 import { Status } from 'nice-grpc-common';
 import type { Listener, ListenerClass, ListenerClassSpec } from '../../../src/api/listeners/index.ts';
-import { ControllerDefinition, IdentityDefinition, type CreateVolumeRequest, type VolumeCapability } from '../../../src/csi/generated/csi.ts';
+import {
+  ControllerDefinition,
+  IdentityDefinition,
+  type CreateVolumeRequest,
+  type VolumeCapability,
+} from '../../../src/csi/generated/csi.ts';
 import { serveCsiController } from '../../../src/csi/index.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kube/resource.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
@@ -32,7 +37,11 @@ async function start(): Promise<Fixture> {
     listenerClass('unpinned', { serviceType: 'NodePort' }),
     listenerClass('internal', { serviceType: 'ClusterIP', pinnedNodePorts: true }),
   ]).sync();
-  const listeners = new FakeCache<Listener>([listener('web', { className: 'pinned' }), listener('bare', {}), listener('lost', { className: 'absent' })]);
+  const listeners = new FakeCache<Listener>([
+    listener('web', { className: 'pinned' }),
+    listener('bare', {}),
+    listener('lost', { className: 'absent' }),
+  ]);
   const socket = join(folder.path, 's');
   const log = createLogger({ level: 'silent', component: 'test' });
   const server = await serveCsiController({ socket, client: api, classes, listeners: listeners.sync(), log });
@@ -59,13 +68,24 @@ function listener(name: string, spec: Listener['spec']): Listener {
 }
 
 function putClaim(api: FakeApi, annotations?: Readonly<Record<string, string>>): void {
-  api.put(persistentVolumeClaims, { metadata: { namespace: 'default', name: 'data-web-0', ...(annotations === undefined ? {} : { annotations }) } });
+  api.put(persistentVolumeClaims, {
+    metadata: { namespace: 'default', name: 'data-web-0', ...(annotations === undefined ? {} : { annotations }) },
+  });
 }
 
-const capability = (mode = 1): VolumeCapability => ({ accessType: { $case: 'mount', value: { fsType: '', mountFlags: [] } }, accessMode: { mode } });
+const capability = (mode = 1): VolumeCapability => ({
+  accessType: { $case: 'mount', value: { fsType: '', mountFlags: [] } },
+  accessMode: { mode },
+});
 const block: VolumeCapability = { accessType: { $case: 'block', value: {} }, accessMode: { mode: 1 } };
 
-const topology = (...nodes: readonly string[]) => nodes.map((node) => ({ segments: new Map([[HOSTNAME, node], ['other', 'x']]) }));
+const topology = (...nodes: readonly string[]) =>
+  nodes.map((node) => ({
+    segments: new Map([
+      [HOSTNAME, node],
+      ['other', 'x'],
+    ]),
+  }));
 
 function request(changes: Partial<CreateVolumeRequest> = {}): CreateVolumeRequest {
   return {
@@ -86,7 +106,12 @@ describe('CreateVolume', () => {
     await using fixture = await start();
     putClaim(fixture.api, { [CLASS]: 'unpinned', other: 'x' });
     const { volume } = await fixture.controller.createVolume(request());
-    assert.deepEqual(volume, { volumeId: 'pvc-1', capacityBytes: 1n, volumeContext: new Map([[CLASS, 'unpinned']]), accessibleTopology: [] });
+    assert.deepEqual(volume, {
+      volumeId: 'pvc-1',
+      capacityBytes: 1n,
+      volumeContext: new Map([[CLASS, 'unpinned']]),
+      accessibleTopology: [],
+    });
     assert.deepEqual(fixture.api.calls, ['find persistentvolumeclaims default/data-web-0']);
   });
 
@@ -100,11 +125,17 @@ describe('CreateVolume', () => {
   it('pins it to the first possible node where none is preferred', async () => {
     await using fixture = await start();
     putClaim(fixture.api, { [CLASS]: 'pinned' });
-    const { volume } = await fixture.controller.createVolume(request({ accessibilityRequirements: { requisite: topology('a'), preferred: [] } }));
+    const { volume } = await fixture.controller.createVolume(
+      request({ accessibilityRequirements: { requisite: topology('a'), preferred: [] } }),
+    );
     assert.deepEqual(volume?.accessibleTopology, [{ segments: new Map([[HOSTNAME, 'a']]) }]);
   });
 
-  for (const [className, expected] of [['unpinned', 0], ['internal', 0], ['pinned', 1]] as const) {
+  for (const [className, expected] of [
+    ['unpinned', 0],
+    ['internal', 0],
+    ['pinned', 1],
+  ] as const) {
     it(`pins ${expected === 0 ? 'no' : 'a'} volume of the class ${className}`, async () => {
       await using fixture = await start();
       putClaim(fixture.api, { [CLASS]: className });
@@ -119,7 +150,9 @@ describe('CreateVolume', () => {
     const { volume } = await fixture.controller.createVolume(request());
     assert.deepEqual(volume?.volumeContext, new Map([[NAME, 'web']]));
     assert.deepEqual(volume?.accessibleTopology, [{ segments: new Map([[HOSTNAME, 'b']]) }]);
-    const other = await fixture.controller.createVolume(request({ name: 'pvc-2', accessibilityRequirements: { requisite: [], preferred: topology('c') } }));
+    const other = await fixture.controller.createVolume(
+      request({ name: 'pvc-2', accessibilityRequirements: { requisite: [], preferred: topology('c') } }),
+    );
     assert.deepEqual(other.volume?.accessibleTopology, [{ segments: new Map([[HOSTNAME, 'c']]) }]);
   });
 
@@ -167,7 +200,12 @@ describe('CreateVolume', () => {
     ['a class that is not there', { [CLASS]: 'absent' }, Status.NOT_FOUND, 'ListenerClass absent'],
     ['a Listener that is not there', { [NAME]: 'absent' }, Status.NOT_FOUND, 'Listener default/absent does not exist'],
     ['a Listener without a class', { [NAME]: 'bare' }, Status.FAILED_PRECONDITION, 'Listener default/bare has no spec.className'],
-    ['a Listener whose class is not there', { [NAME]: 'lost' }, Status.NOT_FOUND, 'ListenerClass absent, which Listener default/lost names'],
+    [
+      'a Listener whose class is not there',
+      { [NAME]: 'lost' },
+      Status.NOT_FOUND,
+      'ListenerClass absent, which Listener default/lost names',
+    ],
   ];
   for (const [what, annotations, status, words] of claims) {
     it(`says what is wrong with a claim that has ${what}`, async () => {
@@ -182,11 +220,41 @@ describe('CreateVolume', () => {
     ['no capability', { volumeCapabilities: [] }, Status.INVALID_ARGUMENT, 'volume_capabilities'],
     ['a raw block device', { volumeCapabilities: [capability(), block] }, Status.INVALID_ARGUMENT, 'volumeMode: Filesystem'],
     ['no claim', { parameters: new Map() }, Status.INVALID_ARGUMENT, '--extra-create-metadata'],
-    ['a claim that is no name', { parameters: new Map([['csi.storage.k8s.io/pvc/name', '../x'], ['csi.storage.k8s.io/pvc/namespace', 'default']]) }, Status.INVALID_ARGUMENT, 'not one'],
-    ['a claim that is not there', { parameters: new Map([['csi.storage.k8s.io/pvc/name', 'x'], ['csi.storage.k8s.io/pvc/namespace', 'default']]) }, Status.NOT_FOUND, 'PersistentVolumeClaim default/x does not exist'],
+    [
+      'a claim that is no name',
+      {
+        parameters: new Map([
+          ['csi.storage.k8s.io/pvc/name', '../x'],
+          ['csi.storage.k8s.io/pvc/namespace', 'default'],
+        ]),
+      },
+      Status.INVALID_ARGUMENT,
+      'not one',
+    ],
+    [
+      'a claim that is not there',
+      {
+        parameters: new Map([
+          ['csi.storage.k8s.io/pvc/name', 'x'],
+          ['csi.storage.k8s.io/pvc/namespace', 'default'],
+        ]),
+      },
+      Status.NOT_FOUND,
+      'PersistentVolumeClaim default/x does not exist',
+    ],
     ['a size that cannot be', { capacityRange: { requiredBytes: 2n, limitBytes: 1n } }, Status.OUT_OF_RANGE, 'No size'],
-    ['no topology for a pinned class', { accessibilityRequirements: undefined }, Status.FAILED_PRECONDITION, '--feature-gates=Topology=true'],
-    ['a topology of others only', { accessibilityRequirements: { requisite: [], preferred: [{ segments: new Map([['other', 'x']]) }] } }, Status.FAILED_PRECONDITION, HOSTNAME],
+    [
+      'no topology for a pinned class',
+      { accessibilityRequirements: undefined },
+      Status.FAILED_PRECONDITION,
+      '--feature-gates=Topology=true',
+    ],
+    [
+      'a topology of others only',
+      { accessibilityRequirements: { requisite: [], preferred: [{ segments: new Map([['other', 'x']]) }] } },
+      Status.FAILED_PRECONDITION,
+      HOSTNAME,
+    ],
   ];
   for (const [what, changes, status, words] of requests) {
     it(`refuses ${what}`, async () => {
@@ -219,14 +287,20 @@ describe('the other calls of the controller service', () => {
     for (const volumeId of ['absent', '../x']) {
       await rejects(fixture.controller.validateVolumeCapabilities({ volumeId, volumeCapabilities: [capability()] }), Status.NOT_FOUND, '');
     }
-    await rejects(fixture.controller.validateVolumeCapabilities({ volumeId: 'pvc-1', volumeCapabilities: [] }), Status.INVALID_ARGUMENT, '');
+    await rejects(
+      fixture.controller.validateVolumeCapabilities({ volumeId: 'pvc-1', volumeCapabilities: [] }),
+      Status.INVALID_ARGUMENT,
+      '',
+    );
   });
 
   it('say who answers and what it can do', async () => {
     await using fixture = await start();
     assert.equal((await fixture.identity.getPluginInfo({})).name, 'listeners.stackable.tech');
     assert.match((await fixture.identity.getPluginInfo({})).vendorVersion, /^\d+\.\d+\.\d+/);
-    assert.deepEqual(await fixture.identity.getPluginCapabilities({}), { capabilities: [{ service: { type: 1 } }, { service: { type: 2 } }] });
+    assert.deepEqual(await fixture.identity.getPluginCapabilities({}), {
+      capabilities: [{ service: { type: 1 } }, { service: { type: 2 } }],
+    });
     assert.deepEqual(await fixture.controller.controllerGetCapabilities({}), { capabilities: [{ rpc: { type: 1 } }] });
     assert.deepEqual(await fixture.identity.probe({}), { ready: { value: true } });
   });

@@ -116,7 +116,12 @@ describe('the gRPC server', () => {
     });
   }
 
-  for (const headers of [{ ':method': 'GET' }, { ':method': 'PUT' }, { 'content-type': 'application/json' }, { 'content-type': 'application/grpcx' }]) {
+  for (const headers of [
+    { ':method': 'GET' },
+    { ':method': 'PUT' },
+    { 'content-type': 'application/json' },
+    { 'content-type': 'application/grpcx' },
+  ]) {
     it(`is not there for ${JSON.stringify(headers)}`, async () => {
       await using served = await serve();
       assert.equal((await send(served.socket, Buffer.alloc(0), headers)).headers[':status'], 415);
@@ -134,7 +139,10 @@ describe('the gRPC server', () => {
     await using served = await serve();
     const session = open(served.socket);
     session.on('error', () => undefined);
-    session.request({ ':method': 'POST', ':path': '/csi.v1.Identity/Probe', 'content-type': 'application/grpc' }).on('error', () => undefined).end(frame(new Uint8Array()));
+    session
+      .request({ ':method': 'POST', ':path': '/csi.v1.Identity/Probe', 'content-type': 'application/grpc' })
+      .on('error', () => undefined)
+      .end(frame(new Uint8Array()));
     await until(() => served.contexts.length === 1);
     assert.equal(served.contexts[0]?.signal.aborted, false);
     session.destroy();
@@ -169,7 +177,16 @@ describe('the gRPC server', () => {
 });
 
 describe('the wire of gRPC', () => {
-  for (const [timeout, milliseconds] of [['1H', 3_600_000], ['2M', 120_000], ['30S', 30_000], ['250m', 250], ['1500u', 2], ['1n', 1], ['0S', 0], ['99999999H', 2 ** 31 - 1]] as const) {
+  for (const [timeout, milliseconds] of [
+    ['1H', 3_600_000],
+    ['2M', 120_000],
+    ['30S', 30_000],
+    ['250m', 250],
+    ['1500u', 2],
+    ['1n', 1],
+    ['0S', 0],
+    ['99999999H', 2 ** 31 - 1],
+  ] as const) {
     it(`reads the timeout ${timeout}`, () => assert.equal(deadlineOf(timeout, 1_000), 1_000 + milliseconds));
   }
   for (const timeout of [undefined, '', '5', 'S', '-1S', '1x', '123456789S', ['1S', '2S']]) {

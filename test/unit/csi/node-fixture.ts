@@ -118,9 +118,14 @@ export async function startDriver(fixture: NodeFixture, options: Partial<CsiNode
     isServing.resolve();
   };
   const log = createLogger({ level: 'silent', component: 'test' });
-  const ended = runCsiNode({ nodeName: NODE_NAME, kubeletDir, client: api, podListeners: cache, log, onReadiness, ...options }, stopper.signal);
+  const ended = runCsiNode(
+    { nodeName: NODE_NAME, kubeletDir, client: api, podListeners: cache, log, onReadiness, ...options },
+    stopper.signal,
+  );
   await Promise.race([isServing.promise, ended]);
-  const channels = [endpoint, registry].map((path) => createChannel(`unix://${path}`, undefined, { 'grpc.default_authority': 'localhost' }));
+  const channels = [endpoint, registry].map((path) =>
+    createChannel(`unix://${path}`, undefined, { 'grpc.default_authority': 'localhost' }),
+  );
   const [toDriver, toRegistration] = channels;
   if (toDriver === undefined || toRegistration === undefined) throw new Error('two channels were made');
   const stop = async (): Promise<void> => {

@@ -13,7 +13,14 @@ function address(target: string): string | undefined {
 
 /** What the kubelet writes beside a volume before it calls the driver. */
 function writeVolumeData(target: string, changes: Readonly<Record<string, unknown>> = {}): void {
-  const data = { specVolID: 'pvc-1', volumeHandle: 'pvc-1', driverName: DRIVER_NAME, nodeName: NODE_NAME, volumeLifecycleMode: 'Persistent', ...changes };
+  const data = {
+    specVolID: 'pvc-1',
+    volumeHandle: 'pvc-1',
+    driverName: DRIVER_NAME,
+    nodeName: NODE_NAME,
+    volumeLifecycleMode: 'Persistent',
+    ...changes,
+  };
   writeFileSync(join(dirname(target), 'vol_data.json'), JSON.stringify(data));
 }
 
@@ -163,7 +170,10 @@ describe('the volumes found on a node', () => {
     mkdirSync(join(fixture.kubeletDir, 'pods/UPPER/volumes/kubernetes.io~csi'), { recursive: true });
     writeFileSync(join(fixture.kubeletDir, 'pods/file'), '');
     const found = await findVolumes(fixture.kubeletDir);
-    assert.deepEqual(found.map(({ handle, target }) => [handle, target.path, target.podUid]), [['handle of ours', fixture.target('ours'), POD_UID]]);
+    assert.deepEqual(
+      found.map(({ handle, target }) => [handle, target.path, target.podUid]),
+      [['handle of ours', fixture.target('ours'), POD_UID]],
+    );
   });
 
   it('are none where the kubelet has no pods yet', async () => {
@@ -172,7 +182,16 @@ describe('the volumes found on a node', () => {
     assert.deepEqual(await findVolumes(fixture.kubeletDir), []);
   });
 
-  for (const text of [undefined, '', 'null', '[]', '1', '{"driverName":"x","volumeHandle":"h"}', `{"driverName":"${DRIVER_NAME}"}`, `{"driverName":"${DRIVER_NAME}","volumeHandle":1}`]) {
+  for (const text of [
+    undefined,
+    '',
+    'null',
+    '[]',
+    '1',
+    '{"driverName":"x","volumeHandle":"h"}',
+    `{"driverName":"${DRIVER_NAME}"}`,
+    `{"driverName":"${DRIVER_NAME}","volumeHandle":1}`,
+  ]) {
     it(`do not include one with the data ${text}`, () => assert.equal(handleOf(text), undefined));
   }
 });

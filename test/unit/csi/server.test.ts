@@ -141,6 +141,9 @@ describe('the node driver', () => {
     using fixture = new NodeFixture();
     const driver = await startDriver(fixture);
     await driver.stop();
-    assert.deepEqual([driver.sockets.endpoint, driver.sockets.registry].filter((path) => existsSync(path)), []);
+    assert.deepEqual(
+      [driver.sockets.endpoint, driver.sockets.registry].filter((path) => existsSync(path)),
+      [],
+    );
   });
 });

@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, rmSync, chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { Directory } from '../../../src/csi/directory.ts';
 import { writeTree } from '../../../src/csi/tree-writer.ts';
-import { isSegment, type Tree } from '../../../src/csi/tree.ts';
-import { breakAfter, breakWhen, Broken } from './broken-directory.ts';
-import type { Report } from './reader.ts';
-import { defaultLink, filesOf, hiddenNames, readAsPod, temporaryFolder, tree } from './volume-folder.ts';
-
-async function write(mount: string, wanted: Tree, settle = 0): Promise<boolean> {
-  await using folder = await Directory.open(mount);
-  const { isChanged, leftBehind } = await writeTree(folder, wanted, settle);
-  assert.equal(leftBehind, undefined);
-  return isChanged;
-}
+import { isSegment } from '../../../src/csi/tree.ts';
+import { breakWhen, Broken } from './broken-directory.ts';
+import { defaultLink, filesOf, hiddenNames, readAsPod, temporaryFolder, tree, write } from './volume-folder.ts';
 
 const one = tree('10.0.0.1', { '10.0.0.1': { http: 30_001 } });
 const two = tree('10.0.0.2', { '10.0.0.2': { http: 30_001, https: 30_002 }, 'fd00::2': { http: 30_001 } });
@@ -38,7 +27,12 @@ describe('a volume', () => {
       'default-address/ports/https': '30002',
     });
     assert.equal(defaultLink(volume.path), 'addresses/10.0.0.2');
-    assert.deepEqual(readdirSync(volume.path).filter((name) => !name.startsWith('..')).toSorted(), ['addresses', 'default-address']);
+    assert.deepEqual(
+      readdirSync(volume.path)
+        .filter((name) => !name.startsWith('..'))
+        .toSorted(),
+      ['addresses', 'default-address'],
+    );
   });
 
   it('has a folder for ports where there are none', async () => {
@@ -126,92 +120,6 @@ describe('a volume', () => {
   });
 });
 
-describe('a volume that an earlier system wrote', () => {
-  function writeInPlace(mount: string): void {
-    mkdirSync(join(mount, 'addresses/10.0.0.1/ports'), { recursive: true });
-    writeFileSync(join(mount, 'addresses/10.0.0.1/address'), '10.0.0.1');
-    writeFileSync(join(mount, 'addresses/10.0.0.1/ports/http'), '30001');
-    symlinkSync('addresses/10.0.0.1', join(mount, 'default-address'));
-  }
-
-  it('stays untouched while its addresses are right', async () => {
-    using volume = temporaryFolder();
-    writeInPlace(volume.path);
-    assert.equal(await write(volume.path, one), false);
-    assert.ok(lstatSync(join(volume.path, 'addresses')).isDirectory());
-    assert.deepEqual(readAsPod(volume.path), filesOf(one));
-  });
-
-  it('is taken over at the first change, and leaves nothing after the second', async () => {
-    using volume = temporaryFolder();
-    writeInPlace(volume.path);
-    assert.equal(await write(volume.path, two), true);
-    assert.deepEqual(readAsPod(volume.path), filesOf(two));
-    assert.equal(defaultLink(volume.path), 'addresses/10.0.0.2');
-    assert.equal(await write(volume.path, one), true);
-    assert.deepEqual(readAsPod(volume.path), filesOf(one));
-    for (const name of hiddenNames(volume.path)) assert.ok(!readdirSync(join(volume.path, name)).includes('10.0.0.3'));
-  });
-
-  it('always leads from default-address to a whole folder while it is taken over, wherever the driver dies', async () => {
-    for (let limit = 0, isDone = false; !isDone; limit += 1) {
-      using volume = temporaryFolder();
-      writeInPlace(volume.path);
-      isDone = await dieAfter(limit, volume.path, two);
-      assertWhole(volume.path, [one, two], `after ${limit} calls`);
-      await write(volume.path, two);
-      assert.deepEqual(readAsPod(volume.path), filesOf(two), `after ${limit} calls, repaired`);
-    }
-  });
-});
-
-/** Lets the driver die after so many calls of the file system. True where it had done all its work before. */
-async function dieAfter(limit: number, mount: string, wanted: Tree): Promise<boolean> {
-  await using folder = await Directory.open(mount);
-  const { leftBehind } = await writeTree(breakAfter(folder, limit), wanted, 0).catch((error: unknown) => ({ leftBehind: error }));
-  if (leftBehind === undefined) return true;
-  assert.ok(leftBehind instanceof Broken, String(leftBehind));
-  return false;
-}
-
-/** What is behind default-address must be all of one state's primary address. */
-function assertWhole(mount: string, states: readonly Tree[], message: string): void {
-  const folder = join(mount, 'default-address');
-  const address = readFileSync(join(folder, 'address'), 'utf8');
-  const ports = readdirSync(join(folder, 'ports')).map((name) => [name, Number(readFileSync(join(folder, 'ports', name), 'utf8'))] as const);
-  const shown = JSON.stringify([address, ports.toSorted()]);
-  const possible = states.map(({ primary, addresses }) => JSON.stringify([primary, [...(addresses.get(primary) ?? [])].toSorted()]));
-  assert.ok(possible.includes(shown), `${message}: ${shown} is none of ${possible.join(' and ')}`);
-}
-
-describe('a driver that dies while it writes', () => {
-  it('shows nothing or a whole state in a new volume, and the next one finishes', async () => {
-    for (let limit = 0, isDone = false; !isDone; limit += 1) {
-      using volume = temporaryFolder();
-      isDone = await dieAfter(limit, volume.path, two);
-      const names = readdirSync(volume.path);
-      if (names.includes('default-address')) assert.deepEqual(readAsPod(volume.path), filesOf(two), `after ${limit} calls`);
-      await write(volume.path, two);
-      assert.deepEqual(readAsPod(volume.path), filesOf(two));
-      assert.ok(hiddenNames(volume.path).length <= 2, `${hiddenNames(volume.path).length} generations after ${limit} calls`);
-    }
-  });
-
-  it('leaves the former or the new state, and the next one finishes and clears up', async () => {
-    for (const wanted of [two, tree('10.0.0.1', { '10.0.0.1': { http: 30_005 } })]) {
-      for (let limit = 0, isDone = false; !isDone; limit += 1) {
-        using volume = temporaryFolder();
-        await write(volume.path, one);
-        isDone = await dieAfter(limit, volume.path, wanted);
-        assertWhole(volume.path, [one, wanted], `after ${limit} calls`);
-        await write(volume.path, wanted);
-        assert.deepEqual(readAsPod(volume.path), filesOf(wanted));
-        assert.ok(hiddenNames(volume.path).length <= 3, `${hiddenNames(volume.path).length} generations after ${limit} calls`);
-      }
-    }
-  });
-});
-
 describe('a volume that cannot be written', () => {
   it('does not grow with every try, and stays readable', async () => {
     using volume = temporaryFolder();
@@ -220,7 +128,14 @@ describe('a volume that cannot be written', () => {
     for (const broken of ['rename', 'makeLink', 'makeFile']) {
       for (let round = 0; round < 3; round += 1) {
         await using folder = await Directory.open(volume.path);
-        await assert.rejects(writeTree(breakWhen(folder, (method) => method === broken), two, 0), Broken);
+        await assert.rejects(
+          writeTree(
+            breakWhen(folder, (method) => method === broken),
+            two,
+            0,
+          ),
+          Broken,
+        );
         assert.deepEqual(hiddenNames(volume.path), before, broken);
         assert.deepEqual(readAsPod(volume.path), filesOf(one));
       }
@@ -309,28 +224,5 @@ describe('any entry', () => {
       }),
       { numRuns: 20 },
     );
-  });
-});
-
-describe('a reader of the volume', () => {
-  it('never misses a file and never sees a mixed state, through many changes', async () => {
-    using volume = temporaryFolder();
-    const state = (round: number): Tree => {
-      const number = 1_000 + round;
-      const ports = { one: number, two: number };
-      const address = `address-${Math.floor(round / 3) % 5}`;
-      return tree(address, { [address]: ports, other: ports });
-    };
-    await write(volume.path, state(0));
-    const reader = spawn(process.execPath, [join(import.meta.dirname, 'reader.ts'), volume.path], { stdio: ['pipe', 'pipe', 'inherit'] });
-    const output = text(reader.stdout);
-    for (let round = 1; round <= 150; round += 1) await write(volume.path, state(round), 2);
-    reader.stdin.end();
-    const exited = once(reader, 'exit');
-    const report = JSON.parse(await output) as Report; // Written by reader.ts, which says that it is one.
-    await exited;
-    assert.deepEqual(report.wrong, []);
-    assert.ok(report.reads > 50, `${report.reads} reads`);
-    assert.equal(report.addresses.length, 5);
   });
 });

@@ -38,7 +38,14 @@ describe('the plan of a change', () => {
 
   it('keeps the former primary address for a moment where it goes away', () => {
     assert.deepEqual(plan(shows(tree('a', { a: { http: 80 } })), tree('b', { b: { http: 80 } })), [
-      { kind: 'write', generation: '..2', content: new Map([['b', new Map([['http', 80]])], ['a', new Map([['http', 80]])]]) },
+      {
+        kind: 'write',
+        generation: '..2',
+        content: new Map([
+          ['b', new Map([['http', 80]])],
+          ['a', new Map([['http', 80]])],
+        ]),
+      },
       { kind: 'write', generation: '..1', content: new Map([['b', new Map([['http', 80]])]]) },
       { kind: 'link', name: 'addresses', text: '..2' },
       { kind: 'link', name: 'default-address', text: 'addresses/b' },
@@ -50,7 +57,10 @@ describe('the plan of a change', () => {
 
   it('needs no such moment where the former primary address stays as another', () => {
     const steps = plan(shows(tree('a', { a: {}, b: {} })), tree('b', { a: {}, b: {} }));
-    assert.deepEqual(steps.map(({ kind }) => kind), ['write', 'link', 'link', 'tidy']);
+    assert.deepEqual(
+      steps.map(({ kind }) => kind),
+      ['write', 'link', 'link', 'tidy'],
+    );
   });
 
   it('leads around the folder of an earlier system while that is replaced', () => {
@@ -104,15 +114,37 @@ describe('the tree of an entry', () => {
   });
 
   it('holds names that mean something to JavaScript', () => {
-    const ports = Object.fromEntries([['__proto__', 80], ['constructor', 81], ['toString', 82]]);
-    assert.deepEqual([...(treeOf({ ingressAddresses: [ingress('a', ports)] })?.addresses.get('a') ?? [])], [
+    const ports = Object.fromEntries([
       ['__proto__', 80],
       ['constructor', 81],
       ['toString', 82],
     ]);
+    assert.deepEqual(
+      [...(treeOf({ ingressAddresses: [ingress('a', ports)] })?.addresses.get('a') ?? [])],
+      [
+        ['__proto__', 80],
+        ['constructor', 81],
+        ['toString', 82],
+      ],
+    );
   });
 
-  for (const address of ['', '.', '..', '..data', 'a/b', '/etc', '../x', 'a\0', 'a\nb', 'a\u0085', 'a\u2028', '\ud800', 'x'.repeat(254), 'é'.repeat(127)]) {
+  for (const address of [
+    '',
+    '.',
+    '..',
+    '..data',
+    'a/b',
+    '/etc',
+    '../x',
+    'a\0',
+    'a\nb',
+    'a\u0085',
+    'a\u2028',
+    '\ud800',
+    'x'.repeat(254),
+    'é'.repeat(127),
+  ]) {
     it(`is refused for the address ${JSON.stringify(address.slice(0, 20))}, by the name of its field`, () => {
       const entry = { ingressAddresses: [ingress('ok', {}), ingress(address, {})] };
       assert.throws(() => treeOf(entry), { code: 'CSI_ADDRESS', message: /^ingressAddresses\[1\]\.address holds "/ });
@@ -132,7 +164,10 @@ describe('the tree of an entry', () => {
   }
 
   it('says nothing over several lines, whatever the names hold', () => {
-    assert.throws(() => treeOf({ ingressAddresses: [ingress('a\nlevel=error b', {})] }), (error: Error) => !error.message.includes('\n'));
+    assert.throws(
+      () => treeOf({ ingressAddresses: [ingress('a\nlevel=error b', {})] }),
+      (error: Error) => !error.message.includes('\n'),
+    );
   });
 });
 

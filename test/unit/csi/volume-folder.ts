@@ -1,7 +1,10 @@
+import assert from 'node:assert/strict';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Directory } from '../../../src/csi/directory.ts';
 import type { Tree } from '../../../src/csi/tree.ts';
+import { writeTree } from '../../../src/csi/tree-writer.ts';
 
 /** A folder of a test's own, removed at its end. */
 export interface TemporaryFolder extends Disposable {
@@ -52,4 +55,12 @@ export function defaultLink(mount: string): string {
 
 export function hiddenNames(mount: string): readonly string[] {
   return readdirSync(mount).filter((name) => name.startsWith('..'));
+}
+
+/** Writes a volume as the driver does; whether anything changed. */
+export async function write(mount: string, wanted: Tree, settle = 0): Promise<boolean> {
+  await using folder = await Directory.open(mount);
+  const { isChanged, leftBehind } = await writeTree(folder, wanted, settle);
+  assert.equal(leftBehind, undefined);
+  return isChanged;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Metadata, Status } from 'nice-grpc-common';
@@ -7,7 +7,7 @@ import type { PodListeners } from '../../../src/api/listeners/index.ts';
 import { TransportError } from '../../../src/kube/errors.ts';
 import { refused } from './fake-api.ts';
 import { ip, NodeFixture, NODE_NAME, podContext, POD_KEY, POD_UID, rejects, startDriver, until } from './node-fixture.ts';
-import { filesOf, readAsPod, temporaryFolder, tree } from './volume-folder.ts';
+import { filesOf, readAsPod, tree } from './volume-folder.ts';
 
 const file = (target: string, path: string): string => readFileSync(join(target, path), 'utf8');
 
@@ -32,7 +32,11 @@ describe('NodePublishVolume', () => {
     await using driver = await startDriver(fixture);
     const volumes = ['pvc-1', 'pvc-2', 'pvc-3'];
     await Promise.all(volumes.map((volume) => driver.node.nodePublishVolume(fixture.request({}, volume))));
-    assert.deepEqual(fixture.api.calls, [`create podlisteners ${POD_KEY}`, `patch podlisteners ${POD_KEY}`, `patch podlisteners ${POD_KEY}`]);
+    assert.deepEqual(fixture.api.calls, [
+      `create podlisteners ${POD_KEY}`,
+      `patch podlisteners ${POD_KEY}`,
+      `patch podlisteners ${POD_KEY}`,
+    ]);
     for (const volume of volumes) assert.equal(file(fixture.target(volume), 'default-address/address'), `address-of-${volume}`);
   });
 
@@ -58,7 +62,10 @@ describe('NodePublishVolume', () => {
 
   it('waits for the first whole list of the watch', async () => {
     using fixture = new NodeFixture(false);
-    fixture.put({ metadata: { namespace: 'default', name: `pod-${POD_UID}` }, spec: { nodeName: NODE_NAME, mounts: { 'pvc-1': {} }, listeners: {} } });
+    fixture.put({
+      metadata: { namespace: 'default', name: `pod-${POD_UID}` },
+      spec: { nodeName: NODE_NAME, mounts: { 'pvc-1': {} }, listeners: {} },
+    });
     fixture.change('pvc-1', [ip('10.0.0.1')]);
     await using driver = await startDriver(fixture);
     const published = driver.node.nodePublishVolume(fixture.request());
@@ -88,7 +95,11 @@ describe('NodePublishVolume', () => {
     fixture.put({ metadata: { namespace: 'default', name: `pod-${POD_UID}` }, spec: { nodeName: 'other', listeners: {} } });
     fixture.cache.delete(POD_KEY);
     await using driver = await startDriver(fixture);
-    await rejects(driver.node.nodePublishVolume(fixture.request()), Status.FAILED_PRECONDITION, `PodListeners ${POD_KEY} belongs to node other`);
+    await rejects(
+      driver.node.nodePublishVolume(fixture.request()),
+      Status.FAILED_PRECONDITION,
+      `PodListeners ${POD_KEY} belongs to node other`,
+    );
   });
 
   it('makes the object again where it was deleted meanwhile', async () => {
@@ -97,7 +108,10 @@ describe('NodePublishVolume', () => {
     fixture.answerWith(() => [ip('10.0.0.1')]);
     await using driver = await startDriver(fixture);
     await driver.node.nodePublishVolume(fixture.request());
-    assert.deepEqual(fixture.api.calls.map((call) => call.split(' ')[0]), ['patch', 'find', 'create']);
+    assert.deepEqual(
+      fixture.api.calls.map((call) => call.split(' ')[0]),
+      ['patch', 'find', 'create'],
+    );
   });
 
   it('says at the end of its patience what it waits for, in the words of the controller', async () => {
@@ -184,15 +198,45 @@ describe('NodePublishVolume', () => {
     ['a volume id with a line break', () => ({ volumeId: 'a\nb' }), Status.INVALID_ARGUMENT, 'volume_id'],
     ['no target', () => ({ targetPath: '' }), Status.INVALID_ARGUMENT, 'target_path'],
     ['no capability', () => ({ volumeCapability: undefined }), Status.INVALID_ARGUMENT, 'volume_capability'],
-    ['a raw block device', () => ({ volumeCapability: { accessType: { $case: 'block', value: {} }, accessMode: { mode: 1 } } }), Status.INVALID_ARGUMENT, 'volumeMode: Filesystem'],
-    ['an inline volume', () => ({ volumeContext: podContext({ 'csi.storage.k8s.io/ephemeral': 'true' }) }), Status.INVALID_ARGUMENT, 'volumes[].ephemeral'],
+    [
+      'a raw block device',
+      () => ({ volumeCapability: { accessType: { $case: 'block', value: {} }, accessMode: { mode: 1 } } }),
+      Status.INVALID_ARGUMENT,
+      'volumeMode: Filesystem',
+    ],
+    [
+      'an inline volume',
+      () => ({ volumeContext: podContext({ 'csi.storage.k8s.io/ephemeral': 'true' }) }),
+      Status.INVALID_ARGUMENT,
+      'volumes[].ephemeral',
+    ],
     ['no pod', () => ({ volumeContext: new Map() }), Status.FAILED_PRECONDITION, 'podInfoOnMount: true'],
-    ['a pod that is not that of the path', () => ({ volumeContext: podContext({ 'csi.storage.k8s.io/pod.uid': 'other' }) }), Status.INVALID_ARGUMENT, 'belongs to the pod'],
+    [
+      'a pod that is not that of the path',
+      () => ({ volumeContext: podContext({ 'csi.storage.k8s.io/pod.uid': 'other' }) }),
+      Status.INVALID_ARGUMENT,
+      'belongs to the pod',
+    ],
     ['a path elsewhere', () => ({ targetPath: '/etc' }), Status.INVALID_ARGUMENT, '--kubelet-dir'],
-    ['a path that climbs', ({ kubeletDir }) => ({ targetPath: `${kubeletDir}/pods/${POD_UID}/volumes/kubernetes.io~csi/../mount` }), Status.INVALID_ARGUMENT, 'is not'],
+    [
+      'a path that climbs',
+      ({ kubeletDir }) => ({ targetPath: `${kubeletDir}/pods/${POD_UID}/volumes/kubernetes.io~csi/../mount` }),
+      Status.INVALID_ARGUMENT,
+      'is not',
+    ],
     ['a path with a tail', (fixture) => ({ targetPath: `${fixture.target()}/x` }), Status.INVALID_ARGUMENT, 'is not'],
-    ['a path of another plugin', (fixture) => ({ targetPath: fixture.target().replace('io~csi', 'io~nfs') }), Status.INVALID_ARGUMENT, 'is not'],
-    ['a pod uid that is no name', (fixture) => ({ targetPath: fixture.target().replace(POD_UID, 'A_B') }), Status.INVALID_ARGUMENT, 'is not'],
+    [
+      'a path of another plugin',
+      (fixture) => ({ targetPath: fixture.target().replace('io~csi', 'io~nfs') }),
+      Status.INVALID_ARGUMENT,
+      'is not',
+    ],
+    [
+      'a pod uid that is no name',
+      (fixture) => ({ targetPath: fixture.target().replace(POD_UID, 'A_B') }),
+      Status.INVALID_ARGUMENT,
+      'is not',
+    ],
   ];
   for (const [what, changes, status, words] of invalid) {
     it(`refuses ${what}`, async () => {
@@ -202,108 +246,4 @@ describe('NodePublishVolume', () => {
       assert.deepEqual(fixture.api.calls, []);
     });
   }
-});
-
-describe('NodeUnpublishVolume', () => {
-  it('leaves nothing, whatever the pod wrote, and can be repeated', async () => {
-    using outside = temporaryFolder();
-    writeFileSync(join(outside.path, 'victim'), 'x');
-    using fixture = new NodeFixture();
-    fixture.answerWith(() => [ip('10.0.0.1')]);
-    await using driver = await startDriver(fixture);
-    const { volumeId, targetPath } = fixture.request();
-    await driver.node.nodePublishVolume(fixture.request());
-    mkdirSync(join(targetPath, 'a/b/c'), { recursive: true });
-    writeFileSync(join(targetPath, 'a/b/c/file'), 'x');
-    writeFileSync(Buffer.concat([Buffer.from(`${targetPath}/`), Buffer.from([0xff, 0xfe])]), 'no UTF-8');
-    mkdirSync(Buffer.concat([Buffer.from(`${targetPath}/a/`), Buffer.from([0xff])]));
-    symlinkSync(outside.path, join(targetPath, 'a/b/link'));
-    await driver.node.nodeUnpublishVolume({ volumeId, targetPath });
-    assert.deepEqual(readdirSync(dirname(targetPath)), []);
-    assert.equal(file(outside.path, 'victim'), 'x');
-    await driver.node.nodeUnpublishVolume({ volumeId, targetPath });
-    fixture.change('pvc-1', [ip('10.0.0.2')]);
-    await driver.identity.probe({});
-    assert.deepEqual(readdirSync(dirname(targetPath)), []);
-  });
-
-  it('removes folders that are deeper than a path may be long', async () => {
-    using fixture = new NodeFixture();
-    fixture.answerWith(() => [ip('10.0.0.1')]);
-    await using driver = await startDriver(fixture);
-    const { volumeId, targetPath } = fixture.request();
-    await driver.node.nodePublishVolume(fixture.request());
-    const before = process.cwd();
-    process.chdir(targetPath);
-    try {
-      for (let depth = 0; depth < 60; depth += 1) {
-        mkdirSync('x'.repeat(200));
-        process.chdir('x'.repeat(200));
-      }
-    } finally {
-      process.chdir(before);
-    }
-    await driver.node.nodeUnpublishVolume({ volumeId, targetPath });
-    assert.deepEqual(readdirSync(dirname(targetPath)), []);
-  });
-
-  it('succeeds where nothing is, not even the pod', async () => {
-    using fixture = new NodeFixture();
-    await using driver = await startDriver(fixture);
-    const targetPath = fixture.target();
-    rmSync(join(fixture.kubeletDir, 'pods', POD_UID), { recursive: true });
-    await driver.node.nodeUnpublishVolume({ volumeId: 'pvc-1', targetPath });
-  });
-
-  it('removes a link in the place of the folder, not what it points at', async () => {
-    using outside = temporaryFolder();
-    using fixture = new NodeFixture();
-    await using driver = await startDriver(fixture);
-    symlinkSync(outside.path, fixture.target());
-    await driver.node.nodeUnpublishVolume({ volumeId: 'pvc-1', targetPath: fixture.target() });
-    assert.ok(existsSync(outside.path));
-    assert.deepEqual(readdirSync(dirname(fixture.target())), []);
-  });
-
-  it('takes back a mount that still waits', async () => {
-    using fixture = new NodeFixture();
-    await using driver = await startDriver(fixture);
-    const refusal = rejects(driver.node.nodePublishVolume(fixture.request()), Status.ABORTED, 'taken away');
-    await until(() => fixture.api.calls.length === 1);
-    await driver.node.nodeUnpublishVolume({ volumeId: 'pvc-1', targetPath: fixture.target() });
-    await refusal;
-    assert.deepEqual(readdirSync(dirname(fixture.target())), []);
-  });
-
-  for (const [what, changes] of [
-    ['no volume', { volumeId: '' }],
-    ['no target', { targetPath: '' }],
-    ['a path elsewhere', { targetPath: '/etc' }],
-  ] as const) {
-    it(`refuses ${what}`, async () => {
-      using fixture = new NodeFixture();
-      await using driver = await startDriver(fixture);
-      await rejects(driver.node.nodeUnpublishVolume({ volumeId: 'x', targetPath: fixture.target(), ...changes }), Status.INVALID_ARGUMENT, '');
-    });
-  }
-});
-
-describe('the node service', () => {
-  it('names the node and its topology', async () => {
-    using fixture = new NodeFixture();
-    await using driver = await startDriver(fixture);
-    assert.deepEqual(await driver.node.nodeGetInfo({}), {
-      nodeId: NODE_NAME,
-      accessibleTopology: { segments: new Map([['listeners.stackable.tech/hostname', NODE_NAME]]) },
-    });
-    assert.deepEqual(await driver.node.nodeGetCapabilities({}), {});
-  });
-
-  it('is ready once its watch has begun', async () => {
-    using fixture = new NodeFixture(false);
-    await using driver = await startDriver(fixture);
-    assert.deepEqual(await driver.identity.probe({}), { ready: { value: false } });
-    fixture.cache.sync();
-    assert.deepEqual(await driver.identity.probe({}), { ready: { value: true } });
-  });
 });
