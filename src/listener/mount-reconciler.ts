@@ -28,6 +28,9 @@ export interface MountReconcilerOptions {
 
 /** Most mounts wait for a moment only; what lasts longer than this many milliseconds is worth a write and an event. */
 const patience = 1_500;
+/** Where nothing is wrong as far as is known, and the controller itself is just not there yet. */
+const longPatience = 10_000;
+const stages: ReadonlySet<string> = new Set(['ListenerPending', 'VolumeNotFound', 'NoService', 'ServicePending']);
 
 interface Progress {
   /** When it began to wait, by the clock. */
@@ -171,7 +174,8 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
         shown.set(state.handle, undefined);
         continue;
       }
-      const left = (underway.get(id)?.since ?? 0) + patience - options.clock();
+      const allowed = stages.has(state.waiting.reason) ? longPatience : patience;
+      const left = (underway.get(id)?.since ?? 0) + allowed - options.clock();
       if (left > 0) next = Math.min(next, left);
       else shown.set(state.handle, state.waiting);
     }
