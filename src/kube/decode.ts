@@ -10,9 +10,18 @@ import { apiErrorOfEvent, isRecord } from './status.ts';
  * is safe in a key, a list has items); the rest of an object's shape is the API server's promise, by its schema.
  */
 
-/** @throws TransportError KUBE_MALFORMED */
+/**
+ * One object, as the answer to a call. Reviews are objects without name or resourceVersion.
+ *
+ * @throws TransportError KUBE_MALFORMED
+ */
 export function decodeObject<T extends KubeObject>(call: string, body: Buffer): T {
-  return checked<T>(call, parse(call, body.toString('utf8')));
+  const object = parse(call, body.toString('utf8'));
+  const metadata = isRecord(object) ? object['metadata'] : undefined;
+  if (!isRecord(metadata)) throw malformed(call, 'the answer is no object with metadata');
+  if (metadata['name'] !== undefined && !isKeyPart(metadata['name'])) throw malformed(call, 'the object has no usable metadata.name');
+  // The rest of T is the server's promise: see above.
+  return object as T;
 }
 
 /** Items of built-in lists carry neither apiVersion nor kind, watched ones do: they are made alike. */
@@ -61,6 +70,7 @@ function bookmark(call: string, object: unknown): WatchEvent<never> {
   return { type: 'BOOKMARK', resourceVersion, initialEventsEnd: end };
 }
 
+/** An object of a list or a watch: it gets a key, and a place in the order of changes. */
 function checked<T extends KubeObject>(call: string, value: unknown): T {
   const metadata = isRecord(value) ? value['metadata'] : undefined;
   if (!isRecord(metadata)) throw malformed(call, 'an object has no metadata');

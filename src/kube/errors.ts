@@ -137,3 +137,7 @@ export const isInvalid = (error: unknown): boolean => statusIs(error, 422) || st
 /** The resourceVersion or continue token is too old (410), or newer than what the server holds (after a restored backup). */
 export const isExpired = (error: unknown): boolean =>
   statusIs(error, 410) || (error instanceof ApiError && error.causes.includes('ResourceVersionTooLarge'));
+
+/** The object cannot be made because its namespace is being deleted (core/v1, NamespaceTerminatingCause). */
+export const isNamespaceTerminating = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 403 && error.causes.includes('NamespaceTerminating');

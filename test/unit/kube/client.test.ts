@@ -141,7 +141,7 @@ describe('the client: answers that are no success', () => {
   });
 
   it('takes an answer that is no JSON, or no object, for malformed', async () => {
-    for (const body of ['<html>', '[]', '{"metadata":{}}', '{"metadata":{"name":"a/b","resourceVersion":"1"}}', 'null', '']) {
+    for (const body of ['<html>', '[]', '{}', '{"metadata":[]}', '{"metadata":{"name":"a/b","resourceVersion":"1"}}', '{"metadata":{"name":7}}', 'null', '']) {
       await using server = await RawServer.start((_request, socket) => answer(socket, 200, body));
       await using client = server.client();
       await assert.rejects(client.get(configMaps, key), { name: 'TransportError', code: 'KUBE_MALFORMED' }, body);
