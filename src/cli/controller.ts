@@ -2,6 +2,7 @@
 import { GROUP } from '../api/listeners/names.ts';
 import { serveCsiController } from '../csi/index.ts';
 import type { KubeClient, StartInformer } from '../kube/contract.ts';
+import { isNamespaceTerminating } from '../kube/errors.ts';
 import { createEventRecorder } from '../kube/events.ts';
 import { startInformer } from '../kube/informer.ts';
 import { whileLeading } from '../kube/lease.ts';
@@ -101,7 +102,8 @@ async function lead(parts: {
     instance: options.identity,
     onResult: (outcome, error) => {
       eventResults.inc({ outcome });
-      if (error !== undefined) log.warn({ error }, 'an event could not be written');
+      // Events about what goes with a namespace come too late; nobody misses them.
+      if (error !== undefined) log[isNamespaceTerminating(error) ? 'debug' : 'warn']({ error }, 'an event could not be written');
     },
   });
   const caches = startClusterCaches(start, client, policy, leading);

@@ -2,7 +2,7 @@
 import { TOPOLOGY_KEY } from '../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerStatus } from '../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../kube/contract.ts';
-import { ApiError, isAlreadyExists } from '../kube/errors.ts';
+import { ApiError, isAlreadyExists, isNamespaceTerminating } from '../kube/errors.ts';
 import { parseKey } from '../kube/key.ts';
 import type { ObjectReference, Service } from '../kube/objects.ts';
 import { apiVersionOf, services } from '../kube/resource.ts';
@@ -35,6 +35,8 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
     const listener = view.listeners.get(key);
     if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
     const outcome = await bringAboutService(listener, key, signal);
+    // The Listener is about to go with its namespace; that its Service went first is no news to anybody.
+    if (outcome === 'namespace-terminates') return undefined;
     const status = observeListener(listener, outcome.acceptance, surroundings(listener, key, outcome), options.now());
     if (!sameStatus(listener.status ?? undefined, status)) {
       // Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor.
@@ -58,7 +60,7 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
     readonly recheck?: boolean;
   }
 
-  async function bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome> {
+  async function bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
     const live = view.services.get(key);
     const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
     const { className } = listener.spec;
@@ -76,6 +78,7 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
     try {
       return { acceptance, ...(await ensureService(plan.service, live, listener, signal, view.services)) };
     } catch (error) {
+      if (isNamespaceTerminating(error)) return 'namespace-terminates';
       if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
       return { ...notAccepted('ServiceRejected', `The API server refuses the Service: ${error.statusMessage}`, own), retry: error };
     }

@@ -1,0 +1,46 @@
+/** A namespace is deleted with everything in it: Earshot lets go, instead of making anew what Kubernetes is taking away. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectCluster, eventually } from '../harness/index.ts';
+import { auditFromNow, describeRequest } from './support/audit.ts';
+import { untilInstalled } from './support/installation.ts';
+import { byClass, pod } from './support/manifests.ts';
+import { openNamespace, type Namespace } from './support/namespace.ts';
+import { leftIn, VOLUME } from './support/replicas.ts';
+
+const LISTENERS = 20;
+
+describe('a namespace that is deleted', { timeout: 120_000 }, () => {
+  const cluster = connectCluster();
+  /** Holds nothing but the class, which stays. */
+  let elsewhere: Namespace;
+  let namespace: Namespace;
+
+  before(async () => {
+    await untilInstalled(cluster);
+    elsewhere = await openNamespace(cluster, 'class');
+    namespace = await openNamespace(cluster, 'namespace');
+    const className = await elsewhere.class('internal', { serviceType: 'ClusterIP' });
+    const names = Array.from({ length: LISTENERS }, (_, n) => `listener-${n}`);
+    await Promise.all(names.map((name) => namespace.listener(name, { className, ports: [{ name: 'http', port: 8080 }] })));
+    await namespace.create(pod('mounts', { volumes: { [VOLUME]: byClass(className) }, ports: [{ name: 'http', containerPort: 8080 }] }));
+    await Promise.all([...names.map((name) => namespace.ready(name)), namespace.running('mounts')]);
+  });
+  after(async () => {
+    await namespace[Symbol.asyncDispose]();
+    await elsewhere[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  it('takes its Listeners, Services and volumes with it, and nobody writes to what is going', async () => {
+    const audit = await auditFromNow(cluster);
+    await namespace[Symbol.asyncDispose]();
+    await eventually('the namespace to be gone', async () => (await cluster.api.find(`/api/v1/namespaces/${namespace.name}`)) === undefined, { timeoutMs: 60_000 });
+    await eventually('the volume to be gone', async () => (await leftIn(cluster, namespace.name)).length === 0);
+    await audit.settle();
+    const succeeded = audit.writes().filter(({ responseStatus }) => (responseStatus?.code ?? 0) < 300);
+    assert.deepEqual(succeeded.map(describeRequest), []);
+    // That a namespace is going can be learnt only by trying: once for each Service that goes before its Listener.
+    assert.ok(audit.changes().length <= LISTENERS + 1, audit.changes().map(describeRequest).join('\n'));
+  });
+});
