@@ -123,7 +123,10 @@ function collectionCall(verb: Verb, of: Resource, { namespace }: Selection): Pic
   return { verb, name: namespace === undefined ? `${verb} ${of.plural}` : `${verb} ${of.plural} in ${namespace}`, resource: of.plural };
 }
 
-function writeQuery(fieldManager: string, options: WriteOptions): Readonly<Record<string, string | undefined>> & { readonly fieldManager: string } {
+function writeQuery(
+  fieldManager: string,
+  options: WriteOptions,
+): Readonly<Record<string, string | undefined>> & { readonly fieldManager: string } {
   return {
     fieldManager: options.fieldManager ?? fieldManager,
     dryRun: options.dryRun === true ? 'All' : undefined,

@@ -37,7 +37,8 @@ export async function readSetting(path: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError(`Cannot read ${path}: ${why}. A pod needs automountServiceAccountToken; a kubeconfig must name files that exist.`, cause);
+    const remedy = 'A pod needs automountServiceAccountToken; a kubeconfig must name files that exist.';
+    throw new ConfigError(`Cannot read ${path}: ${why}. ${remedy}`, cause);
   }
 }
 

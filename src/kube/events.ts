@@ -82,7 +82,8 @@ class Recorder implements EventRecorder {
       this.#options.onResult?.('dropped');
       return;
     }
-    const fresh: Known = { input, key, name: undefined, count: 1, written: 0, last: new Date(), lastAt: now, busy: false, timer: undefined };
+    const nothingWritten = { name: undefined, written: 0, busy: false, timer: undefined };
+    const fresh: Known = { input, key, count: 1, last: new Date(), lastAt: now, ...nothingWritten };
     this.#known.set(key, fresh);
     this.#forgetOldest();
     this.#enqueue(fresh);
@@ -164,7 +165,8 @@ class Recorder implements EventRecorder {
     const { count } = known;
     const namespace = known.input.regarding.namespace ?? 'default';
     try {
-      await this.#options.client.patch(events, { namespace, name }, seriesPatch(count, known.last), { type: 'merge', signal: this.#stop.signal });
+      const patch = seriesPatch(count, known.last);
+      await this.#options.client.patch(events, { namespace, name }, patch, { type: 'merge', signal: this.#stop.signal });
     } catch (error) {
       // Events live for an hour: the object may be gone.
       if (!isNotFound(error)) throw error;

@@ -5,6 +5,8 @@ import type { KubeClient } from './contract.ts';
 import { isConflict, isNotFound, LeaseLostError } from './errors.ts';
 import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
 import type { Lease, LeaseSpec, Observation } from './lease-record.ts';
+import { Tenure } from './tenure.ts';
+import type { Held } from './tenure.ts';
 
 export interface LeaseOptions {
   readonly client: Pick<KubeClient, 'find' | 'create' | 'patch'>;
@@ -60,12 +62,6 @@ export async function whileLeading(options: LeaseOptions, work: LeaderWork): Pro
   // Told to stop in the moment of taking it.
   if (options.signal.aborted) await candidate.release(held.lease);
   else await candidate.lead(held, work);
-}
-
-interface Held {
-  readonly lease: Lease;
-  /** When the request that took or renewed the lease was sent. */
-  readonly since: number;
 }
 
 class Candidate {
@@ -213,69 +209,13 @@ class Candidate {
   async #limited<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const limit = new AbortController();
     const milliseconds = this.#timing.renewDeadline / 3;
-    const late = new Error(`${this.#options.namespace}/${this.#options.name}: the API server did not answer within ${Math.round(milliseconds)} ms.`);
+    const { namespace, name } = this.#options;
+    const late = new Error(`Lease ${namespace}/${name}: the API server did not answer within ${Math.round(milliseconds)} ms.`);
     const timer = setTimeout(() => limit.abort(late), milliseconds);
     try {
       return await request(limit.signal);
     } finally {
       clearTimeout(timer);
     }
-  }
-}
-
-/** One time of holding the lease. Once over, it is over: a renewal that is answered too late does not bring it back. */
-class Tenure {
-  #held: Held;
-  #over = false;
-  #timer: NodeJS.Timeout;
-  readonly #deadline: number;
-  readonly #clock: () => number;
-  readonly #onLost: (cause: unknown) => void;
-
-  constructor(held: Held, deadline: number, clock: () => number, onLost: (cause: unknown) => void) {
-    this.#held = held;
-    this.#deadline = deadline;
-    this.#clock = clock;
-    this.#onLost = onLost;
-    this.#timer = this.#arm();
-  }
-
-  get held(): Held {
-    return this.#held;
-  }
-
-  /** Asks the clock, not the timer, which runs late in a process that was frozen. */
-  stands(): boolean {
-    if (!this.#over && this.#clock() >= this.#held.since + this.#deadline) this.lose(undefined);
-    return !this.#over;
-  }
-
-  renewed(held: Held): void {
-    if (!this.stands()) return;
-    this.#held = held;
-    clearTimeout(this.#timer);
-    this.#timer = this.#arm();
-    this.stands();
-  }
-
-  /** The object as it is now, without a renewal. */
-  follow(lease: Lease): void {
-    this.#held = { lease, since: this.#held.since };
-  }
-
-  lose(cause: unknown): void {
-    if (this.#over) return;
-    this.end();
-    this.#onLost(cause);
-  }
-
-  end(): void {
-    this.#over = true;
-    clearTimeout(this.#timer);
-  }
-
-  #arm(): NodeJS.Timeout {
-    const left = Math.max(0, this.#held.since + this.#deadline - this.#clock());
-    return setTimeout(() => this.lose(new Error(`no renewal for ${this.#deadline} ms`)), left);
   }
 }

@@ -46,7 +46,8 @@ export class Places {
       };
       const timer = setTimeout(() => {
         leave();
-        reject(new TransportError('KUBE_TIMEOUT', `${asker.call}: no connection was free within ${Math.round(asker.deadline)} ms.`, { sent: false }));
+        const message = `${asker.call}: no connection was free within ${Math.round(asker.deadline)} ms.`;
+        reject(new TransportError('KUBE_TIMEOUT', message, { sent: false }));
       }, asker.deadline);
       asker.signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(grant);

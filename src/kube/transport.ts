@@ -175,7 +175,8 @@ function openPools(connection: Connection, connections: number): Pick<Pools, 'pr
       watches: new Pool(url.origin, options),
     };
   } catch (cause) {
-    throw new ConfigError(`No connection to ${connection.server} can be set up: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(`No connection to ${connection.server} can be set up: ${why}`, cause);
   }
 }
 

@@ -58,7 +58,11 @@ export function begin(strategy: Strategy): WatcherState {
 }
 
 /** What an attempt's end (an error, or undefined for a watch that the server ended in good order) leads to. */
-export function afterEnd(state: WatcherState, strategy: Strategy, error: unknown): { readonly next: WatcherState; readonly strategy: Strategy } {
+export function afterEnd(
+  state: WatcherState,
+  strategy: Strategy,
+  error: unknown,
+): { readonly next: WatcherState; readonly strategy: Strategy } {
   switch (state.phase) {
     case 'watching':
       return isExpired(error) ? { next: begin(strategy), strategy } : { next: state, strategy };

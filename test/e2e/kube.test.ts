@@ -20,6 +20,7 @@ import {
   services,
   startInformer,
   whileLeading,
+  type Cache,
   type Change,
   type ClientOptions,
   type InformerTrouble,
@@ -36,6 +37,10 @@ interface ConfigMap extends KubeObject {
 }
 
 const configMaps = resource<ConfigMap>('v1', 'ConfigMap', 'configmaps');
+interface Review extends KubeObject {
+  readonly status?: { readonly userInfo: { readonly username: string } };
+}
+
 const labels = { test: 'kube' };
 const labelSelector = 'test=kube';
 const soon = (): AbortSignal => AbortSignal.timeout(30_000);
@@ -49,7 +54,8 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
 
   async function connect(options: Partial<ClientOptions> = {}): Promise<KubeClient> {
     const config = await loadConfig({ kubeconfig: cluster.kubeconfig });
-    return createClient({ config, userAgent: 'kube-test/1', fieldManager: 'kube-test', onRequest: (verb, of) => requests.push(`${verb} ${of}`), ...options });
+    const onRequest: ClientOptions['onRequest'] = (verb, of) => requests.push(`${verb} ${of}`);
+    return createClient({ config, userAgent: 'kube-test/1', fieldManager: 'kube-test', onRequest, ...options });
   }
   const key = (name: string): { namespace: string; name: string } => ({ namespace: namespace.name, name });
   const configMap = (name: string, value: string): ConfigMap => ({ metadata: { ...key(name), labels }, data: { value } });
@@ -99,19 +105,21 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
       assert.equal((await client.get(configMaps, key('raced'))).data?.['value'], '1');
       await client.patch(configMaps, key('raced'), { data: { value: '3' } }, { type: 'merge' });
       const { resourceVersion } = created.metadata;
-      await assert.rejects(client.patch(configMaps, key('raced'), { metadata: { resourceVersion }, data: {} }, { type: 'merge' }), isConflict);
+      const stale = { metadata: { resourceVersion }, data: {} };
+      await assert.rejects(client.patch(configMaps, key('raced'), stale, { type: 'merge' }), isConflict);
     });
 
     it('that the server refuses come back with its words', async () => {
-      const refused = await client.create(services, { metadata: key('no-ports'), spec: { type: 'NodePort', ports: [] } }).catch((error: unknown) => error);
+      const portless = { metadata: key('no-ports'), spec: { type: 'NodePort', ports: [] } };
+      const refused: unknown = await client.create(services, portless).catch((error: unknown) => error);
       assert(refused instanceof ApiError && isInvalid(refused));
       assert.match(refused.statusMessage, /spec\.ports: Required value/);
     });
 
     it('have a status that is written apart', async () => {
       await client.create(services, { metadata: key('with-status'), spec: { ports: [{ port: 80 }] } });
-      const status = { loadBalancer: { ingress: [] } };
-      const patched = await client.patch(services, key('with-status'), { spec: { ports: [] }, status }, { type: 'merge', subresource: 'status' });
+      const patch = { spec: { ports: [] }, status: { loadBalancer: { ingress: [] } } };
+      const patched = await client.patch(services, key('with-status'), patch, { type: 'merge', subresource: 'status' });
       assert.equal(patched.spec?.ports?.length, 1);
     });
 
@@ -129,7 +137,8 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
       const first = await client.page(configMaps, selection, { limit: 2 });
       assert(first.continue !== undefined);
       const second = await client.page(configMaps, selection, { limit: 2, continue: first.continue });
-      assert.deepEqual([...first.items, ...second.items].map(({ metadata, kind }) => `${kind} ${metadata.name}`), names.slice(0, 4).map((name) => `ConfigMap ${name}`));
+      const seen = [...first.items, ...second.items].map(({ metadata, kind }) => `${kind} ${metadata.name}`);
+      assert.deepEqual(seen, names.slice(0, 4).map((name) => `ConfigMap ${name}`));
       const all = await Array.fromAsync(client.list(configMaps, selection));
       assert.deepEqual(all.map(({ metadata }) => metadata.name), names);
     });
@@ -137,10 +146,11 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
 
   describe('an informer', () => {
     /** One of this namespace's ConfigMaps, with what it told. */
-    function inform(source: ListWatch, signal: AbortSignal): { cache: ReturnType<typeof startInformer<ConfigMap>>; changes: string[]; troubles: InformerTrouble[] } {
+    function inform(source: ListWatch, signal: AbortSignal): { cache: Cache<ConfigMap>; changes: string[]; troubles: InformerTrouble[] } {
       const changes: string[] = [];
       const troubles: InformerTrouble[] = [];
-      const cache = startInformer<ConfigMap>(source, configMaps, { namespace: namespace.name, labelSelector, signal, onTrouble: (trouble) => troubles.push(trouble) });
+      const onTrouble = (trouble: InformerTrouble): unknown => troubles.push(trouble);
+      const cache = startInformer<ConfigMap>(source, configMaps, { namespace: namespace.name, labelSelector, signal, onTrouble });
       cache.onChange(({ type, object }: Change<ConfigMap>) => changes.push(`${type} ${object.metadata.name}`));
       return { cache, changes, troubles };
     }
@@ -168,16 +178,16 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
 
     it('reads pages where the server streams no lists', async () => {
       const stop = new AbortController();
+      const refused = new ApiError('watch', { status: 422, reason: 'Invalid', message: 'sendInitialEvents is forbidden' });
       const older: ListWatch = {
         page: (of, selection, options) => client.page(of, selection, { ...options, limit: 2 }),
-        watch: (of, options) =>
-          'initial' in options.from ? Promise.reject(new ApiError('watch', { status: 422, reason: 'Invalid', message: 'sendInitialEvents is forbidden' })) : client.watch(of, options),
+        watch: (of, options) => ('initial' in options.from ? Promise.reject(refused) : client.watch(of, options)),
       };
       const streaming = inform(client, stop.signal);
       const paging = inform(older, stop.signal);
       await Promise.all([streaming.cache.synced, paging.cache.synced]);
       assert(paging.cache.size >= 3);
-      assert.deepEqual([...paging.cache.values()].map(({ metadata }) => metadata), [...streaming.cache.values()].map(({ metadata }) => metadata));
+      assert.deepEqual([...paging.cache.values()], [...streaming.cache.values()]);
       await client.apply(configMaps, configMap('paged', '1'));
       await cacheUntil(paging.cache, hasValue('paged', '1'), soon());
       stop.abort();
@@ -203,7 +213,7 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
       await cache.synced;
       changes.splice(0);
       await cluster.restartApiServer();
-      await eventually('a write to succeed', () => client.apply(configMaps, configMap('after-restart', '1')).then(() => true, () => false), { timeoutMs: 30_000 });
+      await eventually('a write to succeed', () => client.apply(configMaps, configMap('after-restart', '1')));
       await cacheUntil(cache, hasValue('after-restart', '1'), soon());
       assert.deepEqual(changes, ['added after-restart']);
       stop.abort();
@@ -223,13 +233,13 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
     const environment = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
     const config = await loadConfig({ environment, serviceAccountFolder: folder.path });
     await using pod = createClient({ config, userAgent: 'kube-test/1', fieldManager: 'kube-test', refreshPause: 0 });
-    const reviews = resource<KubeObject & { status?: { userInfo: { username: string } } }>('authentication.k8s.io/v1', 'SelfSubjectReview', 'selfsubjectreviews', 'cluster');
+    const reviews = resource<Review>('authentication.k8s.io/v1', 'SelfSubjectReview', 'selfsubjectreviews', 'cluster');
     const whoAmI = async (): Promise<string | undefined> => {
       const review = await pod.create(reviews, { metadata: {} });
       return review.status?.userInfo.username;
     };
     await assert.rejects(whoAmI(), { status: 401 });
-    await eventually('the default service account', async () => (await client.find(resource('v1', 'ServiceAccount', 'serviceaccounts'), key('default'))) !== undefined);
+    await eventually('the default service account', () => client.find(resource('v1', 'ServiceAccount', 'serviceaccounts'), key('default')));
     await writeFile(join(folder.path, 'token'), await cluster.token(namespace.name, 'default'));
     assert.equal(await whoAmI(), `system:serviceaccount:${namespace.name}:default`);
   });
@@ -238,8 +248,11 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
     const outcomes: string[] = [];
     const regarding = { apiVersion: 'v1', kind: 'ConfigMap', namespace: namespace.name, name: 'made' };
     {
-      await using recorder = createEventRecorder({ client, controller: 'earshot.test/kube', instance: 'kube-test', seriesDelay: 100, onResult: (outcome) => outcomes.push(outcome) });
-      for (let i = 0; i < 3; i++) recorder.record({ regarding, type: 'Warning', reason: 'Tested', action: 'Test', note: `ü${'x'.repeat(2_000)}` });
+      const reporter = { controller: 'earshot.test/kube', instance: 'kube-test' };
+      const onResult = (outcome: string): unknown => outcomes.push(outcome);
+      await using recorder = createEventRecorder({ client, ...reporter, seriesDelay: 100, onResult });
+      const note = `ü${'x'.repeat(2_000)}`;
+      for (let i = 0; i < 3; i++) recorder.record({ regarding, type: 'Warning', reason: 'Tested', action: 'Test', note });
       await eventually('the count to be written', () => outcomes.length === 2);
     }
     assert.deepEqual(outcomes, ['created', 'counted']);
@@ -260,7 +273,8 @@ describe('the Kubernetes client and a real API server', { timeout: 240_000 }, ()
     function candidate(lease: string, identity: string, using: KubeClient): Candidate {
       const stop = new AbortController();
       let leading: AbortSignal | undefined;
-      const done = whileLeading({ client: using, namespace: namespace.name, name: lease, identity, signal: stop.signal, timing }, (signal) => {
+      const options = { client: using, namespace: namespace.name, name: lease, identity, signal: stop.signal, timing };
+      const done = whileLeading(options, (signal) => {
         leading = signal;
         return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       }).catch((error: unknown) => error);

@@ -29,7 +29,10 @@ const simple: fc.Arbitrary<Step> = fc.oneof(
 );
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: simple },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('relist' as const), missed: fc.array(simple, { maxLength: 6 }), unfinished: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('relist' as const), missed: fc.array(simple, { maxLength: 6 }), unfinished: fc.boolean() }),
+  },
 );
 
 /** The truth: what is on the server. */
@@ -135,7 +138,8 @@ describe('a watch cache', () => {
           assert.deepEqual(contentsOf(mirror.values()), wanted);
           assert.equal(cache.size, wanted.length);
           for (const value of ['red', 'green', 'grey']) {
-            assert.deepEqual(contentsOf(cache.by('colour', value)), contentsOf([...cache.values()].filter((object) => object.colour === value)));
+            const ofColour = [...cache.values()].filter((object) => object.colour === value);
+            assert.deepEqual(contentsOf(cache.by('colour', value)), contentsOf(ofColour));
           }
         }
       }),

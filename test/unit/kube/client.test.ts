@@ -65,7 +65,12 @@ describe('the client: what it sends', () => {
       await client.patch(listeners, key, { status: {} }, { type, subresource: 'status', fieldManager: 'other', dryRun: true });
     }
     assert.deepEqual(
-      server.requests.map(({ path, query, headers }) => [path.split('/').at(-1), query.get('fieldManager'), query.get('dryRun'), headers['content-type']]),
+      server.requests.map(({ path, query, headers }) => [
+        path.split('/').at(-1),
+        query.get('fieldManager'),
+        query.get('dryRun'),
+        headers['content-type'],
+      ]),
       [
         ['status', 'other', 'All', 'application/merge-patch+json'],
         ['status', 'other', 'All', 'application/json-patch+json'],
@@ -99,7 +104,8 @@ describe('the client: what it sends', () => {
   }
 
   it('escapes what a name or a selector holds', async () => {
-    await using server = await RawServer.start(inTurn(ok, (_request, socket) => answer(socket, 200, { metadata: { resourceVersion: '1' }, items: [] })));
+    const emptyList: RawHandler = (_request, socket) => answer(socket, 200, { metadata: { resourceVersion: '1' }, items: [] });
+    await using server = await RawServer.start(inTurn(ok, emptyList));
     await using client = server.client();
     await client.get(configMaps, { namespace: 'default', name: 'a?b#c%2f\r\nd' });
     await client.page(configMaps, { labelSelector: 'a=b,c in (d,e)', fieldSelector: 'spec.nodeName=n&m' });
@@ -141,7 +147,8 @@ describe('the client: answers that are no success', () => {
   });
 
   it('takes an answer that is no JSON, or no object, for malformed', async () => {
-    for (const body of ['<html>', '[]', '{}', '{"metadata":[]}', '{"metadata":{"name":"a/b","resourceVersion":"1"}}', '{"metadata":{"name":7}}', 'null', '']) {
+    const names = ['{"metadata":{"name":"a/b","resourceVersion":"1"}}', '{"metadata":{"name":7}}'];
+    for (const body of ['<html>', '[]', '{}', '{"metadata":[]}', 'null', '', ...names]) {
       await using server = await RawServer.start((_request, socket) => answer(socket, 200, body));
       await using client = server.client();
       await assert.rejects(client.get(configMaps, key), { name: 'TransportError', code: 'KUBE_MALFORMED' }, body);
@@ -151,7 +158,8 @@ describe('the client: answers that are no success', () => {
 
 describe('the client: tries again', () => {
   it('after 429, for every verb, once Retry-After has passed', async () => {
-    const busy: RawHandler = (_request, socket) => answer(socket, 429, failure(429, 'TooManyRequests', 'slow down'), { 'retry-after': '0' });
+    const refusal = failure(429, 'TooManyRequests', 'slow down');
+    const busy: RawHandler = (_request, socket) => answer(socket, 429, refusal, { 'retry-after': '0' });
     await using server = await RawServer.start(inTurn(busy, ok));
     const codes: string[] = [];
     await using client = server.client({ onRequest: (verb, of, code) => codes.push(`${verb} ${of} ${code}`) });
@@ -309,7 +317,8 @@ describe('the client: lists', () => {
     await using server = await RawServer.start((request, socket) => {
       const page = Number(request.query.get('continue') ?? 0);
       const next = page < 2 ? { continue: String(page + 1) } : {};
-      answer(socket, 200, { metadata: { resourceVersion: '9', ...next }, items: [{ metadata: { name: `n${page}`, resourceVersion: '1' } }] });
+      const items = [{ metadata: { name: `n${page}`, resourceVersion: '1' } }];
+      answer(socket, 200, { metadata: { resourceVersion: '9', ...next }, items });
     });
     await using client = server.client();
     const seen: string[] = [];

@@ -39,13 +39,20 @@ async function load(parts: Parts, files: Readonly<Record<string, string>> = {}):
 
 describe('a kubeconfig', () => {
   it('gives server, authority and token', async () => {
-    const connection = await load({ cluster: { 'certificate-authority-data': Buffer.from('CA').toString('base64') }, user: { token: 't\n' } });
+    const cluster = { 'certificate-authority-data': Buffer.from('CA').toString('base64') };
+    const connection = await load({ cluster, user: { token: 't\n' } });
     assert.deepEqual(connection, { server: 'https://127.0.0.1:6443', ca: 'CA', token: 't' });
   });
 
   it('names files relative to its own folder, and its data wins over them', async () => {
     const files = { 'ca.crt': 'CA', 'me.crt': 'CERT', 'me.key': 'KEY', token: 'from-file\n' };
-    const user = { 'client-certificate': 'me.crt', 'client-key': 'me.key', 'client-key-data': Buffer.from('DATA').toString('base64'), tokenFile: 'token', token: 'inline' };
+    const user = {
+      'client-certificate': 'me.crt',
+      'client-key': 'me.key',
+      'client-key-data': Buffer.from('DATA').toString('base64'),
+      tokenFile: 'token',
+      token: 'inline',
+    };
     const connection = await load({ cluster: { 'certificate-authority': 'ca.crt', 'tls-server-name': 'kubernetes' }, user }, files);
     assert.deepEqual(connection, {
       server: 'https://127.0.0.1:6443',
@@ -65,7 +72,11 @@ describe('a kubeconfig', () => {
   });
 
   const refused: readonly (readonly [what: string, parts: Parts, message: RegExp])[] = [
-    ['that runs a program for credentials', { user: { exec: { command: 'aws' } } }, /exec, which Earshot does not support: use a client certificate/],
+    [
+      'that runs a program for credentials',
+      { user: { exec: { command: 'aws' } } },
+      /exec, which Earshot does not support: use a client certificate/,
+    ],
     ['with a password', { user: { username: 'me', password: 'x' } }, /username/],
     ['that goes through a proxy', { cluster: { 'proxy-url': 'http://p' } }, /proxy-url/],
     ['without a current context', { more: { 'current-context': '' } }, /names no current-context; set one with/],
@@ -78,7 +89,7 @@ describe('a kubeconfig', () => {
   ];
   for (const [what, parts, message] of refused) {
     it(`${what} is refused with what to do`, async () => {
-      await assert.rejects(load(parts), (error) => error instanceof ConfigError && error.code === 'KUBE_CONFIG' && message.test(error.message));
+      await assert.rejects(load(parts), { name: 'ConfigError', code: 'KUBE_CONFIG', message });
     });
   }
 

@@ -135,7 +135,8 @@ describe('a certificate', () => {
   it('that changes lets requests under way end on their old connection', async () => {
     const held: (() => void)[] = [];
     const certificate = selfSigned();
-    await using server = await RawServer.start((_request, socket) => void held.push(() => answer(socket, 200, configMap('a', '1'))), certificate);
+    const hold: RawHandler = (request, socket) => void held.push(() => ok(request, socket));
+    await using server = await RawServer.start(hold, certificate);
     const settings = new Settings({ server: server.url, ca: certificate.cert });
     await using client = settings.client({ reloadAfter: 0 });
     const slow = client.get(configMaps, key);

@@ -15,7 +15,8 @@ interface Thing extends KubeObject {
 
 const things = resource<Thing>('test/v1', 'Thing', 'things', 'cluster');
 const cut = new TransportError('KUBE_CUT', 'cut', { sent: true, answered: true });
-const apiError = (status: number, reason: string, more: object = {}): ApiError => new ApiError('watch things', { status, reason, message: 'no', ...more });
+const apiError = (status: number, reason: string, more: object = {}): ApiError =>
+  new ApiError('watch things', { status, reason, message: 'no', ...more });
 const gone = apiError(410, 'Expired');
 
 /** An informer whose retries come at once, against a server played by the test. */
@@ -213,7 +214,8 @@ describe('an informer: watching', () => {
       assert.deepEqual(informer.take(), []);
       assert.deepEqual(informer.names, ['changed', 'gone', 'remade', 'same']);
       again.bookmark(20, true);
-      assert.deepEqual(informer.take(), ['deleted gone 3', 'modified changed 12 was 2', 'added new 13', 'deleted remade 4', 'added remade 14']);
+      const told = ['deleted gone 3', 'modified changed 12 was 2', 'added new 13', 'deleted remade 4', 'added remade 14'];
+      assert.deepEqual(informer.take(), told);
     });
   }
 

@@ -53,7 +53,8 @@ export class LeaseWorld {
 
   #store(lease: Lease): Lease {
     const version = String(++this.#version);
-    this.lease = { ...lease, metadata: { namespace: 'n', name: 'l', ...lease.metadata, uid: lease.metadata.uid ?? `u${version}`, resourceVersion: version } };
+    const uid = lease.metadata.uid ?? `u${version}`;
+    this.lease = { ...lease, metadata: { namespace: 'n', name: 'l', ...lease.metadata, uid, resourceVersion: version } };
     return this.lease;
   }
 }

@@ -146,7 +146,10 @@ describe('leader election', () => {
     it(`decides nothing by the holder's clock, which is ${what}`, async (t) => {
       const world = new LeaseWorld(t);
       const a = new Contender(world, 'a');
-      const renew = (): void => world.edit({ holderIdentity: 'skewed', leaseDurationSeconds: 15, renewTime: new Date(Date.now() + shift + world.now).toISOString() });
+      const renew = (): void => {
+        const renewTime = new Date(Date.now() + shift + world.now).toISOString();
+        world.edit({ holderIdentity: 'skewed', leaseDurationSeconds: 15, renewTime });
+      };
       a.lost = 'requests';
       renew();
       await world.pass(6_000);

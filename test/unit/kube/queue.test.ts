@@ -26,7 +26,8 @@ class Held {
     const reconcile = (key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> =>
       new Promise((resolve, reject) => this.runs.push({ key, signal, end: resolve, fail: reject }));
     const onResult: WorkQueueOptions['onResult'] = (key, outcome) => this.outcomes.push(`${key} ${outcome}`);
-    this.queue = createWorkQueue({ name: 'test', reconcile, concurrency: 2, onResult, backoff: { base: 100, max: 400 }, ...options }, () => 0);
+    const backoff = { base: 100, max: 400 };
+    this.queue = createWorkQueue({ name: 'test', reconcile, concurrency: 2, onResult, backoff, ...options }, () => 0);
   }
 
   run(index: number): Promise<Run> {
@@ -109,7 +110,8 @@ describe('a work queue', () => {
 
   it('takes up to half off a pause, so that keys that failed together part', async (t) => {
     const pass = timers(t);
-    const queue = createWorkQueue({ name: 'test', concurrency: 1, backoff: { base: 100, max: 400 }, reconcile: () => Promise.reject(new Error('no')) }, () => 0.999);
+    const reconcile = (): Promise<never> => Promise.reject(new Error('no'));
+    const queue = createWorkQueue({ name: 'test', concurrency: 1, backoff: { base: 100, max: 400 }, reconcile }, () => 0.999);
     queue.add('a');
     await until('the retry waits', () => queue.delayed === 1);
     pass(50);
@@ -284,7 +286,7 @@ describe('a work queue that stops', () => {
 type Step = { readonly do: 'add' | 'later' | 'end' | 'fail' | 'turn'; readonly key: string };
 
 const steps = fc.array(
-  fc.record({ do: fc.constantFrom('add' as const, 'later' as const, 'end' as const, 'fail' as const, 'turn' as const), key: fc.constantFrom('a', 'b', 'c') }),
+  fc.record({ do: fc.constantFrom<Step['do'][]>('add', 'later', 'end', 'fail', 'turn'), key: fc.constantFrom('a', 'b', 'c') }),
   { maxLength: 60 },
 );
 

@@ -93,7 +93,9 @@ function parse(received: string, connection: number): { request: RawRequest; len
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [first = '', ...lines] = received.slice(0, end).split('\r\n');
-  const headers = Object.fromEntries(lines.map((header) => [header.slice(0, header.indexOf(':')).toLowerCase(), header.slice(header.indexOf(':') + 1).trim()]));
+  const headers = Object.fromEntries(
+    lines.map((header) => [header.slice(0, header.indexOf(':')).toLowerCase(), header.slice(header.indexOf(':') + 1).trim()]),
+  );
   const length = end + 4 + Number(headers['content-length'] ?? 0);
   if (received.length < length) return undefined;
   const [method = '', target = ''] = first.split(' ');
@@ -105,7 +107,8 @@ function parse(received: string, connection: number): { request: RawRequest; len
 
 export function answer(socket: Socket, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const fields = Object.entries({ 'content-length': String(Buffer.byteLength(text)), ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const all = { 'content-length': String(Buffer.byteLength(text)), ...headers };
+  const fields = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} Whatever\r\n${fields.join('')}\r\n${text}`);
 }
 

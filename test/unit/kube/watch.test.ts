@@ -16,12 +16,12 @@ interface Watched {
 }
 
 /** One watch against a server that sends these bytes. */
-async function watch(send: (socket: Socket) => void, options: { readonly idle?: number; readonly timeoutSeconds?: number } = {}): Promise<Watched> {
+async function watch(send: (socket: Socket) => void, options: { readonly idle?: number } = {}): Promise<Watched> {
   await using server = await RawServer.start((_request, socket) => send(socket));
   await using client = server.client(options.idle === undefined ? {} : { watchIdle: options.idle });
   const events: WatchEvent<KubeObject>[] = [];
   const error: unknown = await client
-    .watch(configMaps, { namespace: 'default', from, timeoutSeconds: options.timeoutSeconds ?? 60, onEvent: (event) => events.push(event) })
+    .watch(configMaps, { namespace: 'default', from, timeoutSeconds: 60, onEvent: (event) => events.push(event) })
     .catch((cause: unknown) => cause);
   return { events, error };
 }
@@ -43,7 +43,13 @@ describe('a watch on the wire', () => {
       server.requests.map(({ query }) => Object.fromEntries(query)),
       [
         { fieldSelector: 'a=b', watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: '7', resourceVersion: '5' },
-        { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: '7', sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' },
+        {
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          timeoutSeconds: '7',
+          sendInitialEvents: 'true',
+          resourceVersionMatch: 'NotOlderThan',
+        },
       ],
     );
   });
