@@ -51,6 +51,8 @@ export const API_PORT = 6443;
 export function layOut(options: { name: string; index: number; nodes: number; dualStack: boolean; logs: string }): ClusterLayout {
   const { name, index, nodes, dualStack, logs } = options;
   const pair = (v4: string, v6: string): AddressPair => (dualStack ? { v4, v6 } : { v4 });
+  // Not 0, or what is written here would not be how Kubernetes spells the address (RFC 5952).
+  const site = index + 1;
   const dir = `${CLUSTERS}/${name}`;
   return {
     name,
@@ -58,11 +60,11 @@ export function layOut(options: { name: string; index: number; nodes: number; du
     dir,
     logs,
     bridge: `earshot${index}`,
-    host: pair(`10.77.${index}.1`, `fd77:0:${index}::1`),
+    host: pair(`10.77.${index}.1`, `fd77:${site}::1`),
     loopback: `127.77.${index}.1`,
-    nodeRange: pair(`10.77.${index}.0/24`, `fd77:0:${index}::/64`),
-    podRange: pair(`10.78.${index * MOST_NODES}.0/21`, `fd78:0:${index}::/56`),
-    serviceRange: pair(`10.${96 + index}.0.0/16`, `fd79:0:${index}::/112`),
+    nodeRange: pair(`10.77.${index}.0/24`, `fd77:${site}::/64`),
+    podRange: pair(`10.78.${index * MOST_NODES}.0/21`, `fd78:${site}::/56`),
+    serviceRange: pair(`10.${96 + index}.0.0/16`, `fd79:${site}::/112`),
     dnsAddress: `10.${96 + index}.0.10`,
     apiUrl: `https://10.77.${index}.1:${API_PORT}`,
     nodes: Array.from({ length: nodes }, (_, n) => ({
@@ -72,8 +74,8 @@ export function layOut(options: { name: string; index: number; nodes: number; du
       dir: `${dir}/n${n + 1}`,
       kubeletDir: `${dir}/n${n + 1}/kubelet`,
       containerdSocket: `${dir}/n${n + 1}/containerd.sock`,
-      address: pair(`10.77.${index}.${11 + n}`, `fd77:0:${index}::${11 + n}`),
-      podRange: pair(`10.78.${index * MOST_NODES + n}.0/24`, `fd78:0:${index}:${n + 1}::/64`),
+      address: pair(`10.77.${index}.${11 + n}`, `fd77:${site}::${11 + n}`),
+      podRange: pair(`10.78.${index * MOST_NODES + n}.0/24`, `fd78:${site}:0:${n + 1}::/64`),
     })),
   };
 }
