@@ -6,11 +6,11 @@ import { connectCluster, eventually } from '../harness/index.ts';
 import { auditFromNow, describeRequest, type AuditReader } from './support/audit.ts';
 import { untilInstalled } from './support/installation.ts';
 import { byClass, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { conditionOf, openNamespace, type Namespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 const LISTENERS = 30;
-const QUIET_MS = 20_000;
+const QUIET_MS = 15_000;
 const ETCD_PAUSE_MS = 15_000;
 /** What a new Listener may take once the fault is over. */
 const RECOVERY_MS = 10_000;
@@ -19,12 +19,15 @@ describe('faults between Earshot and the API server', { timeout: 240_000 }, () =
   const cluster = connectCluster();
   let namespace: Namespace;
   let className: string;
+  /** Its Listeners are ready without a pod. */
+  let internal: string;
 
   before(async () => {
     await untilInstalled(cluster);
     await eventually('other tests\' namespaces to be gone', async () => !(await cluster.kubectl(['get', 'namespaces', '--output=name'])).includes('namespace/e2e-'), { timeoutMs: 60_000, everyMs: 500 });
     namespace = await openNamespace(cluster, 'api-server');
     className = await namespace.class('nodeport', { serviceType: 'NodePort' });
+    internal = await namespace.class('internal', { serviceType: 'ClusterIP' });
     const names = Array.from({ length: LISTENERS }, (_, n) => `unchanged-${n}`);
     await Promise.all(names.map((name) => namespace.listener(name, { className, ports: PORTS })));
     await namespace.create(pod('mounts', { volumes: { address: byClass(className) }, ports: [{ name: 'http', containerPort: 8080 }] }));
@@ -64,8 +67,8 @@ describe('faults between Earshot and the API server', { timeout: 240_000 }, () =
       await strike();
       const fresh = `fresh-${faults.findIndex(([other]) => other === name)}`;
       const since = performance.now();
-      await eventually('the API server to take a Listener', () => namespace.listener(fresh, { className, ports: PORTS }));
-      await namespace.untilService(fresh, 'to exist', () => true, RECOVERY_MS);
+      await eventually('the API server to take a Listener', () => namespace.listener(fresh, { className: internal, ports: PORTS }));
+      await namespace.untilListener(fresh, 'to be ready', (listener) => conditionOf(listener, 'Ready')?.status === 'True', RECOVERY_MS);
       const took = performance.now() - since;
       assert.ok(took < RECOVERY_MS, `it took ${took} ms`);
       await untilInstalled(cluster);

@@ -114,14 +114,14 @@ describe('the controller killed between any two of its writes', { timeout: 300_0
     return manifest;
   }
 
-  /** The writes so far, once no further one came for half a second. */
+  /** The writes so far, once no further one came for a while. */
   async function settledWrites(): Promise<readonly string[]> {
     let seen = -1;
     await eventually('the controller to come to rest', () => {
       const rests = proxy.writes.length === seen;
       seen = proxy.writes.length;
       return rests;
-    }, { everyMs: 500 });
+    }, { everyMs: 300 });
     return proxy.writes;
   }
 
