@@ -11,27 +11,11 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundle } from './bundle.ts';
 import { ociArchive, type ImageConfig, type OciArchive } from './image/oci.ts';
+import { NODE_ENVIRONMENT, NODE_FLAGS } from './image/node-flags.ts';
 import { baseFiles, NON_ROOT, programFiles, text } from './image/rootfs.ts';
 import type { TarEntry } from './image/tar.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
-/**
- * What keeps the process small; docs/adr/0006 has the measurements. The work is waiting for the API server, so what
- * compilers, spare memory and per-thread arenas would make faster is not what takes time.
- */
-const NODE_FLAGS = [
-  '--max-semi-space-size=1',
-  '--optimize-for-size',
-  // The middle compiler's working memory stays with the process: 15 MB.
-  '--no-maglev',
-  // undici's HTTP parser is WebAssembly; the first compiler's code does, and the second costs 5 MB.
-  '--liftoff-only',
-  // Otherwise V8 copies its built-in functions out of the program file, where they are shared, into memory of its own.
-  '--no-short-builtin-calls',
-];
-/** For glibc's malloc: one arena for all threads, and what is free at the top goes back to the system early. */
-const NODE_ENVIRONMENT = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536' };
-
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const;
 
 const { values: flags } = parseArgs({

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { NODE_DRIVER_FLAGS, NODE_FLAGS } from '../../../scripts/image/node-flags.ts';
 
 const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
 const SOURCE = path.resolve(CHART, '../../src');
@@ -41,4 +42,9 @@ test('the dashboard asks only for metrics that are served', () => {
   assert.ok(asked.size >= 7);
   const served = (name: string): boolean => source.includes(`'${name.replace(/_(bucket|count|sum)$/, '')}'`);
   assert.deepEqual([...asked].filter((name) => !served(name)), []);
+});
+
+test('the driver is started as the image starts everything, with its own flags besides', () => {
+  const command = /^ +command:\n((?: +- .*\n)+)/m.exec(read('templates/node.yaml'))?.[1] ?? '';
+  assert.deepEqual(parse(command), ['/usr/local/bin/node', ...NODE_FLAGS, ...NODE_DRIVER_FLAGS, '/app/earshot.mjs']);
 });
