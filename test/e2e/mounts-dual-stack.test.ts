@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ListenerIngress } from '../../src/api/listeners/index.ts';
+import type { Node } from '../../src/kube/objects.ts';
 import { startCluster, stopCluster, type Cluster, type NodeAddress } from '../harness/index.ts';
 import { installEarshot } from '../harness/install.ts';
 import { answerFromOutside } from './support/clients.ts';
@@ -19,6 +20,8 @@ describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
   let cluster: Cluster;
   let namespace: Namespace;
   let server: RunningPod;
+  /** Of the only node. */
+  let own: readonly string[];
   const rows = [
     { name: 'both', serviceOverrides: { spec: { ipFamilyPolicy: 'PreferDualStack' } }, families: ['IPv4', 'IPv6'] },
     { name: 'six-first', serviceOverrides: { spec: { ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6', 'IPv4'] } }, families: ['IPv6', 'IPv4'] },
@@ -44,13 +47,15 @@ describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
     const [first] = await namespace.running('server');
     assert.ok(first);
     server = first;
+    // As Kubernetes spells them.
+    const node = await cluster.api.get<Node>(`/api/v1/nodes/${server.spec.nodeName}`);
+    own = (node.status?.addresses ?? []).filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
   });
   after(() => cluster?.[Symbol.asyncDispose]());
 
   for (const { name, families } of rows) {
     it(`a Service with node ports of ${families.join(' and ')} is reached at the node's addresses of these, in this order`, async () => {
       const { status } = await namespace.ready(`${name}-nodeport`);
-      const own = cluster.nodes[0]?.addresses ?? [];
       const expected = families.map((family) => own.find((address) => address.includes(':') === (family === 'IPv6')));
       assert.deepEqual(addressesOf(status?.ingressAddresses), expected);
       assert.deepEqual(await namespace.tree('server', `${name}-nodeport`), expectedTree(status?.ingressAddresses ?? []));
@@ -70,12 +75,9 @@ describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
 
   it('a new external IPv6 address of the node takes the place of its internal one, and leaves IPv4 as it is', async () => {
     const [node] = cluster.nodes;
-    const given: readonly NodeAddress[] = [
-      ...(node?.addresses ?? []).map((address): NodeAddress => ({ type: 'InternalIP', address })),
-      { type: 'ExternalIP', address: IPV6_EXTERNAL },
-    ];
-    await cluster.setNodeAddresses(node?.name ?? '', given);
-    const wanted = [node?.addresses[0], IPV6_EXTERNAL];
+    const internal = own.map((address): NodeAddress => ({ type: 'InternalIP', address }));
+    await cluster.setNodeAddresses(node?.name ?? '', [...internal, { type: 'ExternalIP', address: IPV6_EXTERNAL }]);
+    const wanted = [own.find((address) => !address.includes(':')), IPV6_EXTERNAL];
     const { status } = await namespace.untilListener('both-nodeport', `to be at ${wanted.join()}`, (listener) => (
       addressesOf(listener.status?.ingressAddresses).join() === wanted.join()
     ));
