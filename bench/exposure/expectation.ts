@@ -1,0 +1,50 @@
+import { startInformer, type Cache, type KubeObject, type Resource } from '../../src/kube/index.ts';
+import { HarnessError } from '../../test/harness/index.ts';
+import type { Bench } from './bench.ts';
+
+export interface Expected<T extends KubeObject> {
+  readonly namespace: string;
+  /** For the error: `Listeners with an address`. */
+  readonly what: string;
+  readonly count: number;
+  readonly isThere: (object: T) => boolean;
+  readonly timeoutMs: number;
+}
+
+/** A moment in the future that a watch will see. */
+export interface Expectation extends AsyncDisposable {
+  /** When the last of them was as expected, by performance.now(). */
+  readonly reached: Promise<number>;
+}
+
+/** Watches from now on for `count` objects of a namespace to be as expected. Returns once the watch stands. */
+export async function expect<T extends KubeObject>({ client }: Bench, of: Resource<T>, expected: Expected<T>): Promise<Expectation> {
+  const { namespace, what, count, isThere, timeoutMs } = expected;
+  const end = new AbortController();
+  // Of thousands of objects nothing is kept but whether each is as expected: the watcher shares the machine with what it watches.
+  const cache: Cache<KubeObject> = startInformer<T, KubeObject>(client, of, {
+    namespace,
+    signal: end.signal,
+    onTrouble: () => undefined,
+    project: (object) => (isThere(object) ? { metadata: { namespace, name: object.metadata.name ?? '' } } : undefined),
+  });
+  await cache.synced;
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  // Where the load fails first, nobody waits for this any more.
+  promise.catch(() => undefined);
+  const look = (): void => {
+    if (cache.size >= count) resolve(performance.now());
+  };
+  cache.onChange(look);
+  look();
+  const late = setTimeout(() => {
+    reject(new HarnessError('TIMED_OUT', `waited ${timeoutMs / 1_000} s for ${count} ${what} in ${namespace}; there are ${cache.size}`));
+  }, timeoutMs);
+  return {
+    reached: promise,
+    async [Symbol.asyncDispose]() {
+      clearTimeout(late);
+      end.abort();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** Figures as a document shows them: pure. */
+import { format, verdictOf, type Figure, type Outcome } from './figures.ts';
+import type { Circumstances } from './machine.ts';
+
+export interface Result {
+  readonly figure: Figure;
+  readonly outcome: Outcome;
+}
+
+export const BEGIN = '<!-- exposure:begin -->';
+export const END = '<!-- exposure:end -->';
+
+/** A table of what was aimed at, one of what stands behind it, and on what machine. Figures that were not asked for are left out. */
+export function report(results: readonly Result[], on: Circumstances): string {
+  const shown = results.filter(({ outcome }) => outcome.kind !== 'not-asked');
+  const aims = shown.filter(({ figure }) => figure.limit !== undefined);
+  const missed = aims.filter(({ figure, outcome }) => verdictOf(figure, outcome) !== 'met').length;
+  return [
+    `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}, Kubernetes ${on.kubernetes},`,
+    `Node.js ${on.node}; load of the machine before: ${on.loadBefore.toFixed(2)}. Command: \`${on.command}\``,
+    '',
+    ...table(['what', 'reach', 'measured', 'spread (samples)', ''], aims.map(({ figure, outcome }) => [
+      figure.what, `≤ ${format(figure.limit ?? 0, figure.unit)}`, measured(figure, outcome), spread(figure, outcome), verdictOf(figure, outcome),
+    ])),
+    '',
+    missed === 0 ? `All ${aims.length} are met.` : `${aims.length - missed} of ${aims.length} are met.`,
+    '',
+    'What stands behind them:',
+    '',
+    ...table(['what', 'measured', 'spread (samples)'], shown.filter(({ figure }) => figure.limit === undefined).map(({ figure, outcome }) => [
+      figure.what, measured(figure, outcome), spread(figure, outcome),
+    ])),
+    ...failures(shown),
+  ].join('\n');
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)];
+}
+
+function measured({ unit }: Figure, outcome: Outcome): string {
+  return outcome.kind === 'measured' ? format(outcome.value, unit) : 'failed';
+}
+
+function spread({ unit, samples }: Figure, outcome: Outcome): string {
+  if (outcome.kind !== 'measured') return '';
+  const { least, most, count, brokeOff } = outcome;
+  const range = least === most ? format(least, unit) : `${format(least, '')} to ${format(most, unit)}`;
+  return `${range} (${brokeOff === undefined ? count : `${count} of ${samples}`})`;
+}
+
+function failures(results: readonly Result[]): readonly string[] {
+  const whys = new Map(results.flatMap(({ figure, outcome }): [string, string][] => {
+    if (outcome.kind === 'failed') return [[figure.scenario, outcome.why]];
+    return outcome.kind === 'measured' && outcome.brokeOff !== undefined ? [[figure.scenario, outcome.brokeOff]] : [];
+  }));
+  return whys.size === 0 ? [] : ['', 'What failed:', '', ...[...whys].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)];
+}
+
+/** The document with the text between its marks replaced. Throws where the marks are missing, since something must be wrong then. */
+export function replaceBlock(document: string, text: string): string {
+  const begin = document.indexOf(BEGIN);
+  const end = document.indexOf(END);
+  if (begin < 0 || end < begin) throw new Error(`the document lacks ${BEGIN} and, behind it, ${END}`);
+  return `${document.slice(0, begin + BEGIN.length)}\n${text}\n${document.slice(end)}`;
+}

@@ -1,0 +1,73 @@
+/** What Earshot does while there is nothing to do. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listenerClasses } from '../../../src/api/listeners/index.ts';
+import { endpointSlices } from '../../../src/kube/index.ts';
+import { listenerClass } from '../../../test/e2e/support/manifests.ts';
+import { CallCounter } from '../audit.ts';
+import { patience, secondsSince, type Bench } from '../bench.ts';
+import { expect } from '../expectation.ts';
+import { controllers, cpuSeconds, drivers, type Observed } from '../processes.ts';
+import { Workspace } from '../workspace.ts';
+import { addListeners, expectAddresses } from './listeners.ts';
+
+export async function measureIdle(bench: Bench): Promise<void> {
+  const { client, cluster, sizes, record, log } = bench;
+  const workspace = await Workspace.open(bench, 'idle');
+  await client.create(listenerClasses, listenerClass(workspace.name, { serviceType: 'ClusterIP' }));
+  await settle(bench, workspace);
+
+  const [leader, ...others] = await controllers(cluster);
+  const ours = { controllers: [leader, ...others], leader: [leader], drivers: await drivers(cluster) };
+  const calls = await CallCounter.start(cluster);
+  const before = { controllers: cpuOf(ours.controllers), leader: cpuOf(ours.leader), drivers: cpuOf(ours.drivers) };
+  const start = performance.now();
+  const until = async (share: number): Promise<void> => {
+    await sleep(Math.max(0, share * sizes.idleSeconds * 1_000 - (performance.now() - start)));
+    log(`idle for ${Math.round(secondsSince(start))} s of ${sizes.idleSeconds} s`);
+  };
+
+  // Earshot looks at everything anew in two cases, and never by the clock: when a watch ends, and when a class changes.
+  await until(0.2);
+  await cluster.cutWatches();
+  await until(0.6);
+  await client.patch(listenerClasses, { name: workspace.name }, { metadata: { labels: { bench: 'resync' } } }, { type: 'merge' });
+  await until(1);
+
+  const seconds = secondsSince(start);
+  const share = (processes: readonly Observed[], then: number): number => (100 * (cpuOf(processes) - then)) / seconds;
+  const cpu = { controllers: share(ours.controllers, before.controllers), leader: share(ours.leader, before.leader), drivers: share(ours.drivers, before.drivers) };
+  await calls.settle();
+  const { writes, lists, reads, watches, leases } = calls.own;
+  record('idle-writes', writes);
+  record('idle-lists', lists);
+  record('idle-cpu', cpu.controllers);
+  record('idle-cpu-leader', cpu.leader);
+  record('idle-cpu-driver', cpu.drivers);
+  record('idle-lease', (60 * leases) / seconds);
+  log(`idle: ${writes} writes, ${reads} reads, ${lists} of them lists, ${watches} watches resumed, ${leases} calls for the Lease; ${cpu.controllers.toFixed(2)} % of a core`);
+  // Last: where the scenario fails, the cluster ends all the same, and the next one begins without controllers anyway.
+  await workspace.close();
+}
+
+/** Listeners, their Services and everybody's reaction to them: Kubernetes makes EndpointSlices at 20 a second. */
+async function settle(bench: Bench, workspace: Workspace): Promise<void> {
+  const { listeners: count } = bench.sizes;
+  await using addressed = await expectAddresses(bench, workspace, count);
+  await using sliced = await expect(bench, endpointSlices, { namespace: workspace.name, what: 'EndpointSlices', count, isThere: () => true, timeoutMs: patience(count) });
+  const calls = await CallCounter.start(bench.cluster);
+  await addListeners(bench, workspace, 0, count);
+  await addressed.reached;
+  bench.log(`${count} Listeners have their addresses; waiting for Kubernetes to make their EndpointSlices`);
+  await sliced.reached;
+  await calls.quiet();
+  await untilEventsAreCounted();
+}
+
+/** The same event again is counted for ten seconds before the count is written. */
+async function untilEventsAreCounted(): Promise<void> {
+  await sleep(11_000);
+}
+
+function cpuOf(processes: readonly Observed[]): number {
+  return processes.reduce((total, process) => total + cpuSeconds(process), 0);
+}

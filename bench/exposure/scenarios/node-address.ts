@@ -1,0 +1,70 @@
+/** How long a pod reads an address that is no longer its node's. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listenerClasses } from '../../../src/api/listeners/index.ts';
+import { persistentVolumeClaims, pods, type Node, type Pod } from '../../../src/kube/index.ts';
+import { byClass, listenerClass, statefulSet } from '../../../test/e2e/support/manifests.ts';
+import { eventually, HarnessError } from '../../../test/harness/index.ts';
+import { secondsSince, type Bench } from '../bench.ts';
+import { statefulSets, Workspace } from '../workspace.ts';
+import { percentile } from '../statistics.ts';
+
+/** Of the file, in milliseconds: far less than what is measured, and no load worth mentioning. */
+const LOOK_EVERY = 2;
+const CHANGE_TIMEOUT = 60_000;
+
+export async function measureNodeAddress(bench: Bench): Promise<void> {
+  const { client, cluster, sizes, record, log } = bench;
+  const workspace = await Workspace.open(bench, 'address');
+  await client.create(listenerClasses, listenerClass(workspace.name, { serviceType: 'NodePort', pinnedNodePorts: true }));
+  const { node, volume } = await startPod(bench, workspace);
+  const path = `/api/v1/nodes/${node}`;
+  const before = (await cluster.api.get<Node>(path)).status?.addresses ?? [];
+  const seconds: number[] = [];
+  try {
+    for (let change = 1; change <= sizes.addressChanges; change++) {
+      // RFC 5737, TEST-NET-3: nobody's address. It comes beside the others, which the node goes on answering at.
+      const address = `203.0.113.${change % 254 + 1}`;
+      const start = performance.now();
+      const written = cluster.api.patch(`${path}/status`, { status: { addresses: [...before, { type: 'ExternalIP', address }] } });
+      await Promise.all([written, untilFileHolds(volume, address)]);
+      seconds.push(secondsSince(start));
+      record('address-p99', secondsSince(start));
+      record('address-p50', secondsSince(start));
+      // The volume shows the former address for a moment too. The next change is to meet it at rest.
+      await eventually('the former address to leave the volume', () => readdirSync(`${volume}/addresses`).length === 1);
+    }
+    log(`${seconds.length} changes of a Node's address: p50 ${percentile(seconds, 0.5).toFixed(3)} s, p99 ${percentile(seconds, 0.99).toFixed(3)} s, last ${percentile(seconds, 1).toFixed(3)} s`);
+  } finally {
+    await cluster.api.patch(`${path}/status`, { status: { addresses: before } });
+  }
+  await workspace.close();
+}
+
+/** A pod with a listener volume: its node, and where that node keeps the volume. */
+async function startPod(bench: Bench, workspace: Workspace): Promise<{ readonly node: string; readonly volume: string }> {
+  const { client, cluster } = bench;
+  const namespace = workspace.name;
+  const manifest = statefulSet('web', 1, { listener: byClass(workspace.name) }, { ports: [{ name: 'http', containerPort: 8_080 }] });
+  await client.create(statefulSets, { ...manifest, metadata: { ...manifest.metadata, namespace } });
+  const pod = await eventually<Pod | undefined>('the pod to run', async () => {
+    const found = await client.find(pods, { namespace, name: 'web-0' });
+    return found?.status?.phase === 'Running' ? found : undefined;
+  }, { timeoutMs: 60_000 });
+  const claim = await client.get(persistentVolumeClaims, { namespace, name: 'listener-web-0' });
+  const node = cluster.nodes.find(({ name }) => name === pod.spec?.nodeName);
+  if (node === undefined) throw new Error(`the pod runs on ${pod.spec?.nodeName ?? 'no node'}, which is none of the cluster's`);
+  return { node: node.name, volume: `${node.kubeletDir}/pods/${pod.metadata.uid}/volumes/kubernetes.io~csi/${claim.spec?.volumeName}/mount` };
+}
+
+async function untilFileHolds(volume: string, address: string): Promise<void> {
+  const deadline = performance.now() + CHANGE_TIMEOUT;
+  const file = `${volume}/default-address/address`;
+  for (;;) {
+    // A file that is missing for a moment would be a fault, and ends the scenario.
+    const held = readFileSync(file, 'utf8');
+    if (held === address) return;
+    if (performance.now() > deadline) throw new HarnessError('TIMED_OUT', `waited ${CHANGE_TIMEOUT / 1_000} s for ${address} in ${file}, which holds ${held}`);
+    await sleep(LOOK_EVERY);
+  }
+}

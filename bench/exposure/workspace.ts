@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { listenerClasses, listeners, podListeners } from '../../src/api/listeners/index.ts';
+import {
+  ApiError, endpointSlices, persistentVolumeClaims, persistentVolumes, pods, resource, services, type KubeObject, type Resource,
+} from '../../src/kube/index.ts';
+import { eventually } from '../../test/harness/index.ts';
+import { forEach, patience, type Bench } from './bench.ts';
+
+const namespaces = resource<KubeObject>('v1', 'Namespace', 'namespaces', 'cluster');
+export const statefulSets = resource<KubeObject>('apps/v1', 'StatefulSet', 'statefulsets');
+
+const PREFIX = 'bench-';
+
+/** A namespace of one round, and the ListenerClass of its name where a scenario makes one, so that no round finds what an earlier one left. */
+export class Workspace {
+  readonly name: string;
+  readonly #bench: Bench;
+
+  private constructor(bench: Bench, name: string) {
+    this.#bench = bench;
+    this.name = name;
+  }
+
+  static async open(bench: Bench, purpose: string): Promise<Workspace> {
+    const name = `${PREFIX}${purpose}-${randomBytes(3).toString('hex')}`;
+    await bench.client.create(namespaces, { metadata: { name } });
+    // Kubernetes puts a service account and a ConfigMap into every new namespace; they shall not fall into what is measured.
+    await eventually(`the namespace ${name} to be furnished`, () => bench.cluster.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`));
+    return new Workspace(bench, name);
+  }
+
+  /** Closes what a scenario that broke off has left open. */
+  static async closeAll(bench: Bench): Promise<void> {
+    for await (const { metadata: { name = '' } } of bench.client.list(namespaces)) {
+      if (name.startsWith(PREFIX)) await new Workspace(bench, name).close();
+    }
+  }
+
+  /** Removes everything in it and itself, and returns when it is gone, and nobody works on what it held. */
+  async close(): Promise<void> {
+    await this.clear();
+    await this.#bench.client.delete(namespaces, { name: this.name }).catch(unlessGone);
+    await eventually(`the namespace ${this.name} to be gone`, async () => (
+      (await this.#bench.cluster.api.find(`/api/v1/namespaces/${this.name}`)) === undefined
+    ), { timeoutMs: 120_000 });
+    await this.#silence();
+  }
+
+  /**
+   * Removes everything in it, owners first: who made the rest would make it again. What has an owner would be collected
+   * without our help, but at the few calls a second that the collector allows itself.
+   */
+  async clear(): Promise<void> {
+    await this.#remove(statefulSets);
+    await this.#remove(pods);
+    await this.#remove(persistentVolumeClaims);
+    await this.#untilNoVolume();
+    await this.#remove(listeners);
+    await this.#remove(services);
+    await this.#remove(endpointSlices);
+    await this.#remove(podListeners);
+    await this.#bench.client.delete(listenerClasses, { name: this.name }).catch(unlessGone);
+  }
+
+  /** Again and again: a controller that has not heard of the end of the owners yet may still make one. */
+  async #remove<T extends KubeObject>(of: Resource<T>): Promise<void> {
+    const { client } = this.#bench;
+    const seen = await this.#namesOf(of);
+    if (seen.length === 0) return;
+    await eventually(`${of.plural} of ${this.name} to be gone`, async () => {
+      const left = await this.#namesOf(of);
+      if (left.length === 0) return true;
+      await forEach(left, (name) => client.delete(of, { namespace: this.name, name }).catch(unlessGone));
+      throw new Error(`there were ${left.length} left`);
+    }, { timeoutMs: patience(seen.length) });
+  }
+
+  async #namesOf<T extends KubeObject>(of: Resource<T>): Promise<readonly string[]> {
+    const found: string[] = [];
+    for await (const { metadata } of this.#bench.client.list(of, { namespace: this.name })) found.push(metadata.name ?? '');
+    return found;
+  }
+
+  /** The driver's own: volumes go when their claims are gone. */
+  async #untilNoVolume(): Promise<void> {
+    await eventually(`the volumes of ${this.name} to be gone`, async () => {
+      let left = 0;
+      for await (const { spec } of this.#bench.client.list(persistentVolumes)) if (spec?.claimRef?.namespace === this.name) left++;
+      if (left === 0) return true;
+      throw new Error(`there are ${left} left`);
+    }, { timeoutMs: 180_000 });
+  }
+
+  /**
+   * Kubernetes' garbage collector asks for each object whose owner is gone, whether it is gone too. That goes on when
+   * nothing is left, and would slow down whatever is measured next.
+   */
+  async #silence(): Promise<void> {
+    const { cluster, log } = this.#bench;
+    await using file = await open(cluster.auditLog, 'r');
+    let offset = (await file.stat()).size;
+    const mention = `"namespace":"${this.name}"`;
+    let quietSince = performance.now();
+    await eventually(`nobody to ask for objects of ${this.name}`, async () => {
+      const { size } = await file.stat();
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - offset), 0, size - offset, offset);
+      // A line of which half is written may be missed; not all of many are.
+      offset += bytesRead;
+      if (buffer.includes(mention)) quietSince = performance.now();
+      return performance.now() - quietSince > 1_500;
+    }, { timeoutMs: 60_000, everyMs: 250 }).catch(() => log(`  (still being cleared up after a minute: ${this.name})`));
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ApiError && error.status === 404)) throw error;
+}
