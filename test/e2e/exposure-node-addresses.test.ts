@@ -89,6 +89,17 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
     });
   }
 
+  it('that can be no address, whatever they would do to a path, are not announced', async () => {
+    const hostile: readonly NodeAddress[] = [own, ...['../../../../x', '/etc', '.', 'n'.repeat(300), 'a\nb'].flatMap((address): readonly NodeAddress[] => [
+      { type: 'Hostname', address }, { type: 'ExternalIP', address },
+    ])];
+    await cluster.api.patch(`/api/v1/nodes/${node.name}/status`, { status: { addresses: hostile } });
+    const { status } = await namespace.untilListener('hostname', 'to be at the IP', (listener) => listener.status?.ingressAddresses?.[0]?.address === own.address);
+    assert.equal(status?.ingressAddresses?.length, 1);
+    await becomesTree(() => filesOf('hostname'), status?.ingressAddresses ?? []);
+    await becomesTree(() => filesOf('ip'), (await namespace.ready('ip')).status?.ingressAddresses ?? []);
+  });
+
   it('that are all gone leave the files as they were, and a condition says so', async () => {
     const shown = await filesOf('ip');
     await cluster.setNodeAddresses(node.name, []);

@@ -49,6 +49,8 @@ for (const [name, addresses, preferred, families, expected] of [
   ['an IP stands in for a missing hostname', [internal4], 'Hostname', ['IPv4'], ['10.0.0.1']],
   ['a hostname stands in for a missing IP', [hostname], 'IP', ['IPv4'], ['n1.example']],
   ['all external IPs of a node are listed', [external4, { type: 'ExternalIP', address: '203.0.113.2' }], 'IP', ['IPv4'], ['203.0.113.1', '203.0.113.2']],
+  ['what is no host name is not announced', [internal4, { type: 'Hostname', address: '../../etc' }, { type: 'Hostname', address: 'a b' }], 'Hostname', ['IPv4'], ['10.0.0.1']],
+  ['what is no IP address is not announced', [{ type: 'ExternalIP', address: '../../etc' }, internal4], 'IP', ['IPv4'], ['10.0.0.1']],
   ['an empty address is no address', [{ type: 'ExternalIP', address: '' }, internal4], 'IP', ['IPv4'], ['10.0.0.1']],
 ] as const) {
   test(`node addresses: ${name}`, () => {
