@@ -109,8 +109,12 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
     assert.deepEqual(drivers.map(({ spec }) => spec.containers.length), [1, 1]);
   });
 
-  it('gives no container a privilege, a capability, a writable root or an open seccomp profile', async () => {
-    for (const { spec } of [...(await components('controller')), ...(await components('node'))]) {
+  it('gives no container a privilege, a writable root, an open seccomp profile, or a capability but the two that the driver needs', async () => {
+    const needed = [
+      ...(await components('controller')).map(({ spec }) => ({ spec, add: {} })),
+      ...(await components('node')).map(({ spec }) => ({ spec, add: { add: ['DAC_OVERRIDE', 'FOWNER'] } })),
+    ];
+    for (const { spec, add } of needed) {
       assert.equal(spec.securityContext.seccompProfile?.type, 'RuntimeDefault');
       assert.deepEqual([spec.hostNetwork ?? false, spec.hostPID ?? false], [false, false]);
       for (const { securityContext } of spec.containers) {
@@ -118,18 +122,20 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
           allowPrivilegeEscalation: false,
           privileged: false,
           readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
+          capabilities: { drop: ['ALL'], ...add },
         });
       }
     }
     assert.deepEqual((await components('controller')).map(({ spec }) => [spec.securityContext.runAsNonRoot, spec.securityContext.runAsUser]), [[true, 65532], [true, 65532]]);
   });
 
-  it('leaves the running driver no capability, as the kernel sees it', async () => {
+  it('leaves the running driver those two capabilities, as the kernel sees it', async () => {
     const [driver] = await components('node');
     const read = "process.stdout.write(require('fs').readFileSync('/proc/1/status', 'utf8'))";
     const status = await cluster.exec(SYSTEM, driver?.metadata.name ?? '', ['/usr/local/bin/node', '-e', read]);
-    for (const set of ['CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) assert.match(status, new RegExp(`^${set}:\\s*0+$`, 'm'));
+    const dacOverrideAndFowner = ((1 << 1) | (1 << 3)).toString(16).padStart(16, '0');
+    for (const set of ['CapPrm', 'CapEff', 'CapBnd']) assert.match(status, new RegExp(`^${set}:\\s*${dacOverrideAndFowner}$`, 'm'));
+    assert.match(status, /^CapAmb:\s*0+$/m);
     assert.match(status, /^NoNewPrivs:\s*1$/m);
     assert.match(status, /^Seccomp:\s*2$/m);
   });
