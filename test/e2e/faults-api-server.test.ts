@@ -35,7 +35,7 @@ describe('faults between Earshot and the API server', { timeout: 240_000 }, () =
     await Promise.all(names.map((name) => namespace.untilService(name, 'to exist', () => true)));
   });
   after(async () => {
-    await namespace[Symbol.asyncDispose]();
+    await namespace?.[Symbol.asyncDispose]();
     await cluster.api.close();
   });
 

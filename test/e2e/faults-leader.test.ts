@@ -29,7 +29,7 @@ describe('the leader', { timeout: 240_000 }, () => {
     audit = await auditFromNow(cluster);
   });
   after(async () => {
-    await namespace[Symbol.asyncDispose]();
+    await namespace?.[Symbol.asyncDispose]();
     await untilInstalled(cluster);
     await cluster.api.close();
   });

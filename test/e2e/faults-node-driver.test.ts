@@ -46,7 +46,7 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
   after(async () => {
     await cluster.startKubelet(node);
     await cluster.setNodeAddresses(node, addresses());
-    await namespace[Symbol.asyncDispose]();
+    await namespace?.[Symbol.asyncDispose]();
     await untilInstalled(cluster);
     await cluster.api.close();
   });

@@ -26,7 +26,7 @@ describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
     className = await namespace.class('internal', { serviceType: 'ClusterIP' });
   });
   after(async () => {
-    await namespace[Symbol.asyncDispose]();
+    await namespace?.[Symbol.asyncDispose]();
     await cluster.api.close();
   });
 

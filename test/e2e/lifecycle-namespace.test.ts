@@ -27,14 +27,14 @@ describe('a namespace that is deleted', { timeout: 120_000 }, () => {
     await Promise.all([...names.map((name) => namespace.ready(name)), namespace.running('mounts')]);
   });
   after(async () => {
-    await namespace[Symbol.asyncDispose]();
-    await elsewhere[Symbol.asyncDispose]();
+    await namespace?.[Symbol.asyncDispose]();
+    await elsewhere?.[Symbol.asyncDispose]();
     await cluster.api.close();
   });
 
   it('takes its Listeners, Services and volumes with it, and nobody writes to what is going', async () => {
     const audit = await auditFromNow(cluster);
-    await namespace[Symbol.asyncDispose]();
+    await namespace.[Symbol.asyncDispose]();
     await eventually('the namespace to be gone', async () => (await cluster.api.find(`/api/v1/namespaces/${namespace.name}`)) === undefined, { timeoutMs: 60_000 });
     await eventually('the volume to be gone', async () => (await leftIn(cluster, namespace.name)).length === 0);
     await audit.settle();

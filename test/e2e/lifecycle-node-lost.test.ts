@@ -55,7 +55,7 @@ describe('a node that is deleted', { timeout: 240_000 }, () => {
   after(async () => {
     await cluster.addNode(lost);
     await cordon(false);
-    await namespace[Symbol.asyncDispose]();
+    await namespace?.[Symbol.asyncDispose]();
     await untilInstalled(cluster);
     await cluster.api.close();
   });

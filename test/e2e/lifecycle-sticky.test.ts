@@ -49,8 +49,8 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
   after(async () => {
     await cluster.api.patch(`/api/v1/nodes/${first}`, { spec: { taints: null } });
     await Promise.all([first, second].map((node) => cordon(node, false)));
-    await cloud.stop();
-    await namespace[Symbol.asyncDispose]();
+    await cloud?.stop();
+    await namespace?.[Symbol.asyncDispose]();
     await cluster.api.close();
   });
 

@@ -1,4 +1,4 @@
-/** Stands between a controller and the API server, counts its writes, and cuts it off at one of them. */
+/** Stands between a controller and the API server, counts its writes about one namespace, and cuts it off at one of them. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
@@ -23,9 +23,15 @@ export interface WriteProxy extends AsyncDisposable {
   arm(cut?: Cut, onCut?: () => void): void;
 }
 
-export async function startWriteProxy(cluster: Cluster, options: { readonly ca: string; readonly token: string }): Promise<WriteProxy> {
+interface WriteProxyOptions {
+  readonly token: string;
+  /** Only writes whose path holds this count; what the controller does about other tests' objects is their affair. */
+  readonly about: string;
+}
+
+export async function startWriteProxy(cluster: Cluster, { token, about }: WriteProxyOptions): Promise<WriteProxy> {
   const upstream = new URL(cluster.apiUrl);
-  const agent = new Agent({ ca: options.ca, keepAlive: true });
+  const agent = new Agent({ ca: cluster.state.credentials.ca, keepAlive: true });
   let writes: string[] = [];
   let cut: Cut | undefined;
   let happened: (() => void) | undefined;
@@ -42,7 +48,7 @@ export async function startWriteProxy(cluster: Cluster, options: { readonly ca: 
       incoming.destroy();
       return;
     }
-    const number = isStateWrite(incoming) ? writes.push(`${incoming.method} ${incoming.url?.split('?')[0]}`) : 0;
+    const number = isStateWrite(incoming, about) ? writes.push(`${incoming.method} ${incoming.url?.split('?')[0]}`) : 0;
     if (cut !== undefined && number > cut.at) return; // Held: it came while the last write that may happen was under way.
     const isLast = cut !== undefined && number === cut.at;
     if (isLast && cut?.when === 'before') {
@@ -55,7 +61,7 @@ export async function startWriteProxy(cluster: Cluster, options: { readonly ca: 
       port: upstream.port,
       method: incoming.method,
       path: incoming.url,
-      headers: { ...incoming.headers, host: upstream.host, authorization: `Bearer ${options.token}` },
+      headers: { ...incoming.headers, host: upstream.host, authorization: `Bearer ${token}` },
     }, (answer) => {
       if (isLast) {
         answer.resume();
@@ -99,6 +105,6 @@ export async function startWriteProxy(cluster: Cluster, options: { readonly ca: 
 }
 
 /** Events tell people what happened and are read by no program, so their number and order, which vary, do not count. */
-function isStateWrite({ method, url = '' }: IncomingMessage): boolean {
-  return method !== 'GET' && !url.includes('/events');
+function isStateWrite({ method, url = '' }: IncomingMessage, about: string): boolean {
+  return method !== 'GET' && url.includes(about) && !url.includes('/events');
 }
