@@ -34,7 +34,7 @@ describe('a namespace that is deleted', { timeout: 120_000 }, () => {
 
   it('takes its Listeners, Services and volumes with it, and nobody writes to what is going', async () => {
     const audit = await auditFromNow(cluster);
-    await namespace.[Symbol.asyncDispose]();
+    await namespace[Symbol.asyncDispose]();
     await eventually('the namespace to be gone', async () => (await cluster.api.find(`/api/v1/namespaces/${namespace.name}`)) === undefined, { timeoutMs: 60_000 });
     await eventually('the volume to be gone', async () => (await leftIn(cluster, namespace.name)).length === 0);
     await audit.settle();
