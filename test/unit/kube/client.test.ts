@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 
 import { ApiError, NameError, TransportError, resource, services } from '../../../src/kube/index.ts';
@@ -128,10 +129,12 @@ describe('the client: answers that are no success', () => {
       inTurn(
         (_request, socket) => answer(socket, 404, failure(404, 'NotFound', 'configmaps "a" not found')),
         (_request, socket) => answer(socket, 404, '404 page not found\n'),
+        (_request, socket) => answer(socket, 404, { code: 404, reason: 'NotFound', message: 'a proxy speaks' }),
       ),
     );
     await using client = server.client();
     assert.equal(await client.find(configMaps, key), undefined);
+    await assert.rejects(client.find(configMaps, key), { code: 'KUBE_API', status: 404, reason: '' });
     await assert.rejects(client.find(configMaps, key), { code: 'KUBE_API', status: 404, reason: '' });
   });
 
@@ -299,6 +302,14 @@ describe('the client: connections', () => {
     assert.equal((await other).metadata.name, 'b');
     await assert.rejects(client.get(configMaps, key, { signal: stop.signal }), RangeError);
     assert.equal(server.requests.length, 2);
+  });
+
+  it('leaves no listener on a signal that outlives its requests', async () => {
+    await using server = await RawServer.start(ok);
+    await using client = server.client({ connections: 1 });
+    const { signal } = new AbortController();
+    await Promise.all(Array.from({ length: 3 }, () => client.get(configMaps, key, { signal })));
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
   });
 
   it('ends everything under way when it is closed, and takes nothing more', async () => {

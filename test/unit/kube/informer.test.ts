@@ -150,6 +150,15 @@ describe('an informer: the first list', () => {
     assert.deepEqual(informer.names, ['b']);
   });
 
+  it('does not end a watch a minute after its list was whole', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    using informer = new Running();
+    const watch = await informer.synced();
+    t.mock.timers.tick(600_000);
+    watch.send('ADDED', object('a', 11));
+    assert.deepEqual([watch.options.signal?.aborted, informer.names, informer.troubles], [false, ['a'], []]);
+  });
+
   it('waits for a kind or a right that is not there yet', async () => {
     using informer = new Running();
     (await informer.server.nextWatch()).fail(apiError(404, ''));

@@ -97,6 +97,43 @@ describe('leader election', () => {
     assert.equal(world.lease?.spec?.leaseDurationSeconds, 15);
   });
 
+  it('counts from the sending of what took or renewed the lease, not from its answer', async (t) => {
+    const world = new LeaseWorld(t);
+    const a = new Contender(world, 'a');
+    // The read was sent on a quick line; from here on each way takes 1.5 s. Created: sent at 0, answered at 3 s.
+    a.latency = 1_500;
+    await world.pass(3_000);
+    assert.equal(a.acts, true);
+    // The renewal goes out at 6 s and is answered at 9 s.
+    await world.pass(6_000);
+    a.lost = 'requests';
+    while (a.acts) await world.pass(100);
+    assert.equal(world.now, 16_000);
+
+    const b = new Contender(world, 'b');
+    await world.pass(20_000);
+    assert.equal(b.acts, true);
+    b.stop.abort();
+    await world.pass(100);
+    const sentAt = world.now;
+    const c = new Contender(world, 'c');
+    c.latency = 1_500;
+    await world.pass(3_000);
+    c.lost = 'requests';
+    while (c.acts) await world.pass(100);
+    assert.equal(world.now, sentAt + 10_000);
+  });
+
+  it('is taken up at once by a process that is restarted under the same name', async (t) => {
+    const world = new LeaseWorld(t);
+    world.edit({ holderIdentity: 'a', leaseDurationSeconds: 15 });
+    const a = new Contender(world, 'a');
+    await world.pass(100);
+    assert.deepEqual([a.acts, a.events], [true, ['leading']]);
+    a.stop.abort();
+    await world.pass(100);
+  });
+
   it('goes on through renewals whose answers are lost for a while', async (t) => {
     const world = new LeaseWorld(t);
     const a = new Contender(world, 'a');
