@@ -22,6 +22,8 @@ export const NOTHING: Tally = { writes: 0, events: 0, reads: 0, lists: 0, watche
 export interface Call {
   readonly program: Program;
   readonly counts: Tally;
+  /** `controller: patch services/status default/web`, for people who look for an unexpected one. */
+  readonly text: string;
 }
 
 const PROGRAMS: readonly (readonly [agent: string, program: Program])[] = [
@@ -42,18 +44,23 @@ export function callOf(line: string): Call | undefined {
   const { stage, verb, requestURI, objectRef } = JSON.parse(line) as AuditEvent;
   // A watch is written down twice, when it begins and when it ends; anything else once, with its answer.
   if (verb === 'watch' ? stage !== 'ResponseStarted' : stage === 'ResponseStarted') return undefined;
-  if (objectRef?.resource === 'leases') return { program, counts: { ...NOTHING, leases: 1 } };
-  if (WRITES.has(verb)) return { program, counts: { ...NOTHING, writes: 1, events: objectRef?.resource === 'events' ? 1 : 0 } };
-  const isList = verb === 'list' || (verb === 'watch' && requestURI.includes('sendInitialEvents=true'));
-  if (isList) return { program, counts: { ...NOTHING, reads: 1, lists: 1 } };
-  return { program, counts: { ...NOTHING, ...(verb === 'watch' ? { watches: 1 } : { reads: 1 }) } };
+  const { resource = requestURI, subresource, namespace, name } = objectRef ?? {};
+  const what = [subresource === undefined ? resource : `${resource}/${subresource}`, [namespace, name].filter((part) => part !== undefined).join('/')];
+  return { program, counts: { ...NOTHING, ...countsOf(verb, resource, requestURI) }, text: `${program}: ${verb} ${what.join(' ').trimEnd()}` };
+}
+
+function countsOf(verb: string, resource: string, uri: string): Partial<Tally> {
+  if (resource === 'leases') return { leases: 1 };
+  if (WRITES.has(verb)) return resource === 'events' ? { writes: 1, events: 1 } : { writes: 1 };
+  if (verb === 'list' || (verb === 'watch' && uri.includes('sendInitialEvents=true'))) return { reads: 1, lists: 1 };
+  return verb === 'watch' ? { watches: 1 } : { reads: 1 };
 }
 
 interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
   readonly requestURI: string;
-  readonly objectRef?: { readonly resource?: string };
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly namespace?: string; readonly name?: string };
 }
 
 export function sum(a: Tally, b: Tally): Tally {

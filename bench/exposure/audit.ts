@@ -5,6 +5,8 @@ import { callOf, NOTHING, sum, type Program, type Tally } from './audit-calls.ts
 const CHUNK = 1_048_576;
 /** Programs that have sent nothing for this long, in milliseconds, are taken to be done. */
 const QUIET = 1_500;
+/** How many calls are kept in words. */
+const SHOWN = 10;
 
 /** Counts the calls from a moment on, by reading what the audit log grew by. */
 export class CallCounter {
@@ -12,7 +14,9 @@ export class CallCounter {
   readonly #tallies = new Map<Program, Tally>();
   #offset: number;
   #rest: Buffer = Buffer.alloc(0);
-  #lastCall = performance.now();
+  readonly #first: string[] = [];
+  #lastCall = 0;
+  #lastEvent = 0;
   /** A text that ends the waiting for it. */
   #awaited: string | undefined;
 
@@ -24,7 +28,7 @@ export class CallCounter {
   /** Counts what is asked from now on. What was answered before is not counted, even where the log has it later. */
   static async start(cluster: Cluster): Promise<CallCounter> {
     const before = new CallCounter(cluster, await sizeOf(cluster.auditLog));
-    await before.#settle();
+    await before.settle();
     return new CallCounter(cluster, before.#offset - before.#rest.length);
   }
 
@@ -33,27 +37,32 @@ export class CallCounter {
     return (['controller', 'csi-node', 'lease'] as const).map((program) => this.of(program)).reduce(sum);
   }
 
+  /** The first writes and reads of all, in words. */
+  get first(): readonly string[] {
+    return this.#first;
+  }
+
   of(program: Program): Tally {
     return this.#tallies.get(program) ?? NOTHING;
   }
 
-  /** Returns once none of the programs has sent anything (renewals of leases and resumed watches apart) for a while. */
-  async quiet(timeoutMs = 90_000): Promise<void> {
-    this.#lastCall = performance.now();
+  /**
+   * Returns once none of the programs has sent anything for a while, renewals of leases and resumed watches apart. Events
+   * are written at their own slow pace long after what they tell of; without them they are not waited for.
+   */
+  async quiet(options: { readonly withoutEvents?: boolean } = {}): Promise<void> {
+    const begun = performance.now();
     await eventually('Earshot to have nothing left to do', async () => {
       await this.#read();
-      if (performance.now() - this.#lastCall >= QUIET) return true;
+      const last = Math.max(begun, this.#lastCall, options.withoutEvents === true ? 0 : this.#lastEvent);
+      if (performance.now() - last >= QUIET) return true;
       throw new Error(`it still calls: ${JSON.stringify(this.own)}`);
-    }, { timeoutMs, everyMs: 250 });
-    await this.#settle();
+    }, { timeoutMs: 180_000, everyMs: 250 });
+    await this.settle();
   }
 
   /** Returns once everything that was answered before this call is counted. */
   async settle(): Promise<void> {
-    await this.#settle();
-  }
-
-  async #settle(): Promise<void> {
     const mark = `bench-mark-${process.pid}-${Math.round(performance.now() * 1_000).toString(36)}`;
     this.#awaited = mark;
     await this.#cluster.api.find(`/api/v1/namespaces/default/configmaps/${mark}`);
@@ -81,7 +90,9 @@ export class CallCounter {
       const call = callOf(line);
       if (call === undefined) continue;
       this.#tallies.set(call.program, sum(this.of(call.program), call.counts));
-      if (call.counts.writes + call.counts.reads > 0) this.#lastCall = performance.now();
+      if (call.counts.writes + call.counts.reads > 0 && this.#first.length < SHOWN) this.#first.push(call.text);
+      if (call.counts.events > 0) this.#lastEvent = performance.now();
+      else if (call.counts.writes + call.counts.reads > 0) this.#lastCall = performance.now();
     }
   }
 }

@@ -1,6 +1,7 @@
 import { createClient, loadConfig, type KubeClient } from '../../src/kube/index.ts';
 import type { Cluster } from '../../test/harness/index.ts';
 import type { Sizes } from './options.ts';
+import type { Workspace } from './workspace.ts';
 
 /** What every scenario works with. */
 export interface Bench {
@@ -11,6 +12,8 @@ export interface Bench {
   /** Adds a sample to a figure; see figures.ts for their ids. */
   readonly record: (id: string, sample: number) => void;
   readonly log: (line: string) => void;
+  /** What one scenario leaves for the next, since making it anew would take minutes. */
+  readonly left: { listeners?: Workspace };
 }
 
 /** How many requests the load has under way at once. */

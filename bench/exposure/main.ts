@@ -62,7 +62,7 @@ async function measure(cluster: Cluster, options: Options): Promise<{ readonly r
     if (known === undefined) throw new TypeError(`there is no figure ${id}`);
     known.push(sample);
   };
-  const bench: Bench = { cluster, client, sizes: options, record, log };
+  const bench: Bench = { cluster, client, sizes: options, record, log, left: {} };
   for (const name of SCENARIOS.filter((scenario) => options.only.includes(scenario))) {
     log(`== ${name}`);
     try {
@@ -70,7 +70,7 @@ async function measure(cluster: Cluster, options: Options): Promise<{ readonly r
     } catch (error) {
       failures.set(name, messageOf(error));
       log(`${name} failed: ${messageOf(error)}`);
-      await Workspace.closeAll(bench).catch((left: unknown) => log(`what it left could not be cleared up: ${messageOf(left)}`));
+      await Workspace.clearAll(bench).catch((left: unknown) => log(`what it left could not be cleared up: ${messageOf(left)}`));
     }
   }
   const results = figures.map((figure) => ({ figure, outcome: outcomeOf(figure, samples.get(figure.id) ?? [], failures.get(figure.scenario)) }));

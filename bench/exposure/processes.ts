@@ -64,11 +64,11 @@ export function cpuSeconds({ pod, pid }: Observed): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Resident memory in MB (10⁶ bytes), shared pages included: the median of ten looks within five seconds. */
+/** Resident memory in MB (10⁶ bytes), shared pages included: the median of ten looks within three seconds. */
 export async function memory(process: Observed): Promise<number> {
   const samples: number[] = [];
   for (let look = 0; look < 10; look++) {
-    await sleep(500);
+    await sleep(300);
     samples.push(residentMegabytes(process));
   }
   return median(samples);

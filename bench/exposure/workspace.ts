@@ -12,7 +12,10 @@ export const statefulSets = resource<KubeObject>('apps/v1', 'StatefulSet', 'stat
 
 const PREFIX = 'bench-';
 
-/** A namespace of one round, and the ListenerClass of its name where a scenario makes one, so that no round finds what an earlier one left. */
+/**
+ * A namespace of one round, and the ListenerClass of its name where a scenario makes one, so that no round finds what an
+ * earlier one left. It stays when it is empty, and goes with the cluster: deleting one takes as long as a whole round.
+ */
 export class Workspace {
   readonly name: string;
   readonly #bench: Bench;
@@ -30,20 +33,14 @@ export class Workspace {
     return new Workspace(bench, name);
   }
 
-  /** Closes what a scenario that broke off has left open. */
-  static async closeAll(bench: Bench): Promise<void> {
-    for await (const { metadata: { name = '' } } of bench.client.list(namespaces)) {
-      if (name.startsWith(PREFIX)) await new Workspace(bench, name).close();
-    }
+  /** Removes everything from all of them, whoever left it there. */
+  static async clearAll(bench: Bench): Promise<void> {
+    for await (const { metadata: { name = '' } } of bench.client.list(namespaces)) if (name.startsWith(PREFIX)) await new Workspace(bench, name).clear();
   }
 
-  /** Removes everything in it and itself, and returns when it is gone, and nobody works on what it held. */
+  /** Removes everything in it, and returns when it is gone and nobody works on what it was. */
   async close(): Promise<void> {
     await this.clear();
-    await this.#bench.client.delete(namespaces, { name: this.name }).catch(unlessGone);
-    await eventually(`the namespace ${this.name} to be gone`, async () => (
-      (await this.#bench.cluster.api.find(`/api/v1/namespaces/${this.name}`)) === undefined
-    ), { timeoutMs: 120_000 });
     await this.#silence();
   }
 

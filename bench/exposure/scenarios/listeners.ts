@@ -17,7 +17,8 @@ export async function measureListeners(bench: Bench): Promise<void> {
     const workspace = await Workspace.open(bench, `listeners-${round}`);
     await createListeners(bench, workspace, round, baseline);
     await changeClass(bench, workspace, round);
-    await workspace.close();
+    if (round < bench.sizes.rounds) await workspace.close();
+    else bench.left.listeners = workspace;
   }
 }
 

@@ -11,19 +11,18 @@ import { addListeners, expectAddresses } from './listeners.ts';
 /** Each round has fresh processes, which see the Listeners grow in number. The last round's Listeners stay: the cluster ends with them. */
 export async function measureMemory(bench: Bench): Promise<void> {
   const { client, cluster, sizes, log } = bench;
-  let former: Workspace | undefined;
   for (let round = 1; round <= sizes.rounds; round++) {
     {
       await using _restart = await withoutControllers(cluster);
       // Nobody works on what goes, so that it goes fast.
-      await former?.clear();
+      await Workspace.clearAll(bench);
     }
     await untilInstalled(cluster);
-    former = await Workspace.open(bench, `memory-${round}`);
-    await client.create(listenerClasses, listenerClass(former.name, { serviceType: 'ClusterIP' }));
-    await grow(bench, former, 'one', 0, 1);
-    await grow(bench, former, 'many', 1, sizes.listeners);
-    await grow(bench, former, 'most', sizes.listeners, 5 * sizes.listeners);
+    const workspace = await Workspace.open(bench, `memory-${round}`);
+    await client.create(listenerClasses, listenerClass(workspace.name, { serviceType: 'ClusterIP' }));
+    await grow(bench, workspace, 'one', 0, 1);
+    await grow(bench, workspace, 'many', 1, sizes.listeners);
+    await grow(bench, workspace, 'most', sizes.listeners, 5 * sizes.listeners);
     log(`round ${round} of the memory is done`);
   }
 }
@@ -34,7 +33,7 @@ async function grow(bench: Bench, workspace: Workspace, size: 'one' | 'many' | '
   const calls = await CallCounter.start(cluster);
   await addListeners(bench, workspace, from, to);
   await addressed.reached;
-  await calls.quiet();
+  await calls.quiet({ withoutEvents: true });
   const [leader, ...others] = await controllers(cluster);
   const [leading, ...waiting] = await Promise.all([leader, ...others].map(memory));
   if (leading === undefined) throw new TypeError('the leader was measured');

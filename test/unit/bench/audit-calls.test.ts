@@ -49,6 +49,15 @@ it('keeps leases apart, whoever asks for them and however', () => {
   assert.deepEqual(countsOf({ verb: 'update', resource: 'leases', agent: 'csi-provisioner/v6.3.0' }), { leases: 1 });
 });
 
+it('says in words what was asked', () => {
+  const said = JSON.stringify({
+    stage: 'ResponseComplete', verb: 'patch', requestURI: '/x', userAgent: 'earshot-controller',
+    objectRef: { resource: 'listeners', subresource: 'status', namespace: 'default', name: 'web' },
+  });
+  assert.equal(callOf(said)?.text, 'controller: patch listeners/status default/web');
+  assert.equal(callOf(JSON.stringify({ stage: 'ResponseComplete', verb: 'get', requestURI: '/version', userAgent: 'earshot-csi-node' }))?.text, 'csi-node: get /version');
+});
+
 it('adds tallies up field by field', () => {
   const tally: Tally = { writes: 1, events: 2, reads: 3, lists: 4, watches: 5, leases: 6 };
   assert.deepEqual(sum(tally, tally), { writes: 2, events: 4, reads: 6, lists: 8, watches: 10, leases: 12 });
