@@ -60,7 +60,8 @@ describe('addresses of each service type with each preference', { timeout: 120_0
     server = first;
   });
   after(async () => {
-    for (const { name, addresses } of cluster.nodes) await cluster.setNodeAddresses(name, [...internal(addresses), { type: 'Hostname', address: name }]);
+    for (const { name, addresses } of cluster.nodes)
+      await cluster.setNodeAddresses(name, [...internal(addresses), { type: 'Hostname', address: name }]);
     await namespace?.[Symbol.asyncDispose]();
     await balancer?.stop();
     await cluster.api.close();
@@ -110,9 +111,9 @@ describe('addresses of each service type with each preference', { timeout: 120_0
   /** Cluster-internal addresses answer in the cluster only. */
   async function answer({ serviceType }: Row, address: string, port: number): Promise<string> {
     if (serviceType !== 'ClusterIP') return answerFromOutside(cluster, address, port);
-    return eventually(`${address} to answer in a pod`, async () => (
-      (await namespace.exec('client', ['timeout', '3', 'wget', '-q', '-O', '-', `http://${address}:${port}/`])).trim()
-    ));
+    return eventually(`${address} to answer in a pod`, async () =>
+      (await namespace.exec('client', ['timeout', '3', 'wget', '-q', '-O', '-', `http://${address}:${port}/`])).trim(),
+    );
   }
 });
 

@@ -33,16 +33,21 @@ describe('which pods a Listener with node ports leads to', { timeout: 120_000 },
   });
 
   it('pods that are not ready too, unless the Listener says otherwise; either way the pod knows its address from the start', async () => {
-    for (const [name, publishNotReadyAddresses] of [['eager', true], ['patient', false]] as const) {
+    for (const [name, publishNotReadyAddresses] of [
+      ['eager', true],
+      ['patient', false],
+    ] as const) {
       await namespace.listener(name, { className, ports: PORTS, publishNotReadyAddresses });
       await namespace.create(claim(name, byListener(name)));
     }
-    await namespace.create(pod('slow', {
-      node: node.name,
-      volumes: { eager: 'eager', patient: 'patient' },
-      script: webServer(PORT),
-      container: { readinessProbe: { exec: { command: ['test', '-e', '/tmp/ready'] }, periodSeconds: 1 } },
-    }));
+    await namespace.create(
+      pod('slow', {
+        node: node.name,
+        volumes: { eager: 'eager', patient: 'patient' },
+        script: webServer(PORT),
+        container: { readinessProbe: { exec: { command: ['test', '-e', '/tmp/ready'] }, periodSeconds: 1 } },
+      }),
+    );
     const { status } = await namespace.ready('eager');
     const ports = status?.nodePorts ?? {};
     assert.equal(await answerFromOutside(cluster, address, ports['http'] ?? 0), 'slow');
@@ -60,7 +65,10 @@ describe('which pods a Listener with node ports leads to', { timeout: 120_000 },
 
   it('of those that mount it only the ones with its extra labels, from the moment they have them', async () => {
     await namespace.listener('leader', { className, ports: PORTS, extraPodSelectorLabels: { role: 'leader' } });
-    await namespace.create(claim('leader', byListener('leader')), pod('candidate', { node: node.name, volumes: { leader: 'leader' }, script: webServer(PORT) }));
+    await namespace.create(
+      claim('leader', byListener('leader')),
+      pod('candidate', { node: node.name, volumes: { leader: 'leader' }, script: webServer(PORT) }),
+    );
     await namespace.running('candidate');
     await namespace.condition('leader', 'Ready', 'False', 'NoNodes');
     await namespace.patch('v1', 'Pod', 'candidate', { metadata: { labels: { role: 'leader' } } });

@@ -26,12 +26,23 @@ const rows: readonly Row[] = [
   { name: 'only-hostname', answer: [{ hostname: one.hostname }], preferred: 'IP', expected: [[one.hostname, 'Hostname']] },
   { name: 'both-conservative', answer: [one], preferred: 'HostnameConservative', expected: [[one.hostname, 'Hostname']] },
   { name: 'both-ip', answer: [one], preferred: 'IP', expected: [[one.ip, 'IP']] },
-  { name: 'two', answer: [{ ip: '192.0.2.20' }, { ip: '192.0.2.10' }], preferred: 'IP', expected: [['192.0.2.20', 'IP'], ['192.0.2.10', 'IP']] },
+  {
+    name: 'two',
+    answer: [{ ip: '192.0.2.20' }, { ip: '192.0.2.10' }],
+    preferred: 'IP',
+    expected: [
+      ['192.0.2.20', 'IP'],
+      ['192.0.2.10', 'IP'],
+    ],
+  },
   {
     name: 'two-kinds',
     answer: [{ ip: '192.0.2.20' }, one],
     preferred: 'Hostname',
-    expected: [['192.0.2.20', 'IP'], [one.hostname, 'Hostname']],
+    expected: [
+      ['192.0.2.20', 'IP'],
+      [one.hostname, 'Hostname'],
+    ],
   },
 ];
 
@@ -66,10 +77,16 @@ describe('what a load balancer answers', { timeout: 120_000 }, () => {
     await exposed('late', 'IP');
     await namespace.create(pod('waiting', { volumes: { late: 'late' } }));
     const { message } = await namespace.condition('late', 'Ready', 'False', 'LoadBalancerPending');
-    assert.match(message, new RegExp(`Service ${namespace.name}/late waits for load balancer class ${LOAD_BALANCER_CLASS} to assign an address`));
+    assert.match(
+      message,
+      new RegExp(`Service ${namespace.name}/late waits for load balancer class ${LOAD_BALANCER_CLASS} to assign an address`),
+    );
     await namespace.event({ kind: 'Pod', name: 'waiting' }, /listener volume waits: .*late.*waits for load balancer class/);
     const { status } = await namespace.podListeners('waiting');
-    assert.deepEqual(Object.values(status?.mounts ?? {}).map(({ reason }) => reason), ['LoadBalancerPending']);
+    assert.deepEqual(
+      Object.values(status?.mounts ?? {}).map(({ reason }) => reason),
+      ['LoadBalancerPending'],
+    );
 
     const from = performance.now();
     await answered('late', [{ ip: '192.0.2.30' }]);
@@ -87,7 +104,10 @@ describe('what a load balancer answers', { timeout: 120_000 }, () => {
     await namespace.create(pod('follower', { volumes: { changes: 'changes' } }));
     await namespace.running('follower');
     for (const ips of [['192.0.2.41'], ['192.0.2.42', '192.0.2.41'], ['192.0.2.41', '192.0.2.42'], ['192.0.2.40']]) {
-      await answered('changes', ips.map((ip) => ({ ip })));
+      await answered(
+        'changes',
+        ips.map((ip) => ({ ip })),
+      );
       const addresses = ips.map((address) => ({ address, addressType: 'IP' as const, ports: { http: 8080 } }));
       await becomesTree(() => namespace.tree('follower', 'changes'), addresses);
     }
@@ -105,7 +125,11 @@ describe('what a load balancer answers', { timeout: 120_000 }, () => {
   });
 
   async function exposed(name: string, preferredAddressType: PreferredAddressType): Promise<void> {
-    const className = await namespace.class(name, { serviceType: 'LoadBalancer', loadBalancerClass: LOAD_BALANCER_CLASS, preferredAddressType });
+    const className = await namespace.class(name, {
+      serviceType: 'LoadBalancer',
+      loadBalancerClass: LOAD_BALANCER_CLASS,
+      preferredAddressType,
+    });
     await namespace.listener(name, { className, ports: PORTS });
     await namespace.create(claim(name, byListener(name)));
   }

@@ -44,7 +44,12 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
     await cluster.api.close();
   });
 
-  const cases: readonly { readonly behaviour: string; readonly given: readonly NodeAddress[]; readonly ips: readonly string[]; readonly hostnames: readonly string[] }[] = [
+  const cases: readonly {
+    readonly behaviour: string;
+    readonly given: readonly NodeAddress[];
+    readonly ips: readonly string[];
+    readonly hostnames: readonly string[];
+  }[] = [
     {
       behaviour: 'a new external one replaces the internal one',
       given: [own, { type: 'ExternalIP', address: first }, { type: 'Hostname', address: hostname }],
@@ -53,7 +58,13 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
     },
     {
       behaviour: 'several of a kind are all announced, in their order',
-      given: [{ type: 'ExternalIP', address: second }, own, { type: 'ExternalIP', address: first }, { type: 'Hostname', address: hostname }, { type: 'Hostname', address: otherHostname }],
+      given: [
+        { type: 'ExternalIP', address: second },
+        own,
+        { type: 'ExternalIP', address: first },
+        { type: 'Hostname', address: hostname },
+        { type: 'Hostname', address: otherHostname },
+      ],
       ips: [second, first],
       hostnames: [hostname, otherHostname],
     },
@@ -74,7 +85,10 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
   for (const { behaviour, given, ips, hostnames } of cases) {
     it(`are followed by status and files of a running pod, and answer: ${behaviour}`, async () => {
       await cluster.setNodeAddresses(node.name, given);
-      for (const [name, addresses] of [['ip', ips], ['hostname', hostnames]] as const) {
+      for (const [name, addresses] of [
+        ['ip', ips],
+        ['hostname', hostnames],
+      ] as const) {
         const { status } = await namespace.untilListener(
           name,
           `to be at ${addresses.join()}`,
@@ -90,11 +104,19 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
   }
 
   it('that can be no address, whatever they would do to a path, are not announced', async () => {
-    const hostile: readonly NodeAddress[] = [own, ...['../../../../x', '/etc', '.', 'n'.repeat(300), 'a\nb'].flatMap((address): readonly NodeAddress[] => [
-      { type: 'Hostname', address }, { type: 'ExternalIP', address },
-    ])];
+    const hostile: readonly NodeAddress[] = [
+      own,
+      ...['../../../../x', '/etc', '.', 'n'.repeat(300), 'a\nb'].flatMap((address): readonly NodeAddress[] => [
+        { type: 'Hostname', address },
+        { type: 'ExternalIP', address },
+      ]),
+    ];
     await cluster.api.patch(`/api/v1/nodes/${node.name}/status`, { status: { addresses: hostile } });
-    const { status } = await namespace.untilListener('hostname', 'to be at the IP', (listener) => listener.status?.ingressAddresses?.[0]?.address === own.address);
+    const { status } = await namespace.untilListener(
+      'hostname',
+      'to be at the IP',
+      (listener) => listener.status?.ingressAddresses?.[0]?.address === own.address,
+    );
     assert.equal(status?.ingressAddresses?.length, 1);
     await becomesTree(() => filesOf('hostname'), status?.ingressAddresses ?? []);
     await becomesTree(() => filesOf('ip'), (await namespace.ready('ip')).status?.ingressAddresses ?? []);

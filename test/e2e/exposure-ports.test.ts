@@ -29,22 +29,30 @@ const rows: readonly {
     name: 'protocols',
     behaviour: 'takes TCP, UDP and SCTP, one number on several protocols among them',
     ports: [
-      { name: 'dns', port: 53, protocol: 'UDP' }, { name: 'dns-tcp', port: 53, protocol: 'TCP' },
-      { name: 'sctp', port: 132, protocol: 'SCTP' }, { name: 'http', port: 80 },
+      { name: 'dns', port: 53, protocol: 'UDP' },
+      { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+      { name: 'sctp', port: 132, protocol: 'SCTP' },
+      { name: 'http', port: 80 },
     ],
     exposed: { dns: '53/UDP', 'dns-tcp': '53/TCP', sctp: '132/SCTP', http: '80/TCP' },
   },
   {
     name: 'one-name',
     behaviour: 'keeps both of two ports with one name: the last under it, the other under its number, which the condition tells',
-    ports: [{ name: 'http', port: 80 }, { name: 'http', port: 8080 }],
+    ports: [
+      { name: 'http', port: 80 },
+      { name: 'http', port: 8080 },
+    ],
     exposed: { http: '8080/TCP', 'port-80': '80/TCP' },
     note: /two ports are called http; TCP 80 is exposed as port-80/,
   },
   {
     name: 'one-name-protocols',
     behaviour: 'keeps both of two ports with one name and number, by protocol',
-    ports: [{ name: 'dns', port: 53, protocol: 'UDP' }, { name: 'dns', port: 53, protocol: 'TCP' }],
+    ports: [
+      { name: 'dns', port: 53, protocol: 'UDP' },
+      { name: 'dns', port: 53, protocol: 'TCP' },
+    ],
     exposed: { dns: '53/TCP', 'port-53': '53/UDP' },
     note: /two ports are called dns; UDP 53 is exposed as port-53/,
   },
@@ -63,17 +71,79 @@ const rows: readonly {
   },
 ];
 
-const refused: readonly { readonly name: string; readonly behaviour: string; readonly ports?: readonly ListenerPort[]; readonly reason: string; readonly message: RegExp }[] = [
-  { name: 'left-out', behaviour: 'no ports at all', reason: 'NoPorts', message: /spec\.ports is empty, and a Service needs at least one port/ },
+const refused: readonly {
+  readonly name: string;
+  readonly behaviour: string;
+  readonly ports?: readonly ListenerPort[];
+  readonly reason: string;
+  readonly message: RegExp;
+}[] = [
+  {
+    name: 'left-out',
+    behaviour: 'no ports at all',
+    reason: 'NoPorts',
+    message: /spec\.ports is empty, and a Service needs at least one port/,
+  },
   { name: 'none', behaviour: 'an empty list', ports: [], reason: 'NoPorts', message: /spec\.ports is empty/ },
-  { name: 'too-long', behaviour: 'a name of 64 characters', ports: [{ name: 'p'.repeat(64), port: 80 }], reason: 'ServiceRejected', message: /must be no more than 63 characters/ },
-  { name: 'upper-case', behaviour: 'a name in capitals', ports: [{ name: 'HTTP', port: 80 }], reason: 'ServiceRejected', message: /spec\.ports\[0\]\.name.*"HTTP"/ },
-  { name: 'path', behaviour: 'a name that is a path', ports: [{ name: '../../x', port: 80 }], reason: 'ServiceRejected', message: /spec\.ports\[0\]\.name/ },
-  { name: 'zero', behaviour: 'number 0', ports: [{ name: 'http', port: 0 }], reason: 'ServiceRejected', message: /spec\.ports\[0\]\.port.*between 1 and 65535/ },
-  { name: 'too-high', behaviour: 'number 65536', ports: [{ name: 'http', port: 65_536 }], reason: 'ServiceRejected', message: /between 1 and 65535/ },
-  { name: 'negative', behaviour: 'a negative number', ports: [{ name: 'http', port: -1 }], reason: 'ServiceRejected', message: /between 1 and 65535/ },
-  { name: 'protocol', behaviour: 'a protocol that there is not', ports: [{ name: 'http', port: 80, protocol: 'QUIC' }], reason: 'ServiceRejected', message: /protocol.*"QUIC"/ },
-  { name: 'twice', behaviour: 'one number and protocol under two names', ports: [{ name: 'a', port: 80 }, { name: 'b', port: 80 }], reason: 'ServiceRejected', message: /spec\.ports\[1\]: Duplicate value/ },
+  {
+    name: 'too-long',
+    behaviour: 'a name of 64 characters',
+    ports: [{ name: 'p'.repeat(64), port: 80 }],
+    reason: 'ServiceRejected',
+    message: /must be no more than 63 characters/,
+  },
+  {
+    name: 'upper-case',
+    behaviour: 'a name in capitals',
+    ports: [{ name: 'HTTP', port: 80 }],
+    reason: 'ServiceRejected',
+    message: /spec\.ports\[0\]\.name.*"HTTP"/,
+  },
+  {
+    name: 'path',
+    behaviour: 'a name that is a path',
+    ports: [{ name: '../../x', port: 80 }],
+    reason: 'ServiceRejected',
+    message: /spec\.ports\[0\]\.name/,
+  },
+  {
+    name: 'zero',
+    behaviour: 'number 0',
+    ports: [{ name: 'http', port: 0 }],
+    reason: 'ServiceRejected',
+    message: /spec\.ports\[0\]\.port.*between 1 and 65535/,
+  },
+  {
+    name: 'too-high',
+    behaviour: 'number 65536',
+    ports: [{ name: 'http', port: 65_536 }],
+    reason: 'ServiceRejected',
+    message: /between 1 and 65535/,
+  },
+  {
+    name: 'negative',
+    behaviour: 'a negative number',
+    ports: [{ name: 'http', port: -1 }],
+    reason: 'ServiceRejected',
+    message: /between 1 and 65535/,
+  },
+  {
+    name: 'protocol',
+    behaviour: 'a protocol that there is not',
+    ports: [{ name: 'http', port: 80, protocol: 'QUIC' }],
+    reason: 'ServiceRejected',
+    message: /protocol.*"QUIC"/,
+  },
+  {
+    name: 'twice',
+    behaviour: 'one number and protocol under two names',
+    ports: [
+      { name: 'a', port: 80 },
+      { name: 'b', port: 80 },
+    ],
+    reason: 'ServiceRejected',
+    message: /spec\.ports\[1\]: Duplicate value/,
+  },
 ];
 
 describe("a Listener's ports", { timeout: 120_000 }, () => {
@@ -117,24 +187,40 @@ describe("a Listener's ports", { timeout: 120_000 }, () => {
   it('are those of all containers of the pod for a volume with a class, and each answers from outside', async () => {
     const options = { volumes: { listener: byClass(nodePorts) } };
     const image = await earshotImage(cluster);
-    await namespace.create(pod('server', {
-      ...options,
-      spec: {
-        containers: [
-          container('main', {
-            ...options, image, command: nodeCommand(servers),
-            ports: [{ containerPort: 5353 }, { name: 'echo', containerPort: 5353, protocol: 'UDP' }, { containerPort: 7000, protocol: 'UDP' }],
-          }),
-          container('other', { ...options, script: SLEEP, ports: [{ name: 'echo', containerPort: 9999 }, { name: 'a-long-port-nam', containerPort: 9998 }] }),
-        ],
-      },
-    }));
+    await namespace.create(
+      pod('server', {
+        ...options,
+        spec: {
+          containers: [
+            container('main', {
+              ...options,
+              image,
+              command: nodeCommand(servers),
+              ports: [
+                { containerPort: 5353 },
+                { name: 'echo', containerPort: 5353, protocol: 'UDP' },
+                { containerPort: 7000, protocol: 'UDP' },
+              ],
+            }),
+            container('other', {
+              ...options,
+              script: SLEEP,
+              ports: [
+                { name: 'echo', containerPort: 9999 },
+                { name: 'a-long-port-nam', containerPort: 9998 },
+              ],
+            }),
+          ],
+        },
+      }),
+    );
     const [server] = await namespace.running('server');
     assert.ok(server);
     const { spec, status } = await namespace.ready('server-listener');
-    assert.deepEqual((spec.ports ?? []).map(({ name, port, protocol }) => `${name} ${port}/${protocol}`), [
-      'port-5353 5353/TCP', 'echo 5353/UDP', 'port-7000 7000/UDP', 'port-9999 9999/TCP', 'a-long-port-nam 9998/TCP',
-    ]);
+    assert.deepEqual(
+      (spec.ports ?? []).map(({ name, port, protocol }) => `${name} ${port}/${protocol}`),
+      ['port-5353 5353/TCP', 'echo 5353/UDP', 'port-7000 7000/UDP', 'port-9999 9999/TCP', 'a-long-port-nam 9998/TCP'],
+    );
     assert.equal(spec.publishNotReadyAddresses, true);
 
     const [ingress] = status?.ingressAddresses ?? [];
@@ -149,13 +235,19 @@ describe("a Listener's ports", { timeout: 120_000 }, () => {
   it('are missing for a volume with a class when the pod has none: the pod waits, and event and condition say for what', async () => {
     await namespace.create(pod('silent', { volumes: { listener: byClass(className) } }));
     await namespace.condition('silent-listener', 'Accepted', 'False', 'NoPorts');
-    await namespace.event({ kind: 'Pod', name: 'silent' }, /listener volume waits: Listener .*silent-listener: spec\.ports is empty.*in the ports of the containers/);
+    await namespace.event(
+      { kind: 'Pod', name: 'silent' },
+      /listener volume waits: Listener .*silent-listener: spec\.ports is empty.*in the ports of the containers/,
+    );
   });
 
   /** The Listener belongs to the volume, so that the address lives as long as that. */
   async function assertOwnedByVolume({ metadata }: RunningPod): Promise<void> {
     const volume = await namespace.volumeOf(`${metadata.name}-listener`);
     const listener = await namespace.ready(`${metadata.name}-listener`);
-    assert.deepEqual(listener.metadata.ownerReferences?.map(({ kind, uid }) => ({ kind, uid })), [{ kind: 'PersistentVolume', uid: volume.metadata.uid }]);
+    assert.deepEqual(
+      listener.metadata.ownerReferences?.map(({ kind, uid }) => ({ kind, uid })),
+      [{ kind: 'PersistentVolume', uid: volume.metadata.uid }],
+    );
   }
 });

@@ -21,23 +21,42 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
   });
 
   it('is never touched where it is not its own, which the Ready condition says; once it is gone the Listener gets one', async () => {
-    const foreign = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'foreign', labels: { owner: 'somebody' } }, spec: { ports: [{ port: 80 }], selector: { app: 'theirs' } } };
+    const foreign = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'foreign', labels: { owner: 'somebody' } },
+      spec: { ports: [{ port: 80 }], selector: { app: 'theirs' } },
+    };
     const theirs = await namespace.create<Service>(foreign);
     const className = await namespace.class('foreign', { serviceType: 'ClusterIP' });
     await namespace.listener('foreign', { className, ports: HTTP });
 
     const { message } = await namespace.condition('foreign', 'Ready', 'False', 'ServiceNotOwned');
-    assert.match(message, new RegExp(`Service ${namespace.name}/foreign exists and was not made for this Listener.*Rename the Listener, or delete that Service`));
+    assert.match(
+      message,
+      new RegExp(
+        `Service ${namespace.name}/foreign exists and was not made for this Listener.*Rename the Listener, or delete that Service`,
+      ),
+    );
     await namespace.event({ kind: 'Listener', name: 'foreign' }, /was not made for this Listener/);
     // A change of the Listener makes the controller look again, and leave it alone again.
     await namespace.patch(API, 'Listener', 'foreign', { spec: { ports: [{ name: 'http', port: 8081 }] } });
-    const listener = await namespace.untilListener('foreign', 'to be looked at again', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
+    const listener = await namespace.untilListener(
+      'foreign',
+      'to be looked at again',
+      ({ metadata, status }) => status?.observedGeneration === metadata.generation,
+    );
     assert.deepEqual(listener.status?.ingressAddresses, []);
     const untouched = await namespace.service('foreign');
     assert.equal(untouched.metadata.resourceVersion, theirs.metadata.resourceVersion);
 
     await namespace.remove('v1', 'Service', 'foreign');
-    const ready = await namespace.untilListener('foreign', 'to have an address', ({ status }) => status?.ingressAddresses?.length === 1, 25_000);
+    const ready = await namespace.untilListener(
+      'foreign',
+      'to have an address',
+      ({ status }) => status?.ingressAddresses?.length === 1,
+      25_000,
+    );
     assert.equal(ready.status?.ingressAddresses?.[0]?.ports['http'], 8081);
     assert.notEqual((await namespace.service('foreign')).metadata.uid, theirs.metadata.uid);
   });
@@ -62,7 +81,11 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
 
   it('follows its Listener: labels, ports and extra labels that go away there go away here', async () => {
     const className = await namespace.class('follows', { serviceType: 'NodePort' });
-    await namespace.listener('follows', { className, ports: [...HTTP, { name: 'admin', port: 9090 }], extraPodSelectorLabels: { role: 'leader' } }, { labels: { a: '1', b: '1' } });
+    await namespace.listener(
+      'follows',
+      { className, ports: [...HTTP, { name: 'admin', port: 9090 }], extraPodSelectorLabels: { role: 'leader' } },
+      { labels: { a: '1', b: '1' } },
+    );
     const former = await liveService(namespace, 'follows');
     const httpPort = former.spec.ports?.find(({ name }) => name === 'http')?.nodePort;
     await namespace.patch(API, 'Listener', 'follows', {
@@ -81,33 +104,63 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
     await liveService(namespace, 'loses');
     await namespace.patch('v1', 'Service', 'loses', { metadata: { annotations: { 'somebody.example/else': 'theirs' } } });
     await namespace.patch(API, 'ListenerClass', className, { spec: { serviceAnnotations: { dropped: null, added: 'yes' } } });
-    const { metadata } = await namespace.untilService('loses', 'to have the new annotation', (service) => service.metadata.annotations?.['added'] === 'yes');
-    assert.deepEqual(
-      pick(metadata.annotations, ['kept', 'dropped', 'somebody.example/else']),
-      { kept: 'yes', dropped: undefined, 'somebody.example/else': 'theirs' },
+    const { metadata } = await namespace.untilService(
+      'loses',
+      'to have the new annotation',
+      (service) => service.metadata.annotations?.['added'] === 'yes',
     );
+    assert.deepEqual(pick(metadata.annotations, ['kept', 'dropped', 'somebody.example/else']), {
+      kept: 'yes',
+      dropped: undefined,
+      'somebody.example/else': 'theirs',
+    });
   });
 
   it('loses what an override no longer sets: fields, and those of single ports', async () => {
-    const serviceOverrides = { spec: { sessionAffinity: 'ClientIP', ports: [{ port: 8080, targetPort: 9090 }, { port: 9999, name: 'extra' }] } };
+    const serviceOverrides = {
+      spec: {
+        sessionAffinity: 'ClientIP',
+        ports: [
+          { port: 8080, targetPort: 9090 },
+          { port: 9999, name: 'extra' },
+        ],
+      },
+    };
     const className = await namespace.class('override-ends', { serviceType: 'ClusterIP', serviceOverrides });
     await namespace.listener('override-ends', { className, ports: HTTP });
     assert.equal((await liveService(namespace, 'override-ends')).spec.sessionAffinity, 'ClientIP');
-    await namespace.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: { spec: { ports: [{ port: 8080, targetPort: 9090 }] } } } });
+    await namespace.patch(API, 'ListenerClass', className, {
+      spec: { serviceOverrides: { spec: { ports: [{ port: 8080, targetPort: 9090 }] } } },
+    });
     await namespace.untilService('override-ends', 'to have one port', ({ spec }) => spec?.ports?.length === 1);
     await namespace.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: { spec: { ports: null } } } });
-    const plain = await namespace.untilService('override-ends', 'to have its own target port', ({ spec }) => spec?.ports?.[0]?.targetPort === 8080);
+    const plain = await namespace.untilService(
+      'override-ends',
+      'to have its own target port',
+      ({ spec }) => spec?.ports?.[0]?.targetPort === 8080,
+    );
     assertContains(plain, { spec: { sessionAffinity: 'ClientIP' } });
     await namespace.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: null } });
-    await namespace.untilService('override-ends', 'to have no affinity', ({ spec }) => spec !== undefined && 'sessionAffinity' in spec && spec.sessionAffinity === 'None');
+    await namespace.untilService(
+      'override-ends',
+      'to have no affinity',
+      ({ spec }) => spec !== undefined && 'sessionAffinity' in spec && spec.sessionAffinity === 'None',
+    );
   });
 
   it('takes back a field of its own that somebody changed', async () => {
     const className = await namespace.class('taken-back', { serviceType: 'ClusterIP', serviceAnnotations: { ours: 'yes' } });
     await namespace.listener('taken-back', { className, ports: HTTP });
     await liveService(namespace, 'taken-back');
-    await namespace.patch('v1', 'Service', 'taken-back', { metadata: { annotations: { ours: 'no' } }, spec: { selector: { app: 'theirs' } } });
-    const service = await namespace.untilService('taken-back', 'to be as before', ({ metadata }) => metadata.annotations?.['ours'] === 'yes');
+    await namespace.patch('v1', 'Service', 'taken-back', {
+      metadata: { annotations: { ours: 'no' } },
+      spec: { selector: { app: 'theirs' } },
+    });
+    const service = await namespace.untilService(
+      'taken-back',
+      'to be as before',
+      ({ metadata }) => metadata.annotations?.['ours'] === 'yes',
+    );
     assert.equal(service.spec?.selector?.['app'], undefined);
   });
 
@@ -117,7 +170,11 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
     const { metadata } = await liveService(namespace, 'deleted');
     await namespace.remove('v1', 'Service', 'deleted');
     const { spec } = await namespace.untilService('deleted', 'to be another one', (service) => service.metadata.uid !== metadata.uid);
-    await namespace.untilListener('deleted', 'to name the new address', ({ status }) => status?.ingressAddresses?.[0]?.address === spec?.clusterIP);
+    await namespace.untilListener(
+      'deleted',
+      'to name the new address',
+      ({ status }) => status?.ingressAddresses?.[0]?.address === spec?.clusterIP,
+    );
   });
 
   it('changes its type with the class, to node ports and back', async () => {
@@ -128,7 +185,11 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
     const wide = await namespace.untilListener('type', 'to have node ports', ({ status }) => status?.nodePorts?.['http'] !== undefined);
     assert.deepEqual(wide.status?.ingressAddresses, [], 'there is no pod, so there is no node');
     await namespace.patch(API, 'ListenerClass', className, { spec: { serviceType: 'ClusterIP' } });
-    const narrow = await namespace.untilListener('type', 'to have a cluster address again', ({ status }) => status?.ingressAddresses?.length === 1);
+    const narrow = await namespace.untilListener(
+      'type',
+      'to have a cluster address again',
+      ({ status }) => status?.ingressAddresses?.length === 1,
+    );
     assert.equal(narrow.status?.nodePorts, undefined);
     assert.equal((await namespace.service('type')).spec?.ports?.[0]?.nodePort, undefined);
   });
@@ -141,7 +202,11 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
     await namespace.listener('moves', { className: first, ports: HTTP });
     const { spec } = await liveService(namespace, 'moves');
     await namespace.patch(API, 'Listener', 'moves', { spec: { className: second } });
-    const { status } = await namespace.untilListener('moves', 'to have an IP', (listener) => listener.status?.ingressAddresses?.[0]?.addressType === 'IP');
+    const { status } = await namespace.untilListener(
+      'moves',
+      'to have an IP',
+      (listener) => listener.status?.ingressAddresses?.[0]?.addressType === 'IP',
+    );
     const service = await namespace.service('moves');
     assert.equal(service.metadata.annotations?.['from'], 'second');
     assert.equal(service.spec?.clusterIP, spec.clusterIP, 'the Service is the same one');

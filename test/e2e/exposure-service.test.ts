@@ -81,9 +81,15 @@ const rows: readonly Row[] = [
     behaviour: "takes any field from the class's overrides",
     classSpec: {
       serviceType: 'ClusterIP',
-      serviceOverrides: { spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } } }, metadata: { labels: { team: 'blue' } } },
+      serviceOverrides: {
+        spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } } },
+        metadata: { labels: { team: 'blue' } },
+      },
     },
-    expected: { metadata: { labels: { team: 'blue' } }, spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } } } },
+    expected: {
+      metadata: { labels: { team: 'blue' } },
+      spec: { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } } },
+    },
   },
   {
     name: 'override-ports',
@@ -91,7 +97,13 @@ const rows: readonly Row[] = [
     classSpec: {
       serviceType: 'ClusterIP',
       serviceOverrides: {
-        spec: { ports: [{ port: 8080, targetPort: 9090 }, { port: 53, protocol: 'UDP', appProtocol: 'example.com/dns' }, { name: 'extra', port: 9999 }] },
+        spec: {
+          ports: [
+            { port: 8080, targetPort: 9090 },
+            { port: 53, protocol: 'UDP', appProtocol: 'example.com/dns' },
+            { name: 'extra', port: 9999 },
+          ],
+        },
       },
     },
     spec: { ports: [...HTTP, { name: 'dns-tcp', port: 53 }, { name: 'dns', port: 53, protocol: 'UDP' }] },
@@ -152,9 +164,16 @@ describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () =
       const listener = await namespace.listener(name, { ports: HTTP, ...spec, className }, metadata);
       const service = await liveService(namespace, name);
       assertContains(service, expected);
-      assert.deepEqual(service.metadata.ownerReferences, [{
-        apiVersion: API, kind: 'Listener', name, uid: listener.metadata.uid, controller: true, blockOwnerDeletion: true,
-      }]);
+      assert.deepEqual(service.metadata.ownerReferences, [
+        {
+          apiVersion: API,
+          kind: 'Listener',
+          name,
+          uid: listener.metadata.uid,
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ]);
     });
   }
 
@@ -168,13 +187,22 @@ describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () =
 
   it('is exposed as what an override makes of it: without an IP of its own by its name, with node ports by these', async () => {
     const [headless, wide] = [
-      await namespace.class('headless', { serviceType: 'ClusterIP', preferredAddressType: 'IP', serviceOverrides: { spec: { clusterIP: 'None' } } }),
-      await namespace.class('wide', { serviceType: 'ClusterIP', serviceOverrides: { spec: { type: 'NodePort', ports: [{ port: 8080, name: 'renamed' }] } } }),
+      await namespace.class('headless', {
+        serviceType: 'ClusterIP',
+        preferredAddressType: 'IP',
+        serviceOverrides: { spec: { clusterIP: 'None' } },
+      }),
+      await namespace.class('wide', {
+        serviceType: 'ClusterIP',
+        serviceOverrides: { spec: { type: 'NodePort', ports: [{ port: 8080, name: 'renamed' }] } },
+      }),
     ];
     await namespace.listener('headless', { className: headless, ports: HTTP });
     await namespace.listener('wide', { className: wide, ports: HTTP });
     const { status } = await namespace.ready('headless');
-    assert.deepEqual(status?.ingressAddresses, [{ address: `headless.${namespace.name}.svc.cluster.local`, addressType: 'Hostname', ports: { http: 8080 } }]);
+    assert.deepEqual(status?.ingressAddresses, [
+      { address: `headless.${namespace.name}.svc.cluster.local`, addressType: 'Hostname', ports: { http: 8080 } },
+    ]);
     const { spec } = await liveService(namespace, 'wide');
     const listener = await namespace.untilListener('wide', 'to have node ports', (candidate) => candidate.status?.nodePorts !== undefined);
     assert.deepEqual(listener.status?.nodePorts, { renamed: spec.ports?.[0]?.nodePort });

@@ -24,7 +24,11 @@ describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
   let own: readonly string[];
   const rows = [
     { name: 'both', serviceOverrides: { spec: { ipFamilyPolicy: 'PreferDualStack' } }, families: ['IPv4', 'IPv6'] },
-    { name: 'six-first', serviceOverrides: { spec: { ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6', 'IPv4'] } }, families: ['IPv6', 'IPv4'] },
+    {
+      name: 'six-first',
+      serviceOverrides: { spec: { ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6', 'IPv4'] } },
+      families: ['IPv6', 'IPv4'],
+    },
     { name: 'six-only', serviceOverrides: { spec: { ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv6'] } }, families: ['IPv6'] },
     { name: 'default', serviceOverrides: {}, families: ['IPv4'] },
   ] as const;
@@ -78,9 +82,11 @@ describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
     const internal = own.map((address): NodeAddress => ({ type: 'InternalIP', address }));
     await cluster.setNodeAddresses(node?.name ?? '', [...internal, { type: 'ExternalIP', address: IPV6_EXTERNAL }]);
     const wanted = [own.find((address) => !address.includes(':')), IPV6_EXTERNAL];
-    const { status } = await namespace.untilListener('both-nodeport', `to be at ${wanted.join()}`, (listener) => (
-      addressesOf(listener.status?.ingressAddresses).join() === wanted.join()
-    ));
+    const { status } = await namespace.untilListener(
+      'both-nodeport',
+      `to be at ${wanted.join()}`,
+      (listener) => addressesOf(listener.status?.ingressAddresses).join() === wanted.join(),
+    );
     await becomesTree(() => namespace.tree('server', 'both-nodeport'), status?.ingressAddresses ?? []);
     await namespace.untilFile('server', 'six-only-nodeport', 'default-address/address', IPV6_EXTERNAL);
     assert.equal(await answerFromOutside(cluster, IPV6_EXTERNAL, status?.nodePorts?.['http'] ?? 0), 'server');

@@ -5,7 +5,11 @@ import { API, byListener, claim, pod } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
 import { becomesTree, expectedTree, type TreeFiles } from './support/tree.ts';
 
-const PORTS = [{ name: 'http', port: 8080 }, { name: 'admin', port: 9090 }, { name: 'dns', port: 53, protocol: 'UDP' }];
+const PORTS = [
+  { name: 'http', port: 8080 },
+  { name: 'admin', port: 9090 },
+  { name: 'dns', port: 53, protocol: 'UDP' },
+];
 
 /** What any program sees: names, kinds and modes through all links, link texts, and every byte of every file. */
 const look = `
@@ -52,7 +56,10 @@ describe('the files in a listener volume', { timeout: 60_000 }, () => {
       await namespace.class('inner', { serviceType: 'ClusterIP', preferredAddressType: 'IP' }),
       await namespace.class('outer', { serviceType: 'NodePort' }),
     ];
-    const [http, admin] = [{ name: 'http', port: 8080 }, { name: 'admin', port: 9090 }];
+    const [http, admin] = [
+      { name: 'http', port: 8080 },
+      { name: 'admin', port: 9090 },
+    ];
     await namespace.listener('follows', { className: inner, ports: [http] });
     await namespace.create(claim('follows', byListener('follows')), pod('follower', { node: node.name, volumes: { follows: 'follows' } }));
     await namespace.running('follower');
@@ -66,14 +73,21 @@ describe('the files in a listener volume', { timeout: 60_000 }, () => {
     await namespace.patch(API, 'Listener', 'follows', { spec: { ports: [admin] } });
     await becomesTree(read, [{ address, addressType: 'IP', ports: { admin: 9090 } }]);
     await namespace.patch(API, 'Listener', 'follows', { spec: { className: outer } });
-    const { status } = await namespace.untilListener('follows', 'to have node ports', (listener) => listener.status?.nodePorts !== undefined);
+    const { status } = await namespace.untilListener(
+      'follows',
+      'to have node ports',
+      (listener) => listener.status?.nodePorts !== undefined,
+    );
     await becomesTree(read, [{ address: node.addresses[0] ?? '', addressType: 'IP', ports: { admin: status?.nodePorts?.['admin'] ?? 0 } }]);
     assert.equal((await namespace.podListeners('follower')).spec.listeners['follows']?.scope, 'Node');
   });
 
   it("are byte for byte the Service's address and its own ports, where the scope is Cluster", async () => {
     const { spec } = await namespace.service('clusterip');
-    assert.equal(await namespace.exec('reader', ['sh', '-c', look, 'sh', 'clusterip']), tree(spec?.clusterIP ?? '', { admin: '9090', dns: '53', http: '8080' }));
+    assert.equal(
+      await namespace.exec('reader', ['sh', '-c', look, 'sh', 'clusterip']),
+      tree(spec?.clusterIP ?? '', { admin: '9090', dns: '53', http: '8080' }),
+    );
   });
 });
 

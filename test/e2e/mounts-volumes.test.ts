@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import type { ContainerPort } from '../../src/kube/objects.ts';
 import type { Listener, ListenerIngress } from '../../src/api/listeners/index.ts';
-import { answerService, connectCluster, eventually } from '../harness/index.ts';
+import { connectCluster, eventually } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, byListener, claim, container, pod, SLEEP, statefulSet, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
@@ -19,13 +19,11 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
   let namespace: Namespace;
   let outside: string;
   let inside: string;
-  let balanced: string;
 
   before(async () => {
     namespace = await openNamespace(cluster, 'volumes');
     outside = await namespace.class('outside', { serviceType: 'NodePort' });
     inside = await namespace.class('inside', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
-    balanced = await namespace.class('balanced', { serviceType: 'LoadBalancer', loadBalancerClass: 'stand-in.example/cloud' });
   });
   after(async () => {
     await namespace?.[Symbol.asyncDispose]();
@@ -45,16 +43,33 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
     }
   });
 
-  it("that are ephemeral make a Listener with the claim's name and labels, the pod's ports and the claim's volume as its owner", async () => {
-    const volume = { name: 'listener', ephemeral: { volumeClaimTemplate: { metadata: { annotations: byClass(inside), labels: { team: 'blue' } }, spec: { storageClassName: 'listeners.stackable.tech', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } } } } };
+  it("that are ephemeral make a Listener with the claim's name and labels and the pod's ports, owned by the volume", async () => {
+    const volume = {
+      name: 'listener',
+      ephemeral: {
+        volumeClaimTemplate: {
+          metadata: { annotations: byClass(inside), labels: { team: 'blue' } },
+          spec: { storageClassName: 'listeners.stackable.tech', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } },
+        },
+      },
+    };
     const options = { volumes: { listener: byClass(inside) }, ports: PORTS };
     await namespace.create(pod('ephemeral', { ...options, spec: { volumes: [volume] } }));
     await namespace.running('ephemeral');
     const { metadata, spec } = await namespace.ready('ephemeral-listener');
     assert.deepEqual(metadata.labels, { team: 'blue' });
-    assert.deepEqual(spec, { className: inside, ports: [{ name: 'http', port: PORT, protocol: 'TCP' }], publishNotReadyAddresses: true, extraPodSelectorLabels: {}, objectOverrides: [] });
+    assert.deepEqual(spec, {
+      className: inside,
+      ports: [{ name: 'http', port: PORT, protocol: 'TCP' }],
+      publishNotReadyAddresses: true,
+      extraPodSelectorLabels: {},
+      objectOverrides: [],
+    });
     const persistent = await namespace.volumeOf('ephemeral-listener');
-    assert.deepEqual(metadata.ownerReferences?.map(({ kind, uid }) => ({ kind, uid })), [{ kind: 'PersistentVolume', uid: persistent.metadata.uid }]);
+    assert.deepEqual(
+      metadata.ownerReferences?.map(({ kind, uid }) => ({ kind, uid })),
+      [{ kind: 'PersistentVolume', uid: persistent.metadata.uid }],
+    );
     assert.equal(persistent.metadata.labels?.['listeners.stackable.tech/listener-name'], 'ephemeral-listener');
     assert.equal(persistent.metadata.labels?.['listeners.stackable.tech/listener-namespace'], namespace.name);
     assert.equal(persistent.spec?.nodeAffinity, undefined, 'nothing binds it to a node');
@@ -64,11 +79,20 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
     await namespace.listener('shared', { className: outside, ports: [{ name: 'http', port: PORT }] });
     await namespace.create(
       claim('shared', byListener('shared'), { accessMode: 'ReadWriteMany' }),
-      ...[one, two].map(({ name }, index) => pod(`shared-${index}`, { node: name, volumes: { listener: 'shared' }, script: webServer(PORT) })),
+      ...[one, two].map(({ name }, index) =>
+        pod(`shared-${index}`, { node: name, volumes: { listener: 'shared' }, script: webServer(PORT) }),
+      ),
     );
     const pods = await namespace.running('shared-0', 'shared-1');
-    const { status } = await namespace.untilListener('shared', 'to be on both nodes', (listener) => listener.status?.ingressAddresses?.length === 2);
-    assert.deepEqual(status?.ingressAddresses?.map(({ address }) => address), [one, two].map(({ addresses }) => addresses[0]));
+    const { status } = await namespace.untilListener(
+      'shared',
+      'to be on both nodes',
+      (listener) => listener.status?.ingressAddresses?.length === 2,
+    );
+    assert.deepEqual(
+      status?.ingressAddresses?.map(({ address }) => address),
+      [one, two].map(({ addresses }) => addresses[0]),
+    );
     for (const each of pods) {
       const own: readonly ListenerIngress[] = status?.ingressAddresses?.filter(({ address }) => address === addressOf(each)) ?? [];
       assert.deepEqual(await namespace.tree(each.metadata.name ?? '', 'listener'), expectedTree(own));
@@ -93,7 +117,10 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
       assert.deepEqual(await namespace.tree('several', volume), expectedTree(listeners[index]?.status?.ingressAddresses ?? []));
     }
     const { metadata } = await namespace.until<RunningPod>({ apiVersion: 'v1', kind: 'Pod', name: 'several' }, 'to exist', () => true);
-    const labels = listeners.map((listener: Listener) => [`listener.stackable.tech/mnt.${listener.metadata.uid?.replaceAll('-', '')}`, listener.metadata.name]);
+    const labels = listeners.map((listener: Listener) => [
+      `listener.stackable.tech/mnt.${listener.metadata.uid?.replaceAll('-', '')}`,
+      listener.metadata.name,
+    ]);
     assert.deepEqual(Object.entries(metadata.labels ?? {}).toSorted(), labels.toSorted());
   });
 
@@ -101,36 +128,68 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
     const options = { volumes: { listener: byClass(inside) } };
     const shared = { name: 'shared', mountPath: '/shared' };
     const mounts = [{ name: 'listener', mountPath: '/listeners/listener' }, shared];
-    await namespace.create(pod('stages', {
-      ...options,
-      ports: PORTS,
-      container: { volumeMounts: mounts },
-      spec: {
-        initContainers: [
-          container('early', { ...options, script: 'cat /listeners/listener/default-address/address > /shared/seen', ports: [{ name: 'gone', containerPort: 1 }], container: { volumeMounts: mounts } }),
-          container('proxy', { ...options, script: SLEEP, ports: [{ name: 'proxy', containerPort: 15_001 }], container: { restartPolicy: 'Always' } }),
-        ],
-        volumes: [
-          { name: 'listener', ephemeral: { volumeClaimTemplate: { metadata: { annotations: byClass(inside) }, spec: { storageClassName: 'listeners.stackable.tech', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } } } } },
-          { name: 'shared', emptyDir: {} },
-        ],
-      },
-    }));
+    await namespace.create(
+      pod('stages', {
+        ...options,
+        ports: PORTS,
+        container: { volumeMounts: mounts },
+        spec: {
+          initContainers: [
+            container('early', {
+              ...options,
+              script: 'cat /listeners/listener/default-address/address > /shared/seen',
+              ports: [{ name: 'gone', containerPort: 1 }],
+              container: { volumeMounts: mounts },
+            }),
+            container('proxy', {
+              ...options,
+              script: SLEEP,
+              ports: [{ name: 'proxy', containerPort: 15_001 }],
+              container: { restartPolicy: 'Always' },
+            }),
+          ],
+          volumes: [
+            {
+              name: 'listener',
+              ephemeral: {
+                volumeClaimTemplate: {
+                  metadata: { annotations: byClass(inside) },
+                  spec: {
+                    storageClassName: 'listeners.stackable.tech',
+                    accessModes: ['ReadWriteOnce'],
+                    resources: { requests: { storage: '1' } },
+                  },
+                },
+              },
+            },
+            { name: 'shared', emptyDir: {} },
+          ],
+        },
+      }),
+    );
     await namespace.running('stages');
     const { spec, status } = await namespace.ready('stages-listener');
-    assert.deepEqual(spec.ports?.map(({ name, port }) => [name, port]), [['http', PORT], ['proxy', 15_001]]);
+    assert.deepEqual(
+      spec.ports?.map(({ name, port }) => [name, port]),
+      [
+        ['http', PORT],
+        ['proxy', 15_001],
+      ],
+    );
     assert.equal(await namespace.exec('stages', ['cat', '/shared/seen']), status?.ingressAddresses?.[0]?.address);
     assert.deepEqual(await namespace.tree('stages', 'listener', 'proxy'), expectedTree(status?.ingressAddresses ?? []));
   });
 
   it("make a pod in its node's own network reachable like any other", async () => {
     const port = 18_080;
-    await namespace.create(pod('host', {
-      volumes: { listener: byClass(outside) },
-      ports: [{ name: 'http', containerPort: port }],
-      script: 'mkdir -p /tmp/www; echo host > /tmp/www/index.html; exec httpd -f -p 18080 -h /tmp/www',
-      spec: { hostNetwork: true },
-    }));
+    await namespace.create(
+      pod('host', {
+        volumes: { listener: byClass(outside) },
+        ports: [{ name: 'http', containerPort: port }],
+        script: 'mkdir -p /tmp/www; echo host > /tmp/www/index.html; exec httpd -f -p 18080 -h /tmp/www',
+        spec: { hostNetwork: true },
+      }),
+    );
     const [host] = await namespace.running('host');
     assert.ok(host);
     const { status } = await namespace.ready('host-listener');
@@ -140,14 +199,21 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
     assert.equal(await answerFromOutside(cluster, ingress?.address ?? '', ingress?.ports['http'] ?? 0), 'host');
   });
 
-  it('of a claim that outlives its pod bring the ports of the pod that comes next, at the same node port where the port is the same', async () => {
+  it('of a claim that outlives its pod have the ports of the pod that comes next, at the same node ports', async () => {
     await namespace.create(claim('stays', byClass(outside)));
     const httpPort = async (...ports: readonly ContainerPort[]): Promise<number> => {
       await namespace.create(pod('comes-next', { node: one.name, volumes: { listener: 'stays' }, ports }));
       await namespace.running('comes-next');
-      const { status } = await namespace.untilListener('stays', 'to have the ports of the pod', (listener) => Object.keys(listener.status?.nodePorts ?? {}).length === ports.length);
+      const { status } = await namespace.untilListener(
+        'stays',
+        'to have the ports of the pod',
+        (listener) => Object.keys(listener.status?.nodePorts ?? {}).length === ports.length,
+      );
       const numbers = Object.fromEntries(ports.map(({ name = '' }) => [name, status?.nodePorts?.[name] ?? 0]));
-      await becomesTree(() => namespace.tree('comes-next', 'listener'), [{ address: one.addresses[0] ?? '', addressType: 'IP', ports: numbers }]);
+      await becomesTree(
+        () => namespace.tree('comes-next', 'listener'),
+        [{ address: one.addresses[0] ?? '', addressType: 'IP', ports: numbers }],
+      );
       await namespace.remove('v1', 'Pod', 'comes-next');
       await eventually('the pod to be gone', async () => (await namespace.get('v1', 'Pod', 'comes-next')) === undefined);
       return numbers['http'] ?? 0;
@@ -157,41 +223,6 @@ describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
     assert.equal(await httpPort(http, { name: 'metrics', containerPort: 9100 }), first);
     assert.equal(await httpPort(http), first);
   });
-
-  it('take every access mode of a claim, and a claim that the pod may only read', async () => {
-    const modes = { rwo: 'ReadWriteOnce', rwx: 'ReadWriteMany', rox: 'ReadOnlyMany', rwop: 'ReadWriteOncePod' } as const;
-    await namespace.listener('modes', { className: inside, ports: [{ name: 'http', port: PORT }] });
-    for (const [name, accessMode] of Object.entries(modes)) await namespace.create(claim(name, byListener('modes'), { accessMode }));
-    const volumes = Object.fromEntries(Object.keys(modes).map((name) => [name, name]));
-    await namespace.create(pod('modes', {
-      volumes,
-      spec: { volumes: Object.keys(modes).map((name) => ({ name, persistentVolumeClaim: { claimName: name, readOnly: name === 'rox' } })) },
-    }));
-    await namespace.running('modes');
-    const { status } = await namespace.ready('modes');
-    for (const volume of Object.keys(modes)) assert.deepEqual(await namespace.tree('modes', volume), expectedTree(status?.ingressAddresses ?? []), volume);
-    await assert.rejects(namespace.exec('modes', ['touch', '/listeners/rox/mine']), /Read-only file system/);
-  });
-
-  const users: readonly { readonly name: string; readonly behaviour: string; readonly securityContext: object; readonly readOnly: boolean }[] = [
-    { name: 'fsgroup', behaviour: 'a user of the pod\'s fsGroup', securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 }, readOnly: false },
-    { name: 'user', behaviour: 'any user', securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true }, readOnly: false },
-    { name: 'readonly', behaviour: 'a container that mounts it read-only', securityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000 }, readOnly: true },
-  ];
-
-  for (const { name, behaviour, securityContext, readOnly } of users) {
-    it(`can be read by ${behaviour}, and after a change too`, async () => {
-      await namespace.create(pod(name, { volumes: { listener: byClass(balanced) }, ports: PORTS, readOnly, spec: { securityContext } }));
-      await namespace.untilService(`${name}-listener`, 'to exist', () => true);
-      for (const address of ['192.0.2.1', '192.0.2.2']) {
-        await answerService(cluster, namespace.name, `${name}-listener`, [{ ip: address }]);
-        await namespace.running(name);
-        await becomesTree(() => namespace.tree(name, 'listener'), [{ address, addressType: 'IP', ports: { http: PORT } }]);
-      }
-      assert.equal((await namespace.exec(name, ['id', '-u'])).trim(), '1000');
-      if (readOnly) await assert.rejects(namespace.exec(name, ['touch', '/listeners/listener/mine']), /Read-only file system/);
-    });
-  }
 
   it('leave nothing behind when their pod goes: no files on the node, no objects', async () => {
     await namespace.create(pod('short', { node: one.name, volumes: { listener: byClass(inside) }, ports: PORTS }));

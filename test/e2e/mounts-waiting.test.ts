@@ -31,7 +31,10 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
   it('names the class that is missing in an event on the claim, and is mounted soon after it appears', async () => {
     const className = namespace.className('later');
     await namespace.create(pod('no-class', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS }));
-    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'no-class-listener' }, new RegExp(`ListenerClass ${className}, which the annotation .*listener-class of the claim names, does not exist\\. Create it`));
+    await namespace.event(
+      { kind: 'PersistentVolumeClaim', name: 'no-class-listener' },
+      new RegExp(`ListenerClass ${className}, which the annotation .*listener-class of the claim names, does not exist\\. Create it`),
+    );
     await namespace.class('later', { serviceType: 'ClusterIP' });
     await assertRunsSoon('no-class', 'no-class-listener');
   });
@@ -39,12 +42,15 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
   it('names the Listener that is missing in an event on the claim, and is mounted soon after it appears', async () => {
     const className = await namespace.class('present', { serviceType: 'ClusterIP' });
     await namespace.create(claim('no-listener', byListener('appears')), pod('no-listener', { volumes: { listener: 'no-listener' } }));
-    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'no-listener' }, new RegExp(`Listener ${namespace.name}/appears does not exist`));
+    await namespace.event(
+      { kind: 'PersistentVolumeClaim', name: 'no-listener' },
+      new RegExp(`Listener ${namespace.name}/appears does not exist`),
+    );
     await namespace.listener('appears', { className, ports: PORTS });
     await assertRunsSoon('no-listener', 'appears');
   });
 
-  it("names the class that the Listener misses in an event, and is mounted soon after it appears", async () => {
+  it('names the class that the Listener misses in an event, and is mounted soon after it appears', async () => {
     const className = namespace.className('even-later');
     await namespace.listener('half', { className, ports: PORTS });
     await namespace.create(claim('half', byListener('half')), pod('half', { volumes: { listener: 'half' } }));
@@ -62,13 +68,20 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
     await namespace.running('binder');
     await namespace.remove(API, 'Listener', 'gone');
     await namespace.create(pod('gone', { volumes: { listener: 'gone' } }));
-    await namespace.event({ kind: 'Pod', name: 'gone' }, new RegExp(`The listener volume waits: Listener ${namespace.name}/gone does not exist\\. Create it`));
+    await namespace.event(
+      { kind: 'Pod', name: 'gone' },
+      new RegExp(`The listener volume waits: Listener ${namespace.name}/gone does not exist\\. Create it`),
+    );
     await namespace.listener('gone', { className, ports: PORTS });
     await assertRunsSoon('gone', 'gone');
     // The pod that held on to the volume is selected by the new Listener too.
     const { metadata } = await namespace.ready('gone');
     const label = `listener.stackable.tech/mnt.${metadata.uid?.replaceAll('-', '')}`;
-    await namespace.until({ apiVersion: 'v1', kind: 'Pod', name: 'binder' }, 'to bear the label of the new Listener', (object) => object.metadata.labels?.[label] === 'gone');
+    await namespace.until(
+      { apiVersion: 'v1', kind: 'Pod', name: 'binder' },
+      'to bear the label of the new Listener',
+      (object) => object.metadata.labels?.[label] === 'gone',
+    );
   });
 
   it('whose Listener would take the name of one that is there says so in an event, and leaves that alone', async () => {
@@ -76,7 +89,10 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
     const theirs = await namespace.listener('taken-listener', { className, ports: [{ name: 'theirs', port: 1 }] });
     await namespace.ready('taken-listener');
     await namespace.create(pod('taken', { volumes: { listener: byClass(className) }, ports: CONTAINER_PORTS }));
-    await namespace.event({ kind: 'Pod', name: 'taken' }, /Listener .*taken-listener exists and was not made for this volume\. Rename the claim, or mount that Listener with the annotation listener-name/);
+    await namespace.event(
+      { kind: 'Pod', name: 'taken' },
+      /taken-listener exists and was not made for this volume\. Rename the claim, or mount that Listener with the annotation/,
+    );
     const { metadata, spec } = await namespace.ready('taken-listener');
     assert.equal(metadata.generation, theirs.metadata.generation);
     assert.equal(metadata.ownerReferences, undefined);
@@ -87,19 +103,34 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
     const className = await namespace.class('long', { serviceType: 'ClusterIP' });
     const name = `long-${'n'.repeat(60)}`;
     await namespace.create(claim(name, byClass(className)), pod('long', { volumes: { listener: name }, ports: CONTAINER_PORTS }));
-    await namespace.event({ kind: 'Pod', name: 'long' }, /listener volume waits: .*allows them 63 characters; this one has 65\. Use a shorter name \(for a volume: a shorter claim name\)/);
+    await namespace.event(
+      { kind: 'Pod', name: 'long' },
+      /listener volume waits: .*allows them 63 characters; this one has 65\. Use a shorter name \(for a volume: a shorter claim name\)/,
+    );
     assert.equal(await namespace.get(API, 'Listener', name), undefined);
   });
 
-  it('tells in an event what the API server refuses for it (a quota), mounts the others meanwhile, and is mounted once it may be', async () => {
+  it('tells in an event what the API server refuses for it (a quota), does not hold up others, and is mounted in the end', async () => {
     await using tight = await openNamespace(cluster, 'quota');
     const className = await tight.class('quota', { serviceType: 'ClusterIP' });
     await tight.listener('present', { className, ports: PORTS });
-    await tight.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec: { hard: { 'count/listeners.listeners.stackable.tech': '0' } } });
-    await tight.until<Quota>({ apiVersion: 'v1', kind: 'ResourceQuota', name: 'none' }, 'to be in force', ({ status }) => status?.used !== undefined);
+    await tight.create({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'none' },
+      spec: { hard: { 'count/listeners.listeners.stackable.tech': '0' } },
+    });
+    await tight.until<Quota>(
+      { apiVersion: 'v1', kind: 'ResourceQuota', name: 'none' },
+      'to be in force',
+      ({ status }) => status?.used !== undefined,
+    );
     const volumes = { refused: byClass(className), allowed: byListener('present') };
     await tight.create(pod('limited', { volumes, ports: CONTAINER_PORTS }));
-    await tight.event({ kind: 'Pod', name: 'limited' }, /listener volume waits: The API server refuses what this volume needs: .*exceeded quota: none/);
+    await tight.event(
+      { kind: 'Pod', name: 'limited' },
+      /listener volume waits: The API server refuses what this volume needs: .*exceeded quota: none/,
+    );
     assert.deepEqual(Object.keys((await tight.podListeners('limited')).spec.listeners), ['allowed']);
     await tight.remove('v1', 'ResourceQuota', 'none');
     await tight.running('limited');
@@ -118,14 +149,23 @@ describe('a listener volume that cannot be mounted yet', { timeout: 120_000, con
 describe('a claim that can never be a listener volume', { timeout: 60_000 }, () => {
   const cluster = connectCluster();
   const claims: readonly { readonly name: string; readonly annotations: ClaimAnnotations; readonly message: RegExp }[] = [
-    { name: 'neither', annotations: {}, message: /does not say what to expose: give it .*annotation listeners\.stackable\.tech\/listener-class.*or listeners\.stackable\.tech\/listener-name/ },
+    {
+      name: 'neither',
+      annotations: {},
+      message:
+        /does not say what to expose: give it .*the annotation .*\/listener-class .*or .*\/listener-name/,
+    },
     { name: 'both', annotations: { ...byClass('a'), ...byListener('b') }, message: /has both annotations, .* remove one of them/ },
     { name: 'path', annotations: byListener('../x'), message: /listener-name.*"\.\.\/x"/ },
     { name: 'path-class', annotations: byClass('../../api/v1/secrets'), message: /listener-class.*"\.\.\/\.\.\/api\/v1\/secrets"/ },
     { name: 'capitals', annotations: byListener('Kafka'), message: /listener-name.*"Kafka"/ },
     { name: 'empty', annotations: byListener(''), message: /listener-name/ },
     { name: 'long', annotations: byListener('n'.repeat(253)), message: /Listener .*\/n{253} does not exist/ },
-    { name: 'longer', annotations: byListener('n'.repeat(300)), message: /listener-name holds "n{64}", which is not the name of an object/ },
+    {
+      name: 'longer',
+      annotations: byListener('n'.repeat(300)),
+      message: /listener-name holds "n{64}", which is not the name of an object/,
+    },
     { name: 'control', annotations: byListener('a\nb'), message: /listener-name.*"a\\nb"/ },
   ];
   let namespace: Namespace;
@@ -155,13 +195,19 @@ describe('a claim that can never be a listener volume', { timeout: 60_000 }, () 
   it('says so of a block device', async () => {
     await namespace.create(
       claim('block', byClass('any'), { volumeMode: 'Block' }),
-      pod('block', { container: { volumeDevices: [{ name: 'device', devicePath: '/dev/listener' }] }, spec: { volumes: [{ name: 'device', persistentVolumeClaim: { claimName: 'block' } }] } }),
+      pod('block', {
+        container: { volumeDevices: [{ name: 'device', devicePath: '/dev/listener' }] },
+        spec: { volumes: [{ name: 'device', persistentVolumeClaim: { claimName: 'block' } }] },
+      }),
     );
     await namespace.event({ kind: 'PersistentVolumeClaim', name: 'block' }, /block/i);
   });
 
   it('is refused at once where it is no claim at all but volumes[].csi, with what to write instead', async () => {
     const inline: Manifest = pod('inline', { spec: { volumes: [{ name: 'listener', csi: { driver: 'listeners.stackable.tech' } }] } });
-    await assert.rejects(namespace.create(inline), /volumes \[listener\] name the driver listeners\.stackable\.tech inline.*Use volumes\[\]\.ephemeral\.volumeClaimTemplate/);
+    await assert.rejects(
+      namespace.create(inline),
+      /volumes \[listener\] name the driver listeners\.stackable\.tech inline.*Use volumes\[\]\.ephemeral\.volumeClaimTemplate/,
+    );
   });
 });

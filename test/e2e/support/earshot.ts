@@ -10,7 +10,9 @@ interface EarshotPod extends KubeObject {
 
 async function podsOf(cluster: Cluster, component: 'controller' | 'node'): Promise<readonly EarshotPod[]> {
   const selector = `app.kubernetes.io/name=earshot,app.kubernetes.io/component=${component}`;
-  const { items } = await cluster.api.get<{ readonly items: readonly EarshotPod[] }>(`/api/v1/pods?labelSelector=${encodeURIComponent(selector)}`);
+  const { items } = await cluster.api.get<{ readonly items: readonly EarshotPod[] }>(
+    `/api/v1/pods?labelSelector=${encodeURIComponent(selector)}`,
+  );
   return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
@@ -28,11 +30,15 @@ export function nodeCommand(script: string): readonly string[] {
 
 /** A counter of the controller, all replicas together, over the samples that have all these labels. */
 export async function controllerCount(cluster: Cluster, metric: string, labels: Readonly<Record<string, string>>): Promise<number> {
-  const texts = await Promise.all((await podsOf(cluster, 'controller')).map(async ({ status }) => {
-    const { body } = await request(`http://${status.podIP}:8080/metrics`);
-    return body.text();
-  }));
+  const texts = await Promise.all(
+    (await podsOf(cluster, 'controller')).map(async ({ status }) => {
+      const { body } = await request(`http://${status.podIP}:8080/metrics`);
+      return body.text();
+    }),
+  );
   const wanted = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
-  const samples = texts.flatMap((text) => text.split('\n')).filter((line) => line.startsWith(`${metric}{`) && wanted.every((label) => line.includes(label)));
+  const samples = texts
+    .flatMap((text) => text.split('\n'))
+    .filter((line) => line.startsWith(`${metric}{`) && wanted.every((label) => line.includes(label)));
   return samples.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
 }

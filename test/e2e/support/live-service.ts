@@ -11,7 +11,7 @@ export interface LiveService extends Service {
 export async function liveService(namespace: Namespace, name: string): Promise<LiveService> {
   await namespace.untilListener(name, 'to be looked at', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
   // As the API server answers: LiveService names more of the same fields.
-  return await namespace.service(name) as LiveService;
+  return (await namespace.service(name)) as LiveService;
 }
 
 /** Every field of `part` is in `whole`; `undefined` says that a field must not be there; lists are compared whole. */

@@ -43,7 +43,11 @@ export function claim(name: string, annotations: ClaimAnnotations, options: Clai
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...claimTemplate(annotations, options, name) };
 }
 
-export function claimTemplate(annotations: ClaimAnnotations, options: ClaimOptions = {}, name?: string): { readonly metadata: object; readonly spec: object } {
+export function claimTemplate(
+  annotations: ClaimAnnotations,
+  options: ClaimOptions = {},
+  name?: string,
+): { readonly metadata: object; readonly spec: object } {
   const { accessMode = 'ReadWriteMany', labels, volumeMode } = options;
   return {
     metadata: { ...(name === undefined ? {} : { name }), annotations, ...(labels === undefined ? {} : { labels }) },
@@ -120,7 +124,12 @@ export function container(name: string, options: PodOptions): object {
 }
 
 /** Replicas, each with a claim of its own from every template, mounted at /listeners/TEMPLATE. */
-export function statefulSet(name: string, replicas: number, templates: Readonly<Record<string, ClaimAnnotations>>, options: PodOptions = {}): Manifest {
+export function statefulSet(
+  name: string,
+  replicas: number,
+  templates: Readonly<Record<string, ClaimAnnotations>>,
+  options: PodOptions = {},
+): Manifest {
   const labels = { app: name, ...options.labels };
   const mounts = Object.keys(templates).map((volume) => ({ name: volume, mountPath: mountPath(volume) }));
   return {
@@ -133,7 +142,9 @@ export function statefulSet(name: string, replicas: number, templates: Readonly<
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: { app: name } },
       template: { metadata: { labels }, spec: podSpec({ ...options, container: { volumeMounts: mounts, ...options.container } }) },
-      volumeClaimTemplates: Object.entries(templates).map(([volume, annotations]) => claimTemplate(annotations, { accessMode: 'ReadWriteOnce' }, volume)),
+      volumeClaimTemplates: Object.entries(templates).map(([volume, annotations]) =>
+        claimTemplate(annotations, { accessMode: 'ReadWriteOnce' }, volume),
+      ),
     },
   };
 }

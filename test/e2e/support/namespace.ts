@@ -100,12 +100,16 @@ export class Namespace implements AsyncDisposable {
     isWanted: (object: T) => boolean,
     timeoutMs = 20_000,
   ): Promise<T> {
-    return eventually<T>(`${of.kind} ${this.name}/${of.name} ${what}`, async () => {
-      const object = await this.get<T>(of.apiVersion, of.kind, of.name);
-      if (object !== undefined && isWanted(object)) return object;
-      const { metadata: _metadata, ...rest } = object ?? { metadata: {} };
-      throw new Error(object === undefined ? 'it does not exist' : JSON.stringify(rest));
-    }, { timeoutMs });
+    return eventually<T>(
+      `${of.kind} ${this.name}/${of.name} ${what}`,
+      async () => {
+        const object = await this.get<T>(of.apiVersion, of.kind, of.name);
+        if (object !== undefined && isWanted(object)) return object;
+        const { metadata: _metadata, ...rest } = object ?? { metadata: {} };
+        throw new Error(object === undefined ? 'it does not exist' : JSON.stringify(rest));
+      },
+      { timeoutMs },
+    );
   }
 
   untilListener(name: string, what: string, isWanted: (listener: Listener) => boolean, timeoutMs?: number): Promise<Listener> {
@@ -130,20 +134,29 @@ export class Namespace implements AsyncDisposable {
       const condition = conditionOf(listener, type);
       return condition?.status === status && condition.reason === reason ? condition : undefined;
     };
-    const found = matches(await this.untilListener(name, `to have ${type}=${status}, ${reason}`, (listener) => matches(listener) !== undefined));
+    const found = matches(
+      await this.untilListener(name, `to have ${type}=${status}, ${reason}`, (listener) => matches(listener) !== undefined),
+    );
     if (found === undefined) throw new TypeError('the wait ended without the condition that it waited for');
     return found;
   }
 
   /** Waits for pods that run, ready containers and all. */
   async running(...names: readonly string[]): Promise<readonly RunningPod[]> {
-    return Promise.all(names.map((name) => this.until<RunningPod>(
-      { apiVersion: 'v1', kind: 'Pod', name },
-      'to run',
-      ({ status }) => status?.phase === 'Running' && 'containerStatuses' in status && Array.isArray(status.containerStatuses)
-        && status.containerStatuses.every((container: { readonly ready?: boolean }) => container.ready === true),
-      60_000,
-    )));
+    return Promise.all(
+      names.map((name) =>
+        this.until<RunningPod>(
+          { apiVersion: 'v1', kind: 'Pod', name },
+          'to run',
+          ({ status }) =>
+            status?.phase === 'Running' &&
+            'containerStatuses' in status &&
+            Array.isArray(status.containerStatuses) &&
+            status.containerStatuses.every((container: { readonly ready?: boolean }) => container.ready === true),
+          60_000,
+        ),
+      ),
+    );
   }
 
   /** Runs a program in a pod's first container, or in the named one. */
@@ -171,12 +184,17 @@ export class Namespace implements AsyncDisposable {
 
   /** Waits for an event about an object whose message matches, and returns it. */
   async event(about: { readonly kind: string; readonly name: string }, message: RegExp, timeoutMs = 30_000): Promise<Event> {
-    return eventually<Event>(`an event about ${about.kind} ${this.name}/${about.name} that says ${message}`, async () => {
-      const events = await this.events(about);
-      const found = events.find((event) => message.test(event.message));
-      if (found === undefined) throw new Error(`there are: ${events.map((event) => `${event.reason}: ${event.message}`).join(' | ') || 'none'}`);
-      return found;
-    }, { timeoutMs });
+    return eventually<Event>(
+      `an event about ${about.kind} ${this.name}/${about.name} that says ${message}`,
+      async () => {
+        const events = await this.events(about);
+        const found = events.find((event) => message.test(event.message));
+        if (found === undefined)
+          throw new Error(`there are: ${events.map((event) => `${event.reason}: ${event.message}`).join(' | ') || 'none'}`);
+        return found;
+      },
+      { timeoutMs },
+    );
   }
 
   /** Does not wait until it is empty: nothing of it concerns the next test. */

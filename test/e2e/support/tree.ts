@@ -33,11 +33,13 @@ find -L addresses ! -type d | while read -r path; do echo "file $path $(od -A n 
 
 export async function readTree(run: Run, folder: string): Promise<TreeFiles> {
   const lines = (await run(['sh', '-c', script, 'sh', folder])).split('\n').filter((line) => line !== '');
-  return sorted(lines.map((line): [string, string] => {
-    const [kind, path = '', value = ''] = line.split(' ');
-    if (kind === 'link') return [path, `-> ${value}`];
-    return kind === 'folder' ? [path, '/'] : [path, Buffer.from(value, 'hex').toString('latin1')];
-  }));
+  return sorted(
+    lines.map((line): [string, string] => {
+      const [kind, path = '', value = ''] = line.split(' ');
+      if (kind === 'link') return [path, `-> ${value}`];
+      return kind === 'folder' ? [path, '/'] : [path, Buffer.from(value, 'hex').toString('latin1')];
+    }),
+  );
 }
 
 export function expectedTree(addresses: readonly ListenerIngress[]): TreeFiles {
@@ -73,6 +75,7 @@ function sorted(entries: readonly (readonly [string, string])[]): TreeFiles {
 
 /** A command that ends once a file holds a text, or fails after 15 seconds with what it holds. */
 export function untilFile(path: string, text: string): readonly string[] {
-  const wait = 'n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); if [ $n -gt 150 ]; then echo "$1 holds: $(cat "$1")" >&2; exit 1; fi; sleep 0.1; done';
+  const wait =
+    'n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); [ $n -le 150 ] || { echo "holds: $(cat "$1")" >&2; exit 1; }; sleep 0.1; done';
   return ['sh', '-c', wait, 'sh', path, text];
 }

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { apiErrorOf } from '../../../src/kube/status.ts';
 
+const wholeObject = JSON.stringify({ a: 'x'.repeat(5_000), b: '"\\' });
+
 describe("the server's words in an ApiError", () => {
   const messages: readonly (readonly [behaviour: string, message: string, expected: string])[] = [
     ['are kept', 'services "web" is forbidden', 'services "web" is forbidden'],
     ['keep a short quoted value', 'spec.x: Invalid value: "a\\"b": no', 'spec.x: Invalid value: "a\\"b": no'],
     [
       'lose a quoted object, not what is said about it',
-      `"" is invalid: patch: Invalid value: ${JSON.stringify(JSON.stringify({ a: 'x'.repeat(5_000), b: '"\\' }))}: unknown field "spec.portz"`,
+      `"" is invalid: patch: Invalid value: ${JSON.stringify(wholeObject)}: unknown field "spec.portz"`,
       '"" is invalid: patch: Invalid value: "…": unknown field "spec.portz"',
     ],
     ['are cut where a quote never ends', `Invalid value: "${'x'.repeat(5_000)}`, `Invalid value: "${'x'.repeat(2_032)}…`],

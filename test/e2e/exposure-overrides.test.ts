@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { connectCluster } from '../harness/index.ts';
+import { conditionOf, openNamespace, type Namespace } from './support/namespace.ts';
+
+const PORTS = [{ name: 'http', port: 8080 }];
+
+/** What an override of the class tries to change, and what is said about it. */
+const protectedFields: readonly { readonly name: string; readonly override: Readonly<Record<string, unknown>>; readonly note: RegExp }[] = [
+  {
+    name: 'name',
+    override: { metadata: { name: 'another' } },
+    note: /serviceOverrides\.metadata\.name is what the Service is found by; it is left out/,
+  },
+  {
+    name: 'namespace',
+    override: { metadata: { namespace: 'kube-system' } },
+    note: /serviceOverrides\.metadata\.namespace is what the Service is found by/,
+  },
+  {
+    name: 'owner',
+    override: { metadata: { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' }] } },
+    note: /ownerReferences ties the Service to its Listener; it is left out/,
+  },
+  { name: 'no-owner', override: { metadata: { ownerReferences: null } }, note: /^The ListenerClass and the Listener fit together\.$/ },
+  {
+    name: 'finalizer',
+    override: { metadata: { finalizers: ['example.com/keep'] } },
+    note: /finalizers belongs to the program that will remove it/,
+  },
+  {
+    name: 'status',
+    override: { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } },
+    note: /serviceOverrides\.status is written by whoever provides the addresses/,
+  },
+  {
+    name: 'shape',
+    override: { spec: 'NodePort', metadata: { labels: ['a'] } },
+    note: /metadata\.labels must be an object, not a list; .*serviceOverrides\.spec must be an object, not a single value; it is left out/,
+  },
+  { name: 'kind', override: { kind: 'Deployment' }, note: /serviceOverrides\.kind is what the Service is found by/ },
+];
+
+describe('overrides that go too far', { timeout: 120_000, concurrency: 4 }, () => {
+  const cluster = connectCluster();
+  let namespace: Namespace;
+
+  before(async () => {
+    namespace = await openNamespace(cluster, 'overrides');
+  });
+  after(async () => {
+    await namespace?.[Symbol.asyncDispose]();
+    await cluster.api.close();
+  });
+
+  for (const { name, override, note } of protectedFields) {
+    it(`an override of what the Listener stands on (${name}) is left out, and the Accepted condition says so`, async () => {
+      const className = await namespace.class(`protected-${name}`, { serviceType: 'ClusterIP', serviceOverrides: override });
+      const { metadata } = await namespace.listener(`protected-${name}`, { className, ports: PORTS });
+      const ready = await namespace.ready(`protected-${name}`);
+      assert.match(conditionOf(ready, 'Accepted')?.message ?? '', note);
+      const service = await namespace.service(`protected-${name}`);
+      assert.deepEqual(
+        service.metadata.ownerReferences?.map(({ uid }) => uid),
+        [metadata.uid],
+      );
+      assert.equal(service.metadata.finalizers, undefined);
+      assert.equal(service.status?.loadBalancer?.ingress, undefined);
+    });
+  }
+
+  it('an override that replaces the selector is done, and the Accepted condition says what that means', async () => {
+    const className = await namespace.class('other-pods', {
+      serviceType: 'ClusterIP',
+      serviceOverrides: { spec: { selector: { app: 'theirs' } } },
+    });
+    await namespace.listener('other-pods', { className, ports: PORTS });
+    const { message } = await namespace.condition('other-pods', 'Accepted', 'True', 'AcceptedWithNotes');
+    assert.match(message, /serviceOverrides\.spec\.selector replaces the whole selector.*use spec\.extraPodSelectorLabels/);
+    assert.deepEqual((await namespace.service('other-pods')).spec?.selector, { app: 'theirs' });
+  });
+
+  it('an override of an object that is not built is left out, and the Accepted condition names it', async () => {
+    const className = await namespace.class('stranger', { serviceType: 'ClusterIP' });
+    await namespace.listener('stranger', {
+      className,
+      ports: PORTS,
+      objectOverrides: [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { replicas: 3 } }],
+    });
+    const { message } = await namespace.condition('stranger', 'Accepted', 'True', 'AcceptedWithNotes');
+    assert.match(message, /objectOverrides\[0\] names apps\/v1 Deployment web, which is not built for this Listener; it is left out/);
+  });
+});
