@@ -46,26 +46,32 @@ export type MountCheck =
   | { readonly ok: true; /** Names of the pod's volumes that mount it. */ readonly volumes: readonly string[] }
   | { readonly ok: false; readonly isForged: boolean; readonly waiting: Waiting };
 
-/** Whether this pod, on the node that asks, really mounts this volume. */
-export function checkMount(request: PodListeners, pod: Pod | undefined, volume: PersistentVolume): MountCheck {
+/** Whether this pod runs on the node that asks in its name. What a request asks for does not matter yet. */
+export function checkAsker(request: PodListeners, pod: Pod | undefined): (MountCheck & { readonly ok: false }) | { readonly ok: true; readonly pod: Pod } {
   const podName = ownerOf(request)?.name ?? '';
   if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
     return refuse('PodNotFound', `Pod ${podName} with the uid in this object's name does not exist.`);
   }
-  if (pod.spec?.nodeName !== request.spec.nodeName) {
-    const message = `Pod ${podName} does not run on node ${request.spec.nodeName}, which asks for this mount.`;
-    return { ok: false, isForged: true, waiting: { reason: 'NotOnThisNode', message } };
-  }
+  if (pod.spec?.nodeName === request.spec.nodeName) return { ok: true, pod };
+  const message = `Pod ${podName} does not run on node ${request.spec.nodeName}, which asks for this mount.`;
+  return { ok: false, isForged: true, waiting: { reason: 'NotOnThisNode', message } };
+}
+
+/** Whether this pod, on the node that asks, really mounts this volume. */
+export function checkMount(request: PodListeners, pod: Pod | undefined, volume: PersistentVolume): MountCheck {
+  const asker = checkAsker(request, pod);
+  if (!asker.ok) return asker;
+  const podName = asker.pod.metadata.name ?? '';
   const claimName = volume.spec?.claimRef?.name;
   const isSameNamespace = volume.spec?.claimRef?.namespace === request.metadata.namespace;
-  const volumes = (pod.spec?.volumes ?? []).filter((candidate) => claimNameOf(candidate, podName) === claimName);
+  const volumes = (asker.pod.spec?.volumes ?? []).filter((candidate) => claimNameOf(candidate, podName) === claimName);
   if (!isSameNamespace || volumes.length === 0) {
     return refuse('VolumeNotOfPod', `Pod ${podName} has no volume whose claim is bound to PersistentVolume ${volume.metadata.name}.`);
   }
   return { ok: true, volumes: volumes.map(({ name }) => name) };
 }
 
-function refuse(reason: string, message: string): MountCheck {
+function refuse(reason: string, message: string): MountCheck & { readonly ok: false } {
   return { ok: false, isForged: false, waiting: { reason, message } };
 }
 

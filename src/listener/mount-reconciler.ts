@@ -13,7 +13,7 @@ import { preferenceOf } from './addresses.ts';
 import type { ClusterCaches } from './caches.ts';
 import { freshView } from './fresh-view.ts';
 import { mountAnswers, type MountState } from './mount-answers.ts';
-import { checkMount, ownerOf, planEntry, targetOf, type Waiting } from './mount-plan.ts';
+import { checkAsker, checkMount, ownerOf, planEntry, targetOf, type Waiting } from './mount-plan.ts';
 import { mountPreparation } from './mount-preparation.ts';
 import { refuseName } from './plan.ts';
 import { isRefusal } from './refusal.ts';
@@ -46,8 +46,11 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
   const answers = mountAnswers(client, options.events, view.podListeners);
   /** Mounts under way, by `uid/handle`; gone once they are complete. Bounded by what waits in the cluster. */
   const underway = new Map<string, Progress>();
+  /** The uids of requests whose pod was seen on the node that asks. */
+  const genuine = new Set<string | undefined>();
   caches.podListeners.onChange(({ type, object }) => {
     if (type !== 'deleted') return;
+    genuine.delete(object.metadata.uid);
     for (const handle of Object.keys(object.spec.mounts ?? {})) underway.delete(idOf(object, handle));
   });
 
@@ -56,17 +59,28 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
     const readPod = once(() => podOf(request, signal));
     if (request.spec.nodeName === undefined) return adopt(request, key, readPod, signal);
+    if (await isForged(request, readPod, signal)) return undefined;
     const states: MountState[] = [];
     for (const handle of Object.keys(request.spec.mounts ?? {})) {
-      const state = await stateOrRefusal(request, handle, readPod, signal);
-      if (state === 'forged') return undefined;
-      states.push(state);
+      states.push(await stateOrRefusal(request, handle, readPod, signal));
     }
     const current = await answers.writeEntries(request, key, states, signal);
     const result = await showWaiting(current, key, states, signal);
     for (const state of states) if ('retry' in state) throw state.retry;
     return result;
   };
+
+  /**
+   * A request is looked at when it is first seen, whatever it asks for: one in the name of another node's pod keeps
+   * that node from asking, even if it asks for nothing. Entries are the controller's own, so they vouch for a request.
+   */
+  async function isForged(request: PodListeners, readPod: () => Promise<Pod | undefined>, signal: AbortSignal): Promise<boolean> {
+    if (genuine.has(request.metadata.uid) || Object.keys(request.spec.listeners).length > 0) return false;
+    const asker = checkAsker(request, await readPod());
+    if (asker.ok) genuine.add(request.metadata.uid);
+    else if (asker.isForged) await reject(request, asker.waiting, signal);
+    return !asker.ok && asker.isForged;
+  }
 
   function podOf(request: PodListeners, signal: AbortSignal): Promise<Pod | undefined> {
     const { namespace = '' } = request.metadata;
@@ -105,7 +119,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     handle: string,
     readPod: () => Promise<Pod | undefined>,
     signal: AbortSignal,
-  ): Promise<MountState | 'forged'> {
+  ): Promise<MountState> {
     const wait = (reason: string, message: string): MountState => ({ handle, waiting: { reason, message } });
     const id = idOf(request, handle);
     const progress = underway.get(id) ?? { since: options.clock() };
@@ -128,10 +142,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     }
     const pod = await readPod();
     const check = checkMount(request, pod, volume);
-    if (!check.ok) {
-      if (check.isForged) await reject(request, check.waiting, signal);
-      return check.isForged ? 'forged' : { handle, waiting: check.waiting };
-    }
+    if (!check.ok) return { handle, waiting: check.waiting };
     if (pod === undefined) return wait('PodNotFound', 'The pod does not exist any more.');
     const listener = target.kind === 'named' ? known : await preparation.ensureListener(target, known, volume, pod, signal);
     if (listener === undefined) {

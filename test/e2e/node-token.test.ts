@@ -192,12 +192,15 @@ describe('the token of a node driver', { timeout: 180_000 }, () => {
       assert.deepEqual(labels, ['own-mounted-address'], 'the pod is selected by its own Service only');
     });
 
-    it('in the name of a pod on another node', async () => {
-      // The policy sees one object and cannot know where the pod runs; the controller does.
+    it('in the name of a pod on another node, whatever it asks for', async () => {
+      // The policy sees one object and cannot know where the pod runs; the controller does. What stays would keep the
+      // pod's own node from asking.
       const path = await pathOf('foreign-mounted');
       await cluster.api.remove(path);
-      await thief.create(POD_LISTENERS, request(await pod('foreign-mounted'), ownNode, { spec: { mounts: { [handles.foreign]: {} } } }));
-      await eventually('the controller to remove it', async () => (await cluster.api.find<PodListeners>(path)) === undefined);
+      for (const mounts of [{ [handles.foreign]: {} }, { 'no-such-volume': {} }, {}]) {
+        await thief.create(POD_LISTENERS, request(await pod('foreign-mounted'), ownNode, { spec: { mounts } }));
+        await eventually('the controller to remove it', async () => (await cluster.api.find<PodListeners>(path)) === undefined);
+      }
     });
   });
 
