@@ -75,7 +75,7 @@ function sorted(entries: readonly (readonly [string, string])[]): TreeFiles {
 
 /** A command that ends once a file holds a text, or fails after 15 seconds with what it holds. */
 export function untilFile(path: string, text: string): readonly string[] {
-  const wait =
-    'n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); [ $n -le 150 ] || { echo "holds: $(cat "$1")" >&2; exit 1; }; sleep 0.1; done';
+  const giveUp = '[ $n -le 150 ] || { echo "holds: $(cat "$1")" >&2; exit 1; }';
+  const wait = `n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); ${giveUp}; sleep 0.1; done`;
   return ['sh', '-c', wait, 'sh', path, text];
 }
