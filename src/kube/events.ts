@@ -133,7 +133,8 @@ class Recorder implements EventRecorder {
     const { onResult } = this.#options;
     for (let attempt = 1; ; attempt++) {
       try {
-        onResult?.(await (known.name === undefined ? this.#create(known) : this.#count(known, known.name)));
+        const outcome = await (known.name === undefined ? this.#create(known) : this.#count(known, known.name));
+        onResult?.(outcome);
         return true;
       } catch (error) {
         const temporary = !(error instanceof ApiError) || error.status >= 500 || error.status === 429;
