@@ -48,7 +48,13 @@ describe('the controller killed between any two of its writes', { timeout: 300_0
 
   it('does all of it undisturbed in seven writes', () => {
     assert.deepEqual([...writes].map(kindOf).sort(), [
-      'PATCH listeners', 'PATCH listeners/status', 'PATCH listeners/status', 'PATCH persistentvolumes', 'PATCH podlisteners', 'PATCH pods', 'POST services',
+      'PATCH listeners',
+      'PATCH listeners/status',
+      'PATCH listeners/status',
+      'PATCH persistentvolumes',
+      'PATCH podlisteners',
+      'PATCH pods',
+      'POST services',
     ]);
   });
 
@@ -177,7 +183,8 @@ describe('the controller killed between any two of its writes', { timeout: 300_0
   async function countsFor(name: string): Promise<Readonly<Record<string, number>>> {
     const count = async (path: string): Promise<number> => {
       const { items } = await cluster.api.get<{ readonly items: readonly KubeObject[] }>(path);
-      return items.filter(({ metadata }) => metadata.name === name || metadata.ownerReferences?.some((owner) => owner.name === name)).length;
+      const isOwned = ({ metadata }: KubeObject): boolean => (metadata.ownerReferences ?? []).some((owner) => owner.name === name);
+      return items.filter((object) => object.metadata.name === name || isOwned(object)).length;
     };
     return {
       listeners: await count(`/apis/${API}/namespaces/${namespace.name}/listeners`),

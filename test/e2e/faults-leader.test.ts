@@ -46,7 +46,7 @@ describe('the leader', { timeout: 240_000 }, () => {
       await cluster.startKubelet(node);
     }
     await audit.settle();
-    assert.deepEqual(holders(audit.changes()).filter((holder) => holder === leader), []);
+    assert.deepEqual(holders(audit.changes(namespace.name)).filter((holder) => holder === leader), []);
     assert.notEqual(await leaderOf(cluster), leader);
   });
 
@@ -64,7 +64,7 @@ describe('the leader', { timeout: 240_000 }, () => {
     await untilInstalled(cluster);
     await exposed('awake');
     await audit.settle();
-    const changes = audit.changes();
+    const changes = audit.changes(namespace.name);
     assert.deepEqual(changes.filter((change) => podOf(change) === leader).map(describeRequest), []);
     assert.equal(new Set(holders(changes)).size, 1);
   });
@@ -78,7 +78,7 @@ describe('the leader', { timeout: 240_000 }, () => {
     assert.ok(took < 5_000, `it took ${took} ms`);
     assert.ok(pods.some(({ metadata }) => metadata.name === leader));
     await audit.settle();
-    assertOneAtATime(audit.changes());
+    assertOneAtATime(audit.changes(namespace.name));
   });
 
   /** A Listener with an address: one that a controller has looked at. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
+import type { Listener } from '../../src/api/listeners/index.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { processesWithArgument } from '../harness/processes.ts';
 import { SYSTEM, systemPods, untilInstalled, type SystemPod } from './support/installation.ts';
@@ -76,7 +77,8 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
   it('leaves files alone when the drivers are replaced by an upgrade', async () => {
     const driver = await driverPod();
     const annotations = { 'kubectl.kubernetes.io/restartedAt': new Date().toISOString() };
-    await cluster.api.patch(`/apis/apps/v1/namespaces/${SYSTEM}/daemonsets/earshot-node`, { spec: { template: { metadata: { annotations } } } });
+    const template = { metadata: { annotations } };
+    await cluster.api.patch(`/apis/apps/v1/namespaces/${SYSTEM}/daemonsets/earshot-node`, { spec: { template } });
     await untilInstalled(cluster);
     assert.notEqual((await driverPod()).metadata.uid, driver.metadata.uid);
     await anotherPodRuns('after-upgrade');
@@ -95,7 +97,8 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
     const pid = driverProcess();
     process.kill(pid, 'SIGSTOP');
     await cluster.setNodeAddresses(node, [...addresses(), { type: 'ExternalIP', address: EXTERNAL }]);
-    await namespace.untilListener('reads-address', 'to have the new address', ({ status }) => status?.ingressAddresses?.[0]?.address === EXTERNAL);
+    const hasNewAddress = ({ status }: Listener): boolean => status?.ingressAddresses?.[0]?.address === EXTERNAL;
+    await namespace.untilListener('reads-address', 'to have the new address', hasNewAddress);
     process.kill(pid, 'SIGKILL');
     await namespace.exec('reads', untilFile('/listeners/address/default-address/address', EXTERNAL));
     await cluster.setNodeAddresses(node, addresses());
@@ -122,7 +125,11 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
 
   /** The tree with inode numbers: a file that was written anew is another file. */
   function shown(): Promise<string> {
-    return inPod('cd /listeners/address; readlink default-address; for f in $(find default-address/ -type f | sort); do echo $f $(stat -c %i $f) $(cat $f); done');
+    return inPod(`
+      cd /listeners/address
+      readlink default-address
+      for file in $(find default-address/ -type f | sort); do echo $file $(stat -c %i $file) $(cat $file); done
+    `);
   }
 
   function addresses(): { readonly type: 'InternalIP' | 'Hostname'; readonly address: string }[] {

@@ -8,7 +8,7 @@ import { connectCluster, eventually } from '../harness/index.ts';
 import { untilInstalled } from './support/installation.ts';
 import { API, byClass, pod } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
-import { leftIn, VOLUME } from './support/replicas.ts';
+import { untilCollected, VOLUME } from './support/replicas.ts';
 
 const WAVES = 5;
 const WAVE = 40;
@@ -42,7 +42,9 @@ describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
         return true;
       }, { timeoutMs: 90_000, everyMs: 250 });
       for (const { metadata } of await podsOf(wave)) uids.add(metadata.uid ?? '');
-      for (const { spec } of await requests()) for (const ingress of spec.listeners[VOLUME]?.ingressAddresses ?? []) addresses.add(ingress.address);
+      for (const { spec } of await requests()) {
+        for (const { address } of spec.listeners[VOLUME]?.ingressAddresses ?? []) addresses.add(address);
+      }
       // Not waited for: one wave goes while the next one comes.
       await cluster.api.remove(`/api/v1/namespaces/${namespace.name}/pods?labelSelector=wave%3D${wave}`);
     }
@@ -51,27 +53,26 @@ describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
   });
 
   it('leave nothing in the API', async () => {
-    await eventually('all of them to be collected', async () => {
-      const left = await leftIn(cluster, namespace.name);
-      if (left.length > 0) throw new Error(`${left.length} objects are left, such as ${left.slice(0, 8).join(', ')}`);
-      return true;
-    }, { timeoutMs: 90_000, everyMs: 500 });
+    await untilCollected(cluster, namespace.name, { timeoutMs: 90_000 });
   });
 
   it('leave nothing on the nodes', async () => {
     await eventually('their volumes to be removed', () => {
-      const left = cluster.nodes.flatMap(({ kubeletDir }) => [...uids].flatMap((uid) => filesOf(`${kubeletDir}/pods/${uid}/volumes/kubernetes.io~csi`)));
+      const pods = cluster.nodes.flatMap(({ kubeletDir }) => [...uids].map((uid) => `${kubeletDir}/pods/${uid}`));
+      const left = pods.flatMap((folder) => filesOf(`${folder}/volumes/kubernetes.io~csi`));
       if (left.length > 0) throw new Error(`${left.length} are left, such as ${left.slice(0, 3).join(', ')}`);
       return true;
     });
   });
 
   async function podsOf(wave: number): Promise<readonly Pod[]> {
-    return (await cluster.api.get<{ readonly items: readonly Pod[] }>(`/api/v1/namespaces/${namespace.name}/pods?labelSelector=wave%3D${wave}`)).items;
+    const path = `/api/v1/namespaces/${namespace.name}/pods?labelSelector=wave%3D${wave}`;
+    return (await cluster.api.get<{ readonly items: readonly Pod[] }>(path)).items;
   }
 
   async function requests(): Promise<readonly PodListeners[]> {
-    return (await cluster.api.get<{ readonly items: readonly PodListeners[] }>(`/apis/${API}/namespaces/${namespace.name}/podlisteners`)).items;
+    const path = `/apis/${API}/namespaces/${namespace.name}/podlisteners`;
+    return (await cluster.api.get<{ readonly items: readonly PodListeners[] }>(path)).items;
   }
 });
 

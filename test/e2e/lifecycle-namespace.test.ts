@@ -6,7 +6,7 @@ import { auditFromNow, describeRequest } from './support/audit.ts';
 import { untilInstalled } from './support/installation.ts';
 import { byClass, pod } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
-import { leftIn, VOLUME } from './support/replicas.ts';
+import { untilCollected, VOLUME } from './support/replicas.ts';
 
 const LISTENERS = 20;
 
@@ -35,12 +35,14 @@ describe('a namespace that is deleted', { timeout: 120_000 }, () => {
   it('takes its Listeners, Services and volumes with it, and nobody writes to what is going', async () => {
     const audit = await auditFromNow(cluster);
     await namespace[Symbol.asyncDispose]();
-    await eventually('the namespace to be gone', async () => (await cluster.api.find(`/api/v1/namespaces/${namespace.name}`)) === undefined, { timeoutMs: 60_000 });
-    await eventually('the volume to be gone', async () => (await leftIn(cluster, namespace.name)).length === 0);
+    const path = `/api/v1/namespaces/${namespace.name}`;
+    await eventually('the namespace to be gone', async () => (await cluster.api.find(path)) === undefined, { timeoutMs: 60_000 });
+    await untilCollected(cluster, namespace.name);
     await audit.settle();
-    const succeeded = audit.writes().filter(({ responseStatus }) => (responseStatus?.code ?? 0) < 300);
+    const succeeded = audit.writes(namespace.name).filter(({ responseStatus }) => (responseStatus?.code ?? 0) < 300);
     assert.deepEqual(succeeded.map(describeRequest), []);
     // That a namespace is going can be learnt only by trying: when a Service, and when its EndpointSlice, goes before the Listener.
-    assert.ok(audit.changes().length <= 2 * (LISTENERS + 1), audit.changes().map(describeRequest).join('\n'));
+    const tried = audit.changes(namespace.name);
+    assert.ok(tried.length <= 2 * (LISTENERS + 1), tried.map(describeRequest).join('\n'));
   });
 });

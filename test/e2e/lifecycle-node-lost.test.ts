@@ -7,7 +7,7 @@ import { connectCluster, eventually } from '../harness/index.ts';
 import { untilInstalled } from './support/installation.ts';
 import { API, byClass, byListener, claim, pod, statefulSet } from './support/manifests.ts';
 import { conditionOf, openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { addressesOf, listenerOf, runsAnew, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
+import { addressesOf, listenerOf, runsAnew, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
@@ -40,17 +40,19 @@ describe('a node that is deleted', { timeout: 240_000 }, () => {
     await cordon(false);
     await namespace.listener('shared', { className: keeping, ports: PORTS });
     for (const node of [staying, lost]) {
-      await namespace.create(claim(`on-${node}`, byListener('shared')), pod(`on-${node}`, { volumes: { shared: `on-${node}` }, ports: CONTAINER_PORTS, node }));
+      const name = `on-${node}`;
+      await namespace.create(claim(name, byListener('shared')), pod(name, { volumes: { shared: name }, ports: CONTAINER_PORTS, node }));
     }
     await namespace.running(`on-${staying}`, `on-${lost}`);
-    sharedAddresses = addressesOf((await namespace.untilListener('shared', 'to have two addresses', ({ status }) => status?.ingressAddresses?.length === 2)).status ?? undefined);
+    sharedAddresses = addressesOf((await namespace.untilListener('shared', 'to have two addresses', hasTwoAddresses)).status);
     assert.deepEqual([kept.node, released.node], [lost, lost]);
     [releasedPod] = await namespace.running('released-0') as [RunningPod]; // As many as names.
     releasedClaim = await namespace.claim(listenerOf('released-0'));
 
     await cluster.deleteNode(lost);
     // Kubernetes' own collector of such pods comes round only after a minute.
-    await cluster.kubectl(['delete', 'pods', '--namespace', namespace.name, `--field-selector=spec.nodeName=${lost}`, '--force', '--grace-period=0', '--wait=false']);
+    const ofLost = ['--namespace', namespace.name, `--field-selector=spec.nodeName=${lost}`];
+    await cluster.kubectl(['delete', 'pods', ...ofLost, '--force', '--grace-period=0', '--wait=false']);
   });
   after(async () => {
     await cluster.addNode(lost);
@@ -69,7 +71,7 @@ describe('a node that is deleted', { timeout: 240_000 }, () => {
   it('takes only its own address from a Listener that has others', async () => {
     const { message } = await namespace.condition('shared', 'Ready', 'True', 'SomeNodesMissing');
     assert.match(message, new RegExp(`Node ${lost} does not exist any more`));
-    const left = addressesOf((await sharedListener())?.status ?? undefined);
+    const left = addressesOf((await sharedListener())?.status);
     const { addresses: [own] = [] } = cluster.nodes.find(({ name }) => name === staying) ?? { addresses: [] };
     assert.deepEqual(left, sharedAddresses.filter((address) => address.startsWith(`${own}:`)));
     assert.equal(left.length, 1);
@@ -82,15 +84,15 @@ describe('a node that is deleted', { timeout: 240_000 }, () => {
     assert.notEqual(now.listenerUid, released.listenerUid);
     assert.notDeepEqual(now.addresses, released.addresses);
     assert.notEqual((await namespace.claim(listenerOf('released-0'))).metadata.uid, releasedClaim.metadata.uid);
-    await namespace.event({ kind: 'PersistentVolumeClaim', name: listenerOf('released-0') }, new RegExp(`Node ${lost} was deleted, so its address is given up`));
+    const about = { kind: 'PersistentVolumeClaim', name: listenerOf('released-0') };
+    await namespace.event(about, new RegExp(`Node ${lost} was deleted, so its address is given up`));
     await eventually('the volume of the lost node to be gone', async () => (
       (await cluster.api.find(`/api/v1/persistentvolumes/${releasedClaim.spec?.volumeName}`)) === undefined
     ));
   });
 
   it('is waited for by a pod of a class that keeps, and its address is kept for it', async () => {
-    const waiting = await namespace.until<RunningPod>({ apiVersion: 'v1', kind: 'Pod', name: 'kept-0' }, 'to wait', ({ status }) => status?.phase === 'Pending' && 'conditions' in status);
-    assert.match(JSON.stringify(waiting.status), /"Unschedulable"/);
+    await untilWaits(namespace, 'kept-0');
     const listener = await namespace.get<Listener>(API, 'Listener', listenerOf('kept-0'));
     assert.equal(listener?.metadata.uid, kept.listenerUid);
     assert.deepEqual(Object.values(listener?.status?.nodePorts ?? {}).map(String), kept.addresses[0]?.split(':').slice(1));
@@ -106,9 +108,13 @@ describe('a node that is deleted', { timeout: 240_000 }, () => {
     });
 
     it('is an address of the shared Listener again', async () => {
-      const listener = await namespace.untilListener('shared', 'to have two addresses again', ({ status }) => status?.ingressAddresses?.length === 2);
-      assert.deepEqual(addressesOf(listener.status ?? undefined), sharedAddresses);
+      const listener = await namespace.untilListener('shared', 'to have two addresses again', hasTwoAddresses);
+      assert.deepEqual(addressesOf(listener.status), sharedAddresses);
       assert.equal(conditionOf(listener, 'Ready')?.reason, 'AddressesAssigned');
     });
   });
 });
+
+function hasTwoAddresses({ status }: Listener): boolean {
+  return status?.ingressAddresses?.length === 2;
+}

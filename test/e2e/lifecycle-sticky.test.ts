@@ -6,7 +6,7 @@ import { connectCluster, eventually, type LoadBalancers } from '../harness/index
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, statefulSet, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { leftIn, listenerOf, runsAnew, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
+import { listenerOf, runsAnew, untilCollected, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
 
 const PORT = 8080;
 const LOAD_BALANCER_CLASS = 'sticky.example/cloud';
@@ -31,7 +31,8 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
   /** Where replica 0 of each set started: all on the first node. */
   const started = new Map<string, Whereabouts>();
 
-  const cordon = (node: string, unschedulable: boolean): Promise<unknown> => cluster.api.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable } });
+  const patchNode = (node: string, spec: object): Promise<unknown> => cluster.api.patch(`/api/v1/nodes/${node}`, { spec });
+  const cordon = (node: string, unschedulable: boolean): Promise<unknown> => patchNode(node, { unschedulable });
   const startOf = (set: string): Whereabouts => started.get(set) ?? assert.fail(`${set} has not started`);
 
   before(async () => {
@@ -39,15 +40,16 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
     cloud = cluster.fakeLoadBalancer([{ ip: LOAD_BALANCER_ADDRESS }], { selects: ({ metadata }) => metadata.namespace === namespace.name });
     await cordon(second, true);
     for (const [set, spec] of Object.entries(classes)) {
+      const templates = { [VOLUME]: byClass(await namespace.class(set, spec)) };
       const ports = [{ name: 'http', containerPort: PORT }];
-      await namespace.create(statefulSet(set, 1, { [VOLUME]: byClass(await namespace.class(set, spec)) }, { ports, script: webServer(PORT), labels: { sticky: set } }));
+      await namespace.create(statefulSet(set, 1, templates, { ports, script: webServer(PORT), labels: { sticky: set } }));
     }
     for (const set of Object.keys(classes)) started.set(set, await whereabouts(namespace, `${set}-0`));
     await cordon(second, false);
-    await cluster.api.patch(`/api/v1/nodes/${first}`, { spec: { taints: [TAINT] } });
+    await patchNode(first, { taints: [TAINT] });
   });
   after(async () => {
-    await cluster.api.patch(`/api/v1/nodes/${first}`, { spec: { taints: null } });
+    await patchNode(first, { taints: null });
     await Promise.all([first, second].map((node) => cordon(node, false)));
     await cloud?.stop();
     await namespace?.[Symbol.asyncDispose]();
@@ -76,17 +78,13 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
 
     before(async () => {
       for (const set of Object.keys(classes)) former.set(set, await running(`${set}-0`));
-      await cluster.kubectl(['drain', first, '--pod-selector=sticky', '--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=30s']);
+      await cluster.kubectl(['drain', first, '--pod-selector=sticky', '--ignore-daemonsets', '--force', '--timeout=30s']);
     });
 
     it('waits for its node while replicas of other classes start elsewhere', async () => {
       const moved = await Promise.all(free.map(async (set) => (await runsAnew(namespace, formerOf(set))).spec.nodeName));
       assert.deepEqual(moved, free.map(() => second));
-      const waiting = await namespace.until<RunningPod>(
-        { apiVersion: 'v1', kind: 'Pod', name: 'pinned-0' }, 'to wait', ({ metadata, status }) => metadata.uid !== formerOf('pinned').metadata.uid && status?.phase === 'Pending' && 'conditions' in status,
-      );
-      assert.match(JSON.stringify(waiting.status), /"Unschedulable"/);
-      assert.equal(waiting.spec.nodeName, undefined);
+      await untilWaits(namespace, 'pinned-0');
     });
 
     it('runs there again, at the same address, once pods may', async () => {
@@ -123,11 +121,7 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
     it('gives it up with its claim: the volume, the Listener and the Service go', async () => {
       const volume = await namespace.volumeOf(listenerOf('pinned-0'));
       await namespace.remove('v1', 'PersistentVolumeClaim', listenerOf('pinned-0'));
-      await eventually('the owner chain to be collected', async () => {
-        const left = (await leftIn(cluster, namespace.name)).filter((name) => name.endsWith(`/${listenerOf('pinned-0')}`) || name.endsWith(`/${volume.metadata.name}`));
-        if (left.length > 0) throw new Error(`left: ${left.join(', ')}`);
-        return true;
-      });
+      await untilCollected(cluster, namespace.name, { named: [listenerOf('pinned-0'), volume.metadata.name ?? ''] });
     });
   });
 

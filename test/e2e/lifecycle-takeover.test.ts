@@ -5,15 +5,17 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import type { Listener, PodListeners } from '../../src/api/listeners/index.ts';
+import type { Listener, PodListener, PodListeners } from '../../src/api/listeners/index.ts';
 import type { KubeObject, PersistentVolume, Service } from '../../src/kube/objects.ts';
-import { eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
+import { startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { installEarshot } from '../harness/install.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
 import { answerFromOutside } from './support/clients.ts';
-import { API, byClass, byListener, claimTemplate, listener, listenerClass, pod, statefulSet, webServer, type Manifest } from './support/manifests.ts';
+import {
+  API, byClass, byListener, claimTemplate, listener, listenerClass, pod, statefulSet, webServer, type ClaimAnnotations, type Manifest,
+} from './support/manifests.ts';
 import { Namespace, type RunningPod } from './support/namespace.ts';
-import { leftIn, listenerOf, VOLUME, whereabouts } from './support/replicas.ts';
+import { listenerOf, untilCollected, VOLUME, whereabouts } from './support/replicas.ts';
 import { untilFile } from './support/tree.ts';
 
 const NAME = 'takeover-test';
@@ -35,7 +37,7 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
     await stopCluster(NAME);
     cluster = await startCluster({ name: NAME });
     node = cluster.nodes[1] ?? assert.fail('the cluster has no second node');
-    await cluster.kubectl(['apply', '--server-side', '--field-manager', EARLIER, '-f', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: earlierDefinitions() }) });
+    await applyAsEarlier({ apiVersion: 'v1', kind: 'List', items: earlierDefinitions() });
     await cluster.kubectl(['wait', '--for=condition=Established', 'crds', '--all', '--timeout=30s']);
     namespace = new Namespace(cluster, 'shop');
     await cluster.api.create('/api/v1/namespaces', { metadata: { name: namespace.name } });
@@ -47,7 +49,8 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
     const name = listenerOf(REPLICA);
     const volume = await boundVolume(name, byClass('stable'), { listener: name, node: node.name });
     const owner = { apiVersion: 'v1', kind: 'PersistentVolume', name: volume.metadata.name, uid: volume.metadata.uid };
-    pinned = { volume, ...(await exposed(name, 'stable', { ownerReferences: [owner] }, { type: 'NodePort', ports: [{ name: 'http', port: PORT, nodePort: NODE_PORT }] })) };
+    const nodePortService = { type: 'NodePort', ports: [{ name: 'http', port: PORT, nodePort: NODE_PORT }] };
+    pinned = { volume, ...(await exposed(name, 'stable', { ownerReferences: [owner] }, nodePortService)) };
     shared = await exposed('frontend', 'inside', {}, { type: 'ClusterIP', ports: [{ name: 'http', port: PORT }] });
     await boundVolume('frontend', byListener('frontend'), { listener: 'frontend' });
 
@@ -93,13 +96,16 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
     const { name = '' } = current.metadata;
     await namespace.remove(API, 'PodListeners', name);
     await namespace.create(earlierPodListeners(running, current));
-    const complete = await namespace.until<PodListeners>({ apiVersion: API, kind: 'PodListeners', name }, 'to be completed', ({ spec }) => spec.listeners[VOLUME]?.volumeHandle !== undefined);
+    const untilEntry = (what: string, isWanted: (entry: PodListener | undefined) => boolean): Promise<PodListeners> =>
+      namespace.until<PodListeners>({ apiVersion: API, kind: 'PodListeners', name }, what, ({ spec }) => isWanted(spec.listeners[VOLUME]));
+    const complete = await untilEntry('to be completed', (entry) => entry?.volumeHandle !== undefined);
     assert.equal(complete.spec.nodeName, node.name);
     assert.deepEqual(Object.keys(complete.spec.mounts ?? {}), [pinned.volume.spec?.csi?.volumeHandle]);
     assert.deepEqual(complete.spec.listeners, current.spec.listeners);
 
-    await cluster.setNodeAddresses(node.name, [{ type: 'InternalIP', address: node.addresses[0] ?? '' }, { type: 'ExternalIP', address: EXTERNAL }]);
-    await namespace.until<PodListeners>({ apiVersion: API, kind: 'PodListeners', name }, 'to have the new address', ({ spec }) => spec.listeners[VOLUME]?.ingressAddresses?.[0]?.address === EXTERNAL);
+    const internal = { type: 'InternalIP', address: node.addresses[0] ?? '' } as const;
+    await cluster.setNodeAddresses(node.name, [internal, { type: 'ExternalIP', address: EXTERNAL }]);
+    await untilEntry('to have the new address', (entry) => entry?.ingressAddresses?.[0]?.address === EXTERNAL);
     await namespace.exec(REPLICA, untilFile(`/listeners/${VOLUME}/default-address/address`, EXTERNAL));
     assert.equal(await answerFromOutside(cluster, EXTERNAL, NODE_PORT), REPLICA);
   });
@@ -107,17 +113,21 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
   it('goes when its claim does, the whole chain', async () => {
     await namespace.remove('apps/v1', 'StatefulSet', 'web');
     await namespace.remove('v1', 'PersistentVolumeClaim', listenerOf(REPLICA));
-    await eventually('the owner chain to be collected', async () => {
-      const left = (await leftIn(cluster, namespace.name)).filter((name) => name.endsWith(listenerOf(REPLICA)) || name.endsWith(pinned.volume.metadata.name ?? '-'));
-      if (left.length > 0) throw new Error(`left: ${left.join(', ')}`);
-      return true;
-    });
+    await untilCollected(cluster, namespace.name, { named: [listenerOf(REPLICA), pinned.volume.metadata.name ?? ''] });
     assert.equal((await namespace.service('frontend')).metadata.uid, shared.service.metadata.uid);
   });
 
+  async function applyAsEarlier(manifest: object): Promise<void> {
+    await cluster.kubectl(['apply', '--server-side', '--field-manager', EARLIER, '-f', '-'], { input: JSON.stringify(manifest) });
+  }
+
   /** A claim and its volume, as the provisioner made them for the earlier system, which labelled the volume. */
-  async function boundVolume(claim: string, annotations: Readonly<Record<string, string>>, of: { readonly listener: string; readonly node?: string }): Promise<PersistentVolume> {
+  async function boundVolume(
+    claim: string, annotations: ClaimAnnotations, of: { readonly listener: string; readonly node?: string },
+  ): Promise<PersistentVolume> {
     const name = `pvc-${randomUUID()}`;
+    const expression = { key: 'listeners.stackable.tech/hostname', operator: 'In', values: [of.node] };
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [expression] }] } };
     const volume = {
       apiVersion: 'v1',
       kind: 'PersistentVolume',
@@ -131,11 +141,13 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
         capacity: { storage: '1' },
         storageClassName: 'listeners.stackable.tech',
         persistentVolumeReclaimPolicy: 'Delete',
-        csi: { driver: 'listeners.stackable.tech', volumeHandle: name, volumeAttributes: { ...annotations, 'storage.kubernetes.io/csiProvisionerIdentity': `1-2-${EARLIER}` } },
+        csi: {
+          driver: 'listeners.stackable.tech',
+          volumeHandle: name,
+          volumeAttributes: { ...annotations, 'storage.kubernetes.io/csiProvisionerIdentity': `1-2-${EARLIER}` },
+        },
         claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: namespace.name, name: claim },
-        ...(of.node === undefined ? {} : {
-          nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'listeners.stackable.tech/hostname', operator: 'In', values: [of.node] }] }] } },
-        }),
+        ...(of.node === undefined ? {} : { nodeAffinity }),
       },
     };
     const created = await namespace.create<PersistentVolume>(volume);
@@ -146,8 +158,11 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
   }
 
   /** A Listener with its Service and its status, written by another field manager. */
-  async function exposed(name: string, className: string, metadata: object, spec: object): Promise<{ readonly listener: Listener; readonly service: Service }> {
-    const created = await namespace.create<Listener>(listener(name, { className, ports: [{ name: 'http', port: PORT, protocol: 'TCP' }], publishNotReadyAddresses: true }, metadata));
+  async function exposed(
+    name: string, className: string, metadata: object, spec: object,
+  ): Promise<{ readonly listener: Listener; readonly service: Service }> {
+    const ports = [{ name: 'http', port: PORT, protocol: 'TCP' }] as const;
+    const created = await namespace.create<Listener>(listener(name, { className, ports, publishNotReadyAddresses: true }, metadata));
     const { uid = '' } = created.metadata;
     const service = {
       apiVersion: 'v1',
@@ -160,25 +175,28 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
       },
       spec: { ...spec, selector: { [`listener.stackable.tech/mnt.${uid.replaceAll('-', '')}`]: name }, publishNotReadyAddresses: true },
     };
-    await cluster.kubectl(['apply', '--server-side', '--field-manager', EARLIER, '-f', '-'], { input: JSON.stringify(service) });
+    await applyAsEarlier(service);
     const made = await namespace.service(name);
     const nodePort = made.spec?.ports?.[0]?.nodePort;
-    const status = nodePort === undefined
-      ? { serviceName: name, ingressAddresses: [{ address: made.spec?.clusterIP, addressType: 'IP', ports: { http: PORT } }] }
-      : { serviceName: name, ingressAddresses: [{ address: node.addresses[0], addressType: 'IP', ports: { http: nodePort } }], nodePorts: { http: nodePort } };
+    const address = nodePort === undefined ? made.spec?.clusterIP : node.addresses[0];
+    const status = {
+      serviceName: name,
+      ingressAddresses: [{ address, addressType: 'IP', ports: { http: nodePort ?? PORT } }],
+      ...(nodePort === undefined ? {} : { nodePorts: { http: nodePort } }),
+    };
     await cluster.api.patch(`/apis/${API}/namespaces/${namespace.name}/listeners/${name}/status`, { status });
     return { listener: await namespace.get<Listener>(API, 'Listener', name) ?? created, service: made };
   }
 
   /** Addresses and nothing else. */
   function earlierPodListeners(running: RunningPod | undefined, current: PodListeners): KubeObject {
-    const { name, uid } = running?.metadata ?? {};
-    const entries = Object.entries(current.spec.listeners).map(([volume, { scope, ingressAddresses }]) => [volume, { scope, ingressAddresses }]);
+    const { name = '', uid = '' } = running?.metadata ?? {};
+    const { [VOLUME]: entry } = current.spec.listeners;
     const manifest = {
       apiVersion: API,
       kind: 'PodListeners',
-      metadata: { name: current.metadata.name ?? '', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: name ?? '', uid: uid ?? '' }] },
-      spec: { listeners: Object.fromEntries(entries) },
+      metadata: { name: current.metadata.name ?? '', ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }] },
+      spec: { listeners: { [VOLUME]: { scope: entry?.scope, ingressAddresses: entry?.ingressAddresses } } },
     };
     return manifest;
   }

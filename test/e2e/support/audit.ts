@@ -51,19 +51,21 @@ export class AuditReader {
     return this.#read().filter(({ userAgent }) => userAgent?.startsWith('earshot') === true);
   }
 
-  /** Earshot's writes, but for the Lease of the leader. */
-  writes(): readonly AuditedRequest[] {
-    return this.earshot().filter(({ verb, objectRef }) => writes.has(verb) && objectRef?.resource !== 'leases');
+  /** Earshot's writes, but for the Lease of the leader; those of one namespace where it is named. */
+  writes(namespace?: string): readonly AuditedRequest[] {
+    const isAsked = ({ objectRef }: AuditedRequest): boolean => namespace === undefined || objectRef?.namespace === namespace;
+    return this.earshot().filter((request) => writes.has(request.verb) && request.objectRef?.resource !== 'leases' && isAsked(request));
   }
 
   /** Writes that concern what happens in the cluster, events apart. */
-  changes(): readonly AuditedRequest[] {
-    return this.writes().filter(({ objectRef }) => objectRef?.resource !== 'events');
+  changes(namespace?: string): readonly AuditedRequest[] {
+    return this.writes(namespace).filter(({ objectRef }) => objectRef?.resource !== 'events');
   }
 
   /** Whole lists, and watches that begin with one. */
   lists(): readonly AuditedRequest[] {
-    return this.earshot().filter(({ verb, requestURI }) => verb === 'list' || (verb === 'watch' && requestURI.includes('sendInitialEvents=true')));
+    const beginsWithList = (uri: string): boolean => uri.includes('sendInitialEvents=true');
+    return this.earshot().filter(({ verb, requestURI }) => verb === 'list' || (verb === 'watch' && beginsWithList(requestURI)));
   }
 
   /** Returns once everything that was answered before this call is in the log. */

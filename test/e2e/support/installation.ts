@@ -38,17 +38,21 @@ export async function systemPods(cluster: Cluster, component: 'controller' | 'no
 export async function untilInstalled(cluster: Cluster, timeoutMs = 90_000): Promise<void> {
   await eventually('all of Earshot to be ready', async () => {
     const [deployment, drivers] = await Promise.all([cluster.api.get<Counts>(DEPLOYMENT), cluster.api.get<Counts>(DAEMON_SET)]);
-    const { spec: { replicas = 1 }, status } = deployment;
-    if (deployment.metadata.generation !== status['observedGeneration'] || drivers.metadata.generation !== drivers.status['observedGeneration']) return false;
-    if (replicas !== (status['readyReplicas'] ?? 0) || replicas !== (status['replicas'] ?? 0) || replicas !== (status['updatedReplicas'] ?? 0)) {
-      throw new Error(`controllers: ${JSON.stringify(status)}`);
+    if (!isObserved(deployment) || !isObserved(drivers)) return false;
+    const { readyReplicas, replicas, updatedReplicas } = deployment.status;
+    if ([readyReplicas, replicas, updatedReplicas].some((count = 0) => count !== deployment.spec.replicas)) {
+      throw new Error(`controllers: ${JSON.stringify(deployment.status)}`);
     }
     const { desiredNumberScheduled, numberReady, updatedNumberScheduled } = drivers.status;
-    if (desiredNumberScheduled !== cluster.nodes.length || numberReady !== desiredNumberScheduled || updatedNumberScheduled !== desiredNumberScheduled) {
+    if ([desiredNumberScheduled, numberReady, updatedNumberScheduled].some((count = 0) => count !== cluster.nodes.length)) {
       throw new Error(`drivers: ${JSON.stringify(drivers.status)}`);
     }
     return true;
   }, { timeoutMs });
+}
+
+function isObserved({ metadata, status }: Counts): boolean {
+  return metadata.generation === status['observedGeneration'];
 }
 
 /** Who leads by the Lease; undefined while nobody does. */

@@ -1,7 +1,7 @@
 /** Replicas of StatefulSets as clients know them: by the address that each was told. */
 import type { PodListener } from '../../../src/api/listeners/index.ts';
-import type { KubeObject, PersistentVolume } from '../../../src/kube/objects.ts';
-import type { Cluster } from '../../harness/index.ts';
+import type { KubeObject, PersistentVolume, Pod } from '../../../src/kube/objects.ts';
+import { eventually, type Cluster } from '../../harness/index.ts';
 import { API } from './manifests.ts';
 import type { Namespace, RunningPod } from './namespace.ts';
 
@@ -26,9 +26,16 @@ export function runsAnew(namespace: Namespace, former: RunningPod): Promise<Runn
   return namespace.until<RunningPod>(
     { apiVersion: 'v1', kind: 'Pod', name },
     'to run anew',
-    ({ metadata, status }) => metadata.uid !== former.metadata.uid && metadata.deletionTimestamp === undefined && status?.phase === 'Running',
+    ({ metadata, status }) => metadata.uid !== former.metadata.uid && !('deletionTimestamp' in metadata) && status?.phase === 'Running',
     60_000,
   );
+}
+
+/** Waits until a pod is there that no node may run at present. */
+export async function untilWaits(namespace: Namespace, name: string): Promise<void> {
+  const isUnschedulable = ({ metadata, spec, status }: Pod): boolean =>
+    !('deletionTimestamp' in metadata) && spec?.nodeName === undefined && JSON.stringify(status).includes('"Unschedulable"');
+  await namespace.until<Pod>({ apiVersion: 'v1', kind: 'Pod', name }, 'to wait for a node', isUnschedulable);
 }
 
 /** What the replica that runs was told; its files and its Listener say the same, or this fails. */
@@ -37,26 +44,40 @@ export async function whereabouts(namespace: Namespace, replica: string): Promis
   const requests = await namespace.podListeners(replica);
   const entry = requests.spec.listeners[VOLUME];
   const addresses = addressesOf(entry);
-  if (running === undefined || entry === undefined || addresses.length === 0) throw new Error(`${replica} was told no address: ${JSON.stringify(requests.spec)}`);
+  if (running === undefined || entry === undefined || addresses.length === 0) {
+    throw new Error(`${replica} was told no address: ${JSON.stringify(requests.spec)}`);
+  }
   const shown = await namespace.exec(replica, ['sh', '-c', `cd /listeners/${VOLUME}/default-address; echo $(cat address):$(cat ports/*)`]);
   if (shown.trim() !== addresses[0]) throw new Error(`${replica} reads ${shown.trim()}, and its PodListeners say ${addresses[0]}`);
   return { node: running.spec.nodeName, listenerUid: entry.listenerUid ?? '', addresses };
 }
 
 /** `ADDRESS:PORT` for every address of an entry or a status. */
-export function addressesOf(of: Pick<PodListener, 'ingressAddresses'> | undefined): readonly string[] {
+export function addressesOf(of: Pick<PodListener, 'ingressAddresses'> | null | undefined): readonly string[] {
   return (of?.ingressAddresses ?? []).flatMap(({ address, ports }) => Object.values(ports).map((port) => `${address}:${port}`));
 }
 
-/** Everything of ours that exists because of a namespace: nothing, once its pods and claims are gone. */
-export async function leftIn(cluster: Cluster, namespace: string): Promise<readonly string[]> {
+/** Waits until nothing of ours is left that existed because of a namespace, or nothing of these names. */
+export async function untilCollected(
+  cluster: Cluster, namespace: string, options: { readonly named?: readonly string[]; readonly timeoutMs?: number } = {},
+): Promise<void> {
+  const { named, timeoutMs = 30_000 } = options;
+  await eventually('everything to be collected', async () => {
+    const left = (await leftIn(cluster, namespace)).filter((path) => named === undefined || named.includes(path.split('/')[1] ?? ''));
+    if (left.length > 0) throw new Error(`${left.length} objects are left, such as ${left.slice(0, 8).join(', ')}`);
+    return true;
+  }, { timeoutMs, everyMs: 250 });
+}
+
+async function leftIn(cluster: Cluster, namespace: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const [root, plural] of kinds) {
     const { items } = await cluster.api.get<{ readonly items: readonly KubeObject[] }>(`${root}/namespaces/${namespace}/${plural}`);
     found.push(...items.map(({ metadata }) => `${plural}/${metadata.name}`));
   }
   const { items } = await cluster.api.get<{ readonly items: readonly PersistentVolume[] }>('/api/v1/persistentvolumes');
-  return [...found, ...items.filter(({ spec }) => spec?.claimRef?.namespace === namespace).map(({ metadata }) => `persistentvolumes/${metadata.name}`)];
+  const volumes = items.filter(({ spec }) => spec?.claimRef?.namespace === namespace);
+  return [...found, ...volumes.map(({ metadata }) => `persistentvolumes/${metadata.name}`)];
 }
 
 const kinds: readonly (readonly [root: string, plural: string])[] = [
