@@ -46,7 +46,8 @@ export interface WatcherOptions<T extends KubeObject> {
   readonly random?: () => number;
 }
 
-const BACKOFF: Backoff = { base: 200, max: 10_000 };
+/** The first retry is quick: the API server ends a watch that it finds slow, and a busy moment is reason enough. */
+const BACKOFF: Backoff = { base: 50, max: 10_000 };
 /** A watch that lasted this long was a good one: the next failure counts as the first again. */
 const GOOD_WATCH = 10_000;
 /** A server too old to know watch-list ignores the parameter, and its closing bookmark never comes. */
@@ -188,7 +189,8 @@ class Watcher<T extends KubeObject> {
 }
 
 function endedEarly(of: Resource): TransportError {
-  return new TransportError('KUBE_CUT', `watch ${of.plural}: the server ended it at once.`, { sent: true, answered: true });
+  const message = `watch ${of.plural}: the server ended it early, as it does with a watch that it finds slow.`;
+  return new TransportError('KUBE_CUT', message, { sent: true, answered: true });
 }
 
 function neverListed(of: Resource): TransportError {
