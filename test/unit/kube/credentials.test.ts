@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { TLSSocket } from 'node:tls';
 
 import type { ConfigSource, Connection } from '../../../src/kube/index.ts';
 import { createClient, resource } from '../../../src/kube/index.ts';
@@ -148,6 +149,21 @@ describe('a certificate', () => {
     await Promise.all([slow, next]);
     assert.equal(server.connections, 2);
     await until('the old connection is closed', () => server.open === 1);
+  });
+
+  it('of the client\'s own is shown to the server', async () => {
+    const own = selfSigned();
+    const certificate = selfSigned();
+    const shown: boolean[] = [];
+    const asking = { ...certificate, requestCert: true, ca: own.cert };
+    await using server = await RawServer.start((request, socket) => {
+      shown.push(socket instanceof TLSSocket && socket.authorized);
+      ok(request, socket);
+    }, asking);
+    const settings = new Settings({ server: server.url, ca: certificate.cert, cert: own.cert, key: own.key });
+    await using client = settings.client();
+    await client.get(configMaps, key);
+    assert.deepEqual(shown, [true]);
   });
 
   it('that is not checked is taken where the kubeconfig says so', async () => {

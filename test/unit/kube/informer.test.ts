@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
 import { ApiError, cacheUntil, resource, StoppedError, TransportError } from '../../../src/kube/index.ts';
-import type { Cache, Change, InformerOptions, InformerTrouble, KubeObject } from '../../../src/kube/index.ts';
+import type { Cache, Change, InformerOptions, InformerTrouble, KubeObject, StartInformer } from '../../../src/kube/index.ts';
 import { startInformer } from '../../../src/kube/informer.ts';
 import type { Recovery } from '../../../src/kube/informer.ts';
 import { object, Scripted } from './scripted.ts';
@@ -18,6 +18,9 @@ const cut = new TransportError('KUBE_CUT', 'cut', { sent: true, answered: true }
 const apiError = (status: number, reason: string, more: object = {}): ApiError =>
   new ApiError('watch things', { status, reason, message: 'no', ...more });
 const gone = apiError(410, 'Expired');
+
+// The other rooms are written against the contract.
+startInformer satisfies StartInformer;
 
 /** An informer whose retries come at once, against a server played by the test. */
 class Running implements Disposable {
