@@ -22,7 +22,7 @@ export const NOTHING: Tally = { writes: 0, events: 0, reads: 0, lists: 0, watche
 export interface Call {
   readonly program: Program;
   readonly counts: Tally;
-  /** `controller: patch services/status default/web`, for people who look for an unexpected one. */
+  /** `controller: patch services/status default/web → 404`, for people who look for an unexpected one. */
   readonly text: string;
 }
 
@@ -41,12 +41,17 @@ export function callOf(line: string): Call | undefined {
   const program = PROGRAMS.find(([agent]) => line.includes(`"userAgent":"${agent}`))?.[1];
   if (program === undefined) return undefined;
   // audit.k8s.io/v1 Event; the API server writes one JSON object a line.
-  const { stage, verb, requestURI, objectRef } = JSON.parse(line) as AuditEvent;
+  const { stage, verb, requestURI, objectRef, responseStatus } = JSON.parse(line) as AuditEvent;
   // A watch is written down twice, when it begins and when it ends; anything else once, with its answer.
   if (verb === 'watch' ? stage !== 'ResponseStarted' : stage === 'ResponseStarted') return undefined;
   const { resource = requestURI, subresource, namespace, name } = objectRef ?? {};
-  const what = [subresource === undefined ? resource : `${resource}/${subresource}`, [namespace, name].filter((part) => part !== undefined).join('/')];
-  return { program, counts: { ...NOTHING, ...countsOf(verb, resource, requestURI) }, text: `${program}: ${verb} ${what.join(' ').trimEnd()}` };
+  const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const which = [namespace, name].filter((part) => part !== undefined).join('/');
+  return {
+    program,
+    counts: { ...NOTHING, ...countsOf(verb, resource, requestURI) },
+    text: `${program}: ${verb} ${what}${which === '' ? '' : ` ${which}`} → ${responseStatus?.code ?? 'no answer'}`,
+  };
 }
 
 function countsOf(verb: string, resource: string, uri: string): Partial<Tally> {
@@ -61,6 +66,7 @@ interface AuditEvent {
   readonly verb: string;
   readonly requestURI: string;
   readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly namespace?: string; readonly name?: string };
+  readonly responseStatus?: { readonly code?: number };
 }
 
 export function sum(a: Tally, b: Tally): Tally {

@@ -49,7 +49,9 @@ function nodeOfImage(): string {
 }
 
 function commit(): string {
-  const git = (...args: readonly string[]): string => execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  const git = (...args: readonly string[]): string => (
+    execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  );
   try {
     const isChanged = git('status', '--porcelain', '--untracked-files=no', '--', '../../src', '../../deploy') !== '';
     return `${git('rev-parse', '--short', 'HEAD')}${isChanged ? ' with changes' : ''}`;

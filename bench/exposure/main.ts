@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster, type Cluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';
 import { adminClient, type Bench } from './bench.ts';
-import { figuresOf, outcomeOf } from './figures.ts';
+import { figuresOf, outcomeOf, type Outcome } from './figures.ts';
 import { describeMachine, kubernetesVersion } from './machine.ts';
 import { isFull, parseOptions, SCENARIOS, USAGE, type Options, type ScenarioName } from './options.ts';
 import { replaceBlock, report, type Result } from './report.ts';
@@ -46,13 +46,20 @@ async function main(args: readonly string[]): Promise<void> {
   const circumstances = { ...machine, kubernetes: await kubernetesVersion(cluster) };
   const text = report(results, circumstances);
   console.log(`\n${text}\n`);
-  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify({ circumstances, options, samples, results }, undefined, 2)}\n`);
+  const all = { circumstances, options, samples, results };
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(all, undefined, 2)}\n`);
   await writeDocument(options, text);
-  if (results.some(({ outcome }) => outcome.kind === 'failed' || (outcome.kind === 'measured' && outcome.brokeOff !== undefined))) process.exitCode = 1;
+  if (results.some(({ outcome }) => isBroken(outcome))) process.exitCode = 1;
+}
+
+interface Measured {
+  readonly results: readonly Result[];
+  /** By a figure's id. */
+  readonly samples: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Runs the scenarios that were asked for. One that fails says so in its figures, and the others still run. */
-async function measure(cluster: Cluster, options: Options): Promise<{ readonly results: readonly Result[]; readonly samples: Record<string, readonly number[]> }> {
+async function measure(cluster: Cluster, options: Options): Promise<Measured> {
   const figures = figuresOf(options);
   const samples = new Map(figures.map(({ id }): [string, number[]] => [id, []]));
   const failures = new Map<ScenarioName, string>();
@@ -73,7 +80,10 @@ async function measure(cluster: Cluster, options: Options): Promise<{ readonly r
       await Workspace.clearAll(bench).catch((left: unknown) => log(`what it left could not be cleared up: ${messageOf(left)}`));
     }
   }
-  const results = figures.map((figure) => ({ figure, outcome: outcomeOf(figure, samples.get(figure.id) ?? [], failures.get(figure.scenario)) }));
+  const results = figures.map((figure) => ({
+    figure,
+    outcome: outcomeOf(figure, samples.get(figure.id) ?? [], failures.get(figure.scenario)),
+  }));
   return { results, samples: Object.fromEntries(samples) };
 }
 
@@ -85,6 +95,10 @@ async function writeDocument(options: Options, text: string): Promise<void> {
   const document = options.docs ?? DOCUMENT;
   await writeFile(document, replaceBlock(await readFile(document, 'utf8'), text));
   log(`the figures stand in ${document}`);
+}
+
+function isBroken(outcome: Outcome): boolean {
+  return outcome.kind === 'failed' || (outcome.kind === 'measured' && outcome.brokeOff !== undefined);
 }
 
 function messageOf(error: unknown): string {

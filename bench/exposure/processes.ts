@@ -32,10 +32,11 @@ export async function drivers(cluster: Cluster): Promise<readonly Observed[]> {
 
 async function observed(cluster: Cluster, component: 'controller' | 'node', leader: string | undefined): Promise<readonly Observed[]> {
   // The API server fills in a container's ID, which the tests' own type leaves out.
+  const name = component === 'controller' ? 'controller' : 'driver';
   const pods = (await systemPods(cluster, component)) as unknown as readonly StartedPod[];
-  return pods.map(({ metadata: { name = '' }, status }) => {
-    const container = status.containerStatuses?.find((candidate) => candidate.name === (component === 'controller' ? 'controller' : 'driver'));
-    return { pod: name, pid: pidOf(container?.containerID, name), isLeader: name === leader };
+  return pods.map(({ metadata: { name: pod = '' }, status }) => {
+    const container = status.containerStatuses?.find((candidate) => candidate.name === name);
+    return { pod, pid: pidOf(container?.containerID, pod), isLeader: pod === leader };
   });
 }
 
@@ -44,7 +45,9 @@ function pidOf(containerId: string | undefined, pod: string): number {
   const id = containerId?.replace(/^.*:\/\//, '');
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && id !== undefined && controlGroupsOf(name).includes(id));
   const [pid, ...others] = pids.map(Number);
-  if (pid === undefined || others.length > 0) throw new Error(`pod ${pod}, container ${id ?? '(not started)'}: one process was expected, and there are ${pids.length}`);
+  if (pid === undefined || others.length > 0) {
+    throw new Error(`pod ${pod}, container ${id ?? '(not started)'}: one process was expected, and there are ${pids.length}`);
+  }
   return pid;
 }
 

@@ -14,28 +14,33 @@ export const END = '<!-- exposure:end -->';
 export function report(results: readonly Result[], on: Circumstances): string {
   const shown = results.filter(({ outcome }) => outcome.kind !== 'not-asked');
   const aims = shown.filter(({ figure }) => figure.limit !== undefined);
+  const reasons = shown.filter(({ figure }) => figure.limit === undefined);
   const missed = aims.filter(({ figure, outcome }) => verdictOf(figure, outcome) !== 'met').length;
   return [
-    `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}, Kubernetes ${on.kubernetes},`,
-    `Node.js ${on.node}; load of the machine before: ${on.loadBefore.toFixed(2)}. Command: \`${on.command}\``,
+    `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel},`,
+    `Kubernetes ${on.kubernetes}, Node.js ${on.node}; load of the machine before: ${on.loadBefore.toFixed(2)}. Command: \`${on.command}\``,
     '',
-    ...table(['what', 'reach', 'measured', 'spread (samples)', ''], aims.map(({ figure, outcome }) => [
-      figure.what, `≤ ${format(figure.limit ?? 0, figure.unit)}`, measured(figure, outcome), spread(figure, outcome), verdictOf(figure, outcome),
-    ])),
+    ...table(['what', 'reach', 'measured', 'spread (samples)', ''], aims.map(rowOfAim)),
     '',
     missed === 0 ? `All ${aims.length} are met.` : `${aims.length - missed} of ${aims.length} are met.`,
     '',
     'What stands behind them:',
     '',
-    ...table(['what', 'measured', 'spread (samples)'], shown.filter(({ figure }) => figure.limit === undefined).map(({ figure, outcome }) => [
+    ...table(['what', 'measured', 'spread (samples)'], reasons.map(({ figure, outcome }) => [
       figure.what, measured(figure, outcome), spread(figure, outcome),
     ])),
     ...failures(shown),
   ].join('\n');
 }
 
+function rowOfAim({ figure, outcome }: Result): readonly string[] {
+  const aim = `≤ ${format(figure.limit ?? 0, figure.unit)}`;
+  return [figure.what, aim, measured(figure, outcome), spread(figure, outcome), verdictOf(figure, outcome)];
+}
+
 function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
+  const plain = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll('\n', ' ');
+  const line = (cells: readonly string[]): string => `| ${cells.map(plain).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)];
 }
 

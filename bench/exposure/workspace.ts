@@ -29,13 +29,16 @@ export class Workspace {
     const name = `${PREFIX}${purpose}-${randomBytes(3).toString('hex')}`;
     await bench.client.create(namespaces, { metadata: { name } });
     // Kubernetes puts a service account and a ConfigMap into every new namespace; they shall not fall into what is measured.
-    await eventually(`the namespace ${name} to be furnished`, () => bench.cluster.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`));
+    const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
+    await eventually(`the namespace ${name} to be furnished`, () => bench.cluster.api.find(account));
     return new Workspace(bench, name);
   }
 
   /** Removes everything from all of them, whoever left it there. */
   static async clearAll(bench: Bench): Promise<void> {
-    for await (const { metadata: { name = '' } } of bench.client.list(namespaces)) if (name.startsWith(PREFIX)) await new Workspace(bench, name).clear();
+    for await (const { metadata: { name = '' } } of bench.client.list(namespaces)) {
+      if (name.startsWith(PREFIX)) await new Workspace(bench, name).clear();
+    }
   }
 
   /** Removes everything in it, and returns when it is gone and nobody works on what it was. */

@@ -34,7 +34,11 @@ export async function measureIdle(bench: Bench): Promise<void> {
 
   const seconds = secondsSince(start);
   const share = (processes: readonly Observed[], then: number): number => (100 * (cpuOf(processes) - then)) / seconds;
-  const cpu = { controllers: share(ours.controllers, before.controllers), leader: share(ours.leader, before.leader), drivers: share(ours.drivers, before.drivers) };
+  const cpu = {
+    controllers: share(ours.controllers, before.controllers),
+    leader: share(ours.leader, before.leader),
+    drivers: share(ours.drivers, before.drivers),
+  };
   await calls.settle();
   const { writes, lists, reads, watches, leases } = calls.own;
   for (const call of calls.first) log(`idle, and yet: ${call}`);
@@ -44,7 +48,8 @@ export async function measureIdle(bench: Bench): Promise<void> {
   record('idle-cpu-leader', cpu.leader);
   record('idle-cpu-driver', cpu.drivers);
   record('idle-lease', (60 * leases) / seconds);
-  log(`idle: ${writes} writes, ${reads} reads, ${lists} of them lists, ${watches} watches resumed, ${leases} calls for the Lease; ${cpu.controllers.toFixed(2)} % of a core`);
+  log(`idle: ${writes} writes, ${reads} reads (${lists} of them lists), ${watches} watches resumed, ${leases} calls for the Lease; `
+    + `${cpu.controllers.toFixed(2)} % of a core`);
 }
 
 async function makeListeners(bench: Bench): Promise<Workspace> {
@@ -58,7 +63,9 @@ async function makeListeners(bench: Bench): Promise<Workspace> {
 async function settle(bench: Bench, workspace: Workspace): Promise<void> {
   const { listeners: count } = bench.sizes;
   await using addressed = await expectAddresses(bench, workspace, count);
-  await using sliced = await expect(bench, endpointSlices, { namespace: workspace.name, what: 'EndpointSlices', count, isThere: () => true, timeoutMs: patience(count) });
+  await using sliced = await expect(bench, endpointSlices, {
+    namespace: workspace.name, what: 'EndpointSlices', count, isThere: () => true, timeoutMs: patience(count),
+  });
   const calls = await CallCounter.start(bench.cluster);
   await addressed.reached;
   bench.log(`${count} Listeners have their addresses; waiting for Kubernetes to make their EndpointSlices`);

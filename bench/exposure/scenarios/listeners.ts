@@ -68,7 +68,8 @@ async function createListeners(bench: Bench, workspace: Workspace, round: number
   record('ready-writes', writes / sizes.listeners);
   record('ready-events', events / sizes.listeners);
   record('ready-reads', reads / sizes.listeners);
-  log(`round ${round}: ${sizes.listeners} Listeners have their addresses after ${seconds.toFixed(2)} s; ${writes} writes (${events} of them events), ${reads} reads`);
+  log(`round ${round}: ${sizes.listeners} Listeners have their addresses after ${seconds.toFixed(2)} s; `
+    + `${writes} writes (${events} of them events), ${reads} reads`);
 }
 
 async function changeClass(bench: Bench, workspace: Workspace, round: number): Promise<void> {
@@ -91,7 +92,8 @@ async function changeClass(bench: Bench, workspace: Workspace, round: number): P
   record('class-writes', writes / sizes.listeners);
   record('class-events', events / sizes.listeners);
   record('class-reads', reads / sizes.listeners);
-  log(`round ${round}: the last Service has the class's new annotation after ${seconds.toFixed(2)} s; ${writes} writes (${events} of them events), ${reads} reads`);
+  log(`round ${round}: the last Service has the class's new annotation after ${seconds.toFixed(2)} s; `
+    + `${writes} writes (${events} of them events), ${reads} reads`);
 }
 
 /** Listeners `web-FROM` to `web-(TO - 1)` of the class that is called like the workspace. */

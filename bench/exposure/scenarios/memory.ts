@@ -34,10 +34,10 @@ async function grow(bench: Bench, workspace: Workspace, size: 'one' | 'many' | '
   await addListeners(bench, workspace, from, to);
   await addressed.reached;
   await calls.quiet({ withoutEvents: true });
-  const [leader, ...others] = await controllers(cluster);
-  const [leading, ...waiting] = await Promise.all([leader, ...others].map(memory));
+  const [leading, ...waiting] = await Promise.all((await controllers(cluster)).map(memory));
   if (leading === undefined) throw new TypeError('the leader was measured');
   record(`memory-${size}`, leading);
   for (const each of waiting) record(`memory-standby-${size}`, each);
-  log(`at ${to} Listeners the leading controller holds ${leading.toFixed(0)} MB, the waiting one ${waiting.map((each) => each.toFixed(0)).join(', ')} MB`);
+  const others = waiting.map((each) => each.toFixed(0)).join(', ');
+  log(`at ${to} Listeners the leading controller holds ${leading.toFixed(0)} MB, the waiting one ${others} MB`);
 }

@@ -10,8 +10,9 @@ interface Said {
   readonly resource?: string;
 }
 
-function line({ verb, agent = 'earshot-controller', stage = 'ResponseComplete', uri = '/api/v1/services', resource = 'services' }: Said): string {
-  return JSON.stringify({ kind: 'Event', apiVersion: 'audit.k8s.io/v1', stage, requestURI: uri, verb, userAgent: agent, objectRef: { resource } });
+function line(said: Said): string {
+  const { verb, agent = 'earshot-controller', stage = 'ResponseComplete', uri = '/api/v1/services', resource = 'services' } = said;
+  return JSON.stringify({ kind: 'Event', stage, requestURI: uri, verb, userAgent: agent, objectRef: { resource } });
 }
 
 function countsOf(said: Said): Partial<Tally> | undefined {
@@ -20,7 +21,8 @@ function countsOf(said: Said): Partial<Tally> | undefined {
 }
 
 it('knows the programs by their user agents, and passes over all others', () => {
-  const agents = ['earshot-controller', 'earshot-csi-node', 'earshot-lease', 'csi-provisioner/v6.3.0 (linux/amd64) kubernetes/1234567', 'bench', 'kubelet/v1.36.3'];
+  const sidecar = 'csi-provisioner/v6.3.0 (linux/amd64) kubernetes/1234567';
+  const agents = ['earshot-controller', 'earshot-csi-node', 'earshot-lease', sidecar, 'bench', 'kubelet/v1.36.3'];
   assert.deepEqual(
     agents.map((agent) => callOf(line({ verb: 'get', agent }))?.program),
     ['controller', 'csi-node', 'lease', 'sidecar', undefined, undefined],
@@ -45,7 +47,9 @@ it('counts a watch once, when it begins, and as a list where it begins with one'
 });
 
 it('keeps leases apart, whoever asks for them and however', () => {
-  for (const verb of ['get', 'update', 'patch']) assert.deepEqual(countsOf({ verb, resource: 'leases', agent: 'earshot-lease' }), { leases: 1 });
+  for (const verb of ['get', 'update', 'patch']) {
+    assert.deepEqual(countsOf({ verb, resource: 'leases', agent: 'earshot-lease' }), { leases: 1 });
+  }
   assert.deepEqual(countsOf({ verb: 'update', resource: 'leases', agent: 'csi-provisioner/v6.3.0' }), { leases: 1 });
 });
 
@@ -53,9 +57,11 @@ it('says in words what was asked', () => {
   const said = JSON.stringify({
     stage: 'ResponseComplete', verb: 'patch', requestURI: '/x', userAgent: 'earshot-controller',
     objectRef: { resource: 'listeners', subresource: 'status', namespace: 'default', name: 'web' },
+    responseStatus: { code: 404 },
   });
-  assert.equal(callOf(said)?.text, 'controller: patch listeners/status default/web');
-  assert.equal(callOf(JSON.stringify({ stage: 'ResponseComplete', verb: 'get', requestURI: '/version', userAgent: 'earshot-csi-node' }))?.text, 'csi-node: get /version');
+  assert.equal(callOf(said)?.text, 'controller: patch listeners/status default/web → 404');
+  const bare = JSON.stringify({ stage: 'ResponseComplete', verb: 'get', requestURI: '/version', userAgent: 'earshot-csi-node' });
+  assert.equal(callOf(bare)?.text, 'csi-node: get /version → no answer');
 });
 
 it('adds tallies up field by field', () => {

@@ -5,10 +5,12 @@ import type { Circumstances } from '../../../bench/exposure/machine.ts';
 import { FULL, isFull, parseOptions, SCENARIOS } from '../../../bench/exposure/options.ts';
 import { BEGIN, END, replaceBlock, report } from '../../../bench/exposure/report.ts';
 
-const figure: Figure = { id: 'ready-seconds', scenario: 'listeners', what: 'time | until ready', unit: 's', by: 'median', samples: 3, limit: 2 };
+const figure: Figure = {
+  id: 'ready-seconds', scenario: 'listeners', what: 'time | until ready', unit: 's', by: 'median', samples: 3, limit: 2,
+};
 const on: Circumstances = {
-  date: '2026-01-31', commit: 'abc1234', cpu: 'Example CPU', cores: 2, memoryGigabytes: 24, kernel: '6.1', kubernetes: 'v1.36.3', node: '26.10.0',
-  command: 'node bench/exposure/main.ts', loadBefore: 0.1,
+  date: '2026-01-31', commit: 'abc1234', cpu: 'Example CPU', cores: 2, memoryGigabytes: 24, kernel: '6.1', kubernetes: 'v1.36.3',
+  node: '26.10.0', command: 'node bench/exposure/main.ts', loadBefore: 0.1,
 };
 
 describe('a figure', () => {
@@ -21,7 +23,8 @@ describe('a figure', () => {
   it('stands for the median, or for the 99th percentile where that is asked for', () => {
     const samples = [5, 1, 3];
     const values = (['median', 'p99'] as const).map((by) => outcomeOf({ ...figure, by }, samples, undefined));
-    assert.deepEqual(values.map((outcome) => outcome.kind === 'measured' && [outcome.value, outcome.least, outcome.most, outcome.count]), [[3, 1, 5, 3], [5, 1, 5, 3]]);
+    const shown = values.map((outcome) => outcome.kind === 'measured' && [outcome.value, outcome.least, outcome.most, outcome.count]);
+    assert.deepEqual(shown, [[3, 1, 5, 3], [5, 1, 5, 3]]);
   });
 
   it('is failed without a sample, and incomplete where its scenario broke off before it had all', () => {
@@ -32,7 +35,8 @@ describe('a figure', () => {
   });
 
   it('shows three digits that count', () => {
-    assert.deepEqual([0, 3, 1_000, 0.04567, 1.7, 72.94, 123.4, 2_345.6].map((value) => format(value, '')), ['0', '3', '1,000', '0.0457', '1.7', '72.9', '123', '2,346']);
+    const values = [0, 3, 1_000, 0.04567, 1.7, 72.94, 123.4, 2_345.6];
+    assert.deepEqual(values.map((value) => format(value, '')), ['0', '3', '1,000', '0.0457', '1.7', '72.9', '123', '2,346']);
     assert.equal(format(1.5, 'MB'), '1.5 MB');
   });
 
