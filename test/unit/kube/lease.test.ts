@@ -17,7 +17,7 @@ describe('leader election', () => {
     const b = new Contender(world, 'b');
     await world.pass(60_000, () => assert.deepEqual([a.acts, b.acts], [true, false]));
     assert.deepEqual([a.events, b.events, a.troubles, b.troubles], [['leading'], ['following a'], [], []]);
-    assert.partialDeepStrictEqual(world.lease?.spec, { holderIdentity: 'a', leaseDurationSeconds: 15, leaseTransitions: 0 });
+    assert.partialDeepStrictEqual(world.lease?.spec, { holderIdentity: 'a', leaseDurationSeconds: 13, leaseTransitions: 0 });
     a.stop.abort();
     b.stop.abort();
     await world.pass(100);
@@ -72,7 +72,7 @@ describe('leader election', () => {
     a.lost = 'requests';
     const failedAt = world.now;
     while (!b.acts) await world.pass(100, () => assert(!(a.acts && b.acts), 'two leaders'));
-    assert(world.now - failedAt <= 15_000 + 2 * RETRY + 100, `after ${world.now - failedAt} ms`);
+    assert(world.now - failedAt <= 13_000 + 2 * RETRY + 100, `after ${world.now - failedAt} ms`);
     const lost = await a.done;
     assert(lost instanceof LeaseLostError);
     assert.match(lost.message, /^a lost the lease n\/l/);
@@ -81,7 +81,7 @@ describe('leader election', () => {
     await world.pass(100);
   });
 
-  it('stops a leader ten seconds after its last renewal, five before anyone may follow it', async (t) => {
+  it('stops a leader ten seconds after its last renewal, three before anyone may follow it', async (t) => {
     const world = new LeaseWorld(t);
     const a = new Contender(world, 'a');
     let version: string | undefined;
@@ -94,7 +94,7 @@ describe('leader election', () => {
     a.lost = 'requests';
     while (a.acts) await world.pass(100, look);
     assert.equal(world.now - renewedAt, 10_000);
-    assert.equal(world.lease?.spec?.leaseDurationSeconds, 15);
+    assert.equal(world.lease?.spec?.leaseDurationSeconds, 13);
   });
 
   it('counts from the sending of what took or renewed the lease, not from its answer', async (t) => {
