@@ -131,6 +131,9 @@ export const isConflict = (error: unknown): boolean => statusIs(error, 409);
 export const isAlreadyExists = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
 
+/** The caller closed the client: nothing will ever come of trying again. */
+export const isClosed = (error: unknown): boolean => error instanceof TransportError && error.code === 'KUBE_CLOSED';
+
 /** The server understood and refuses the content: trying again changes nothing. */
 export const isInvalid = (error: unknown): boolean => statusIs(error, 422) || statusIs(error, 400);
 

@@ -9,7 +9,7 @@ import type { WatcherOptions } from './watcher.ts';
 /** How the watch recovers; the defaults are right but for tests. */
 export type Recovery = Pick<WatcherOptions<KubeObject>, 'backoff' | 'random'>;
 
-/** Keeps a cache of all objects of a selection until the signal is aborted. */
+/** Keeps a cache of all objects of a selection until the signal is aborted, or the client closed. */
 export function startInformer<S extends KubeObject, T extends KubeObject = S>(
   client: ListWatch,
   of: Resource<S>,

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 
 import { pause } from './backoff.ts';
 import type { KubeClient } from './contract.ts';
-import { isConflict, isNotFound, LeaseLostError } from './errors.ts';
+import { isClosed, isConflict, isNotFound, LeaseLostError } from './errors.ts';
 import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
 import type { Lease, LeaseSpec, Observation } from './lease-record.ts';
 import { Tenure } from './tenure.ts';
@@ -52,8 +52,8 @@ export type LeaderWork = (leading: AbortSignal, stillLeading: () => boolean) => 
  * itself, and is for the moment before a write.
  *
  * Resolves once `work` has ended (also where it was told to stop), or `options.signal` is aborted before the lease
- * was had. Rejects with what `work` rejects with, or with a LeaseLostError; then also only after `work` has ended, so a
- * caller that must not wait for it exits on `leading` itself.
+ * was had. Rejects with what `work` rejects with, with a LeaseLostError, or because the client was closed while it
+ * waited; where `work` runs, only after it has ended, so a caller that must not wait for it exits on `leading` itself.
  */
 export async function whileLeading(options: LeaseOptions, work: LeaderWork): Promise<void> {
   const candidate = new Candidate(options);
@@ -92,6 +92,7 @@ class Candidate {
         if (holder !== following) this.#options.onChange?.('following', holder);
         following = holder;
       } catch (error) {
+        if (isClosed(error)) throw error;
         // Another candidate was quicker: what it wrote is read next time. Anything else is worth a word.
         if (!isConflict(error) && !signal.aborted) this.#options.onTrouble?.(error);
       }

@@ -77,8 +77,8 @@ export class Transport implements AsyncDisposable {
   }
 
   async #exchange(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
-    const pools = this.#fresh() ?? (await this.#load());
-    if (this.#closed) throw closedError(request.call);
+    const pools = this.#closed ? undefined : (this.#fresh() ?? (await this.#load()));
+    if (pools === undefined || this.#closed) throw closedError(request.call);
     return exchange(request.stream === undefined ? pools.requests : pools.watches, {
       ...request,
       path: pools.prefix + request.path,
@@ -87,7 +87,6 @@ export class Transport implements AsyncDisposable {
   }
 
   #fresh(): Pools | undefined {
-    if (this.#closed) throw closedError('request');
     return performance.now() - this.#loadedAt < this.#reloadAfter ? this.#current : undefined;
   }
 

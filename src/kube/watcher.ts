@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { backoffDelay, pause } from './backoff.ts';
 import type { Backoff } from './backoff.ts';
 import type { ListWatch, Selection, WatchEvent } from './contract.ts';
-import { ApiError, isExpired, TransportError } from './errors.ts';
+import { ApiError, isClosed, isExpired, TransportError } from './errors.ts';
 import type { KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
 
@@ -91,7 +91,7 @@ export function afterEvent<T extends KubeObject>(state: WatcherState, event: Wat
   return { phase: 'watching', resourceVersion: event.object.metadata.resourceVersion ?? state.resourceVersion };
 }
 
-/** Runs until the signal is aborted; never rejects. */
+/** Runs until the signal is aborted or the client is closed; never rejects. */
 export function runWatcher<T extends KubeObject>(source: ListWatch, of: Resource<T>, options: WatcherOptions<T>): Promise<void> {
   return new Watcher(source, of, options).run();
 }
@@ -120,7 +120,7 @@ class Watcher<T extends KubeObject> {
         () => undefined,
         (cause: unknown) => cause ?? new Error('rejected without a reason'),
       );
-      if (signal.aborted) return;
+      if (signal.aborted || isClosed(error)) return;
       const lasted = performance.now() - startedAt >= GOOD_WATCH;
       if (!paged && lasted) failures = 0;
       // An expired point, after failures of another kind, means that the server is back: what it holds is wanted at once.

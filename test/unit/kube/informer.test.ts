@@ -288,6 +288,14 @@ describe('an informer: watching', () => {
     assert(options.timeoutSeconds >= 300 && options.timeoutSeconds <= 600);
   });
 
+  it('ends when its client is closed', async () => {
+    using informer = new Running();
+    const closed = new TransportError('KUBE_CLOSED', 'closed', { sent: false });
+    (await informer.server.nextWatch()).fail(closed);
+    await assert.rejects(informer.cache.synced, StoppedError);
+    assert.deepEqual([informer.server.watches, informer.troubles], [1, []]);
+  });
+
   it('ends with its signal, and asks nothing more', async () => {
     const informer = new Running();
     await informer.synced();

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { ApiError, whileLeading } from '../../../src/kube/index.ts';
+import { ApiError, TransportError, whileLeading } from '../../../src/kube/index.ts';
 import type { KubeClient, Lease, LeaseOptions, RequestOptions } from '../../../src/kube/index.ts';
 
 /**
@@ -77,6 +77,8 @@ export class Contender {
   latency = 0;
   /** requests: nothing arrives at the server. answers: the server acts, and nothing comes back. */
   lost: 'nothing' | 'requests' | 'answers' = 'nothing';
+  /** Its client takes no more requests. */
+  closed = false;
   /** Set while the work runs. */
   leading: AbortSignal | undefined;
   stillLeading: () => boolean = () => false;
@@ -124,7 +126,8 @@ export class Contender {
       new Promise((resolve, reject) => {
         // Whoever gives up a request stops waiting; the request arrives all the same.
         options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
-        if (this.lost === 'requests') return;
+        if (this.closed) reject(new TransportError('KUBE_CLOSED', 'closed', { sent: false }));
+        if (this.closed || this.lost === 'requests') return;
         this.#later(() => {
           const answer = outcomeOf(act);
           if (this.lost !== 'answers') this.#later(() => ('value' in answer ? resolve(answer.value) : reject(answer.error)));

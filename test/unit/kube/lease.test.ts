@@ -5,6 +5,7 @@ import fc from 'fast-check';
 
 import { LeaseLostError } from '../../../src/kube/index.ts';
 import { Contender, LeaseWorld } from './lease-world.ts';
+import { assertError } from './wait.ts';
 
 /** What one candidate waits between tries, at most. */
 const RETRY = 1_200;
@@ -262,6 +263,15 @@ describe('leader election', () => {
     a.stop.abort(new Error('stop'));
     await world.pass(2_000);
     assert.deepEqual([await a.done, a.events, world.holder], [undefined, ['released'], undefined]);
+  });
+
+  it('gives up where its client is closed', async (t) => {
+    const world = new LeaseWorld(t);
+    world.edit({ holderIdentity: 'x', leaseDurationSeconds: 15 });
+    const a = new Contender(world, 'a');
+    a.closed = true;
+    await world.pass(2_000);
+    assertError(await a.done, { code: 'KUBE_CLOSED' });
   });
 
   it('releases even where the object changed since the last renewal', async (t) => {
