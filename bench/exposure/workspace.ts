@@ -110,17 +110,19 @@ export class Workspace {
     let offset = (await file.stat()).size;
     const mention = `"namespace":"${this.name}"`;
     let quietSince = performance.now();
-    return eventually(`nobody to ask for objects of ${this.name}`, async () => {
+    return await eventually(`nobody to ask for objects of ${this.name}`, async () => {
       const { size } = await file.stat();
+      if (size === offset) return performance.now() - quietSince > QUIET;
       const { buffer, bytesRead } = await file.read(Buffer.alloc(size - offset), 0, size - offset, offset);
       // A line of which half is written may be missed; not all of many are.
       offset += bytesRead;
       if (buffer.includes(mention)) quietSince = performance.now();
-      return performance.now() - quietSince > 1_500;
+      return performance.now() - quietSince > QUIET;
     }, { timeoutMs: SILENCE_TIMEOUT, everyMs: 250 }).catch(() => false);
   }
 }
 
+const QUIET = 1_500;
 const SILENCE_TIMEOUT = 20_000;
 
 function unlessGone(error: unknown): void {
