@@ -12,10 +12,22 @@ export interface FreshView<T extends KubeObject> {
   wrote(object: T): void;
 }
 
+/** More than can be deleted while one answer is on its way. */
+const mostDeleted = 10_000;
+
 export function freshView<T extends KubeObject>(cache: Cache<T>): FreshView<T> {
   const written = new Map<KeyString, T>();
+  /** Uids of objects seen deleted, latest last: the answer to a write may come after the watch told of the end. */
+  const deleted = new Set<string | undefined>();
   cache.onChange(({ type, object }) => {
     const key = keyOf(object);
+    if (type === 'deleted') {
+      deleted.add(object.metadata.uid);
+      for (const oldest of deleted.size > mostDeleted ? deleted : []) {
+        deleted.delete(oldest);
+        break;
+      }
+    }
     const ours = written.get(key);
     if (ours !== undefined && (type === 'deleted' || !isNewer(ours, object))) written.delete(key);
   });
@@ -26,6 +38,7 @@ export function freshView<T extends KubeObject>(cache: Cache<T>): FreshView<T> {
       return ours !== undefined && (cached === undefined || isNewer(ours, cached)) ? ours : cached;
     },
     wrote(object) {
+      if (deleted.has(object.metadata.uid)) return;
       const cached = cache.get(keyOf(object));
       if (cached === undefined || isNewer(object, cached)) written.set(keyOf(object), object);
     },
