@@ -102,6 +102,11 @@ export function describeRequest({ verb, objectRef = {}, responseStatus }: Audite
   return `${verb} ${what} ${namespace === undefined ? name : `${namespace}/${name}`} → ${responseStatus?.code ?? 'no answer'}`;
 }
 
+/** An event of another test, whose namespace is gone: repeats are counted for ten seconds before the count is written. */
+export function isLateEvent({ objectRef, responseStatus }: AuditedRequest): boolean {
+  return objectRef?.resource === 'events' && responseStatus?.code === 404;
+}
+
 /** The pod whose token a request bore, which tells replicas of one service account apart. */
 export function podOf({ user }: AuditedRequest): string | undefined {
   return user.extra?.['authentication.kubernetes.io/pod-name']?.[0];
