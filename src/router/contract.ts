@@ -1,0 +1,214 @@
+/**
+ * What a router is told and what it tells: plain data, fed by a platform, which knows files or a cluster. The router knows
+ * neither. A config is whole: what it no longer names is drained and closed, what is equal to before is left alone.
+ */
+import type { Buffer } from 'node:buffer';
+
+/** Who a site is to all others. `id` is made from the site's public key (see `docs/protocol.md`), so nobody else can bear it. */
+export interface SiteIdentity {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly platform: string;
+  readonly version: string;
+}
+
+/** The site's key, Ed25519 (RFC 8032): it signs what the site says of itself in the routing protocol. */
+export interface SiteKey {
+  /** 32 bytes. */
+  readonly publicKey: Buffer;
+  /** 64 bytes. */
+  sign(message: Uint8Array): Buffer;
+}
+
+/** A TLS bundle as PEM text. Two bundles with equal texts are the same: a change of a text is a reload. */
+export interface TlsBundle {
+  /** The name by which resources refer to it, for messages. */
+  readonly name: string;
+  /** The certificate with its intermediates (`tls.crt`). */
+  readonly cert?: string;
+  /** `tls.key`. */
+  readonly key?: string;
+  /** `ca.crt`. */
+  readonly ca?: string;
+}
+
+export type Observer = 'auto' | 'none' | 'http1' | 'http2';
+
+export interface RouterConfig {
+  readonly site: SiteIdentity;
+  readonly siteKey: SiteKey;
+  /** Unique among the routers of the site: `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`. */
+  readonly router: string;
+  /** An edge site's router carries nothing between other sites. */
+  readonly edge: boolean;
+  readonly listeners: readonly ListenerConfig[];
+  readonly connectors: readonly ConnectorConfig[];
+  readonly links: readonly LinkConfig[];
+  readonly accesses: readonly AccessConfig[];
+  readonly revoked: Revocations;
+  readonly siblings?: SiblingConfig;
+}
+
+/** Binds a local host and port to routing keys. */
+export interface ListenerConfig {
+  /** Unique among the listeners, and stable: `Listener/backend`. */
+  readonly name: string;
+  /** A name or an address; a name is resolved to addresses of this machine. */
+  readonly host: string;
+  readonly port: number;
+  readonly destination: Destination;
+  readonly observer: Observer;
+  /** With `ca`, clients must show a certificate of it. */
+  readonly tls?: TlsBundle;
+}
+
+export type Destination =
+  | { readonly kind: 'key'; readonly routingKey: string }
+  /** The first key that can be reached takes all. */
+  | { readonly kind: 'priority'; readonly routingKeys: readonly string[] }
+  /** Keys that can be reached share by weight (0: only while no other can be reached). */
+  | { readonly kind: 'weighted'; readonly routingKeys: Readonly<Record<string, number>> };
+
+/** Lets a routing key reach a server. */
+export interface ConnectorConfig {
+  readonly name: string;
+  readonly routingKey: string;
+  /** Hosts of equal rank: one where a host is given, one a pod where pods are selected. */
+  readonly hosts: readonly string[];
+  readonly port: number;
+  /** `ca` is what the server's certificate must come from; `cert` and `key` are shown to it. */
+  readonly tls?: { readonly bundle: TlsBundle; readonly verifyHostname: boolean };
+}
+
+/** A link that this site opens. */
+export interface LinkConfig {
+  readonly name: string;
+  /** In order of preference; the next is tried where one cannot be reached. */
+  readonly endpoints: readonly LinkEndpoint[];
+  /** From 1. */
+  readonly cost: number;
+  readonly tls: TlsBundle;
+}
+
+export interface LinkEndpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where other sites may open links to this one. */
+export interface AccessConfig {
+  readonly name: string;
+  readonly host?: string;
+  readonly port: number;
+  /** Server certificate and the authority that signed the peers'. */
+  readonly tls: TlsBundle;
+  /** Adjacent sites over this access become edge sites to us. */
+  readonly role: 'inter-router' | 'edge';
+}
+
+export interface Revocations {
+  /** Sites' ids. */
+  readonly sites: readonly string[];
+  /** Serial numbers of certificates, upper-case hex as `X509Certificate.serialNumber` gives them. */
+  readonly serials: readonly string[];
+}
+
+/** Routers of one site link to each other over Unix sockets, which only the site's user can open. */
+export interface SiblingConfig {
+  readonly socket: string;
+  readonly others: readonly string[];
+}
+
+/** Why something does not work: for a status, a log line and a metric. */
+export interface Problem {
+  /** Stable: `port-in-use`, `tls-no-key`, … */
+  readonly code: string;
+  /** What is wrong, where, and what to do. */
+  readonly message: string;
+}
+
+export interface RouterState {
+  readonly listeners: Readonly<Record<string, ListenerState>>;
+  readonly connectors: Readonly<Record<string, ConnectorState>>;
+  readonly links: Readonly<Record<string, LinkState>>;
+  readonly accesses: Readonly<Record<string, AccessState>>;
+  /** Links that other sites opened to us. */
+  readonly incoming: readonly PeerState[];
+  /** All routers that can be reached, this one first. */
+  readonly network: readonly RouterRecord[];
+}
+
+export interface ListenerState {
+  readonly listening: boolean;
+  /** The keys of its destination that have a connector that can be reached. */
+  readonly reachableKeys: readonly string[];
+  readonly problem?: Problem;
+}
+
+export interface ConnectorState {
+  /** Some listener in the network has its key. */
+  readonly matched: boolean;
+  readonly problem?: Problem;
+}
+
+export interface LinkState {
+  readonly operational: boolean;
+  readonly remoteSiteId?: string;
+  readonly remoteSiteName?: string;
+  /** `host:port` in use. */
+  readonly endpoint?: string;
+  readonly problem?: Problem;
+}
+
+export interface AccessState {
+  readonly listening: boolean;
+  /** The real port, where the config asks for any (0). */
+  readonly port?: number;
+  readonly problem?: Problem;
+}
+
+export interface PeerState {
+  readonly siteId: string;
+  readonly siteName: string;
+  /** Of the certificate that the peer showed. */
+  readonly serial: string;
+  readonly address: string;
+}
+
+/** What a router says of itself to all others, as far as a status shows it. */
+export interface RouterRecord {
+  readonly router: string;
+  readonly site: SiteIdentity;
+  readonly edge: boolean;
+  readonly links: readonly { readonly name: string; readonly siteId: string; readonly siteName: string; readonly cost: number }[];
+  readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
+}
+
+/** What the router asks of whoever runs it. */
+export interface RouterHooks {
+  /**
+   * A peer with a valid certificate asks over its link for the next one.
+   * @param peer the certificate that it showed, DER
+   * @param request its certificate signing request (PKCS #10), PEM
+   * @returns the new certificate and the authority's, PEM
+   */
+  renew?(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
+}
+
+export interface IssuedCertificate {
+  readonly cert: string;
+  readonly ca: string;
+}
+
+export interface Router extends AsyncDisposable {
+  readonly state: RouterState;
+  /** Takes a new config at once. What is wrong with a part becomes that part's problem; nothing is thrown for it. */
+  apply(config: RouterConfig): void;
+  /** Called after each change of `state`, never twice in one turn of the event loop. @returns how to end that */
+  onChange(listener: () => void): () => void;
+  /** Asks the other end of a link for a new certificate. */
+  renew(link: string, request: string): Promise<IssuedCertificate>;
+  /** Stops accepting, lets connections finish for so many milliseconds at most, then closes. */
+  drain(deadline: number): Promise<void>;
+}

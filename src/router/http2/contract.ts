@@ -1,0 +1,85 @@
+/**
+ * One HTTP/2 connection (RFC 9113) of a link, as the link and the tunnels see it. The session owns its socket. Streams are
+ * callbacks and counted bytes, not Node.js streams: an idle tunnel must cost little, a busy one no more than its copies.
+ */
+import type { Buffer } from 'node:buffer';
+
+/** Regular fields, lower-case names; pseudo-header fields are apart. */
+export type Fields = Readonly<Record<string, string>>;
+
+export interface RequestHead {
+  /** `CONNECT`, or `POST` for the link's own requests. */
+  readonly method: string;
+  readonly authority: string;
+  /** Not for CONNECT (RFC 9113 section 8.5). */
+  readonly path?: string;
+  readonly fields: Fields;
+}
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly fields: Fields;
+}
+
+/** What a stream tells its user. None of these may throw. */
+export interface StreamHandler {
+  /** Only for streams that this end opened; a response with `end` has no body. */
+  onResponse(head: ResponseHead): void;
+  /** The bytes are the handler's from now on. It gives the window back with `consumed`, when it has passed them on. */
+  onData(chunk: Buffer): void;
+  /** The peer has half-closed (END_STREAM). */
+  onEnd(): void;
+  /** `write` may be called again. */
+  onDrain(): void;
+  /** The stream is gone without an orderly end: reset by the peer, or its session ended. Called at most once; nothing follows. */
+  onReset(reason: StreamReset): void;
+}
+
+export interface StreamReset {
+  /** RFC 9113 section 7. */
+  readonly code: number;
+  /** In words, for a log line. */
+  readonly reason: string;
+}
+
+export interface Stream {
+  readonly id: number;
+  /** Bytes that were written and are not yet with the socket. */
+  readonly queued: number;
+  /** Answers a request. */
+  respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
+  /** Takes the bytes; they must not change afterwards. @returns false where the caller should wait for `onDrain` */
+  write(chunk: Buffer): boolean;
+  /** Half-close, after all that was written. */
+  end(): void;
+  /** Drops what is queued. */
+  reset(code: number): void;
+  /** So many bytes that `onData` brought are dealt with: opens the window again. */
+  consumed(bytes: number): void;
+}
+
+export interface Session {
+  /** Opens a stream. Throws where the session is closing (see `state`); streams over the peer's limit wait. */
+  request(head: RequestHead, handler: StreamHandler, options?: { readonly end?: boolean }): Stream;
+  /** Milliseconds. Rejects where no answer comes in time. */
+  ping(deadline: number): Promise<number>;
+  /** GOAWAY: no new streams; those that are open may finish. */
+  drain(): void;
+  /** Ends it now, with all its streams. */
+  destroy(error?: Error): void;
+  readonly state: 'open' | 'draining' | 'closed';
+  readonly openStreams: number;
+  /** Bytes waiting to be sent, of all streams. */
+  readonly queued: number;
+}
+
+export interface SessionEvents {
+  /** The peer opened a stream. @returns who handles it; answer with `stream.respond` now or later */
+  onRequest(stream: Stream, head: RequestHead): StreamHandler;
+  /** The peer's first SETTINGS are here. */
+  onReady(): void;
+  /** The peer takes no more streams. */
+  onGoaway(reason: StreamReset): void;
+  /** Once, whatever ended it. All streams have been told. */
+  onClose(reason: StreamReset): void;
+}

@@ -1,0 +1,77 @@
+/**
+ * Link-state routing as plain data: no clock, no socket. The link layer feeds it messages and sends what it returns.
+ * A node is a router, `SITE-ID/ROUTER`.
+ */
+import type { Buffer } from 'node:buffer';
+import type { RouterRecord, SiteIdentity, SiteKey } from '../contract.ts';
+
+export type RouterId = string;
+
+/** What this router says of itself. */
+export interface OwnFacts {
+  readonly edge: boolean;
+  readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
+}
+
+/** An adjacent router: its identity has been proved on the link. */
+export interface Adjacency {
+  readonly router: RouterId;
+  readonly site: SiteIdentity;
+  /** Unique for each link between the two. */
+  readonly link: string;
+  readonly cost: number;
+}
+
+/** Bytes for one adjacent router, over its routing stream. */
+export interface Outgoing {
+  readonly link: string;
+  readonly message: Buffer;
+}
+
+export interface RoutingOptions {
+  readonly router: string;
+  readonly site: SiteIdentity;
+  readonly siteKey: SiteKey;
+  /** Whether the signature is the site's; replaced in simulations. */
+  readonly verify?: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
+  readonly limits?: Partial<RoutingLimits>;
+}
+
+/** Bounds on what peers can make us hold. */
+export interface RoutingLimits {
+  readonly routers: number;
+  readonly keysOfRouter: number;
+  readonly neighboursOfRouter: number;
+  readonly messageBytes: number;
+}
+
+/** Every call takes the time (milliseconds, monotonic enough for ageing; epoch for sequence numbers) and returns what is to be sent. */
+export interface Routing {
+  readonly self: RouterId;
+  setFacts(facts: OwnFacts, now: number): readonly Outgoing[];
+  adjacencyUp(adjacency: Adjacency, now: number): readonly Outgoing[];
+  adjacencyDown(link: string, now: number): readonly Outgoing[];
+  /** One whole message from that link. @throws RoutingError where the peer is to be cut off */
+  receive(link: string, message: Buffer, now: number): readonly Outgoing[];
+  /** To be called about once a second: ageing, refresh, what was held back. */
+  tick(now: number): readonly Outgoing[];
+  /** Where connectors of the key are, least cost first. Changes of the answer raise `version`. */
+  destinations(routingKey: string): readonly RouteDestination[];
+  /** Whether a listener of the key is anywhere. */
+  hasListener(routingKey: string): boolean;
+  /** All reachable routers, this one first. */
+  network(): readonly RouterRecord[];
+  /** Raised by each change of what the three above answer. */
+  readonly version: number;
+}
+
+export interface RouteDestination {
+  readonly router: RouterId;
+  readonly cost: number;
+  /** Connectors of the key at that router. */
+  readonly connectors: number;
+  /** Routers from the next hop to the destination, both included; empty for this router itself. Never holds a router twice. */
+  readonly path: readonly RouterId[];
+  /** Links to the first of `path` (more than one may exist), least cost first. */
+  readonly links: readonly string[];
+}
