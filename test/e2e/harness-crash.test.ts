@@ -5,10 +5,11 @@ import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { it } from 'node:test';
 import { HarnessError, connectCluster, startCluster } from '../harness/index.ts';
+import { CLUSTERS } from '../harness/layout.ts';
 import { isRunning } from '../harness/processes.ts';
 
 const NAME = 'harness-crash';
-const RECORD = `/var/lib/earshot/${NAME}/state.json`;
+const RECORD = `${CLUSTERS}/${NAME}/state.json`;
 
 it('removes what a killed process left of its cluster at the next start of that name', { timeout: 180_000 }, async () => {
   const program = `import { startCluster } from ${JSON.stringify(new URL('../harness/index.ts', import.meta.url).href)};
@@ -45,7 +46,7 @@ it('says which component failed, shows the end of its log, and leaves only logs 
       rmSync(logs, { recursive: true });
       return true;
     });
-    assert.ok(!existsSync(`/var/lib/earshot/${NAME}`));
+    assert.ok(!existsSync(`${CLUSTERS}/${NAME}`));
     assert.ok(!existsSync(`/run/netns/${NAME}-1`));
   } finally {
     for (const server of squatters) server.close();

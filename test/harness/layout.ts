@@ -39,7 +39,10 @@ export interface ClusterLayout {
   readonly nodes: readonly NodeLayout[];
 }
 
-/** Folder of all test clusters; sites without a cluster live in /var/lib/earshot. Short: a Unix socket's path ends at 107 bytes, and a CSI driver's lies deep below a node's folder. */
+/**
+ * Folder of all test clusters, apart from /var/lib/earshot, where sites without a cluster live. Short: a Unix socket's path ends at
+ * 107 bytes, and a CSI driver's lies deep below a node's folder.
+ */
 export const CLUSTERS = '/srv/earshot';
 
 /** Sixteen clusters side by side, eight nodes each, is where the address plan ends. */
