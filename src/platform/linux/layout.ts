@@ -1,0 +1,201 @@
+/** Where everything of a namespace is on a machine without a cluster. Pure: paths only, nothing is read or made here. */
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export interface NamespaceLayout {
+  readonly namespace: string;
+  readonly root: string;
+  /** What the person writes; Earshot's command line writes here too, the running process only reads. */
+  readonly input: {
+    readonly root: string;
+    /** `*.yaml`, `*.yml` and `*.json`. */
+    readonly resources: string;
+    /** `NAME/{tls.crt,tls.key,ca.crt}`. */
+    readonly certs: string;
+    /** Certificate authorities of the user: `NAME/{tls.crt,tls.key}`. */
+    readonly issuers: string;
+  };
+  /** Mode 0700: keys, and what must not be lost. */
+  readonly internal: {
+    readonly root: string;
+    readonly site: string;
+    /** The site's Ed25519 key. */
+    readonly identityKey: string;
+    /** The site's certificate authority. */
+    readonly ca: string;
+    /** Bundles that Earshot issued or got by redeeming a token: `NAME/{tls.crt,tls.key,ca.crt}`. */
+    readonly certs: string;
+    readonly grants: string;
+    /** Link resources that came from tokens. */
+    readonly links: string;
+    /** Where the stores of revoked and issued certificates are: `revoked.yaml` and its neighbours. */
+    readonly trust: string;
+    readonly revoked: string;
+  };
+  readonly runtime: {
+    readonly root: string;
+    /** What the system writes back, with status: `KIND-NAME.yaml`. */
+    readonly resources: string;
+    /** Links for other sites to use. They hold a key each, so mode 0700. */
+    readonly links: string;
+    /** What cannot be loaded from `input`, for the command line. */
+    readonly problems: string;
+    /** Of the processes that run now: pid files, Unix sockets, ports. */
+    readonly run: string;
+  };
+}
+
+/** One running router's files. `router` is a router's name; the first of a site is `DEFAULT_ROUTER`. */
+export interface RouterFiles {
+  /** JSON: `RunningRouter`. Only there while it runs (or since it was killed: its pid tells). */
+  readonly state: string;
+  readonly socket: string;
+}
+
+/** What a running router writes about itself. */
+export interface RunningRouter {
+  readonly pid: number;
+  readonly router: string;
+  /** Loopback port of `/metrics`, `/healthz`, `/readyz`. */
+  readonly httpPort: number;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly version: string;
+}
+
+export const DEFAULT_NAMESPACE = 'default';
+export const DEFAULT_ROUTER = 'router';
+
+/** Files of a TLS bundle's directory, named as the keys of a Kubernetes TLS Secret are. */
+export const BUNDLE_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
+
+export class LayoutError extends Error {
+  readonly code: 'LAYOUT_NAME' | 'LAYOUT_HOME';
+
+  constructor(code: LayoutError['code'], message: string) {
+    super(message);
+    this.name = 'LayoutError';
+    this.code = code;
+  }
+}
+
+/** What decides where namespaces are: taken from the process unless given. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** User id; undefined where the system has none. */
+  readonly uid: number | undefined;
+  readonly home: string;
+}
+
+export function surroundings(): Surroundings {
+  return { env: process.env, uid: process.getuid?.(), home: homedir() };
+}
+
+/**
+ * `EARSHOT_HOME` if set; for root `/var/lib/earshot`; otherwise `$XDG_DATA_HOME/earshot`, by default
+ * `~/.local/share/earshot`.
+ * @throws LayoutError
+ */
+export function baseDirectory({ env, uid, home }: Surroundings = surroundings()): string {
+  const set = env['EARSHOT_HOME'];
+  if (set !== undefined && set !== '') {
+    if (set.includes('\0')) throw new LayoutError('LAYOUT_HOME', 'EARSHOT_HOME holds a zero byte; set it to a directory.');
+    return resolve(set);
+  }
+  if (uid === 0) return '/var/lib/earshot';
+  const dataHome = env['XDG_DATA_HOME'];
+  // A relative path there is to be ignored (XDG Base Directory Specification).
+  if (dataHome?.startsWith('/') === true) return join(dataHome, 'earshot');
+  if (!home.startsWith('/')) {
+    throw new LayoutError('LAYOUT_HOME', 'There is no home directory to keep namespaces in; set EARSHOT_HOME to a directory.');
+  }
+  return join(home, '.local', 'share', 'earshot');
+}
+
+/** @returns the directory that holds one directory for each namespace */
+export function namespacesDirectory(base: string = baseDirectory()): string {
+  return join(base, 'namespaces');
+}
+
+/** @throws LayoutError where the name is not an RFC 1123 label */
+export function layoutOf(namespace: string, base: string = baseDirectory()): NamespaceLayout {
+  requireLabel(namespace, 'namespace');
+  const root = join(namespacesDirectory(base), namespace);
+  const input = join(root, 'input');
+  const internal = join(root, 'internal');
+  const runtime = join(root, 'runtime');
+  const site = join(internal, 'site');
+  return {
+    namespace,
+    root,
+    input: { root: input, resources: join(input, 'resources'), certs: join(input, 'certs'), issuers: join(input, 'issuers') },
+    internal: {
+      root: internal,
+      site,
+      identityKey: join(site, 'identity.key'),
+      ca: join(site, 'ca'),
+      certs: join(internal, 'certs'),
+      grants: join(internal, 'grants'),
+      links: join(internal, 'links'),
+      trust: internal,
+      revoked: join(internal, 'revoked.yaml'),
+    },
+    runtime: {
+      root: runtime,
+      resources: join(runtime, 'resources'),
+      links: join(runtime, 'links'),
+      problems: join(runtime, 'problems.yaml'),
+      run: join(runtime, 'run'),
+    },
+  };
+}
+
+/** @throws LayoutError where the router's name is not an RFC 1123 label */
+export function routerFiles(layout: NamespaceLayout, router: string): RouterFiles {
+  requireLabel(router, 'router');
+  return { state: join(layout.runtime.run, `${router}.json`), socket: join(layout.runtime.run, `${router}.sock`) };
+}
+
+/**
+ * The name of a resource's file in `input/resources` and `runtime/resources`: `Listener-backend.yaml`.
+ * @throws LayoutError where one of them cannot be part of a file name
+ */
+export function resourceFileName(kind: string, name: string): string {
+  if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new LayoutError('LAYOUT_NAME', `${quote(kind)} is not the name of a kind.`);
+  requireResourceName(name, kind);
+  return `${kind}-${name}.yaml`;
+}
+
+/** The directory of a TLS bundle below one of the `certs` directories. @throws LayoutError */
+export function bundleDirectory(certs: string, name: string): string {
+  requireResourceName(name, 'TLS bundle');
+  return join(certs, name);
+}
+
+/** RFC 1123 label: what a namespace, a site or a router may be called. */
+export function isLabel(name: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
+}
+
+/** RFC 1123 subdomain, as Kubernetes has it for objects' names: labels with dots between, 253 characters at most. */
+export function isResourceName(name: string): boolean {
+  return name.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name);
+}
+
+/** @throws LayoutError that quotes the name and says what one looks like */
+export function requireLabel(name: string, what: string): void {
+  if (isLabel(name)) return;
+  const message = `${quote(name)} cannot be the name of a ${what}; use at most 63 lower-case letters, digits and hyphens, with a letter or digit at both ends.`;
+  throw new LayoutError('LAYOUT_NAME', message);
+}
+
+/** @throws LayoutError that quotes the name and says what one looks like */
+export function requireResourceName(name: string, what: string): void {
+  if (isResourceName(name)) return;
+  const message = `${quote(name)} cannot be the name of a ${what}; use lower-case letters, digits, hyphens and dots, with a letter or digit at both ends of each part.`;
+  throw new LayoutError('LAYOUT_NAME', message);
+}
+
+function quote(name: string): string {
+  return JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name);
+}
