@@ -1,0 +1,71 @@
+/**
+ * The local side of a router: everything between local TCP sockets and HTTP/2 streams. It listens, chooses where a
+ * connection goes, connects to servers, and passes the bytes. It knows no link: whoever composes the router gives it `open`.
+ *
+ *     const local = createLocalSide({ log, site: id, routing, open });
+ *     local.apply(config.listeners, config.connectors);   // at the start and at each change
+ *     routing.setFacts({ edge, keys: local.keys }, now);  // after each `onChange`, if it is another array
+ *     local.routingChanged();                             // whenever `routing.version` has risen
+ *     onRequest: (stream, head) => route is used up ? local.accept(stream, head) : no route ? local.enter(stream, head) : transit
+ */
+import type { Logger } from '../../telemetry/log.ts';
+import type { ConnectorConfig, ConnectorState, ListenerConfig, ListenerState } from '../contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { OwnFacts, RouteDestination, Routing } from '../routing/contract.ts';
+
+export interface LocalSideOptions {
+  readonly log: Logger;
+  /** This site's id: the origin of connections that begin here. */
+  readonly site: string;
+  readonly routing: Pick<Routing, 'destinations' | 'hasListener'>;
+  /**
+   * Opens a CONNECT stream to a router that is not this one. `head` is whole: key, route, origin and connection id.
+   * Throws where no link leads there now; then the next candidate is tried.
+   */
+  open(to: RouteDestination, head: RequestHead, handler: StreamHandler): Stream;
+  readonly limits?: Partial<LocalLimits>;
+  /** From 0 to below 1; replaced in tests. */
+  readonly random?: () => number;
+}
+
+/** Milliseconds and counts. */
+export interface LocalLimits {
+  /** To connect to a server, with name, all its addresses and TLS. */
+  readonly connect: number;
+  /** To find any candidate that takes a connection. */
+  readonly establish: number;
+  /** How many candidates a connection may try. */
+  readonly attempts: number;
+  /** How long a refusing server is set aside, first and at most. */
+  readonly setAsideFirst: number;
+  readonly setAsideMost: number;
+  /** How long after a failure a port is tried again, first and at most. */
+  readonly listenFirst: number;
+  readonly listenMost: number;
+  /** Connections of all listeners and connectors. */
+  readonly connections: number;
+}
+
+export interface LocalSide extends AsyncDisposable {
+  /** Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes. */
+  apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[]): void;
+  /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
+  routingChanged(): void;
+  /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
+  accept(stream: Stream, head: RequestHead): StreamHandler;
+  /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
+  enter(stream: Stream, head: RequestHead): StreamHandler;
+  /** What this router says of its keys in routing. The same array while nothing changes. */
+  readonly keys: OwnFacts['keys'];
+  readonly state: LocalState;
+  /** Called after a change of `state` or `keys`, at most once in a turn of the event loop. @returns how to end that */
+  onChange(listener: () => void): () => void;
+  readonly openConnections: number;
+  /** Stops accepting, lets connections finish for so many milliseconds at most, then resets those that are left. */
+  drain(deadline: number): Promise<void>;
+}
+
+export interface LocalState {
+  readonly listeners: Readonly<Record<string, ListenerState>>;
+  readonly connectors: Readonly<Record<string, ConnectorState>>;
+}
