@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NAME ?= earshot
 READY := scripts/setup/ready.sh
 
-.PHONY: help demo test cluster cluster-stop image check
+.PHONY: help demo test test-net cluster cluster-stop image check
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-14s %s\n' "$$target" "$$text"; done
@@ -14,8 +14,11 @@ help: ## this list
 demo: ## a Redis Cluster whose pods know their outside addresses, on a two-node Kubernetes on this machine
 	@$(READY) demo && exec node scripts/demo.ts
 
-test: ## checks, unit tests and cluster tests; the last line counts them
+test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
 	@$(READY) node && exec node test/run.ts
+
+test-net: ## only the tests of connections between network namespaces
+	@$(READY) net && exec node --test --test-concurrency=1 --test-reporter=spec 'test/net/*.test.ts'
 
 cluster: ## a two-node Kubernetes with Earshot installed, left running; the last line is KUBECONFIG=PATH
 	@$(READY) cluster && exec node test/harness/bin/cluster.ts --name $(NAME)

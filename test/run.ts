@@ -1,6 +1,7 @@
 /**
- * `make test`, or `node test/run.ts [test/e2e/FILE...]`: the static checks, the unit tests, then the cluster tests on one shared cluster; the last line counts all tests.
- * Where no cluster can run, the cluster tests are skipped by name and reason; with CI=true that is a failure.
+ * `make test`, or `node test/run.ts [test/net/FILE... test/e2e/FILE...]`: the static checks, the unit tests, the tests of connections between network namespaces,
+ * then the cluster tests on one shared cluster; the last line counts all tests. Where namespaces or a cluster cannot be made, those tests are skipped by name and
+ * reason; with CI=true that is a failure.
  */
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -17,12 +18,14 @@ interface Tally {
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NONE: Tally = { passed: 0, failed: 0, skipped: 0 };
 const chosen = process.argv.slice(2);
-const E2E = chosen.length > 0 ? chosen : readdirSync(`${ROOT}test/e2e`).filter((file) => file.endsWith('.test.ts')).map((file) => `test/e2e/${file}`).sort();
+const NET = filesOf('test/net');
+const E2E = filesOf('test/e2e');
 
 const checks = await checkTier();
 const unit = await testTier('npm', ['test', '--silent'], {});
+const net = await connectionTier();
 const e2e = await clusterTier();
-const all = add(add(checks, unit), e2e);
+const all = [checks, unit, net, e2e].reduce(add);
 console.log(`\n${all.passed} passed, ${all.failed} failed, ${all.skipped} skipped`);
 process.exitCode = all.failed > 0 ? 1 : 0;
 
@@ -32,14 +35,25 @@ async function checkTier(): Promise<Tally> {
   return code === 0 ? { ...NONE, passed: 1 } : { ...NONE, failed: 1 };
 }
 
+/** The tests of a folder, or those of them that the command line names. */
+function filesOf(folder: string): readonly string[] {
+  if (chosen.length > 0) return chosen.filter((file) => file.startsWith(`${folder}/`));
+  return readdirSync(`${ROOT}${folder}`).filter((file) => file.endsWith('.test.ts')).map((file) => `${folder}/${file}`).sort();
+}
+
+async function connectionTier(): Promise<Tally> {
+  if (NET.length === 0) return NONE;
+  console.log('— Connections between network namespaces');
+  const { code, output } = await tee('scripts/setup/ready.sh', ['net'], {});
+  if (code !== 0) return skipAll(NET, 'no network namespaces can be had here', output);
+  return testTier('node', ['--test', '--test-concurrency=1', '--test-reporter=spec', ...NET], {});
+}
+
 async function clusterTier(): Promise<Tally> {
+  if (E2E.length === 0) return NONE;
   console.log('— Cluster tests');
   const { code, output } = await tee('scripts/setup/ready.sh', ['e2e'], {});
-  if (code !== 0) {
-    const reason = output.trim().split('\n').at(-1) ?? '';
-    for (const file of E2E) console.log(`skipped: ${file}: no cluster can run here (${reason})`);
-    return process.env['CI'] === 'true' ? { ...NONE, failed: 1, skipped: E2E.length } : { ...NONE, skipped: E2E.length };
-  }
+  if (code !== 0) return skipAll(E2E, 'no cluster can run here', output);
   try {
     const cluster = await startCluster({ name: 'e2e', log: (line) => console.log(`  ${line}`) });
     let tally: Tally = { ...NONE, failed: 1 };
@@ -55,6 +69,13 @@ async function clusterTier(): Promise<Tally> {
     console.error(error instanceof HarnessError ? error.message : error);
     return { ...NONE, failed: 1 };
   }
+}
+
+/** In CI, where everything should run, what cannot run has failed. */
+function skipAll(files: readonly string[], why: string, output: string): Tally {
+  const reason = output.trim().split('\n').at(-1) ?? '';
+  for (const file of files) console.log(`skipped: ${file}: ${why} (${reason})`);
+  return { ...NONE, failed: process.env['CI'] === 'true' ? 1 : 0, skipped: files.length };
 }
 
 async function testTier(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Tally> {

@@ -2,7 +2,8 @@
 # Makes this machine ready for a target, or says what is missing and what to do about it.
 #
 #   scripts/setup/ready.sh node       the pinned Node.js and the packages of package-lock.json
-#   scripts/setup/ready.sh cluster    that, and a test cluster with Earshot: Debian packages, Go tools
+#   scripts/setup/ready.sh net        that, and what the tests of connections and their figures use: Debian packages
+#   scripts/setup/ready.sh cluster    node's part, and a test cluster with Earshot: Debian packages, Go tools
 #   scripts/setup/ready.sh demo       the same
 #   scripts/setup/ready.sh e2e        the same, and what only the cluster tests use
 #
@@ -11,13 +12,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-target=${1:?usage: scripts/setup/ready.sh node|demo|cluster|e2e}
+target=${1:?usage: scripts/setup/ready.sh node|net|demo|cluster|e2e}
 
 # What a cluster needs, and redis-cli, the client outside of it. Nothing of it starts a service here.
-packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-tools runc tar util-linux busybox-static)
+cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-tools runc tar util-linux busybox-static)
+# Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
+net_packages=(curl faketime haproxy iperf3 iproute2 iptables libatomic1 nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
+  openssl postgresql procps redis-server redis-tools socat util-linux wrk)
 
+packages=("${cluster_packages[@]}")
 case $target in
-  node) tools=() ;;
+  node) tools=() packages=() ;;
+  net) tools=() packages=("${net_packages[@]}") ;;
   demo | cluster) tools=(etcd kubernetes coredns csi-provisioner) ;;
   e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
   *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
@@ -34,7 +40,7 @@ elif ! at_least 20.0.0 "$(node --version | tr -d v)"; then
 fi
 if [ "$target" != node ]; then
   if [ "$(uname -s)" != Linux ]; then
-    missing+=("Linux: nodes are network, mount and process namespaces; this is $(uname -s)")
+    missing+=("Linux: hosts and nodes are network namespaces; this is $(uname -s)")
   else
     if [ "$(id -u)" != 0 ]; then
       missing+=("root: run the same command with sudo (sudo env PATH=\"\$PATH\" make ...)")
@@ -63,7 +69,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # --- Debian packages ---
-# Files of a package that is being installed must not start a daemon: containerd would.
+# Files of a package that is being installed must not start a daemon: containerd, nginx and PostgreSQL would.
 install_packages() {
   local wanted=("$@") policy=/usr/sbin/policy-rc.d
   echo "Installing Debian packages: ${wanted[*]}" >&2
