@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { run } from '../harness/command.ts';
+import { startTimeOf } from '../harness/processes.ts';
+import { createNetwork, eventually, type Host } from './harness/index.ts';
+
+const ECHO = (port: number): readonly string[] => ['socat', `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr`, 'EXEC:cat'];
+
+async function says(from: Host, address: string, port: number): Promise<string> {
+  return from.run(['socat', '-t', '2', '-', `TCP:${address.includes(':') ? `[${address}]` : address}:${port},connect-timeout=1`], { input: 'hello' });
+}
+
+test('hosts reach each other over IPv4, over IPv6 and by name', async (t) => {
+  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+  const [west, east] = [net.host('west'), net.host('east')];
+  await east.spawn(ECHO(7000));
+  await east.listening(7000);
+  for (const address of [east.v4, east.v6, 'east']) assert.equal(await says(west, address, 7000), 'hello', address);
+});
+
+test('a host sees only hosts of its own segments, and nothing outside', async (t) => {
+  await using net = await createNetwork({
+    hosts: ['west', 'middle', 'east'], segments: { left: ['west', 'middle'], right: ['middle', 'east'] }, test: t,
+  });
+  const east = net.host('east');
+  await east.spawn(ECHO(7000));
+  await east.listening(7000);
+  assert.equal(await says(net.host('middle'), east.v4, 7000), 'hello');
+  await assert.rejects(says(net.host('west'), east.v4, 7000), /unreachable/);
+});
+
+test('a wire that is cut is seen, one that is silenced is not, and both come back', async (t) => {
+  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+  const [west, east] = [net.host('west'), net.host('east')];
+  await east.spawn(ECHO(7000));
+  await east.listening(7000);
+  await west.cut();
+  await assert.rejects(says(west, east.v6, 7000), /unreachable/);
+  await west.restore();
+  assert.equal(await says(west, east.v6, 7000), 'hello');
+  await east.silence();
+  await assert.rejects(says(west, east.v6, 7000), /timed out/i);
+  await east.restore();
+  assert.equal(await says(west, east.v6, 7000), 'hello');
+});
+
+test('packets to one port of one host can be dropped until they are let through again', async (t) => {
+  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+  const [west, east] = [net.host('west'), net.host('east')];
+  for (const port of [7000, 7001]) {
+    await east.spawn(ECHO(port));
+    await east.listening(port);
+  }
+  await west.drop(east.v4, 7000);
+  await assert.rejects(says(west, east.v4, 7000), /timed out/i);
+  assert.equal(await says(west, east.v4, 7001), 'hello');
+  await west.heal();
+  assert.equal(await says(west, east.v4, 7000), 'hello');
+});
+
+test('nothing is left of a network: neither programs that its programs left behind, nor namespaces', async () => {
+  let pid = 0;
+  let netns = '';
+  {
+    await using net = await createNetwork({ hosts: ['west'] });
+    netns = `es-${net.name}`;
+    pid = Number(await net.host('west').run(['sh', '-c', 'setsid sleep 1000 >/dev/null 2>&1 & echo $!']));
+    assert.notEqual(startTimeOf(Number(pid)), undefined);
+  }
+  assert.equal(startTimeOf(pid), undefined);
+  assert.ok(!(await run('ip', ['netns', 'list'])).includes(netns));
+});
+
+test('what a killed owner left is removed by the next network', async () => {
+  const index = new URL('harness/index.ts', import.meta.url).href;
+  const script = `
+    const { createNetwork } = await import('${index}');
+    const net = await createNetwork({ hosts: ['west'] });
+    const program = await net.host('west').spawn(['sleep', '1000']);
+    console.log(net.name, program.pid);
+    setInterval(() => undefined, 1_000);`;
+  const owner = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+    cwd: fileURLToPath(new URL('.', import.meta.url)), stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = await once(owner.stdout, 'data');
+  const [name = '', pid = ''] = String(line).trim().split(' ');
+  owner.kill('SIGKILL');
+  await once(owner, 'exit');
+  assert.notEqual(startTimeOf(Number(pid)), undefined);
+  await using _next = await createNetwork({ hosts: ['west'] });
+  await eventually('the program to be gone', () => startTimeOf(Number(pid)) === undefined);
+  assert.ok(!(await run('ip', ['netns', 'list'])).includes(name));
+});

@@ -1,0 +1,12 @@
+/**
+ * Hosts on one machine, and what is done to the wires between them:
+ *
+ *   await using net = await createNetwork({ hosts: ['west', 'east'], test });
+ *   await using site = await startSite(net.host('east'));
+ *   await net.host('west').run(['curl', 'http://east:8080/']);
+ */
+export { eventually } from '../../harness/wait.ts';
+export { HarnessError } from '../../harness/failures.ts';
+export { Host, type Outcome, type RunOptions } from './host.ts';
+export { createNetwork, Network, type NetworkOptions } from './network.ts';
+export { Program, type Exit, type ProgramOptions } from './program.ts';
