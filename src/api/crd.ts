@@ -13,6 +13,11 @@ export interface Structural {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
   readonly nullable?: boolean;
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Structural>>;
@@ -122,8 +127,8 @@ function rootSchema({ description, spec, status }: Definition): Structural {
   };
 }
 
-/** The schema as plain JSON: what typebox keeps beside it is not enumerable, and so not in the text. */
-function structural(schema: TObject): Structural {
+/** A schema as plain JSON: what typebox keeps beside it is not enumerable, and so not in the text. */
+export function structural(schema: TObject): Structural {
   const plain: unknown = JSON.parse(JSON.stringify(schema), (key, value: unknown) => (isEmptyRequired(key, value) ? undefined : value));
   // The blocks in schema.ts write only keywords that Structural names, and a test has the API server accept the result.
   return plain as Structural;

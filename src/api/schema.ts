@@ -75,8 +75,8 @@ export function listOf<S extends TSchema>(items: S, words: Words<readonly Static
   return Type.Unsafe<Static<S>[]>({ type: 'array', items, ...extensions, ...keywords(words) });
 }
 
-export function mapOf<S extends TSchema>(values: S, words: Words<Readonly<Record<string, Static<S>>>>) {
-  return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, ...keywords(words) });
+export function mapOf<S extends TSchema>(values: S, words: Words<Readonly<Record<string, Static<S>>>>, limits: MapLimits = {}) {
+  return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, ...limits, ...keywords(words) });
 }
 
 /** Any object; the API server keeps what it does not know. */
@@ -94,9 +94,17 @@ interface Limits {
   readonly pattern?: string;
   readonly format?: string;
   readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+interface MapLimits {
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
 }
 
 interface ListExtensions {
+  readonly minItems?: number;
+  readonly maxItems?: number;
   readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
   readonly 'x-kubernetes-list-map-keys'?: string[];
 }

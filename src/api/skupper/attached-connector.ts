@@ -1,0 +1,45 @@
+import { object, optional, text } from '../schema.ts';
+import {
+  exposePodsByName,
+  hasMatchingListener,
+  includeNotReadyPods,
+  port,
+  routingKey,
+  selectedPods,
+  settings,
+  statusWith,
+  tlsCredentials,
+  type,
+  useClientCert,
+} from './parts.ts';
+
+export const attachedConnectorSpec = object(
+  {
+    siteNamespace: text({ description: 'The namespace of the site.' }, { minLength: 1, maxLength: 63 }),
+    port: port('The port of the pods.'),
+    selector: text({ description: 'The pods that are the servers, as a label selector.' }, { minLength: 1 }),
+    tlsCredentials: optional(tlsCredentials('for connections to the pods, which are TLS then.')),
+    useClientCert,
+    includeNotReadyPods,
+    type,
+    settings,
+  },
+  { description: 'Which pods of this namespace a site of another namespace connects to.' },
+);
+
+export const attachedConnectorStatus = statusWith('`Configured`: the site\'s router has the connector. `Ready`: it does.', { selectedPods });
+
+export const attachedConnectorBindingSpec = object(
+  {
+    connectorNamespace: text({ description: 'The namespace of the AttachedConnector of the same name.' }, { minLength: 1, maxLength: 63 }),
+    routingKey: routingKey('Connections to listeners with this routing key go there.'),
+    exposePodsByName,
+    settings,
+  },
+  { description: 'Which AttachedConnector of another namespace this site takes in, and for which routing key.' },
+);
+
+export const attachedConnectorBindingStatus = statusWith(
+  '`Configured`: the router has the connector. `Matched`: a listener of its routing key is reachable. `Ready`: both.',
+  { hasMatchingListener },
+);

@@ -1,0 +1,142 @@
+/**
+ * skupper.io/v2alpha1: the types of its objects and where they live. The schemas are imported as types only, so a program
+ * that just reads and writes these objects does not load them. What a file or a peer sends becomes one of these types by
+ * `validateResource` (validate.ts).
+ */
+import type { KubeObject } from '../../kube/objects.ts';
+import { resource, type Resource } from '../../kube/resource.ts';
+import type { ValueOf } from '../schema.ts';
+import type { accessGrantSpec, accessGrantStatus } from './access-grant.ts';
+import type { accessTokenSpec, accessTokenStatus } from './access-token.ts';
+import type {
+  attachedConnectorBindingSpec,
+  attachedConnectorBindingStatus,
+  attachedConnectorSpec,
+  attachedConnectorStatus,
+} from './attached-connector.ts';
+import type { certificateSpec, certificateStatus } from './certificate.ts';
+import type { connectorSpec, connectorStatus } from './connector.ts';
+import type { linkSpec, linkStatus } from './link.ts';
+import type { listenerSpec, listenerStatus } from './listener.ts';
+import type { multiKeyListenerSpec, multiKeyListenerStatus } from './multi-key-listener.ts';
+import { API_VERSION } from './names.ts';
+import type { endpoint } from './parts.ts';
+import type { routerAccessSpec, routerAccessStatus } from './router-access.ts';
+import type { securedAccessSpec, securedAccessStatus } from './secured-access.ts';
+import type { siteSpec, siteStatus } from './site.ts';
+
+/** Any of the kinds. `K` tells them apart where several are in one list. */
+interface SkupperObject<K extends string, Spec, Status> extends KubeObject {
+  readonly apiVersion: typeof API_VERSION;
+  readonly kind: K;
+  readonly spec: Spec;
+  readonly status?: Status;
+}
+
+export type SiteSpec = ValueOf<typeof siteSpec>;
+export type SiteStatus = ValueOf<typeof siteStatus>;
+/** One site, as `Site.status.network` has it. */
+export type SiteRecord = NonNullable<SiteStatus['network']>[number];
+export type Site = SkupperObject<'Site', SiteSpec, SiteStatus>;
+
+export type ListenerSpec = ValueOf<typeof listenerSpec>;
+export type ListenerStatus = ValueOf<typeof listenerStatus>;
+export type Listener = SkupperObject<'Listener', ListenerSpec, ListenerStatus>;
+
+export type MultiKeyListenerSpec = ValueOf<typeof multiKeyListenerSpec>;
+export type MultiKeyListenerStatus = ValueOf<typeof multiKeyListenerStatus>;
+export type MultiKeyListener = SkupperObject<'MultiKeyListener', MultiKeyListenerSpec, MultiKeyListenerStatus>;
+
+export type ConnectorSpec = ValueOf<typeof connectorSpec>;
+export type ConnectorStatus = ValueOf<typeof connectorStatus>;
+export type Connector = SkupperObject<'Connector', ConnectorSpec, ConnectorStatus>;
+
+export type LinkSpec = ValueOf<typeof linkSpec>;
+export type LinkStatus = ValueOf<typeof linkStatus>;
+export type Link = SkupperObject<'Link', LinkSpec, LinkStatus>;
+
+export type AccessGrantSpec = ValueOf<typeof accessGrantSpec>;
+export type AccessGrantStatus = ValueOf<typeof accessGrantStatus>;
+export type AccessGrant = SkupperObject<'AccessGrant', AccessGrantSpec, AccessGrantStatus>;
+
+export type AccessTokenSpec = ValueOf<typeof accessTokenSpec>;
+export type AccessTokenStatus = ValueOf<typeof accessTokenStatus>;
+export type AccessToken = SkupperObject<'AccessToken', AccessTokenSpec, AccessTokenStatus>;
+
+export type RouterAccessSpec = ValueOf<typeof routerAccessSpec>;
+export type RouterAccessStatus = ValueOf<typeof routerAccessStatus>;
+export type RouterAccess = SkupperObject<'RouterAccess', RouterAccessSpec, RouterAccessStatus>;
+
+export type SecuredAccessSpec = ValueOf<typeof securedAccessSpec>;
+export type SecuredAccessStatus = ValueOf<typeof securedAccessStatus>;
+export type SecuredAccess = SkupperObject<'SecuredAccess', SecuredAccessSpec, SecuredAccessStatus>;
+
+export type CertificateSpec = ValueOf<typeof certificateSpec>;
+export type CertificateStatus = ValueOf<typeof certificateStatus>;
+export type Certificate = SkupperObject<'Certificate', CertificateSpec, CertificateStatus>;
+
+export type AttachedConnectorSpec = ValueOf<typeof attachedConnectorSpec>;
+export type AttachedConnectorStatus = ValueOf<typeof attachedConnectorStatus>;
+export type AttachedConnector = SkupperObject<'AttachedConnector', AttachedConnectorSpec, AttachedConnectorStatus>;
+
+export type AttachedConnectorBindingSpec = ValueOf<typeof attachedConnectorBindingSpec>;
+export type AttachedConnectorBindingStatus = ValueOf<typeof attachedConnectorBindingStatus>;
+export type AttachedConnectorBinding = SkupperObject<
+  'AttachedConnectorBinding',
+  AttachedConnectorBindingSpec,
+  AttachedConnectorBindingStatus
+>;
+
+/** Where links are accepted. `port` is text here. */
+export type Endpoint = ValueOf<typeof endpoint>;
+
+export type SkupperResource =
+  | Site
+  | Listener
+  | MultiKeyListener
+  | Connector
+  | Link
+  | AccessGrant
+  | AccessToken
+  | RouterAccess
+  | SecuredAccess
+  | Certificate
+  | AttachedConnector
+  | AttachedConnectorBinding;
+
+export type SkupperKind = SkupperResource['kind'];
+/** `status.status` of every kind. */
+export type StatusWord = NonNullable<ListenerStatus['status']>;
+
+export const sites = resource<Site>(API_VERSION, 'Site', 'sites');
+export const listeners = resource<Listener>(API_VERSION, 'Listener', 'listeners');
+export const multiKeyListeners = resource<MultiKeyListener>(API_VERSION, 'MultiKeyListener', 'multikeylisteners');
+export const connectors = resource<Connector>(API_VERSION, 'Connector', 'connectors');
+export const links = resource<Link>(API_VERSION, 'Link', 'links');
+export const accessGrants = resource<AccessGrant>(API_VERSION, 'AccessGrant', 'accessgrants');
+export const accessTokens = resource<AccessToken>(API_VERSION, 'AccessToken', 'accesstokens');
+export const routerAccesses = resource<RouterAccess>(API_VERSION, 'RouterAccess', 'routeraccesses');
+export const securedAccesses = resource<SecuredAccess>(API_VERSION, 'SecuredAccess', 'securedaccesses');
+export const certificates = resource<Certificate>(API_VERSION, 'Certificate', 'certificates');
+export const attachedConnectors = resource<AttachedConnector>(API_VERSION, 'AttachedConnector', 'attachedconnectors');
+export const attachedConnectorBindings = resource<AttachedConnectorBinding>(
+  API_VERSION,
+  'AttachedConnectorBinding',
+  'attachedconnectorbindings',
+);
+
+/** All of them by kind. */
+export const skupperResources: Readonly<Record<SkupperKind, Resource>> = {
+  Site: sites,
+  Listener: listeners,
+  MultiKeyListener: multiKeyListeners,
+  Connector: connectors,
+  Link: links,
+  AccessGrant: accessGrants,
+  AccessToken: accessTokens,
+  RouterAccess: routerAccesses,
+  SecuredAccess: securedAccesses,
+  Certificate: certificates,
+  AttachedConnector: attachedConnectors,
+  AttachedConnectorBinding: attachedConnectorBindings,
+};
