@@ -10,3 +10,7 @@ export { HarnessError } from '../../harness/failures.ts';
 export { Host, type Outcome, type RunOptions } from './host.ts';
 export { createNetwork, Network, type NetworkOptions } from './network.ts';
 export { Program, type Exit, type ProgramOptions } from './program.ts';
+export { createAuthority, issue, type Authority, type CertificateFiles } from './certificates.ts';
+export { postgresPrograms, startEcho, startIperf3, startNginx, startPostgres, startRedis, startSshd, type Sshd } from './servers.ts';
+export { connector, listener, manifest, type Manifest } from './manifests.ts';
+export { linkByToken, Site, startSite, type SiteOptions, type Status, type Written } from './site.ts';
