@@ -1,20 +1,29 @@
 /**
- * Writes what follows from the schemas in src/api: deploy/crds/*.yaml and docs/reference/listeners.md. With `--check` it
- * writes nothing, and fails where a file differs.
+ * Writes what follows from the schemas in src/api: deploy/crds/*.yaml, docs/reference/*.md, and what files are checked by
+ * without a cluster. With `--check` it writes nothing, and fails where a file differs.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
 import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
 import type { CustomResourceDefinition } from '../src/api/crd.ts';
-import { listenersReference } from './reference.ts';
+import { skupperDefinitions } from '../src/api/skupper/crds.ts';
+import { reference } from './reference.ts';
+import * as skupperTexts from './reference-skupper.ts';
+import * as listenersTexts from './reference-texts.ts';
+import { specShapes } from './spec-shapes.ts';
 
 /** The content of each file by its path below the repository. */
 export function generatedFiles(): ReadonlyMap<string, string> {
-  const definitions = customResourceDefinitions();
+  const listeners = customResourceDefinitions();
+  const skupper = skupperDefinitions();
   return new Map([
-    ...definitions.map((definition) => [`deploy/crds/${definition.spec.names.plural}.yaml`, toYaml(definition)] as const),
-    ['docs/reference/listeners.md', listenersReference(definitions)],
+    ...listeners.map((definition) => [`deploy/crds/${definition.spec.names.plural}.yaml`, toYaml(definition, 'listeners')] as const),
+    // Both groups have `listeners`.
+    ...skupper.map((definition) => [`deploy/crds/skupper-${definition.spec.names.plural}.yaml`, toYaml(definition, 'skupper')] as const),
+    ['docs/reference/listeners.md', reference(listeners, listenersTexts)],
+    ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
+    ['src/api/skupper/spec-shapes.ts', specShapes()],
   ]);
 }
 
@@ -23,8 +32,8 @@ export function staleFiles(root = new URL('..', import.meta.url)): readonly stri
   return [...generatedFiles()].filter(([path, content]) => readIfAny(new URL(path, root)) !== content).map(([path]) => path);
 }
 
-function toYaml(definition: CustomResourceDefinition): string {
-  const header = '# Written by `npm run generate` from src/api/listeners: change it there.\n';
+function toYaml(definition: CustomResourceDefinition, source: string): string {
+  const header = `# Written by \`npm run generate\` from src/api/${source}: change it there.\n`;
   return header + stringify(definition, { lineWidth: 120, aliasDuplicateObjects: false });
 }
 

@@ -1,22 +1,30 @@
 /** The reference of the resources as Markdown, from their CustomResourceDefinitions. */
 import type { CrdVersion, CustomResourceDefinition, Structural } from '../src/api/crd.ts';
-import { afterKinds, beforeKinds, exampleOf, remarksOn } from './reference-texts.ts';
 
-export function listenersReference(definitions: readonly CustomResourceDefinition[]): string {
-  const sections = [beforeKinds, ...definitions.map(kindSection), afterKinds];
+/** What a reference says beside the fields. */
+export interface ReferenceTexts {
+  readonly beforeKinds: string;
+  readonly afterKinds: string;
+  /** A manifest of the kind. @throws Error where there is none */
+  exampleOf(kind: string): string;
+  remarksOn(kind: string): string;
+}
+
+export function reference(definitions: readonly CustomResourceDefinition[], texts: ReferenceTexts): string {
+  const sections = [texts.beforeKinds, ...definitions.map((definition) => kindSection(definition, texts)), texts.afterKinds];
   return `${sections.map((section) => section.trim()).join('\n\n')}\n`;
 }
 
-function kindSection(definition: CustomResourceDefinition): string {
+function kindSection(definition: CustomResourceDefinition, { exampleOf, remarksOn }: ReferenceTexts): string {
   const { names, scope, versions } = definition.spec;
-  const short = names.shortNames.map((name) => `\`${name}\``).join(', ');
+  const short = names.shortNames.length === 0 ? '' : `, for short ${names.shortNames.map((name) => `\`${name}\``).join(', ')}`;
   return versions
     .map((version) => {
       const schema = version.schema.openAPIV3Schema;
       return [
         `## ${names.kind}`,
         schema.description ?? '',
-        `${scope === 'Cluster' ? 'Cluster-scoped' : 'Namespaced'}; \`kubectl get ${definition.metadata.name}\`, for short ${short}.`,
+        `${scope === 'Cluster' ? 'Cluster-scoped' : 'Namespaced'}; \`kubectl get ${definition.metadata.name}\`${short}.`,
         remarksOn(names.kind),
         '```yaml',
         exampleOf(names.kind).trim(),

@@ -25,6 +25,7 @@ export interface Structural {
   readonly items?: Structural;
   readonly additionalProperties?: Structural;
   readonly 'x-kubernetes-preserve-unknown-fields'?: boolean;
+  readonly 'x-kubernetes-list-type'?: string;
   readonly 'x-kubernetes-validations'?: readonly { readonly rule: string; readonly message: string }[];
 }
 

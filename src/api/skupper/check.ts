@@ -1,0 +1,139 @@
+/** Checks a value against a structural schema (see ../crd.ts), as far as our schemas use it. */
+import type { Structural } from '../crd.ts';
+import { parseDuration } from './duration.ts';
+
+/** What is wrong with a resource, and where. */
+export interface ResourceProblem {
+  /** A warning leaves the resource valid: the field has no effect. */
+  readonly severity: 'error' | 'warning';
+  /** `spec.ports[0].name`; empty: the whole. */
+  readonly path: string;
+  /** A predicate about the field: `must be …`. Never holds the value of a secret. */
+  readonly message: string;
+}
+
+export type Report = (problem: ResourceProblem) => void;
+
+/** What a list, a map or a text may hold where its schema says nothing. */
+const limits = { entries: 4096, characters: 262_144 };
+
+/** @returns the value without unknown fields and with defaults, or undefined where it is wrong (and reported) */
+export function checkValue(shape: Structural, value: unknown, path: string, report: Report): unknown {
+  const wrong = (message: string) => void report({ severity: 'error', path, message });
+  switch (shape.type) {
+    case 'object':
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(`must be a map of fields, not ${nameOf(value)}`);
+      return shape.additionalProperties === undefined ? checkFields(shape, value, path, report) : checkMap(shape, shape.additionalProperties, value, path, report);
+    case 'array':
+      return Array.isArray(value) ? checkList(shape, value, path, report) : wrong(`must be a list, not ${nameOf(value)}`);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : wrong(`must be true or false, without quotes, not ${nameOf(value)}`);
+    case 'integer':
+      return Number.isSafeInteger(value) && inRange(shape, Number(value)) ? value : wrong(`must be a whole number${rangeOf(shape)}, not ${shown(value)}`);
+    case 'string':
+      return typeof value === 'string' ? checkText(shape, value, wrong) : wrong(`must be text, not ${nameOf(value)}${isScalar(value) ? ': put it in quotes' : ''}`);
+    default:
+      throw new Error(`a schema with the type ${shape.type} at ${path}: teach checkValue about it`);
+  }
+}
+
+function checkFields(shape: Structural, value: object, path: string, report: Report): unknown {
+  const known = shape.properties ?? {};
+  const names = Object.keys(known);
+  const result: [string, unknown][] = [];
+  for (const [key, field] of Object.entries(value)) {
+    const fieldShape = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (fieldShape === undefined) report(unknownField(key, names, path));
+    // As the API server does: a null where none is allowed counts as left out.
+    else if (field !== null && field !== undefined) result.push([key, checkValue(fieldShape, field, `${path}.${key}`, report)]);
+  }
+  const given = new Set(result.map(([key]) => key));
+  for (const name of names) {
+    if (given.has(name)) continue;
+    const fallback = known[name]?.default;
+    if (fallback !== undefined) result.push([name, structuredClone(fallback)]);
+    else if (shape.required?.includes(name) === true) report({ severity: 'error', path: `${path}.${name}`, message: 'must be given' });
+  }
+  for (const { rule, message } of shape['x-kubernetes-validations'] ?? []) {
+    const [, a, b] = exactlyOne.exec(rule) ?? [];
+    if (a !== undefined && b !== undefined && given.has(a) === given.has(b)) report({ severity: 'error', path, message });
+  }
+  return Object.fromEntries(result);
+}
+
+/** The one form of rule that can be checked without CEL and without an earlier version of the object: see `exactlyOne` in parts.ts. */
+export const exactlyOne = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
+
+function unknownField(key: string, names: readonly string[], path: string): ResourceProblem {
+  const meant = names.find((name) => name.toLowerCase() === key.toLowerCase());
+  const advice = meant === undefined ? `; known are ${names.join(', ')}` : `; did you mean ${meant}?`;
+  return { severity: 'warning', path: pathTo(path, key), message: `is not known here and has no effect${advice}` };
+}
+
+function checkMap(shape: Structural, values: Structural, value: object, path: string, report: Report): unknown {
+  const entries = Object.entries(value);
+  if (!countFits(entries.length, shape.minProperties, shape.maxProperties, path, report)) return undefined;
+  return Object.fromEntries(entries.map(([key, entry]) => [key, checkValue(values, entry, pathTo(path, key), report)]));
+}
+
+function checkList(shape: Structural, value: readonly unknown[], path: string, report: Report): unknown {
+  if (!countFits(value.length, shape.minItems, shape.maxItems, path, report)) return undefined;
+  const { items = {} } = shape;
+  const checked = value.map((item, index) => checkValue(items, item, `${path}[${index}]`, report));
+  if (shape['x-kubernetes-list-type'] === 'set' && new Set(checked).size < checked.length) {
+    report({ severity: 'error', path, message: 'must not hold the same entry twice' });
+  }
+  return checked;
+}
+
+function countFits(count: number, least = 0, most = limits.entries, path: string, report: Report): boolean {
+  if (count >= least && count <= most) return true;
+  report({ severity: 'error', path, message: `must have ${least} to ${most} entries, not ${count}` });
+  return false;
+}
+
+function checkText(shape: Structural, value: string, wrong: (message: string) => undefined): string | undefined {
+  const { minLength: least = 0, maxLength: most = limits.characters, enum: words, pattern, format } = shape;
+  if (words !== undefined) return words.includes(value) ? value : wrong(`must be one of ${words.join(', ')}, not ${quoted(value)}`);
+  if (value.length < least) return wrong(value === '' ? 'must not be empty' : `must have at least ${least} characters`);
+  if (value.length > most) return wrong(`must have at most ${most} characters, not ${value.length}`);
+  if (pattern !== undefined && !new RegExp(pattern).test(value)) return wrong(`must be ${patternNames[pattern] ?? `like ${pattern}`}, not ${quoted(value)}`);
+  if (format === 'duration' && parseDuration(value) === undefined) return wrong(`must be a length of time like 15m or 1h30m, not ${quoted(value)}`);
+  return value;
+}
+
+const patternNames: Readonly<Record<string, string>> = { '^[!-~]+$': 'letters, digits and signs of ASCII without spaces' };
+
+function inRange({ format, minimum = Number.NEGATIVE_INFINITY, maximum = format === 'int32' ? 2_147_483_647 : Number.POSITIVE_INFINITY }: Structural, value: number): boolean {
+  return value >= minimum && value <= maximum;
+}
+
+function rangeOf({ minimum, maximum }: Structural): string {
+  if (minimum === undefined) return '';
+  return maximum === undefined ? ` from ${minimum}` : ` from ${minimum} to ${maximum}`;
+}
+
+function pathTo(path: string, key: string): string {
+  return /^[A-Za-z_][\w-]{0,62}$/.test(key) ? `${path}.${key}` : `${path}[${quoted(key)}]`;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'number' || typeof value === 'boolean';
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : typeof value === 'string' ? `the text ${quoted(value)}` : nameOf(value);
+}
+
+function nameOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  const names: Readonly<Record<string, string>> = { string: 'text', number: 'a number', boolean: 'true or false', object: 'a map' };
+  return names[typeof value] ?? typeof value;
+}
+
+/** Text from outside, for one line of a message: short, in quotes, without anything that moves the cursor or hides. */
+export function quoted(text: string): string {
+  const short = text.length > 60 ? `${text.slice(0, 59)}…` : text;
+  return JSON.stringify(short).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}

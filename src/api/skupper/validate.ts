@@ -1,0 +1,118 @@
+/**
+ * From what a file or a peer says to a resource: checks it against its kind's schema, drops what the schema does not know
+ * and fills in defaults, as the API server of Kubernetes does. Works on untrusted input: it goes only as deep as the
+ * schema, and the number of problems that it reports is bounded.
+ */
+import type { ObjectMeta } from '../../kube/objects.ts';
+import { checkValue, quoted, type Report, type ResourceProblem } from './check.ts';
+import type { SkupperKind, SkupperResource } from './index.ts';
+import { API_VERSION } from './names.ts';
+import { specShapes } from './spec-shapes.ts';
+
+export type { ResourceProblem } from './check.ts';
+
+export interface Validated {
+  /** Present unless a problem is an error. Has no `status`. */
+  readonly resource?: SkupperResource;
+  /** Present where kind and name can be read, also where the rest is wrong. */
+  readonly identity?: { readonly kind: SkupperKind; readonly name: string };
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** More than these are counted, not listed. */
+const maximumProblems = 50;
+
+/** One resource of skupper.io/v2alpha1, as parsed from YAML or JSON. */
+export function validateResource(value: unknown): Validated {
+  const problems: ResourceProblem[] = [];
+  let dropped = 0;
+  let wrong = false;
+  const report: Report = (problem) => {
+    wrong ||= problem.severity === 'error';
+    if (problems.length < maximumProblems) problems.push(problem);
+    else dropped += 1;
+  };
+  const read = readResource(value, report);
+  if (dropped > 0) problems.push({ severity: wrong ? 'error' : 'warning', path: '', message: `and ${dropped} more problems` });
+  if (read === undefined) return { problems };
+  const { resource, ...identity } = read;
+  return resource === undefined || wrong ? { identity, problems } : { resource, identity, problems };
+}
+
+/** `spec.port: must be a whole number`, for a line of text. */
+export function problemText({ path, message }: ResourceProblem): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+export function isSkupperKind(kind: string): kind is SkupperKind {
+  return Object.hasOwn(specShapes, kind);
+}
+
+/** RFC 1123 subdomain, as Kubernetes has it for names. */
+const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+function readResource(value: unknown, report: Report): { kind: SkupperKind; name: string; resource?: SkupperResource } | undefined {
+  const error = (path: string, message: string) => report({ severity: 'error', path, message });
+  if (!isObject(value)) return void error('', 'a resource is an object with `apiVersion`, `kind`, `metadata` and `spec`');
+  const { apiVersion, kind, metadata, spec } = ownFields(value);
+  if (apiVersion !== API_VERSION) return void error('apiVersion', `must be ${API_VERSION}${isText(apiVersion) ? `, not ${quoted(apiVersion)}` : ''}`);
+  if (!isText(kind) || !isSkupperKind(kind)) {
+    return void error('kind', `must be one of ${Object.keys(specShapes).join(', ')}${isText(kind) ? `, not ${quoted(kind)}` : ''}`);
+  }
+  for (const key of Object.keys(value)) {
+    if (!topLevel.has(key)) report({ severity: 'warning', path: quotedUnlessPlain(key), message: 'is not known here and has no effect' });
+  }
+  const meta = readMetadata(metadata, report);
+  const checked = spec === undefined || spec === null ? void error('spec', 'must be given') : checkValue(specShapes[kind], spec, 'spec', report);
+  if (meta === undefined) return undefined;
+  if (!isObject(checked)) return { kind, name: meta.name };
+  // The schema of this kind, from which its type follows, has just been found to hold.
+  const resource = { apiVersion, kind, metadata: meta, spec: checked } as unknown as SkupperResource;
+  return { kind, name: meta.name, resource };
+}
+
+const topLevel: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+
+function readMetadata(value: unknown, report: Report): (ObjectMeta & { readonly name: string }) | undefined {
+  const error = (path: string, message: string) => report({ severity: 'error', path, message });
+  if (!isObject(value)) return void error('metadata', 'must be an object with a `name`');
+  const { name, namespace, labels, annotations, uid, creationTimestamp, generation } = ownFields(value);
+  if (!isText(name)) return void error('metadata.name', name === undefined ? 'must be given' : 'must be text: put it in quotes');
+  if (name.length > 253 || !namePattern.test(name)) {
+    return void error('metadata.name', `must be lower-case letters, digits, hyphens and dots, each part beginning and ending with a letter or digit, not ${quoted(name)}`);
+  }
+  if (namespace !== undefined && !isText(namespace)) error('metadata.namespace', 'must be text');
+  const labelled = { labels: checkMap(labels, 'metadata.labels', report), annotations: checkMap(annotations, 'metadata.annotations', report) };
+  return {
+    name,
+    ...(isText(namespace) ? { namespace } : {}),
+    ...(labelled.labels === undefined ? {} : { labels: labelled.labels }),
+    ...(labelled.annotations === undefined ? {} : { annotations: labelled.annotations }),
+    ...(isText(uid) ? { uid } : {}),
+    ...(isText(creationTimestamp) ? { creationTimestamp } : {}),
+    ...(typeof generation === 'number' ? { generation } : {}),
+  };
+}
+
+function checkMap(value: unknown, path: string, report: Report): Readonly<Record<string, string>> | undefined {
+  if (value === undefined || value === null) return undefined;
+  const checked = checkValue({ type: 'object', additionalProperties: { type: 'string' } }, value, path, report);
+  return isObject(checked) ? Object.fromEntries(Object.entries(checked).filter((entry): entry is [string, string] => isText(entry[1]))) : undefined;
+}
+
+/** Without what an object inherits: a key of hostile input may be called like one of Object's own. */
+function ownFields(value: object): Readonly<Record<string, unknown>> {
+  return Object.assign(Object.create(null), value);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function quotedUnlessPlain(key: string): string {
+  return /^[A-Za-z]\w{0,62}$/.test(key) ? key : quoted(key);
+}
