@@ -1,6 +1,7 @@
 /** Which figures there are, what they should reach, and whether they do: pure. */
+import { format } from '../markdown.ts';
+import { median, percentile } from '../statistics.ts';
 import type { ScenarioName, Sizes } from './options.ts';
-import { median, percentile } from './statistics.ts';
 
 export type Unit = '×' | 's' | 'MB' | '%' | '';
 
@@ -103,13 +104,6 @@ export function verdictOf({ limit, unit }: Figure, outcome: Outcome): string {
   if (outcome.value <= limit) return outcome.brokeOff === undefined ? 'met' : 'incomplete';
   const excess = outcome.value - limit;
   return limit === 0 ? `missed by ${format(excess, unit)}` : `missed by ${format(excess, unit)} (${Math.ceil((100 * excess) / limit)} %)`;
-}
-
-/** With three digits that count, more where the number is larger. */
-export function format(value: number, unit: Unit): string {
-  const rounded = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
-  const text = rounded.toLocaleString('en', { maximumFractionDigits: 6 });
-  return unit === '' ? text : `${text} ${unit}`;
 }
 
 function span(seconds: number): string {

@@ -1,61 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { cpus, loadavg, release, totalmem } from 'node:os';
 import type { Cluster } from '../../test/harness/index.ts';
+import type { Machine } from '../machine.ts';
 
 /** What figures depend on. */
-export interface Circumstances {
-  readonly date: string;
-  readonly commit: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGigabytes: number;
-  readonly kernel: string;
+export interface Circumstances extends Machine {
   readonly kubernetes: string;
-  readonly node: string;
-  readonly command: string;
-  /** Of the last minute, before anything was started: what else runs here. */
-  readonly loadBefore: number;
-}
-
-/** Reads the load first of all, so call it before the cluster boots. */
-export function describeMachine(args: readonly string[]): Omit<Circumstances, 'kubernetes'> {
-  const [load = 0] = loadavg();
-  const [first] = cpus();
-  return {
-    date: new Date().toISOString().slice(0, 10),
-    commit: commit(),
-    cpu: first?.model.trim() ?? 'unknown',
-    cores: cpus().length,
-    memoryGigabytes: Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
-    node: nodeOfImage(),
-    command: ['node bench/exposure/main.ts', ...args].join(' '),
-    loadBefore: load,
-  };
 }
 
 export async function kubernetesVersion(cluster: Cluster): Promise<string> {
   const { gitVersion } = await cluster.api.get<{ readonly gitVersion: string }>('/version');
   return gitVersion;
-}
-
-/** The image holds the pinned Node.js, which is not always the one that runs this. */
-function nodeOfImage(): string {
-  const manifest = new URL(`../../node_modules/node-linux-${process.arch}/package.json`, import.meta.url);
-  // A package.json has a version; a missing one shows as such.
-  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { readonly version?: string };
-  return version ?? 'unknown';
-}
-
-function commit(): string {
-  const git = (...args: readonly string[]): string => (
-    execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  );
-  try {
-    const isChanged = git('status', '--porcelain', '--untracked-files=no', '--', '../../src', '../../deploy') !== '';
-    return `${git('rev-parse', '--short', 'HEAD')}${isChanged ? ' with changes' : ''}`;
-  } catch {
-    return 'unknown (no git here)';
-  }
 }

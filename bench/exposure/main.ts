@@ -6,11 +6,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster, type Cluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';
+import { describeMachine } from '../machine.ts';
+import { replaceBlock } from '../markdown.ts';
 import { adminClient, type Bench } from './bench.ts';
 import { figuresOf, outcomeOf, type Outcome } from './figures.ts';
-import { describeMachine, kubernetesVersion } from './machine.ts';
+import { kubernetesVersion } from './machine.ts';
 import { isFull, parseOptions, SCENARIOS, USAGE, type Options, type ScenarioName } from './options.ts';
-import { replaceBlock, report, type Result } from './report.ts';
+import { report, type Result } from './report.ts';
 import { measureIdle } from './scenarios/idle.ts';
 import { measureListeners } from './scenarios/listeners.ts';
 import { measureMemory } from './scenarios/memory.ts';
@@ -37,7 +39,7 @@ async function main(args: readonly string[]): Promise<void> {
     console.log(USAGE);
     return;
   }
-  const machine = describeMachine(args);
+  const machine = describeMachine(['node bench/exposure/main.ts', ...args].join(' '), ['src', 'deploy']);
   if (machine.loadBefore > 0.5) log(`the machine is busy (load ${machine.loadBefore.toFixed(2)}): times measured now mean little`);
   await using cluster = await startCluster({ name: 'bench', log });
   await installEarshot(cluster, { log });
@@ -93,7 +95,7 @@ async function writeDocument(options: Options, text: string): Promise<void> {
     return;
   }
   const document = options.docs ?? DOCUMENT;
-  await writeFile(document, replaceBlock(await readFile(document, 'utf8'), text));
+  await writeFile(document, replaceBlock(await readFile(document, 'utf8'), 'exposure', text));
   log(`the figures stand in ${document}`);
 }
 

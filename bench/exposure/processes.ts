@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { leaderOf, systemPods } from '../../test/e2e/support/installation.ts';
 import { eventually, type Cluster } from '../../test/harness/index.ts';
-import { median } from './statistics.ts';
+import { median } from '../statistics.ts';
 
 /** One container's process. */
 export interface Observed {

@@ -1,14 +1,12 @@
 /** Figures as a document shows them: pure. */
-import { format, verdictOf, type Figure, type Outcome } from './figures.ts';
+import { format, table } from '../markdown.ts';
+import { verdictOf, type Figure, type Outcome } from './figures.ts';
 import type { Circumstances } from './machine.ts';
 
 export interface Result {
   readonly figure: Figure;
   readonly outcome: Outcome;
 }
-
-export const BEGIN = '<!-- exposure:begin -->';
-export const END = '<!-- exposure:end -->';
 
 /** A table of what was aimed at, one of what stands behind it, and on what machine. Figures that were not asked for are left out. */
 export function report(results: readonly Result[], on: Circumstances): string {
@@ -38,12 +36,6 @@ function rowOfAim({ figure, outcome }: Result): readonly string[] {
   return [figure.what, aim, measured(figure, outcome), spread(figure, outcome), verdictOf(figure, outcome)];
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const plain = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll('\n', ' ');
-  const line = (cells: readonly string[]): string => `| ${cells.map(plain).join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)];
-}
-
 function measured({ unit }: Figure, outcome: Outcome): string {
   return outcome.kind === 'measured' ? format(outcome.value, unit) : 'failed';
 }
@@ -61,12 +53,4 @@ function failures(results: readonly Result[]): readonly string[] {
     return outcome.kind === 'measured' && outcome.brokeOff !== undefined ? [[figure.scenario, outcome.brokeOff]] : [];
   }));
   return whys.size === 0 ? [] : ['', 'What failed:', '', ...[...whys].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)];
-}
-
-/** The document with the text between its marks replaced. Throws where the marks are missing, since something must be wrong then. */
-export function replaceBlock(document: string, text: string): string {
-  const begin = document.indexOf(BEGIN);
-  const end = document.indexOf(END);
-  if (begin < 0 || end < begin) throw new Error(`the document lacks ${BEGIN} and, behind it, ${END}`);
-  return `${document.slice(0, begin + BEGIN.length)}\n${text}\n${document.slice(end)}`;
 }

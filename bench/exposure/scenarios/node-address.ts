@@ -7,7 +7,7 @@ import { byClass, listenerClass, statefulSet } from '../../../test/e2e/support/m
 import { eventually, HarnessError } from '../../../test/harness/index.ts';
 import { secondsSince, type Bench } from '../bench.ts';
 import { statefulSets, Workspace } from '../workspace.ts';
-import { percentile } from '../statistics.ts';
+import { percentile } from '../../statistics.ts';
 
 /** Of the file, in milliseconds: far less than what is measured, and no load worth mentioning. */
 const LOOK_EVERY = 2;

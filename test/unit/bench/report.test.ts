@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { figuresOf, format, outcomeOf, verdictOf, type Figure } from '../../../bench/exposure/figures.ts';
+import { figuresOf, outcomeOf, verdictOf, type Figure } from '../../../bench/exposure/figures.ts';
 import type { Circumstances } from '../../../bench/exposure/machine.ts';
 import { FULL, isFull, parseOptions, SCENARIOS } from '../../../bench/exposure/options.ts';
-import { BEGIN, END, replaceBlock, report } from '../../../bench/exposure/report.ts';
+import { report } from '../../../bench/exposure/report.ts';
+import { format, replaceBlock } from '../../../bench/markdown.ts';
 
 const figure: Figure = {
   id: 'ready-seconds', scenario: 'listeners', what: 'time | until ready', unit: 's', by: 'median', samples: 3, limit: 2,
@@ -74,12 +75,13 @@ describe('the report', () => {
   });
 
   it('takes the place of what stood between the marks, and touches nothing else', () => {
+    const [BEGIN, END] = ['<!-- some:begin -->', '<!-- some:end -->'];
     const document = `before\n${BEGIN}\nold\n${END}\nafter\n`;
-    const changed = replaceBlock(document, 'new $& text');
+    const changed = replaceBlock(document, 'some', 'new $& text');
     assert.equal(changed, `before\n${BEGIN}\nnew $& text\n${END}\nafter\n`);
-    assert.equal(replaceBlock(changed, 'old'), document);
-    assert.throws(() => replaceBlock('no marks', 'text'), /lacks/);
-    assert.throws(() => replaceBlock(`${END} ${BEGIN}`, 'text'), /lacks/);
+    assert.equal(replaceBlock(changed, 'some', 'old'), document);
+    assert.throws(() => replaceBlock('no marks', 'some', 'text'), /lacks/);
+    assert.throws(() => replaceBlock(`${END} ${BEGIN}`, 'some', 'text'), /lacks/);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { median, percentile } from '../../../bench/exposure/statistics.ts';
+import { median, percentile } from '../../../bench/statistics.ts';
 
 it('takes the middle sample as the median, and the mean of the two in the middle of an even number', () => {
   assert.equal(median([9, 1, 5]), 5);
