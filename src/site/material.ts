@@ -1,0 +1,26 @@
+import type { Problem, TlsBundle } from '../router/contract.ts';
+
+/** What a site's plan is made from besides its resources: read by a platform, plain here. */
+export interface Material {
+  readonly platform: Platform;
+  /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
+  readonly bundles: ReadonlyMap<string, TlsBundle>;
+  /** Bundles that are there but cannot be read, and why. */
+  readonly unreadable: ReadonlyMap<string, string>;
+  /** What the site's own authority is verified by, PEM: other sites show certificates of it. */
+  readonly siteAuthority?: string;
+  /** Whether a bundle can serve a purpose, and if not why. */
+  readonly check: (bundle: TlsBundle, use: BundleUse) => readonly BundleProblem[];
+  /** Where a bundle of this name would be put, for messages: `input/certs/web/`. */
+  readonly bundlePlace: (name: string) => string;
+}
+
+export type Platform = 'linux' | 'kubernetes';
+
+/** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */
+export type BundleUse = 'server' | 'client' | 'trust';
+
+export interface BundleProblem extends Problem {
+  /** It may mend with time (a clock, a renewal), so it is told but the bundle is used. */
+  readonly passing: boolean;
+}

@@ -1,0 +1,19 @@
+import type { ResourceKey } from './resources.ts';
+
+/** Why a resource does not work as it is written, or not wholly. */
+export interface ResourceProblem {
+  readonly resource: ResourceKey;
+  /** `error`: it does not run. `warning`: it runs, but something in it has no effect. */
+  readonly severity: 'error' | 'warning';
+  /** Stable, for metrics: `tls-no-key`, `port-taken-twice`. */
+  readonly code: string;
+  /** `spec.port`; left out where the whole resource is meant. */
+  readonly field?: string;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
+
+/** As a status shows it: with the field in front. */
+export function wordsOf({ field, message }: Pick<ResourceProblem, 'field' | 'message'>): string {
+  return field === undefined ? message : `${field}: ${message}`;
+}
