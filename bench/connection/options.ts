@@ -1,0 +1,97 @@
+import { parseArgs } from 'node:util';
+
+/** How much is measured. The defaults are the sizes of the table in docs/benchmarks.md. */
+export interface Sizes {
+  readonly rounds: number;
+  /** Seconds of one measurement. */
+  readonly seconds: number;
+  readonly idleConnections: number;
+}
+
+/** In the order in which they run within a round. `memory` looks on while the others run, and comes out of all of them together. */
+export const SCENARIOS = ['bulk', 'requests', 'mixed', 'observer', 'memory', 'idle', 'delay', 'failover'] as const;
+export type ScenarioName = (typeof SCENARIOS)[number];
+
+/** Each carries the same connections. `direct` is no system: the client reaches the server itself. */
+export const SYSTEMS = ['direct', 'haproxy', 'rathole', 'earshot'] as const;
+export type SystemName = (typeof SYSTEMS)[number];
+
+export interface Options extends Sizes {
+  readonly only: readonly ScenarioName[];
+  readonly systems: readonly SystemName[];
+  readonly json?: string;
+  /** Where the figures go; undefined: into docs/benchmarks.md, but only figures of a whole run at full size. */
+  readonly docs?: string;
+}
+
+export const FULL: Sizes = { rounds: 5, seconds: 4, idleConnections: 10_000 };
+const QUICK: Sizes = { rounds: 1, seconds: 1, idleConnections: 500 };
+/** What a whole run compares; rathole has to be asked for, since it has to be built. */
+const COMPARED: readonly SystemName[] = ['direct', 'haproxy', 'earshot'];
+
+export const USAGE = `node bench/connection/main.ts [OPTION…]
+
+Sends the same traffic straight to its server, through a pair of HAProxy, and through two sites of Earshot, in
+a network namespace of its own, and compares. All of it takes about 15 minutes on two quiet cores.
+
+  --only NAME,…       some of: ${SCENARIOS.join(', ')}
+  --systems NAME,…    some of: ${SYSTEMS.join(', ')}; without it ${COMPARED.join(', ')}
+  --rounds N          ${FULL.rounds}
+  --seconds N         ${FULL.seconds}, of one measurement
+  --idle N            ${FULL.idleConnections} idle connections
+  --quick             ${QUICK.rounds} round, ${QUICK.seconds} second, ${QUICK.idleConnections} idle connections: whether it works, not how well
+  --json FILE         every sample, for programs
+  --docs FILE         write the figures between that document's marks, whatever the sizes;
+                      without it docs/benchmarks.md gets them, but only those of a whole run at full size
+
+EARSHOT_PROGRAM=FILE measures that bundle; without it one is made from this checkout.`;
+
+/** Throws a TypeError that says which argument is wrong; undefined where help was asked for. */
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      systems: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      idle: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      docs: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const sizes = values.quick ? QUICK : FULL;
+  return {
+    only: values.only === undefined ? SCENARIOS : some('--only', values.only, SCENARIOS),
+    systems: values.systems === undefined ? COMPARED : some('--systems', values.systems, SYSTEMS),
+    rounds: count('--rounds', values.rounds, sizes.rounds),
+    seconds: count('--seconds', values.seconds, sizes.seconds),
+    idleConnections: count('--idle', values.idle, sizes.idleConnections),
+    ...(values.json === undefined ? {} : { json: values.json }),
+    ...(values.docs === undefined ? {} : { docs: values.docs }),
+  };
+}
+
+/** Whether figures of this run are those that the table speaks of. */
+export function isFull({ rounds, seconds, idleConnections, only, systems }: Options): boolean {
+  const isLong = rounds >= FULL.rounds && seconds >= FULL.seconds && idleConnections >= FULL.idleConnections;
+  return isLong && SCENARIOS.every((name) => only.includes(name)) && COMPARED.every((name) => systems.includes(name));
+}
+
+function some<Name extends string>(option: string, text: string, names: readonly Name[]): readonly Name[] {
+  const asked = text.split(',').map((name) => name.trim());
+  for (const name of asked) {
+    if (!names.some((known) => known === name)) throw new TypeError(`${option} ${name}: there are ${names.join(', ')}`);
+  }
+  return names.filter((name) => asked.includes(name));
+}
+
+function count(option: string, text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1) throw new TypeError(`${option} ${text}: a whole number from 1 on`);
+  return number;
+}
