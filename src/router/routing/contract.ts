@@ -42,7 +42,28 @@ export interface RoutingLimits {
   readonly routers: number;
   readonly keysOfRouter: number;
   readonly neighboursOfRouter: number;
+  /** Of one message, its type included. */
   readonly messageBytes: number;
+  /** Of all records held, with what holding them costs. */
+  readonly databaseBytes: number;
+}
+
+/** What came in and was not taken, for metrics and log lines. Each only grows. */
+export interface RoutingCounters {
+  /** Records that were new to us. */
+  readonly accepted: number;
+  /** Records that we had already, or newer ones. */
+  readonly stale: number;
+  /** Records beyond a limit. */
+  readonly refused: number;
+  /** Records whose origin made them wrongly. */
+  readonly malformed: number;
+  /** Records that came faster than they are taken; they are fetched later. */
+  readonly postponed: number;
+  /** Someone else speaks as this router: a copy of the site runs, or our clock was set back. */
+  readonly contested: number;
+  /** Of our own keys and neighbours, those beyond a limit, now. */
+  readonly leftOut: number;
 }
 
 /** Every call takes the time (milliseconds, monotonic enough for ageing; epoch for sequence numbers) and returns what is to be sent. */
@@ -63,6 +84,7 @@ export interface Routing {
   network(): readonly RouterRecord[];
   /** Raised by each change of what the three above answer. */
   readonly version: number;
+  readonly counters: RoutingCounters;
 }
 
 export interface RouteDestination {
