@@ -1,0 +1,238 @@
+/**
+ * The bytes of the routing protocol, version 1. All numbers are unsigned and big-endian.
+ *
+ * A message is one byte of type and a payload; whoever carries it keeps its bounds and its order (on a link: a length of four
+ * bytes before each). It has at most 65,536 bytes. A message of an unknown type is ignored, and so are bytes after the last
+ * field that this version knows, where the payload is not a list.
+ *
+ *     1 summary   64 times 8 bytes: what the sender holds, in 64 buckets (see below)
+ *     2 digest    1 byte: 1 where a digest of the same buckets is wanted in return, else 0
+ *                 8 bytes: the buckets that it is of, bit 63 - n for bucket n; then any number of
+ *                   router id, 6 bytes epoch, 2 bytes count, count times (2 bytes part, 4 bytes counter)
+ *     3 request   any number of: router id, 2 bytes count, count times 2 bytes part. At most 256 parts in all
+ *     4 records   any number of: 2 bytes age, 2 bytes length, a record of that length
+ *     5 done      nothing: what was requested has been sent, as far as it was there
+ *
+ * A router id is the 16 bytes of the site's id, one byte of length, and the router's name in ASCII,
+ * `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`.
+ *
+ * A record has at most 4,096 bytes:
+ *
+ *     32 bytes    the site's public key, Ed25519; the site's id follows from it
+ *     1 + n       the router's name
+ *     6 bytes     epoch: of one start of the router. Milliseconds since 1970 at the start, or more
+ *     4 bytes     counter: raised by each new version of this part, within an epoch
+ *     2 bytes     part, 0 to 4,095
+ *     body        any number of fields: 1 byte number, 2 bytes length, value of that length
+ *     64 bytes    Ed25519 signature over the ASCII text `earshot routing record 1`, a line feed (0x0a), and all bytes above
+ *
+ * The newest record of (router, part) is the one with the greatest epoch, then the greatest counter. A record of a greater
+ * epoch ends all parts of smaller ones. What a router says is the sum of its parts; their order is that of their numbers, and
+ * of several entries for one key the first counts. Fields:
+ *
+ *     1, 2, 3, 4  the site's name, namespace, platform, version: UTF-8, at most 253 bytes. In part 0
+ *     5 flags     1 byte; bit 0 (least significant): edge. In part 0
+ *     6 neighbour router id, 2 bytes cost from 1, 1 + n bytes name of the link (UTF-8, at most 253 bytes)
+ *     7 key       2 bytes connectors, 2 bytes listeners, 1 + n bytes routing key (UTF-8, 1 to 253 bytes)
+ *
+ * No text has control characters, line or paragraph separators. Fields with other numbers, and bytes in a value after what is
+ * listed, are of later versions: they are not read, but they are kept and passed on, since the signature is over them. A record
+ * that breaks these rules after its head is its origin's fault: it is neither taken nor passed on. A head that cannot be read
+ * or a signature that is not the site's is the fault of whoever sent it, and ends the link.
+ *
+ * Age is the time in whole seconds since part 0 of the router was last made, as far as the sender knows: what it was when the
+ * sender got it, and the time since. Whoever passes on or holds a router whose age is 1,800 forgets it. A router makes part 0
+ * anew at least every 600 s.
+ *
+ * Bucket of a router: the first byte of its site's id, modulo 64. The summary of a bucket is the exclusive or of the first 8
+ * bytes of the signatures of all its records, zero where it has none.
+ *
+ * Order of things on a new adjacency: the router with the smaller id sends its summary. Whoever gets a summary and holds
+ * something else in some buckets sends a digest of those, asking for one in return. Whoever gets a digest requests what is
+ * newer there than here, with one request at a time: the next after `done`. A summary may be sent at any time to begin this
+ * again. Each record that is new to a router goes at once to all its other adjacent routers, except to the one that made it.
+ * Records of one router are sent with part 0 first where its epoch is new.
+ */
+import { Buffer } from 'node:buffer';
+import type { RouterId } from './contract.ts';
+import { Cursor } from './cursor.ts';
+import { RoutingError } from './errors.ts';
+import { isRouterName, routerIdBytes, routerIdFromBytes } from './names.ts';
+import { longestRecord } from './record.ts';
+
+export const buckets = 64;
+
+/** Parts in one request. */
+export const longestRequest = 256;
+
+/** Some parts of a router, with or without their versions. */
+export interface PartsOf {
+  readonly router: RouterId;
+  readonly parts: readonly number[];
+}
+
+export interface VersionsOf {
+  readonly router: RouterId;
+  readonly epoch: number;
+  readonly parts: readonly { readonly part: number; readonly counter: number }[];
+}
+
+export interface AgedRecord {
+  /** Seconds. */
+  readonly age: number;
+  /** Not a copy of the message's bytes. */
+  readonly bytes: Buffer;
+}
+
+export type Message =
+  | { readonly kind: 'summary'; readonly sums: readonly bigint[] }
+  | { readonly kind: 'digest'; readonly wanted: boolean; readonly buckets: ReadonlySet<number>; readonly versions: readonly VersionsOf[] }
+  | { readonly kind: 'request'; readonly parts: readonly PartsOf[] }
+  | { readonly kind: 'records'; readonly records: readonly AgedRecord[] }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'unknown' };
+
+/** @throws RoutingError where the bytes are no message */
+export function readMessage(bytes: Buffer): Message {
+  const cursor = new Cursor(bytes, 'routing message');
+  switch (cursor.number(1)) {
+    case type.summary: return { kind: 'summary', sums: Array.from({ length: buckets }, () => cursor.take(8).readBigUInt64BE()) };
+    case type.digest: return readDigest(cursor);
+    case type.request: return readRequest(cursor);
+    case type.records: return readRecords(cursor);
+    case type.done: return { kind: 'done' };
+    default: return { kind: 'unknown' };
+  }
+}
+
+export function writeSummary(sums: readonly bigint[]): Buffer {
+  const message = Buffer.alloc(1 + buckets * 8);
+  message.writeUInt8(type.summary);
+  for (const [index, sum] of sums.entries()) message.writeBigUInt64BE(sum, 1 + index * 8);
+  return message;
+}
+
+/** As many messages as are needed with so many bytes at most. Where nothing is to be said, still one: it asks for a digest in return. */
+export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: readonly VersionsOf[], longest: number): Buffer[] {
+  let bits = 0n;
+  for (const bucket of of) bits |= 1n << BigInt(63 - bucket);
+  const head = Buffer.alloc(10);
+  head.writeUInt8(type.digest);
+  head.writeBigUInt64BE(bits, 2);
+  const messages = pack(head, versions.flatMap((entry) => writeVersions(entry, longest - head.length)), longest, true);
+  // One return is enough.
+  if (wanted) messages[0]?.writeUInt8(1, 1);
+  return messages;
+}
+
+/** One message: the caller keeps to `longestRequest`. */
+export function writeRequest(parts: readonly PartsOf[]): Buffer {
+  return Buffer.concat([Buffer.of(type.request), ...parts.map((entry) => {
+    const numbers = Buffer.alloc(2 + entry.parts.length * 2);
+    numbers.writeUInt16BE(entry.parts.length);
+    for (const [index, part] of entry.parts.entries()) numbers.writeUInt16BE(part, 2 + index * 2);
+    return Buffer.concat([routerIdBytes(entry.router), numbers]);
+  })]);
+}
+
+export function writeRecords(records: readonly AgedRecord[], longest: number): Buffer[] {
+  return pack(Buffer.of(type.records), records.map(({ age, bytes }) => {
+    const head = Buffer.alloc(4);
+    head.writeUInt16BE(Math.min(age, 0xffff));
+    head.writeUInt16BE(bytes.length, 2);
+    return [head, bytes];
+  }).map((pair) => Buffer.concat(pair)), longest, false);
+}
+
+export function writeDone(): Buffer {
+  return Buffer.of(type.done);
+}
+
+const type = { summary: 1, digest: 2, request: 3, records: 4, done: 5 } as const;
+
+function readDigest(cursor: Cursor): Message {
+  const wanted = cursor.number(1) === 1;
+  const bits = cursor.take(8).readBigUInt64BE();
+  const of = new Set<number>();
+  for (let bucket = 0; bucket < buckets; bucket += 1) if ((bits >> BigInt(63 - bucket)) & 1n) of.add(bucket);
+  const versions: VersionsOf[] = [];
+  while (cursor.left > 0) {
+    const router = readRouterId(cursor);
+    const epoch = cursor.number(6);
+    const list = cursor.take(cursor.number(2) * 6);
+    const parts: { part: number; counter: number }[] = [];
+    for (let at = 0; at < list.length; at += 6) parts.push({ part: list.readUInt16BE(at), counter: list.readUInt32BE(at + 2) });
+    versions.push({ router, epoch, parts });
+  }
+  return { kind: 'digest', wanted, buckets: of, versions };
+}
+
+function readRequest(cursor: Cursor): Message {
+  const parts: PartsOf[] = [];
+  let total = 0;
+  while (cursor.left > 0) {
+    const router = readRouterId(cursor);
+    const list = cursor.take(cursor.number(2) * 2);
+    total += list.length / 2;
+    if (total > longestRequest || parts.length >= longestRequest) {
+      throw new RoutingError('routing-request', `The peer requests more than ${longestRequest} records at once.`);
+    }
+    parts.push({ router, parts: Array.from({ length: list.length / 2 }, (_, index) => list.readUInt16BE(index * 2)) });
+  }
+  return { kind: 'request', parts };
+}
+
+function readRecords(cursor: Cursor): Message {
+  const records: AgedRecord[] = [];
+  while (cursor.left > 0) {
+    const age = cursor.number(2);
+    const length = cursor.number(2);
+    if (length > longestRecord) throw new RoutingError('routing-message', `A record has ${length} bytes, ${longestRecord} are allowed.`);
+    records.push({ age, bytes: cursor.take(length) });
+  }
+  return { kind: 'records', records };
+}
+
+function readRouterId(cursor: Cursor): RouterId {
+  const site = cursor.take(16);
+  const name = cursor.take(cursor.number(1)).toString('latin1');
+  if (!isRouterName(name)) throw new RoutingError('routing-message', `A message names a router ${JSON.stringify(name.slice(0, 80))}, which no router can be named.`);
+  return routerIdFromBytes(site, name);
+}
+
+/** The versions of a router in pieces that each fit into a message. */
+function writeVersions({ router, epoch, parts }: VersionsOf, longest: number): Buffer[] {
+  const id = routerIdBytes(router);
+  const fit = Math.max(1, Math.floor((longest - id.length - 8) / 6));
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < parts.length; from += fit) {
+    const some = parts.slice(from, from + fit);
+    const numbers = Buffer.alloc(8 + some.length * 6);
+    numbers.writeUIntBE(epoch, 0, 6);
+    numbers.writeUInt16BE(some.length, 6);
+    for (const [index, { part, counter }] of some.entries()) {
+      numbers.writeUInt16BE(part, 8 + index * 6);
+      numbers.writeUInt32BE(counter, 10 + index * 6);
+    }
+    pieces.push(Buffer.concat([id, numbers]));
+  }
+  return pieces;
+}
+
+/** Whole pieces behind copies of the head, in as few messages as their order allows. */
+function pack(head: Buffer, pieces: readonly Buffer[], longest: number, evenEmpty: boolean): Buffer[] {
+  const messages: Buffer[] = [];
+  let some: Buffer[] = [head];
+  let size = head.length;
+  for (const piece of pieces) {
+    if (size + piece.length > longest && some.length > 1) {
+      messages.push(Buffer.concat(some, size));
+      some = [head];
+      size = head.length;
+    }
+    some.push(piece);
+    size += piece.length;
+  }
+  if (some.length > 1 || evenEmpty) messages.push(Buffer.concat(some, size));
+  return messages;
+}

@@ -1,0 +1,167 @@
+import { buckets } from './codec.ts';
+import type { VersionsOf } from './codec.ts';
+import type { RouterId, RoutingLimits } from './contract.ts';
+import { recordOverhead } from './limits.ts';
+import { bodyOf, signatureOf } from './record.ts';
+import type { About, RecordHead, RouteRecord } from './record.ts';
+import { siteOf } from './names.ts';
+
+/** What is known of one router: the parts of its newest epoch. */
+export interface KnownRouter {
+  readonly id: RouterId;
+  readonly site: string;
+  readonly epoch: number;
+  /** By number; holes where a part has not come yet. Without part 0 the router counts as unknown. */
+  readonly parts: readonly (RouteRecord | undefined)[];
+  readonly about: About | undefined;
+  /** On the ageing clock, milliseconds: when part 0 was made. */
+  readonly made: number;
+}
+
+/** What taking a record changed. */
+export interface Change {
+  readonly router: RouterId;
+  readonly before: readonly RouteRecord[];
+  readonly after: RouteRecord | undefined;
+  /** Neighbours or flags: paths may change. */
+  readonly topology: boolean;
+  /** Anything but the counter. */
+  readonly content: boolean;
+}
+
+/** All records, and their sums by bucket. It keeps to the limits; what is true of paths is not its concern. */
+export class Database {
+  readonly #limits: RoutingLimits;
+  readonly #routers = new Map<RouterId, Entry>();
+  readonly #sums = new BigUint64Array(buckets);
+  #bytes = 0;
+  #records = 0;
+
+  constructor(limits: RoutingLimits) {
+    this.#limits = limits;
+  }
+
+  get routers(): ReadonlyMap<RouterId, KnownRouter> {
+    return this.#routers;
+  }
+
+  get records(): number {
+    return this.#records;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get sums(): readonly bigint[] {
+    return [...this.#sums];
+  }
+
+  /** Whether a record of that version would be new. */
+  isNew(router: RouterId, { epoch, part, counter }: Omit<RecordHead, 'router'>): boolean {
+    const entry = this.#routers.get(router);
+    if (entry === undefined || epoch > entry.epoch) return true;
+    return epoch === entry.epoch && counter > (entry.parts[part]?.counter ?? -1);
+  }
+
+  /** Whether there is room for the record, which is new. A router that we know keeps its place, so it is only held to its own bounds. */
+  fits(record: RouteRecord): boolean {
+    const entry = this.#routers.get(record.router);
+    const kept = entry !== undefined && entry.epoch === record.epoch ? entry : undefined;
+    const replaced = kept?.parts[record.part];
+    const keys = (kept?.keys ?? 0) - (replaced?.keys ?? 0) + record.keys;
+    const neighbours = (kept?.neighbours ?? 0) - (replaced?.neighbours.length ?? 0) + record.neighbours.length;
+    if (keys > this.#limits.keysOfRouter || neighbours > this.#limits.neighboursOfRouter) return false;
+    if (entry === undefined && this.#routers.size >= this.#limits.routers) return false;
+    return this.#bytes - (replaced === undefined ? 0 : costOf(replaced)) + costOf(record) <= this.#limits.databaseBytes;
+  }
+
+  /** Takes a record that is new and fits. @param made when the router made its part 0, on the ageing clock */
+  take(record: RouteRecord, made: number): Change {
+    let entry = this.#routers.get(record.router);
+    let before: RouteRecord[] = [];
+    let topology = false;
+    if (entry === undefined || record.epoch > entry.epoch) {
+      before = entry === undefined ? [] : this.#drop(entry);
+      topology = before.length > 0;
+      entry = { id: entry?.id ?? record.router, site: entry?.site ?? siteOf(record.router), epoch: record.epoch, parts: [], about: undefined, made, keys: 0, neighbours: 0 };
+      this.#routers.set(entry.id, entry);
+    }
+    const replaced = entry.parts[record.part];
+    if (replaced !== undefined) {
+      before.push(replaced);
+      this.#count(entry, replaced, -1);
+    }
+    while (entry.parts.length < record.part) entry.parts.push(undefined);
+    entry.parts[record.part] = record;
+    this.#count(entry, record, 1);
+    if (record.part === 0) {
+      entry.about = record.about;
+      entry.made = made;
+    }
+    const same = before.length === 1 && replaced !== undefined && bodyOf(replaced).equals(bodyOf(record));
+    topology ||= !same && (replaced === undefined ? record.part === 0 || record.neighbours.length > 0 : topologyDiffers(replaced, record));
+    return { router: entry.id, before, after: record, topology, content: !same };
+  }
+
+  /** Forgets a router. */
+  forget(router: RouterId): Change | undefined {
+    const entry = this.#routers.get(router);
+    if (entry === undefined) return undefined;
+    this.#routers.delete(router);
+    return { router, before: this.#drop(entry), after: undefined, topology: true, content: true };
+  }
+
+  /** The versions of all that is held of the routers in these buckets. */
+  versions(of: ReadonlySet<number>): VersionsOf[] {
+    const versions: VersionsOf[] = [];
+    for (const { id, epoch, parts } of this.#routers.values()) {
+      if (!of.has(bucketOf(id))) continue;
+      versions.push({ router: id, epoch, parts: parts.flatMap((record, part) => record === undefined ? [] : [{ part, counter: record.counter }]) });
+    }
+    return versions;
+  }
+
+  #drop(entry: Entry): RouteRecord[] {
+    const all = entry.parts.filter((record) => record !== undefined);
+    for (const record of all) this.#count(entry, record, -1);
+    return all;
+  }
+
+  #count(entry: Entry, record: RouteRecord, sign: 1 | -1): void {
+    entry.keys += sign * record.keys;
+    entry.neighbours += sign * record.neighbours.length;
+    this.#bytes += sign * costOf(record);
+    this.#records += sign;
+    const bucket = bucketOf(entry.id);
+    this.#sums[bucket] = (this.#sums[bucket] ?? 0n) ^ signatureOf(record.bytes).readBigUInt64BE();
+  }
+}
+
+/** The bucket of a router in summaries. */
+export function bucketOf(router: RouterId): number {
+  return Number.parseInt(router.slice(0, 2), 16) % buckets;
+}
+
+interface Entry {
+  readonly id: RouterId;
+  readonly site: string;
+  readonly epoch: number;
+  readonly parts: (RouteRecord | undefined)[];
+  about: About | undefined;
+  made: number;
+  keys: number;
+  neighbours: number;
+}
+
+function costOf(record: RouteRecord): number {
+  return record.bytes.length + recordOverhead;
+}
+
+function topologyDiffers(before: RouteRecord, after: RouteRecord): boolean {
+  return before.about?.edge !== after.about?.edge || before.neighbours.length !== after.neighbours.length
+    || before.neighbours.some((neighbour, index) => {
+      const other = after.neighbours[index];
+      return other?.router !== neighbour.router || other.cost !== neighbour.cost;
+    });
+}

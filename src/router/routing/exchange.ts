@@ -1,0 +1,153 @@
+import type { Buffer } from 'node:buffer';
+import type { Database } from './database.ts';
+import { longestRequest, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
+import type { AgedRecord, Message, PartsOf } from './codec.ts';
+import type { RouterId } from './contract.ts';
+
+/** What the exchange needs of its surroundings. */
+export interface ExchangeContext {
+  readonly database: Database;
+  /** Bytes of a message that is sent. */
+  readonly messageBytes: number;
+  send(link: string, message: Buffer): void;
+  /** Seconds since that router made its part 0. */
+  age(router: RouterId): number;
+}
+
+/**
+ * Brings the databases of two adjacent routers together: summary, digest, requests one at a time (see `codec.ts`). What a
+ * link is asked for is not asked of another at the same time. Losing a record on the way is never final: a later summary
+ * finds it.
+ */
+export class Exchange {
+  readonly #context: ExchangeContext;
+  readonly #links = new Map<string, LinkExchange>();
+  /** Records that some link was asked for and has not sent. */
+  readonly #asked = new Set<string>();
+
+  constructor(context: ExchangeContext) {
+    this.#context = context;
+  }
+
+  /** @param begins whether this side says first what it has */
+  up(link: string, begins: boolean): void {
+    this.#links.set(link, { wanted: new Map(), asked: [], since: 0, overflowed: false });
+    if (begins) this.summarize(link);
+  }
+
+  down(link: string): void {
+    const state = this.#links.get(link);
+    this.#links.delete(link);
+    if (state === undefined) return;
+    this.#release(state);
+    // What it did not send, others may have: their digests came while it was being asked.
+    this.#ask();
+  }
+
+  /** Begins a comparison of everything. */
+  summarize(link: string): void {
+    this.#context.send(link, writeSummary(this.#context.database.sums));
+  }
+
+  onSummary(link: string, { sums }: Extract<Message, { kind: 'summary' }>): void {
+    const own = this.#context.database.sums;
+    const differing = new Set<number>();
+    for (const [bucket, sum] of own.entries()) if (sum !== sums[bucket]) differing.add(bucket);
+    if (differing.size > 0) this.#digest(link, differing, true);
+  }
+
+  onDigest(link: string, digest: Extract<Message, { kind: 'digest' }>, now: number): void {
+    if (digest.wanted) this.#digest(link, digest.buckets, false);
+    const state = this.#links.get(link);
+    if (state === undefined) return;
+    for (const { router, epoch, parts } of digest.versions) {
+      for (const { part, counter } of parts) {
+        if (!this.#context.database.isNew(router, { epoch, part, counter })) continue;
+        if (state.wanted.size >= mostWanted) state.overflowed = true;
+        else state.wanted.set(`${router} ${part}`, { router, epoch, part, counter });
+      }
+    }
+    this.#ask(now);
+  }
+
+  onRequest(link: string, request: Extract<Message, { kind: 'request' }>): void {
+    const records: AgedRecord[] = [];
+    for (const { router, parts } of request.parts) {
+      const known = this.#context.database.routers.get(router);
+      if (known === undefined) continue;
+      const age = this.#context.age(router);
+      for (const part of parts) {
+        const record = known.parts[part];
+        if (record !== undefined) records.push({ age, bytes: record.bytes });
+      }
+    }
+    for (const message of writeRecords(records, this.#context.messageBytes)) this.#context.send(link, message);
+    this.#context.send(link, writeDone());
+  }
+
+  onDone(link: string, now: number): void {
+    const state = this.#links.get(link);
+    if (state === undefined || state.asked.length === 0) return;
+    this.#release(state);
+    this.#ask(now);
+    if (state.overflowed && state.wanted.size === 0) {
+      state.overflowed = false;
+      this.summarize(link);
+    }
+  }
+
+  /** Gives up on answers that do not come. */
+  tick(now: number): void {
+    for (const state of this.#links.values()) {
+      // A clock that was set back must not make the wait endless.
+      if (state.asked.length > 0 && (now - state.since > answerWithin || now < state.since)) this.#release(state);
+    }
+    this.#ask(now);
+  }
+
+  #digest(link: string, of: ReadonlySet<number>, wanted: boolean): void {
+    for (const message of writeDigest(wanted, of, this.#context.database.versions(of), this.#context.messageBytes)) this.#context.send(link, message);
+  }
+
+  #release(state: LinkExchange): void {
+    for (const name of state.asked) this.#asked.delete(name);
+    state.asked = [];
+  }
+
+  /** Sends the next request on each link that waits for none. */
+  #ask(now = this.#now): void {
+    this.#now = now;
+    for (const [link, state] of this.#links) {
+      if (state.asked.length > 0 || state.wanted.size === 0) continue;
+      const parts = new Map<RouterId, number[]>();
+      for (const [name, { router, epoch, part, counter }] of state.wanted) {
+        if (this.#asked.has(name)) continue;
+        state.wanted.delete(name);
+        if (!this.#context.database.isNew(router, { epoch, part, counter })) continue;
+        const list = parts.get(router);
+        if (list === undefined) parts.set(router, [part]);
+        else list.push(part);
+        state.asked.push(name);
+        if (state.asked.length >= longestRequest) break;
+      }
+      for (const name of state.asked) this.#asked.add(name);
+      state.since = now;
+      if (state.asked.length > 0) this.#context.send(link, writeRequest([...parts].map(([router, list]): PartsOf => ({ router, parts: list }))));
+    }
+  }
+
+  #now = 0;
+}
+
+interface LinkExchange {
+  /** By router and part: newer with the peer than here. */
+  readonly wanted: Map<string, { readonly router: RouterId; readonly epoch: number; readonly part: number; readonly counter: number }>;
+  /** The request that is under way. */
+  asked: string[];
+  since: number;
+  /** The peer had more than `wanted` takes. */
+  overflowed: boolean;
+}
+
+const mostWanted = 16_384;
+const answerWithin = 15_000;

@@ -1,0 +1,68 @@
+import { Buffer } from 'node:buffer';
+import type { RouterId } from './contract.ts';
+import { isSiteId, siteIdFromBytes } from './site-id.ts';
+
+/** Bytes of the longest routing key, and of the longest text in a record. */
+export const longestText = 253;
+
+/**
+ * Whether the text can be a routing key: 1 to 253 bytes of UTF-8 without control characters and line separators. All else is
+ * allowed, so a key is data wherever it is shown, stored or sent.
+ */
+export function isRoutingKey(text: string): boolean {
+  return text.length > 0 && isText(text);
+}
+
+/** Whether the text can be carried in a record: at most 253 bytes of UTF-8, nothing that ends or hides a line of a log. */
+export function isText(text: string): boolean {
+  return text.length <= longestText && !forbidden.test(text) && Buffer.byteLength(text) <= longestText;
+}
+
+/** The longest beginning of the text that a record can carry, without what it cannot. */
+export function fitText(text: string): string {
+  const clean = text.replaceAll(new RegExp(forbidden, 'gu'), '');
+  if (Buffer.byteLength(clean) <= longestText) return clean;
+  const bytes = Buffer.from(clean);
+  let end = longestText;
+  // Not in the middle of a character: its later bytes are 10xxxxxx.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}
+
+/** The name of a router within its site. */
+export function isRouterName(text: string): boolean {
+  return routerName.test(text);
+}
+
+export function routerId(siteId: string, router: string): RouterId {
+  return `${siteId}/${router}`;
+}
+
+/** The site of a router. */
+export function siteOf(router: RouterId): string {
+  return router.slice(0, siteIdLength);
+}
+
+/** Whether the text can be a router's id. */
+export function isRouterId(text: string): boolean {
+  return text.charAt(siteIdLength) === '/' && isSiteId(text.slice(0, siteIdLength)) && isRouterName(text.slice(siteIdLength + 1));
+}
+
+/** A router's id on the wire: 16 bytes of the site, one for the length of the name, the name (ASCII). */
+export function routerIdBytes(router: RouterId): Buffer {
+  const name = router.slice(siteIdLength + 1);
+  const bytes = Buffer.allocUnsafe(17 + name.length);
+  bytes.write(router.slice(0, siteIdLength).replaceAll('-', ''), 0, 'hex');
+  bytes.writeUInt8(name.length, 16);
+  bytes.write(name, 17, 'latin1');
+  return bytes;
+}
+
+/** The reverse, from checked bytes. */
+export function routerIdFromBytes(site: Buffer, name: string): RouterId {
+  return routerId(siteIdFromBytes(site), name);
+}
+
+const siteIdLength = 36;
+const routerName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+const forbidden = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;

@@ -1,0 +1,139 @@
+import type { Buffer } from 'node:buffer';
+import type { SiteKey } from '../contract.ts';
+import { greatestCounter, greatestEpoch, writeAbout, writeKey, writeNeighbour, writeRecord } from './record.ts';
+import type { About, KeyCount, Neighbour } from './record.ts';
+import { partsOfRouter } from './limits.ts';
+
+/** What a router has to say. */
+export interface Statement {
+  readonly about: About;
+  readonly neighbours: readonly Neighbour[];
+  readonly keys: readonly KeyCount[];
+}
+
+/**
+ * The router's own records. Each neighbour and each key stays in the part in which it was first put, so a change makes one
+ * part anew, however many others there are; a part takes entries up to about a kilobyte.
+ */
+export class OwnRecords {
+  readonly #router: string;
+  readonly #key: SiteKey;
+  #epoch = 0;
+  readonly #parts: OwnPart[] = [];
+  /** Where each entry is. */
+  readonly #places = new Map<string, number>();
+  /** No part before this one has room for the longest entry. */
+  #room = 0;
+  #leftOut = 0;
+
+  constructor(router: string, key: SiteKey) {
+    this.#router = router;
+    this.#key = key;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Entries for which no part had room. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Whether a part waits to be made anew. */
+  get changed(): boolean {
+    return this.#parts.some((part) => part.changed);
+  }
+
+  /** Takes what is to be said from now on. */
+  state(statement: Statement): void {
+    const wanted = new Map<string, Buffer>();
+    for (const neighbour of statement.neighbours) wanted.set(`link ${neighbour.link}`, writeNeighbour(neighbour));
+    for (const key of statement.keys) wanted.set(`key ${key.routingKey}`, writeKey(key));
+    this.#put(0, 'about', writeAbout(statement.about));
+    for (const [entry, place] of this.#places) {
+      if (entry !== 'about' && !wanted.has(entry)) this.#remove(place, entry);
+    }
+    this.#leftOut = 0;
+    for (const [entry, bytes] of wanted) {
+      const place = this.#places.get(entry) ?? this.#placeFor(bytes);
+      if (place === undefined) this.#leftOut += 1;
+      else this.#put(place, entry, bytes);
+    }
+  }
+
+  /** Begins a new epoch: all parts are made anew. */
+  begin(epoch: number): void {
+    this.#epoch = Math.min(epoch, greatestEpoch);
+    // A part that has become empty has nothing to say in a new epoch. Only the last can go: the others keep their numbers.
+    while (this.#parts.length > 1 && this.#parts.at(-1)?.entries.size === 0) this.#parts.pop();
+    this.#room = 0;
+    for (const part of this.#parts) {
+      part.counter = 0;
+      part.changed = true;
+    }
+  }
+
+  /** Part 0 is made anew though nothing changed: this router still lives. */
+  refresh(): void {
+    const first = this.#parts[0];
+    if (first !== undefined) first.changed = true;
+  }
+
+  /** Makes the records of the parts that changed, part 0 first. */
+  make(): Buffer[] {
+    if (this.#parts.some((part) => part.changed && part.counter >= greatestCounter)) this.begin(this.#epoch + 1);
+    const records: Buffer[] = [];
+    for (const [number, part] of this.#parts.entries()) {
+      if (!part.changed) continue;
+      part.changed = false;
+      part.counter += 1;
+      records.push(writeRecord({ router: this.#router, epoch: this.#epoch, counter: part.counter, part: number }, [...part.entries.values()], this.#key));
+    }
+    return records;
+  }
+
+  #placeFor(bytes: Buffer): number | undefined {
+    for (let number = this.#room; number < partsOfRouter; number += 1) {
+      const part = this.#parts[number];
+      if (part === undefined || part.size + bytes.length <= partBytes) return number;
+      if (number === this.#room && part.size + longestEntry > partBytes) this.#room += 1;
+    }
+    return undefined;
+  }
+
+  #put(place: number, entry: string, bytes: Buffer): void {
+    const part = this.#parts[place] ?? { entries: new Map<string, Buffer>(), size: 0, counter: 0, changed: true };
+    this.#parts[place] = part;
+    const before = part.entries.get(entry);
+    if (before?.equals(bytes) === true) return;
+    part.entries.set(entry, bytes);
+    part.size += bytes.length - (before?.length ?? 0);
+    part.changed = true;
+    this.#places.set(entry, place);
+  }
+
+  #remove(place: number, entry: string): void {
+    const part = this.#parts[place];
+    const before = part?.entries.get(entry);
+    if (part === undefined || before === undefined) return;
+    part.entries.delete(entry);
+    part.size -= before.length;
+    part.changed = true;
+    this.#places.delete(entry);
+    this.#room = Math.min(this.#room, place);
+  }
+}
+
+interface OwnPart {
+  readonly entries: Map<string, Buffer>;
+  /** Bytes of all entries. */
+  size: number;
+  counter: number;
+  changed: boolean;
+}
+
+/** Bytes of entries in a part: small enough that one change costs little, large enough that head and signature do not dominate. */
+const partBytes = 1024;
+/** Of a neighbour with the longest names. */
+const longestEntry = 400;

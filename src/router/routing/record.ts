@@ -1,0 +1,228 @@
+/**
+ * A record: what a router says of itself, or a part of it, signed by its site. The format is at the top of `codec.ts`.
+ */
+import { Buffer, isUtf8 } from 'node:buffer';
+import type { SiteKey } from '../contract.ts';
+import type { RouterId } from './contract.ts';
+import { Cursor } from './cursor.ts';
+import { RoutingError } from './errors.ts';
+import { partsOfRouter } from './limits.ts';
+import { isRouterName, isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
+import { siteIdOf } from './site-id.ts';
+import { publicKeyBytes, signatureBytes } from './site-key.ts';
+
+/** A record that was read. Nothing of it changes: the bytes are what is forwarded. */
+export interface RouteRecord {
+  readonly bytes: Buffer;
+  readonly router: RouterId;
+  readonly epoch: number;
+  readonly counter: number;
+  readonly part: number;
+  readonly bodyStart: number;
+  /** Only in part 0. */
+  readonly about?: About;
+  readonly neighbours: readonly Neighbour[];
+  /** How many keys the body has. They are not held as objects, since most are never asked for: `eachKey` reads them. */
+  readonly keys: number;
+}
+
+/** A router's word on its site and itself. */
+export interface About {
+  readonly name: string;
+  readonly namespace: string;
+  readonly platform: string;
+  readonly version: string;
+  readonly edge: boolean;
+}
+
+export interface Neighbour {
+  readonly router: RouterId;
+  readonly cost: number;
+  readonly link: string;
+}
+
+export interface KeyCount {
+  readonly routingKey: string;
+  readonly connectors: number;
+  readonly listeners: number;
+}
+
+/** What stands before a record's body. */
+export interface RecordHead {
+  readonly router: string;
+  readonly epoch: number;
+  readonly counter: number;
+  readonly part: number;
+}
+
+/** Bytes of the longest record. */
+export const longestRecord = 4096;
+
+/** Of the epoch, which has 48 bits, and of the counter, which has 32. */
+export const greatestEpoch = 2 ** 48 - 1;
+export const greatestCounter = 2 ** 32 - 1;
+
+/** Reads what stands before the body, without a look at the signature. @throws RoutingError where it is cut short or cannot be */
+export function readHead(bytes: Buffer): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly bodyStart: number } {
+  if (bytes.length > longestRecord) throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${longestRecord} are allowed.`);
+  const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - signatureBytes));
+  const publicKey = cursor.take(publicKeyBytes);
+  const router = cursor.take(cursor.number(1)).toString('latin1');
+  if (!isRouterName(router)) throw new RoutingError('routing-message', `A record names a router ${JSON.stringify(router.slice(0, 80))}, which no router can be named.`);
+  const epoch = cursor.number(6);
+  const counter = cursor.number(4);
+  const part = cursor.number(2);
+  if (part >= partsOfRouter) throw new RoutingError('routing-message', `A record is part ${part} of its router, parts are below ${partsOfRouter}.`);
+  return { publicKey, router, id: routerId(siteIdOf(publicKey), router), epoch, counter, part, bodyStart: cursor.at };
+}
+
+/** The bytes that the signature is over. */
+export function signedBytes(bytes: Buffer): Buffer {
+  return Buffer.concat([signedPrefix, bytes.subarray(0, bytes.length - signatureBytes)]);
+}
+
+export function signatureOf(bytes: Buffer): Buffer {
+  return bytes.subarray(bytes.length - signatureBytes);
+}
+
+export function bodyOf(record: RouteRecord): Buffer {
+  return record.bytes.subarray(record.bodyStart, record.bytes.length - signatureBytes);
+}
+
+/**
+ * Reads a whole record.
+ * @returns undefined where the body is not one: its origin's fault, whoever passed it on
+ * @throws RoutingError where the head is not one, which nobody may pass on
+ */
+export function readRecord(bytes: Buffer): RouteRecord | undefined {
+  const { id, epoch, counter, part, bodyStart } = readHead(bytes);
+  try {
+    return { bytes, router: id, epoch, counter, part, bodyStart, ...readBody(bytes, bodyStart, part) };
+  } catch (error) {
+    if (error instanceof RoutingError) return undefined;
+    throw error;
+  }
+}
+
+/** Calls back with each key in the record's body, in its order. */
+export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): void {
+  if (record.keys === 0) return;
+  const end = record.bytes.length - signatureBytes;
+  for (let at = record.bodyStart; at < end;) {
+    const size = record.bytes.readUInt16BE(at + 1);
+    if (record.bytes[at] === field.key) found(readKey(new Cursor(record.bytes, 'key', at + 3, at + 3 + size)));
+    at += 3 + size;
+  }
+}
+
+/** The first entry of that key (as bytes) in the record, if it has one. Reads no other. */
+export function findKey(record: RouteRecord, key: Buffer): { readonly connectors: number; readonly listeners: number } | undefined {
+  if (record.keys === 0) return undefined;
+  const { bytes } = record;
+  const end = bytes.length - signatureBytes;
+  for (let at = record.bodyStart; at < end;) {
+    if (bytes[at] === field.key && bytes[at + 7] === key.length && bytes.compare(key, 0, key.length, at + 8, at + 8 + key.length) === 0) {
+      return { connectors: bytes.readUInt16BE(at + 3), listeners: bytes.readUInt16BE(at + 5) };
+    }
+    at += 3 + bytes.readUInt16BE(at + 1);
+  }
+  return undefined;
+}
+
+/** Makes and signs a record. */
+export function writeRecord(head: RecordHead, fields: readonly Buffer[], key: SiteKey): Buffer {
+  const name = Buffer.from(head.router, 'latin1');
+  const unsigned = Buffer.concat([key.publicKey, Buffer.of(name.length), name, Buffer.alloc(12), ...fields, Buffer.alloc(signatureBytes)]);
+  const at = publicKeyBytes + 1 + name.length;
+  unsigned.writeUIntBE(head.epoch, at, 6);
+  unsigned.writeUInt32BE(head.counter, at + 6);
+  unsigned.writeUInt16BE(head.part, at + 10);
+  key.sign(signedBytes(unsigned)).copy(unsigned, unsigned.length - signatureBytes);
+  return unsigned;
+}
+
+export function writeAbout(about: About): Buffer {
+  return Buffer.concat([
+    writeField(field.name, Buffer.from(about.name)),
+    writeField(field.namespace, Buffer.from(about.namespace)),
+    writeField(field.platform, Buffer.from(about.platform)),
+    writeField(field.version, Buffer.from(about.version)),
+    writeField(field.flags, Buffer.of(about.edge ? edgeFlag : 0)),
+  ]);
+}
+
+export function writeNeighbour({ router, cost, link }: Neighbour): Buffer {
+  const id = routerIdBytes(router);
+  const name = Buffer.from(link);
+  return writeField(field.neighbour, Buffer.concat([id, Buffer.of(cost >> 8, cost & 0xff, name.length), name]));
+}
+
+export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffer {
+  const key = Buffer.from(routingKey);
+  return writeField(field.key, Buffer.concat([Buffer.of(connectors >> 8, connectors & 0xff, listeners >> 8, listeners & 0xff, key.length), key]));
+}
+
+/** Numbers of a body's fields. Others are for later versions. */
+const field = { name: 1, namespace: 2, platform: 3, version: 4, flags: 5, neighbour: 6, key: 7 } as const;
+const edgeFlag = 1;
+
+/** So no other signature of the site's key can be taken for a record's. */
+const signedPrefix = Buffer.from('earshot routing record 1\n');
+
+function writeField(number: number, value: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(number, value.length >> 8, value.length & 0xff), value]);
+}
+
+function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRecord, 'about' | 'neighbours' | 'keys'> {
+  const cursor = new Cursor(bytes, 'body of a record', bodyStart, bytes.length - signatureBytes);
+  const about = { name: '', namespace: '', platform: '', version: '', edge: false };
+  const neighbours: Neighbour[] = [];
+  let keys = 0;
+  while (cursor.left > 0) {
+    const number = cursor.number(1);
+    const size = cursor.number(2);
+    const start = cursor.at;
+    const value = cursor.take(size);
+    const inside = new Cursor(bytes, 'field of a record', start, start + size);
+    switch (number) {
+      case field.name: about.name = readText(value); break;
+      case field.namespace: about.namespace = readText(value); break;
+      case field.platform: about.platform = readText(value); break;
+      case field.version: about.version = readText(value); break;
+      case field.flags: about.edge = (inside.number(1) & edgeFlag) !== 0; break;
+      case field.neighbour: neighbours.push(readNeighbour(inside)); break;
+      case field.key:
+        readKey(inside);
+        keys += 1;
+        break;
+      default: // Of a later version: carried, not read.
+    }
+  }
+  return part === 0 ? { about, neighbours, keys } : { neighbours, keys };
+}
+
+function readText(bytes: Buffer): string {
+  return checked(bytes, isText);
+}
+
+function readNeighbour(value: Cursor): Neighbour {
+  const site = value.take(16);
+  const name = value.take(value.number(1)).toString('latin1');
+  const cost = value.number(2);
+  const link = checked(value.take(value.number(1)), isText);
+  if (!isRouterName(name)) throw new RoutingError('routing-message', 'A neighbour has a name that no router can have.');
+  if (cost === 0) throw new RoutingError('routing-message', 'A neighbour has no cost; costs are from 1 to 65535.');
+  return { router: routerIdFromBytes(site, name), cost, link };
+}
+
+function readKey(value: Cursor): KeyCount {
+  const connectors = value.number(2);
+  const listeners = value.number(2);
+  return { routingKey: checked(value.take(value.number(1)), isRoutingKey), connectors, listeners };
+}
+
+function checked(bytes: Buffer, allowed: (text: string) => boolean): string {
+  const text = bytes.toString('utf8');
+  if (!isUtf8(bytes) || !allowed(text)) throw new RoutingError('routing-message', 'A text in a record is too long, not UTF-8, or has characters that it may not have.');
+  return text;
+}
