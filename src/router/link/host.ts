@@ -1,0 +1,30 @@
+import type { Logger } from '../../telemetry/log.ts';
+import type { RouterHooks, SiteKey } from '../contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { RouterId } from '../routing/contract.ts';
+import type { Hello } from './hello.ts';
+import type { Link, LinkEvents } from './link.ts';
+import type { Links } from './links.ts';
+import type { Liveness } from './liveness.ts';
+
+/** What links have of the router that they belong to. */
+export interface LinkHost {
+  readonly log: Logger;
+  readonly self: RouterId;
+  readonly siteKey: SiteKey;
+  readonly links: Links;
+  readonly liveness: Liveness;
+  readonly hooks: RouterHooks;
+  readonly events: LinkEvents;
+  readonly draining: boolean;
+  /** What this router says of itself. */
+  hello(link: Hello['link']): Hello;
+  /** A peer, or its certificate, is not to be let in any more. */
+  isRevoked(peer: { readonly siteId?: string; readonly serial?: string }): boolean;
+  /** A CONNECT came in over any connection. */
+  connect(stream: Stream, head: RequestHead): StreamHandler;
+  /** A message came in on a routing stream. @throws Error to cut the peer off */
+  routingMessage(link: Link, message: Buffer): void;
+  /** Something that the router's state shows is otherwise. */
+  changed(): void;
+}

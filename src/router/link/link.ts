@@ -1,0 +1,137 @@
+import { LinkError } from '../errors.ts';
+import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { RouterId } from '../routing/contract.ts';
+import type { Connection } from './connection.ts';
+import type { Hello } from './hello.ts';
+import type { RoutingStream } from './routing-stream.ts';
+
+export interface LinkEvents {
+  /** Both directions and the routing stream are there. */
+  onUp(link: Link): void;
+  /** It carries no new streams any more. Once, also where it never was up. */
+  onDown(link: Link): void;
+  /** Its cost is another. */
+  onCost(link: Link): void;
+}
+
+export interface LinkOptions {
+  readonly id: string;
+  /** What the other end said and proved. */
+  readonly peer: Hello;
+  readonly dialed: boolean;
+  readonly cost: number;
+  readonly routing: RoutingStream;
+  readonly events: LinkEvents;
+}
+
+/**
+ * One incarnation of a link between two routers: the connections that were opened for it, and its routing stream. It goes
+ * one way only, joining → up → down; whoever dialed it makes a new one. Down, it opens no more streams; those that are open
+ * go on for as long as their connection lives.
+ */
+export class Link {
+  readonly id: string;
+  readonly peer: Hello;
+  readonly dialed: boolean;
+  /** `SITE-ID/ROUTER`. */
+  readonly router: RouterId;
+  cost: number;
+  readonly routing: RoutingStream;
+  readonly #events: LinkEvents;
+  readonly #connections = new Set<Connection>();
+  /** Those on which this end opens requests. */
+  readonly #senders: Connection[] = [];
+  #state: 'joining' | 'up' | 'down' = 'joining';
+  /** Why it went down, for logs. */
+  reason: string | undefined;
+
+  constructor(options: LinkOptions) {
+    this.id = options.id;
+    this.peer = options.peer;
+    this.dialed = options.dialed;
+    this.router = `${options.peer.site.id}/${options.peer.router}`;
+    this.cost = options.cost;
+    this.routing = options.routing;
+    this.#events = options.events;
+  }
+
+  get state(): 'joining' | 'up' | 'down' {
+    return this.#state;
+  }
+
+  get connections(): ReadonlySet<Connection> {
+    return this.#connections;
+  }
+
+  get openStreams(): number {
+    let sum = 0;
+    for (const { session } of this.#connections) sum += session.openStreams;
+    return sum;
+  }
+
+  get queued(): number {
+    let sum = 0;
+    for (const { session } of this.#connections) sum += session.queued;
+    return sum;
+  }
+
+  get roundTrip(): number | undefined {
+    for (const { roundTrip } of this.#connections) if (roundTrip !== undefined) return roundTrip;
+    return undefined;
+  }
+
+  /** @param sends whether this end opens requests on it */
+  add(connection: Connection, sends: boolean): void {
+    this.#connections.add(connection);
+    if (sends) this.#senders.push(connection);
+  }
+
+  /** All is there that it needs. */
+  up(): void {
+    if (this.#state !== 'joining') return;
+    this.#state = 'up';
+    this.#events.onUp(this);
+    this.routing.start();
+  }
+
+  /** Opens a stream on the connection that has the least to do. @throws LinkError where none is open */
+  open(head: RequestHead, handler: StreamHandler): Stream {
+    let best: Connection | undefined;
+    for (const sender of this.#senders) {
+      if (sender.open && (best === undefined || lessBusy(sender, best))) best = sender;
+    }
+    if (best === undefined || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} takes no more connections.`);
+    return best.session.request(head, handler);
+  }
+
+  /** A connection of it has ended. */
+  gone(connection: Connection, reason: string): void {
+    this.#connections.delete(connection);
+    const at = this.#senders.indexOf(connection);
+    if (at !== -1) this.#senders.splice(at, 1);
+    // Each direction needs one. What is left serves the streams that it has.
+    this.retire(reason);
+  }
+
+  /** In order: nothing new, what is open may finish, and then the connections close. */
+  retire(reason: string): void {
+    if (this.#state === 'down') return;
+    this.#state = 'down';
+    this.reason = reason;
+    this.routing.end();
+    for (const { session } of this.#connections) if (session.state === 'open') session.drain();
+    this.#events.onDown(this);
+  }
+
+  /** Now, with all that it carries. */
+  cut(error: Error): void {
+    const connections = [...this.#connections];
+    this.retire(error.message);
+    for (const connection of connections) connection.destroy(error);
+  }
+}
+
+function lessBusy(one: Connection, other: Connection): boolean {
+  const queued = one.session.queued - other.session.queued;
+  return queued === 0 ? one.session.openStreams < other.session.openStreams : queued < 0;
+}

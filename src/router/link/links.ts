@@ -1,0 +1,56 @@
+import { LinkError } from '../errors.ts';
+import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { RouteDestination, RouterId } from '../routing/contract.ts';
+import type { Link } from './link.ts';
+
+/** All links of a router, by id. Two links between the same routers are two adjacencies. */
+export class Links {
+  readonly #links = new Map<string, Link>();
+
+  get all(): Iterable<Link> {
+    return this.#links.values();
+  }
+
+  get(id: string): Link | undefined {
+    return this.#links.get(id);
+  }
+
+  add(link: Link): void {
+    this.#links.set(link.id, link);
+  }
+
+  delete(link: Link): void {
+    if (this.#links.get(link.id) === link) this.#links.delete(link.id);
+  }
+
+  /** Opens a stream over the first link of the way that takes it: links come cheapest first. @throws LinkError where none does */
+  openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler): Stream {
+    for (const id of to.links) {
+      const link = this.#links.get(id);
+      if (link?.state !== 'up') continue;
+      try {
+        return link.open(head, handler);
+      } catch (error) {
+        if (!isClosed(error)) throw error;
+      }
+    }
+    throw new LinkError('closed', `No link to ${to.path[0] ?? to.router} is up.`);
+  }
+
+  /** Opens a stream to an adjacent router, over the cheapest link, and of those the one with the least to send. @throws LinkError */
+  openTo(next: RouterId, head: RequestHead, handler: StreamHandler): Stream {
+    const usable: Link[] = [];
+    for (const link of this.#links.values()) if (link.state === 'up' && link.router === next) usable.push(link);
+    usable.sort((one, other) => one.cost - other.cost || one.queued - other.queued);
+    for (const link of usable) {
+      try {
+        return link.open(head, handler);
+      } catch (error) {
+        if (!isClosed(error)) throw error;
+      }
+    }
+    throw new LinkError('closed', `No link to ${next} is up.`);
+  }
+}
+
+const isClosed = (error: unknown): boolean => error instanceof LinkError && error.code === 'closed';

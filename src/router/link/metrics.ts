@@ -1,0 +1,109 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { counter, gauge } from '../../telemetry/metrics.ts';
+import type { Link } from './link.ts';
+import type { RelayCounts } from './relay.ts';
+
+/** What a router shows when it is asked for its metrics. */
+export interface MetricsSource {
+  links(): Iterable<Link>;
+  readonly relayed: RelayCounts;
+  routers(): number;
+  certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }>;
+}
+
+/** Routers of this process: one, but in tests. */
+const sources = new Set<MetricsSource>();
+let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
+
+export function showMetrics(source: MetricsSource): () => void {
+  sources.add(source);
+  if (delay === undefined) {
+    delay = monitorEventLoopDelay({ resolution: 20 });
+    delay.enable();
+  }
+  return () => {
+    sources.delete(source);
+    if (sources.size > 0) return;
+    delay?.disable();
+    delay = undefined;
+  };
+}
+
+export const linkMetrics = {
+  refused: counter('earshot_router_peers_refused_total', 'Peers that were refused or cut off, by reason.', ['reason']),
+  attempts: counter('earshot_router_link_attempts_total', 'Attempts to open a link, by outcome.', ['outcome']),
+};
+
+gauge('earshot_router_links', 'Links that are up, by who opened them.', ['direction'], (made) => {
+  made.set({ direction: 'outgoing' }, 0);
+  made.set({ direction: 'incoming' }, 0);
+  for (const link of links()) if (link.state === 'up') made.inc({ direction: link.dialed ? 'outgoing' : 'incoming' });
+});
+
+perLink('earshot_router_link_round_trip_seconds', 'Round trip over a link, as of the last ping.', (link) =>
+  link.roundTrip === undefined ? undefined : link.roundTrip / 1_000,
+);
+perLink('earshot_router_link_open_streams', 'Streams that are open on a link.', (link) => link.openStreams);
+perLink('earshot_router_link_queued_bytes', 'Bytes that wait to be sent on a link.', (link) => link.queued);
+perLink('earshot_router_link_sent_bytes', 'Bytes that were sent on the open connections of a link.', (link) => sum(link, 'bytesWritten'));
+perLink('earshot_router_link_received_bytes', 'Bytes that arrived on the open connections of a link.', (link) => sum(link, 'bytesRead'));
+
+gauge('earshot_router_routers', 'Routers that can be reached, this one included.', [], (made) => {
+  let most = 0;
+  for (const source of sources) most = Math.max(most, source.routers());
+  made.set(most);
+});
+
+gauge('earshot_router_transit_open', 'Connections that pass through this router between others.', [], (made) => {
+  let open = 0;
+  for (const { relayed } of sources) open += relayed.open;
+  made.set(open);
+});
+
+rising('earshot_router_transit_connections_total', 'Connections that passed through this router.', ({ relayed }) => relayed.total);
+rising('earshot_router_transit_failed_total', 'Connections that could not pass through.', ({ relayed }) => relayed.failed);
+rising('earshot_router_transit_bytes_total', 'Bytes that passed through this router, both ways.', ({ relayed }) => relayed.bytes);
+
+gauge('earshot_router_certificate_days_left', 'Days until the certificate of a TLS bundle ends.', ['bundle'], (made) => {
+  made.reset();
+  const now = Date.now();
+  for (const source of sources) for (const { bundle, days } of source.certificates(now)) made.set({ bundle }, days);
+});
+
+gauge('earshot_router_event_loop_delay_seconds', 'How late the event loop was since the last scrape.', ['quantile'], (made) => {
+  if (delay === undefined) return;
+  for (const quantile of [50, 99, 100]) made.set({ quantile: String(quantile / 100) }, delay.percentile(quantile) / 1e9);
+  delay.reset();
+});
+
+function* links(): Iterable<Link> {
+  for (const source of sources) yield* source.links();
+}
+
+function perLink(name: string, help: string, value: (link: Link) => number | undefined): void {
+  gauge(name, help, ['link', 'site'], (made) => {
+    made.reset();
+    for (const link of links()) {
+      const at = value(link);
+      // Ids of links are of their own making: with the site's id a scrape's series stay bounded by the links that are up.
+      if (at !== undefined && link.state === 'up') made.set({ link: link.id, site: link.peer.site.id }, at);
+    }
+  });
+}
+
+function rising(name: string, help: string, value: (source: MetricsSource) => number): void {
+  const counted = new WeakMap<MetricsSource, number>();
+  counter(name, help, [], (made) => {
+    for (const source of sources) {
+      const now = value(source);
+      made.inc(now - (counted.get(source) ?? 0));
+      counted.set(source, now);
+    }
+  });
+}
+
+function sum(link: Link, of: 'bytesRead' | 'bytesWritten'): number {
+  let total = 0;
+  for (const connection of link.connections) total += connection[of];
+  return total;
+}

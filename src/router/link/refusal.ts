@@ -1,0 +1,46 @@
+/** How a request is refused, and what a refusal says: `proxy-status` (RFC 9209) with a short word, and details between links. */
+import { LinkError, printable, type LinkCode } from '../errors.ts';
+import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
+
+/** Answers with a status and its reason in a word of RFC 9209 section 2.3. What else arrives is let go by. */
+export function refuse(stream: Stream, status: number, error: string, details?: string): StreamHandler {
+  const said = details === undefined ? '' : `; details="${printable(details, 400).replaceAll(/["\\]/g, "'")}"`;
+  stream.respond({ status, fields: { 'proxy-status': `earshot; error=${error}${said}` } }, { end: true });
+  return ignoring(() => stream);
+}
+
+/** Refuses a link's own request, with what a person at the other end has to know. */
+export function refuseLink(stream: Stream, error: LinkError): StreamHandler {
+  return refuse(stream, error.code === 'busy' || error.code === 'draining' ? 503 : 403, 'http_request_denied', `${error.code}: ${error.message}`);
+}
+
+/** A handler of what nobody waits for: the window is given back, so that the session goes on. */
+export function ignoring(stream: () => Stream | undefined): StreamHandler {
+  return {
+    onResponse: () => {},
+    onData: (chunk) => stream()?.consumed(chunk.length),
+    onEnd: () => {},
+    onDrain: () => {},
+    onReset: () => {},
+  };
+}
+
+/** What a peer said about us, as an error of ours; undefined where it said nothing that we know. */
+export function refusalIn(words: string, peer: string): LinkError | undefined {
+  const [, code, message] = /^([a-z-]{1,32}): (.*)$/s.exec(words) ?? [];
+  if (code === undefined || message === undefined || !isSaid(code)) return undefined;
+  return new LinkError(code, `${peer} refuses this link: ${printable(message, 300)}`);
+}
+
+export function refusalOf(status: number, fields: Fields, peer: string): LinkError {
+  const [, details] = /details="([^"\\]*)"/.exec(fields['proxy-status'] ?? '') ?? [];
+  const said = details === undefined ? undefined : refusalIn(details, peer);
+  return said ?? new LinkError('not-earshot', `${peer} answered the link's first request with status ${status}. Is this an access port of a site?`);
+}
+
+const SAID: readonly LinkCode[] = [
+  'tls-expired', 'tls-not-yet-valid', 'tls-foreign-ca', 'tls-weak', 'tls-wrong-purpose', 'tls-no-cert', 'tls-failed',
+  'revoked', 'version', 'self', 'edge-only', 'wrong-proof', 'wrong-site', 'protocol', 'busy', 'draining',
+];
+
+const isSaid = (code: string): code is LinkCode => SAID.some((known) => known === code);

@@ -1,0 +1,35 @@
+/** Source routing: what a router does with a CONNECT by the routers that are still to be visited. Pure. */
+import type { RouterId } from '../routing/contract.ts';
+import { MOST_HOPS } from './wire.ts';
+
+export type RouteStep =
+  /** No route: this router decides. */
+  | { readonly kind: 'enter' }
+  /** This router is the last. */
+  | { readonly kind: 'accept' }
+  | { readonly kind: 'forward'; readonly next: RouterId; readonly rest: string }
+  | { readonly kind: 'refuse'; readonly status: 400 | 421 | 502 | 508; readonly reason: string };
+
+const ROUTER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+/** 32 routers with the longest names. */
+const MOST_CHARACTERS = MOST_HOPS * 101;
+
+/**
+ * The first router of the field must be this one; it is taken off. No router may stand in it twice, so that a connection
+ * visits none twice, whatever sent it.
+ */
+export function nextStep(route: string | undefined, self: RouterId, edge: boolean): RouteStep {
+  if (route === undefined) return { kind: 'enter' };
+  if (route.length > MOST_CHARACTERS) return refuse(508, 'the route is too long');
+  const routers = route.split(' ');
+  if (routers.length > MOST_HOPS) return refuse(508, `the route has more than ${MOST_HOPS} routers`);
+  if (!routers.every((router) => ROUTER_ID.test(router))) return refuse(400, 'the route is malformed');
+  if (new Set(routers).size !== routers.length) return refuse(508, 'the route visits a router twice');
+  if (routers[0] !== self) return refuse(421, 'the route begins with another router');
+  const next = routers[1];
+  if (next === undefined) return { kind: 'accept' };
+  if (edge) return refuse(502, 'an edge site carries nothing between others');
+  return { kind: 'forward', next, rest: route.slice(self.length + 1) };
+}
+
+const refuse = (status: 400 | 421 | 502 | 508, reason: string): RouteStep => ({ kind: 'refuse', status, reason });
