@@ -1,0 +1,135 @@
+/** All of `input/resources` (and of `internal/links`): read anew only where a file has changed. */
+import { lstat, opendir, stat } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import type { TlsBundle } from '../../router/contract.ts';
+import { keyOf, type SiteObject } from '../../site/resources.ts';
+import { hasCode, PlatformError } from './errors.ts';
+import { codeOf, readText } from './files.ts';
+import type { NamespaceLayout } from './layout.ts';
+import { parseResources, type FileProblem, type ParsedFile, type Placed } from './parse.ts';
+
+export interface Input {
+  readonly objects: readonly SiteObject[];
+  /** From Secrets among the files. */
+  readonly bundles: readonly TlsBundle[];
+  readonly problems: readonly FileProblem[];
+}
+
+export interface InputReader {
+  read(): Promise<Input>;
+}
+
+const limits = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 };
+
+/** The person's own files come first: what is defined there and in `internal/links` is theirs. */
+export function createInputReader(layout: NamespaceLayout): InputReader {
+  const folders = [layout.input.resources, layout.internal.links];
+  let cache = new Map<string, { readonly stamp: string; readonly parsed: ParsedFile }>();
+
+  async function readFolder(folder: string, next: typeof cache): Promise<readonly ParsedFile[]> {
+    const { names, problem } = await listFolder(folder, layout.root);
+    const files: ParsedFile[] = problem === undefined ? [] : [failure(problem)];
+    let bytes = 0;
+    for (const name of names) {
+      const path = join(folder, name);
+      const file = relative(layout.root, path);
+      try {
+        const found = await stat(path, { bigint: true });
+        bytes += Number(found.size);
+        if (bytes > limits.allBytes) {
+          files.push(failure({ file, severity: 'error', message: `with it the files of this directory are more than ${limits.allBytes} bytes, so it is not read.` }));
+          continue;
+        }
+        const stamp = `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
+        const known = cache.get(path);
+        const parsed = known?.stamp === stamp ? known.parsed : await parseFile(path, file, layout);
+        if (parsed === undefined) continue;
+        next.set(path, { stamp, parsed });
+        files.push(parsed);
+      } catch (error) {
+        // Gone since it was listed: the next event brings the rest.
+        if (hasCode(error, 'ENOENT') && !(await isDangling(path))) continue;
+        files.push(failure({ file, severity: 'error', message: hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).` }));
+      }
+    }
+    return files;
+  }
+
+  return {
+    read: async () => {
+      const next: typeof cache = new Map();
+      const files = [];
+      for (const folder of folders) files.push(...(await readFolder(folder, next)));
+      cache = next;
+      return combine(files);
+    },
+  };
+}
+
+async function isDangling(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}
+
+async function listFolder(folder: string, root: string): Promise<{ readonly names: readonly string[]; readonly problem?: FileProblem }> {
+  const names: string[] = [];
+  const file = relative(root, folder);
+  try {
+    for await (const entry of await opendir(folder)) {
+      // Editors' drafts and backups: .x.swp, x~, #x#, 4913.
+      if (!/\.(ya?ml|json)$/.test(entry.name) || /^[.#]/.test(entry.name)) continue;
+      names.push(entry.name);
+      if (names.length > limits.files) {
+        names.pop();
+        return { names: names.sort(), problem: { file, severity: 'error', message: `it has more than ${limits.files} files; the rest is not read.` } };
+      }
+    }
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return { names: [] };
+    return { names: names.sort(), problem: { file, severity: 'error', message: `the directory cannot be read (${codeOf(error)}).` } };
+  }
+  return { names: names.sort() };
+}
+
+async function parseFile(path: string, file: string, layout: NamespaceLayout): Promise<ParsedFile | undefined> {
+  try {
+    const text = await readText(path, { bytes: limits.fileBytes, within: layout.root });
+    return text === undefined ? undefined : await parseResources(text, file, layout.namespace);
+  } catch (error) {
+    if (!(error instanceof PlatformError)) {
+      // The parser's own failure on hostile text must not stop the others.
+      return failure({ file, severity: 'error', message: `it cannot be parsed (${error instanceof Error ? error.name : String(error)}); simplify it.` });
+    }
+    return failure({ file, severity: 'error', message: error.message });
+  }
+}
+
+function failure(problem: FileProblem): ParsedFile {
+  return { objects: [], bundles: [], problems: [problem] };
+}
+
+/** What is defined twice counts where it stands first; the problem names both places. */
+function combine(files: readonly ParsedFile[]): Input {
+  const problems = files.flatMap((file) => file.problems);
+  const objects = firsts(files.flatMap((file) => file.objects), keyOf, problems);
+  const bundles = firsts(files.flatMap((file) => file.bundles), ({ name }) => `Secret/${name}`, problems);
+  return { objects, bundles, problems };
+}
+
+function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, problems: FileProblem[]): readonly T[] {
+  const seen = new Map<string, Placed<T>>();
+  for (const placed of all) {
+    const key = keyFor(placed.value);
+    const first = seen.get(key);
+    if (first === undefined) {
+      seen.set(key, placed);
+      continue;
+    }
+    const where = first.file === placed.file ? `in line ${first.line}` : `in ${basename(first.file)}, line ${first.line}`;
+    const message = `${key} is already defined ${where}, which is what counts; remove one of the two.`;
+    problems.push({ file: placed.file, line: placed.line, severity: 'error', message, resource: key });
+  }
+  return [...seen.values()].map(({ value }) => value);
+}

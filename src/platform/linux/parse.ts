@@ -1,0 +1,190 @@
+/** From the text of a file to resources, with the place of everything that is wrong. */
+import { Composer, isNode, LineCounter, Parser, type Document, type ParsedNode } from 'yaml';
+import { setImmediate } from 'node:timers/promises';
+import { validateResource } from '../../api/skupper/validate.ts';
+import type { TlsBundle } from '../../router/contract.ts';
+import { isSiteKind, type SiteObject } from '../../site/resources.ts';
+import { isSecret, readSecret } from './secret.ts';
+import { guardYaml } from './yaml-guard.ts';
+
+/** What is wrong in a file. Line and column count from 1. */
+export interface FileProblem {
+  /** As the person knows it: below the namespace's directory. */
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** `spec.port`. */
+  readonly field?: string;
+  readonly severity: 'error' | 'warning';
+  readonly message: string;
+  /** `Listener/backend`, where that much can be read. */
+  readonly resource?: string;
+}
+
+export interface ParsedFile {
+  readonly objects: readonly Placed<SiteObject>[];
+  /** `v1` Secrets, as links for other sites hold them. */
+  readonly bundles: readonly Placed<TlsBundle>[];
+  readonly problems: readonly FileProblem[];
+}
+
+export interface Placed<T> {
+  readonly value: T;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Of one file; further problems are only counted. */
+const mostProblems = 50;
+const mostDocuments = 5000;
+/** Milliseconds of work before others get a turn: connections pass through the same thread. */
+const turn = 5;
+
+/** @param namespace resources of another are told apart by a warning */
+export async function parseResources(text: string, file: string, namespace: string): Promise<ParsedFile> {
+  const problems: FileProblem[] = [];
+  let dropped = 0;
+  const report = (problem: FileProblem): void => {
+    if (problems.length < mostProblems) problems.push(problem);
+    else dropped += 1;
+  };
+  const objects: Placed<SiteObject>[] = [];
+  const bundles: Placed<TlsBundle>[] = [];
+  const lines = new LineCounter();
+  const trouble = guardYaml(text);
+  if (trouble !== undefined) {
+    const before = text.slice(0, trouble.offset);
+    report({ file, line: before.split('\n').length, column: trouble.offset - before.lastIndexOf('\n'), severity: 'error', message: `${trouble.message}.` });
+    return { objects, bundles, problems };
+  }
+  let count = 0;
+  for await (const document of documents(text, lines)) {
+    count += 1;
+    if (count > mostDocuments) {
+      report({ file, severity: 'error', message: `it has more than ${mostDocuments} documents, and the rest is not read; split it.` });
+      break;
+    }
+    const read = readDocument(document, lines, file, namespace);
+    read.problems.forEach(report);
+    if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
+    if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
+  }
+  if (dropped > 0) problems.push({ file, severity: 'error', message: `and ${dropped} more problems.` });
+  return { objects, bundles, problems };
+}
+
+async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed> {
+  // The library's own check for keys that come twice compares each with each.
+  const composer = new Composer({ uniqueKeys: false, lineCounter: lines });
+  let since = performance.now();
+  for (const token of new Parser(lines.addNewLine).parse(text)) {
+    for (const document of composer.next(token)) yield document;
+    if (performance.now() - since < turn) continue;
+    await setImmediate();
+    since = performance.now();
+  }
+  yield* composer.end();
+}
+
+interface ReadDocument {
+  readonly line: number;
+  readonly object?: SiteObject;
+  readonly bundle?: TlsBundle;
+  readonly problems: readonly FileProblem[];
+}
+
+function readDocument(document: Document.Parsed, lines: LineCounter, file: string, namespace: string): ReadDocument {
+  const at = (offset: number): { readonly line: number; readonly column: number } => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const { line } = at(document.contents?.range[0] ?? document.range[0]);
+  const [error] = document.errors;
+  // One mistake makes many: the first is the one to mend.
+  if (error !== undefined) return { line, problems: [{ file, ...at(error.pos[0]), severity: 'error', message: `it is not YAML: ${sentence(error.message)}` }] };
+  // An empty document, such as after a closing `---`.
+  if (document.contents === null || document.contents.range[0] === document.contents.range[1]) return { line, problems: [] };
+  const twice = repeatedKey(document.contents);
+  if (twice !== undefined) {
+    return { line, problems: [{ file, ...at(twice.offset), severity: 'error', message: `the key ${JSON.stringify(twice.key.slice(0, 80))} stands there twice; remove one.` }] };
+  }
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 50 });
+  } catch (cause) {
+    return { line, problems: [{ file, line, severity: 'error', message: `it cannot be read: ${sentence(cause instanceof Error ? cause.message : String(cause))}` }] };
+  }
+  if (isSecret(value)) {
+    const secret = readSecret(value);
+    if ('bundle' in secret) return { line, bundle: secret.bundle, problems: [] };
+    return { line, problems: [{ file, line, field: secret.field, severity: 'error', message: `${secret.message}.` }] };
+  }
+  const { resource, identity, problems: found } = validateResource(value);
+  const key = identity === undefined ? {} : { resource: `${identity.kind}/${identity.name}` };
+  const problems = found.map(({ severity, path, message }): FileProblem => {
+    const place = at(offsetOf(document, path) ?? document.contents?.range[0] ?? 0);
+    return { file, ...place, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
+  });
+  if (resource === undefined) return { line, problems };
+  if (!isSiteKind(resource.kind)) {
+    const message = `a ${resource.kind} works on Kubernetes only; remove it.`;
+    return { line, problems: [...problems, { file, line, field: 'kind', severity: 'error', message, ...key }] };
+  }
+  const other = resource.metadata.namespace;
+  if (other !== undefined && other !== namespace) {
+    const message = `says ${JSON.stringify(other.slice(0, 80))}, but this directory is the namespace ${namespace}, so it runs here; remove the field.`;
+    problems.push({ file, ...at(offsetOf(document, 'metadata.namespace') ?? 0), field: 'metadata.namespace', severity: 'warning', message, ...key });
+  }
+  // Of the kinds that are known here, as just asked.
+  return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } } as SiteObject, problems };
+}
+
+/** Where a field is, or the nearest of its parents that is there. `spec.ports[0].name` */
+function offsetOf(document: Document.Parsed, path: string): number | undefined {
+  const steps = [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, quoted, name]) =>
+    index !== undefined ? Number(index) : quoted !== undefined ? unquote(quoted) : name,
+  );
+  for (let length = steps.length; length > 0; length--) {
+    const node = document.getIn(steps.slice(0, length), true);
+    if (isNode(node) && node.range != null) return node.range[0];
+  }
+  return undefined;
+}
+
+function unquote(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** The first key that a map holds twice: which value would count is for the person to say. */
+function repeatedKey(root: ParsedNode): { readonly key: string; readonly offset: number } | undefined {
+  const open: ParsedNode[] = [root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (!('items' in node)) continue;
+    const seen = new Set<string>();
+    for (const item of node.items) {
+      if (!('key' in item)) {
+        open.push(item);
+        continue;
+      }
+      const { key, value } = item;
+      // A key may itself be a map; then it is no field of ours, and the validator says so.
+      if ('value' in key) {
+        const name = String(key.value);
+        if (seen.has(name)) return { key: name, offset: key.range[0] };
+        seen.add(name);
+      }
+      if (value !== null) open.push(value);
+    }
+  }
+  return undefined;
+}
+
+/** The library's first line, without its place: that is told apart. */
+function sentence(message: string): string {
+  const [first = ''] = message.split('\n');
+  return `${first.replace(/ at line \d+, column \d+:?$/, '').replace(/[.:]$/, '').slice(0, 200)}.`;
+}
