@@ -6,6 +6,15 @@ export const PORTS = { iperf3: 5201, http: 8000, echo: 7000 } as const;
 export type Service = keyof typeof PORTS;
 export const SERVICES: readonly Service[] = ['iperf3', 'http', 'echo'];
 
+/** How far from the servers' ports each of the systems' own are. */
+export const OFFSETS = {
+  haproxy: 100, haproxyLink: 200, haproxyDelayedLink: 300, earshot: 400, earshotUnobserved: 500, earshotFar: 600, rathole: 700, ratholeDelayed: 800,
+} as const;
+
+export function portsAt(offset: number): Readonly<Record<Service, number>> {
+  return { iperf3: PORTS.iperf3 + offset, http: PORTS.http + offset, echo: PORTS.echo + offset };
+}
+
 /** What everything works with. */
 export interface Bench {
   /** One host, on whose loopback all of it happens: nothing else has connections, rules or settings there. */

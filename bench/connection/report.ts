@@ -25,7 +25,7 @@ export function report(
 ): string {
   const shown = results.filter(({ samples }) => Object.values(samples).some((values) => values.length > 0));
   const verdicts = shown.map(({ figure, samples }) => verdictOf(figure, samples).kind);
-  const [met, missed] = (['met', 'missed'] as const).map((kind) => verdicts.filter((verdict) => verdict === kind).length);
+  const [met, missed] = (['met', 'missed'] as const).map((kind) => verdicts.filter((each) => each === kind).length);
   return [
     `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}, Node.js ${on.node},`,
     `${Object.entries(on.versions).map(([name, version]) => `${name} ${version}`).join(', ')}; load of the machine before: ${on.loadBefore.toFixed(2)}.`,

@@ -1,0 +1,172 @@
+/**
+ * What a connection between sites costs, beside the same traffic without and with another system: `node bench/connection/main.ts --help`.
+ * docs/benchmarks.md tells what is measured, and how.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { bundle } from '../../scripts/bundle.ts';
+import { createAuthority, createNetwork, HarnessError, startIperf3, startNginx, type Host } from '../../test/net/harness/index.ts';
+import { describeMachine } from '../machine.ts';
+import { replaceBlock } from '../markdown.ts';
+import { ownProgram, PORTS, type Bench, type Running, type System } from './bench.ts';
+import { figuresOf, verdictOf } from './figures.ts';
+import { FULL, isFull, parseOptions, USAGE, type Options, type ScenarioName, type SystemName } from './options.ts';
+import { report, type Result } from './report.ts';
+import { measureDelay, startDelay } from './scenarios/delay.ts';
+import { measureFailover } from './scenarios/failover.ts';
+import { measureIdle } from './scenarios/idle.ts';
+import { MemoryWatch, recordAfter, recordFresh } from './scenarios/memory.ts';
+import { bulk, mixed, observer, requests, type Turn } from './scenarios/traffic.ts';
+import { direct } from './systems/direct.ts';
+import { EARSHOT_DELAY, earshotPair } from './systems/earshot.ts';
+import { HAPROXY_DELAY, haproxyPair } from './systems/haproxy.ts';
+import { versionsOf } from './versions.ts';
+
+const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+const TURNS: readonly (readonly [ScenarioName, Turn])[] = [['bulk', bulk], ['requests', requests], ['mixed', mixed], ['observer', observer]];
+
+const begun = performance.now();
+const log = (line: string): void => console.log(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${line}`);
+
+async function main(args: readonly string[]): Promise<void> {
+  const options = parseOptions(args);
+  if (options === undefined) {
+    console.log(USAGE);
+    return;
+  }
+  const machine = describeMachine(['node bench/connection/main.ts', ...args].join(' '), ['src', 'bench/connection']);
+  if (machine.loadBefore > 0.5) log(`the machine is busy (load ${machine.loadBefore.toFixed(2)}): times measured now mean little`);
+  const figures = figuresOf(options);
+  const samples = new Map(figures.map(({ id }): [string, Partial<Record<SystemName, number[]>>] => [id, {}]));
+  const failures = new Map<ScenarioName, string>();
+  const record: Bench['record'] = (id, system, sample) => {
+    const known = samples.get(id);
+    if (known === undefined) throw new TypeError(`there is no figure ${id}`);
+    (known[system] ??= []).push(sample);
+  };
+
+  await using net = await createNetwork({ hosts: ['bench'] });
+  const host = net.host('bench');
+  const bench: Bench = { host, authority: await createAuthority(`${host.dir}/ca`), program: await programFile(host, options), options, record, log };
+  await prepare(bench);
+  const systems = await makeSystems(bench);
+  const attempt = async (scenario: ScenarioName, what: string, act: () => Promise<void>): Promise<void> => {
+    try {
+      await act();
+    } catch (error) {
+      const why = messageOf(error);
+      log(`${what} failed: ${why}`);
+      failures.set(scenario, `${what}: ${why}`);
+    }
+  };
+  for (let round = 1; round <= options.rounds; round++) {
+    log(`== round ${round} of ${options.rounds}`);
+    await measureRound(bench, systems, attempt);
+  }
+  if (options.only.includes('failover') && options.systems.includes('earshot')) {
+    log('== one of two paths dies');
+    await attempt('failover', 'failover', () => measureFailover(bench));
+  }
+
+  const results: readonly Result[] = figures.map((figure) => ({ figure, samples: samples.get(figure.id) ?? {} }));
+  const circumstances = { ...machine, versions: await versionsOf(host, options.systems), rounds: options.rounds, seconds: options.seconds };
+  const text = report(results, options.systems, failures, circumstances);
+  console.log(`\n${text}\n`);
+  if (options.json !== undefined) {
+    await writeFile(options.json, `${JSON.stringify({ circumstances, options, results, failures: Object.fromEntries(failures) }, undefined, 2)}\n`);
+  }
+  await writeDocument(options, text);
+  if (failures.size > 0 || results.some(({ figure, samples: of }) => isMissing(options, figure.scenario, verdictOf(figure, of).kind))) process.exitCode = 1;
+}
+
+type Attempt = (scenario: ScenarioName, what: string, act: () => Promise<void>) => Promise<void>;
+
+/** One turn of every system with everything. What fails says so, and the others still have theirs. */
+async function measureRound(bench: Bench, systems: readonly System[], attempt: Attempt): Promise<void> {
+  const { options: { only }, log: say } = bench;
+  const turns = TURNS.filter(([scenario]) => only.includes(scenario));
+  if (turns.length > 0 || only.includes('memory')) {
+    await using stack = new AsyncDisposableStack();
+    const running: Running[] = [];
+    for (const system of systems) await attempt('memory', `start of ${system.name}`, async () => { running.push(stack.use(await system.start())); });
+    if (only.includes('memory')) await attempt('memory', 'memory', () => recordFresh(bench, running));
+    const watches = new Map(running.map((system) => [system, stack.use(new MemoryWatch(system))]));
+    for (const [scenario, turn] of turns) {
+      for (const system of running) {
+        say(`${scenario}, ${system.name}`);
+        await attempt(scenario, `${scenario}, ${system.name}`, () => turn(bench, system));
+      }
+    }
+    if (only.includes('memory')) await attempt('memory', 'memory', () => recordAfter(bench, watches));
+  }
+  for (const [scenario, measure] of [['idle', measureIdle], ['delay', measureDelay]] as const) {
+    if (!only.includes(scenario)) continue;
+    for (const system of systems) {
+      say(`${scenario}, ${system.name}`);
+      await attempt(scenario, `${scenario}, ${system.name}`, () => measure(bench, system));
+    }
+  }
+}
+
+/** Servers, and room for many short connections: a port may be used again a second after its connection ended. */
+async function prepare(bench: Bench): Promise<void> {
+  const { host } = bench;
+  await host.run(['sh', '-ec', [
+    'cd /proc/sys/net/ipv4', 'echo 10000 65535 > ip_local_port_range', `echo ${EARSHOT_DELAY.to},${EARSHOT_DELAY.listen},45671 > ip_local_reserved_ports`,
+    'echo 1 > tcp_tw_reuse',
+  ].join('\n')]);
+  const address = '127.0.0.1';
+  await startNginx(host, { port: PORTS.http, address });
+  await startIperf3(host, { port: PORTS.iperf3, address });
+  const echo = await host.spawn([...ownProgram('echo'), String(PORTS.echo)], { name: 'echo' });
+  await echo.ready(() => host.listens(PORTS.echo));
+  for (const delay of [HAPROXY_DELAY, EARSHOT_DELAY]) await startDelay(bench, delay);
+}
+
+async function makeSystems(bench: Bench): Promise<readonly System[]> {
+  const makers: Readonly<Partial<Record<SystemName, () => Promise<System>>>> = {
+    direct: async () => direct,
+    haproxy: () => haproxyPair(bench),
+    earshot: () => earshotPair(bench),
+  };
+  const made: System[] = [];
+  for (const name of bench.options.systems) {
+    const maker = makers[name];
+    if (maker !== undefined) made.push(await maker());
+  }
+  return made;
+}
+
+/** What users run: the bundle. */
+async function programFile(host: Host, { systems }: Options): Promise<string> {
+  const given = process.env['EARSHOT_PROGRAM'];
+  if (given !== undefined && given !== '') return given;
+  const file = `${host.dir}/earshot.mjs`;
+  if (systems.includes('earshot')) await writeFile(file, (await bundle()).code);
+  return file;
+}
+
+async function writeDocument(options: Options, text: string): Promise<void> {
+  if (options.docs === undefined && !isFull(options)) {
+    log(`docs/benchmarks.md is left as it is: this was not a whole run (${FULL.rounds} rounds of ${FULL.seconds} s)`);
+    return;
+  }
+  const document = options.docs ?? DOCUMENT;
+  await writeFile(document, replaceBlock(await readFile(document, 'utf8'), 'connection', text));
+  log(`the figures stand in ${document}`);
+}
+
+function isMissing(options: Options, scenario: ScenarioName, verdict: string): boolean {
+  return verdict === 'not-measured' && options.only.includes(scenario) && options.systems.includes('earshot');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof HarnessError || error instanceof TypeError ? error.message : error);
+  process.exitCode = 1;
+}

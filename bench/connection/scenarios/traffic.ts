@@ -1,0 +1,50 @@
+/** What goes through one system while it runs; in each round every system has its turn with each. */
+import type { Bench, Running } from '../bench.ts';
+import { iperf3, wrk, type Transfer } from '../loads.ts';
+
+/** @returns after one turn */
+export type Turn = (bench: Bench, system: Running) => Promise<void>;
+
+/** iperf3 with one and with eight connections, and the CPU that both ends spend on it. */
+export const bulk: Turn = async ({ host, options, record }, system) => {
+  for (const connections of [1, 8] as const) {
+    const before = await cpuSeconds(system);
+    const { gigabits, gigabytes } = await iperf3(host, system.ports.iperf3, connections, options.seconds);
+    record(`bulk-${connections}`, system.name, gigabits);
+    if (system.ends !== undefined) record(`cpu-${connections}`, system.name, (await cpuSeconds(system) - before) / gigabytes);
+  }
+};
+
+export const requests: Turn = async ({ host, options: { seconds }, record }, system) => {
+  const port = system.ports.http;
+  record('keep-alive', system.name, (await wrk(host, port, 50, seconds)).perSecond);
+  record('new-connections', system.name, (await wrk(host, port, 50, seconds, ['Connection: close'])).perSecond);
+  record('latency', system.name, (await wrk(host, port, 1, seconds)).p50);
+};
+
+/** Small requests begin when the bulk is under way, and end before it does. */
+export const mixed: Turn = async ({ host, options: { seconds }, record }, system) => {
+  const transfer = iperf3(host, system.ports.iperf3, 8, seconds + 2);
+  // Awaited below, after the requests; until then its failure is nobody's.
+  transfer.catch(() => undefined);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, 1_000);
+  await promise;
+  const small = await wrk(host, system.ports.http, 10, seconds);
+  const { gigabits }: Transfer = await transfer;
+  record('mixed-p99', system.name, small.p99 / 1_000);
+  record('mixed-bulk', system.name, gigabits);
+};
+
+/** Earshot against itself. Both in one turn, one after the other. */
+export const observer: Turn = async ({ host, options: { seconds }, record }, system) => {
+  if (system.unobservedHttp === undefined) return;
+  const unobserved = await wrk(host, system.unobservedHttp, 50, seconds);
+  const observed = await wrk(host, system.ports.http, 50, seconds);
+  record('observer-cost', system.name, 100 * (1 - observed.perSecond / unobserved.perSecond));
+};
+
+async function cpuSeconds({ ends }: Running): Promise<number> {
+  if (ends === undefined) return 0;
+  return await ends.client.cpuSeconds() + await ends.server.cpuSeconds();
+}
