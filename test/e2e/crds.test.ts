@@ -1,7 +1,9 @@
 /** The definitions on a real API server, of a cluster of its own: they replace an earlier system's, which others would notice. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { CustomResourceDefinition } from '../../src/api/crd.ts';
 import { customResourceDefinitions } from '../../src/api/listeners/crds.ts';
+import { skupperDefinitions } from '../../src/api/skupper/crds.ts';
 import { eventually, HarnessError, startCluster, type Cluster } from '../harness/index.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
 import { documentedManifests } from './documented-manifests.ts';
@@ -29,7 +31,9 @@ interface Definition {
 const apiVersion = 'listeners.stackable.tech/v1alpha1';
 const group = `/apis/${apiVersion}`;
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const names = customResourceDefinitions().map(({ metadata }) => metadata.name ?? '');
+const namesOf = (of: readonly CustomResourceDefinition[]) => of.map(({ metadata }) => metadata.name ?? '');
+const names = namesOf(customResourceDefinitions());
+const connectionGroup = '/apis/skupper.io/v2alpha1/namespaces/default';
 
 const pathOf = {
   ListenerClass: `${group}/listenerclasses`,
@@ -86,21 +90,21 @@ describe('the definitions', () => {
 
   const create = (object: Manifest) => cluster.api.create<Stored>(pathOf[object.kind], { apiVersion, ...object });
   const get = (kind: keyof typeof pathOf, name: string) => cluster.api.get<Stored>(`${pathOf[kind]}/${name}`);
-  const applyOurs = async () => {
-    for (const definition of customResourceDefinitions()) {
+  const applyOurs = async (ours = customResourceDefinitions()) => {
+    for (const definition of ours) {
       const path = `${definitionsPath}/${definition.metadata.name}?fieldManager=earshot&force=true`;
       await cluster.api.patch(path, definition, 'application/apply-patch+yaml');
     }
   };
-  const definitions = () => Promise.all(names.map((name) => cluster.api.get<Definition>(`${definitionsPath}/${name}`)));
-  const areEstablished = async () =>
-    (await definitions()).every(({ status: { conditions = [] } = {} }) =>
+  const definitions = (of = names) => Promise.all(of.map((name) => cluster.api.get<Definition>(`${definitionsPath}/${name}`)));
+  const areEstablished = async (of = names) =>
+    (await definitions(of)).every(({ status: { conditions = [] } = {} }) =>
       conditions.some(({ type, status }) => type === 'Established' && status === 'True'),
     );
 
   it('take the place of an earlier system’s without a change to any object', async () => {
     for (const earlier of earlierDefinitions()) await cluster.api.create(definitionsPath, withAbandonedWebhook(earlier));
-    await eventually('the earlier definitions to be established', areEstablished);
+    await eventually('the earlier definitions to be established', () => areEstablished());
     const stored: Stored[] = [];
     for (const object of earlierObjects) stored.push(await eventually(`${object.kind} to be served`, () => create(object)));
     const { status } = await cluster.api.patch<Stored>(`${pathOf.Listener}/odd-ports/status`, {
@@ -251,6 +255,44 @@ describe('the definitions', () => {
     assert.deepEqual(status, { conditions: ['Ready', 'Accepted'].map((type) => ({ type, ...condition })) });
   });
 
+  it('of the connection half are plain to the API server, and fill in what is left out', async () => {
+    const connection = namesOf(skupperDefinitions());
+    await applyOurs(skupperDefinitions());
+    await eventually('the definitions to be established', () => areEstablished(connection));
+    const conditions = (await definitions(connection)).flatMap(({ status }) => status?.conditions ?? []);
+    assert.deepEqual(conditions.filter(({ type }) => type === 'NonStructuralSchema'), []);
+    const spec = { routingKey: 'backend', host: 'backend.example.com', port: 8080 };
+    const connector = await eventually('Connectors to be served', () =>
+      cluster.api.create<Stored>(`${connectionGroup}/connectors`, connectionObject('Connector', spec)),
+    );
+    assert.deepEqual(connector.spec, {
+      ...spec,
+      useClientCert: false,
+      verifyHostname: true,
+      includeNotReadyPods: false,
+      exposePodsByName: false,
+      type: 'tcp',
+    });
+  });
+
+  it('of the connection half refuse what cannot work, and say why', async () => {
+    const write = (kind: string, plural: string, spec: object) =>
+      cluster.api.create<Stored>(`${connectionGroup}/${plural}`, connectionObject(kind, spec));
+    const writeMulti = (strategy: object) => write('MultiKeyListener', 'multikeylisteners', { host: 'any', port: 80, strategy });
+    const priority = { routingKeys: ['near', 'far'] };
+    const weighted = { routingKeys: { old: 90, new: 10 } };
+    const oneKind = /exactly one of `priority` and `weighted`/;
+    await eventually('MultiKeyListeners to be served', () => writeMulti({ priority }));
+    await assert.rejects(writeMulti({}), oneKind);
+    await assert.rejects(writeMulti({ priority, weighted }), oneKind);
+    const path = `${connectionGroup}/multikeylisteners/backend`;
+    const otherKind = { spec: { strategy: { priority: null, weighted } } };
+    await assert.rejects(cluster.api.patch(path, otherKind), /the kind of strategy cannot change/);
+    await assert.rejects(write('Connector', 'connectors', { routingKey: 'a', port: 80 }), /exactly one of `host` and `selector`/);
+    const tooHigh = { routingKey: 'a', host: 'a', port: 65_536 };
+    await assert.rejects(write('Listener', 'listeners', tooHigh), /spec\.port.*less than or equal to 65535/);
+  });
+
   it('accept every manifest in docs and examples', async () => {
     const manifests = documentedManifests();
     const files = new Set(manifests.map(({ file }) => file));
@@ -267,6 +309,7 @@ describe('the definitions', () => {
   });
 });
 
+const connectionObject = (kind: string, spec: object) => ({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name: 'backend' }, spec });
 const named = (name: string) => ({ metadata: { name } });
 const listenerClass = (name: string): Manifest => ({ kind: 'ListenerClass', ...named(name), spec: { serviceType: 'ClusterIP' } });
 

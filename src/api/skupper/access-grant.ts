@@ -8,7 +8,10 @@ export const accessGrantSpec = object(
     ),
     expirationWindow: optional(
       text(
-        { description: 'For how long, from the creation of the grant: a number with `s`, `m` or `h`, as in `15m` or `1h30m`.', default: '15m' },
+        {
+          description: 'For how long, from the creation of the grant: a number with `s`, `m` or `h`, as in `15m` or `1h30m`.',
+          default: '15m',
+        },
         { format: 'duration' },
       ),
     ),

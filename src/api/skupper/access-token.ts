@@ -6,7 +6,10 @@ export const accessTokenSpec = object(
   {
     url: text({ description: 'Where the token is redeemed: an `https:` URL at the other site.' }, { minLength: 1, maxLength: 2048 }),
     code: text({ description: 'The secret of the grant.' }, { minLength: 1, maxLength: 1024, format: 'password' }),
-    ca: text({ description: 'The certificate authority that the server at `url` must come from, PEM.' }, { minLength: 1, maxLength: 65_536 }),
+    ca: text(
+      { description: 'The certificate authority that the server at `url` must come from, PEM.' },
+      { minLength: 1, maxLength: 65_536 },
+    ),
     linkCost: optional(cost('The cost of the link that comes of it.')),
     settings,
   },

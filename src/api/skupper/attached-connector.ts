@@ -27,7 +27,9 @@ export const attachedConnectorSpec = object(
   { description: 'Which pods of this namespace a site of another namespace connects to.' },
 );
 
-export const attachedConnectorStatus = statusWith('`Configured`: the site\'s router has the connector. `Ready`: it does.', { selectedPods });
+export const attachedConnectorStatus = statusWith('`Configured`: the router of the site has the connector. `Ready`: it does.', {
+  selectedPods,
+});
 
 export const attachedConnectorBindingSpec = object(
   {

@@ -3,7 +3,10 @@ import { settings, statusWith } from './parts.ts';
 
 export const certificateSpec = object(
   {
-    ca: text({ description: 'The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.' }),
+    ca: text({
+      description:
+        'The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.',
+    }),
     subject: text({ description: 'The common name.' }, { minLength: 1, maxLength: 253 }),
     hosts: optional(
       listOf(

@@ -21,17 +21,21 @@ const limits = { entries: 4096, characters: 262_144 };
 export function checkValue(shape: Structural, value: unknown, path: string, report: Report): unknown {
   const wrong = (message: string) => void report({ severity: 'error', path, message });
   switch (shape.type) {
-    case 'object':
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(`must be a map of fields, not ${nameOf(value)}`);
-      return shape.additionalProperties === undefined ? checkFields(shape, value, path, report) : checkMap(shape, shape.additionalProperties, value, path, report);
+    case 'object': {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(`must be a map, not ${nameOf(value)}`);
+      const { additionalProperties: values } = shape;
+      return values === undefined ? checkFields(shape, value, path, report) : checkMap(shape, values, value, path, report);
+    }
     case 'array':
       return Array.isArray(value) ? checkList(shape, value, path, report) : wrong(`must be a list, not ${nameOf(value)}`);
     case 'boolean':
       return typeof value === 'boolean' ? value : wrong(`must be true or false, without quotes, not ${nameOf(value)}`);
     case 'integer':
-      return Number.isSafeInteger(value) && inRange(shape, Number(value)) ? value : wrong(`must be a whole number${rangeOf(shape)}, not ${shown(value)}`);
+      if (Number.isSafeInteger(value) && inRange(shape, Number(value))) return value;
+      return wrong(`must be a whole number${rangeOf(shape)}, not ${shown(value)}`);
     case 'string':
-      return typeof value === 'string' ? checkText(shape, value, wrong) : wrong(`must be text, not ${nameOf(value)}${isScalar(value) ? ': put it in quotes' : ''}`);
+      if (typeof value === 'string') return checkText(shape, value, wrong);
+      return wrong(`must be text, not ${nameOf(value)}${isScalar(value) ? ': put it in quotes' : ''}`);
     default:
       throw new Error(`a schema with the type ${shape.type} at ${path}: teach checkValue about it`);
   }
@@ -97,15 +101,19 @@ function checkText(shape: Structural, value: string, wrong: (message: string) =>
   if (words !== undefined) return words.includes(value) ? value : wrong(`must be one of ${words.join(', ')}, not ${quoted(value)}`);
   if (value.length < least) return wrong(value === '' ? 'must not be empty' : `must have at least ${least} characters`);
   if (value.length > most) return wrong(`must have at most ${most} characters, not ${value.length}`);
-  if (pattern !== undefined && !new RegExp(pattern).test(value)) return wrong(`must be ${patternNames[pattern] ?? `like ${pattern}`}, not ${quoted(value)}`);
-  if (format === 'duration' && parseDuration(value) === undefined) return wrong(`must be a length of time like 15m or 1h30m, not ${quoted(value)}`);
+  if (pattern !== undefined && !new RegExp(pattern).test(value)) {
+    return wrong(`must be ${patternNames[pattern] ?? `like ${pattern}`}, not ${quoted(value)}`);
+  }
+  if (format === 'duration' && parseDuration(value) === undefined) {
+    return wrong(`must be a length of time like 15m or 1h30m, not ${quoted(value)}`);
+  }
   return value;
 }
 
 const patternNames: Readonly<Record<string, string>> = { '^[!-~]+$': 'letters, digits and signs of ASCII without spaces' };
 
-function inRange({ format, minimum = Number.NEGATIVE_INFINITY, maximum = format === 'int32' ? 2_147_483_647 : Number.POSITIVE_INFINITY }: Structural, value: number): boolean {
-  return value >= minimum && value <= maximum;
+function inRange({ format, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY }: Structural, value: number): boolean {
+  return value >= minimum && value <= maximum && (format !== 'int32' || (value | 0) === value);
 }
 
 function rangeOf({ minimum, maximum }: Structural): string {

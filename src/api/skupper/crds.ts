@@ -118,7 +118,8 @@ const kinds: readonly {
   {
     kind: 'AttachedConnector',
     shortNames: ['acnr'],
-    description: 'A Connector for pods of a namespace that is no site. The site takes it in by an AttachedConnectorBinding of the same name.',
+    description:
+      'A Connector for pods of a namespace that is no site. The site takes it in by an AttachedConnectorBinding of the same name.',
     spec: attachedConnectorSpec,
     status: attachedConnectorStatus,
   },

@@ -94,7 +94,8 @@ export function statusWith<P extends TProperties>(conditionTypes: string, proper
     {
       status: optional(
         choice(['Pending', 'Error', 'Ready'], {
-          description: '`Ready`: it works now. `Pending`: something is still missing. `Error`: something has to be changed; `message` says what.',
+          description:
+            '`Ready`: it works now. `Pending`: something is still missing. `Error`: something has to be changed; `message` says what.',
         }),
       ),
       message: optional(text({ description: 'For people: what is the case, and what to do about it.' })),

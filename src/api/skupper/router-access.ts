@@ -5,7 +5,11 @@ const role = object(
   {
     name: text({ description: '`inter-router`: links from sites. `edge`: links from edge sites.' }, { minLength: 1 }),
     port: optional(
-      integer('int32', { description: 'The port to listen on. Left out: 55671, for `edge` 45671. 0: any free one.' }, { minimum: 0, maximum: 65_535 }),
+      integer(
+        'int32',
+        { description: 'The port to listen on. Left out: 55671, for `edge` 45671. 0: any free one.' },
+        { minimum: 0, maximum: 65_535 },
+      ),
     ),
   },
   { description: 'One port for links.' },
@@ -28,7 +32,9 @@ export const routerAccessSpec = object(
     ),
     issuer: optional(text({ description: 'The certificate authority for that. Left out: the site\'s `defaultIssuer`.' })),
     accessType,
-    bindHost: optional(text({ description: 'The address of this machine to listen on. Left out: all. Only without a cluster.' }, { maxLength: 253 })),
+    bindHost: optional(
+      text({ description: 'The address of this machine to listen on. Left out: all. Only without a cluster.' }, { maxLength: 253 }),
+    ),
     subjectAlternativeNames: optional(
       listOf(
         text({ description: 'A host name or an address.' }, { minLength: 1, maxLength: 253 }),

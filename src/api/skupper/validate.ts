@@ -4,6 +4,7 @@
  * schema, and the number of problems that it reports is bounded.
  */
 import type { ObjectMeta } from '../../kube/objects.ts';
+import type { Structural } from '../crd.ts';
 import { checkValue, quoted, type Report, type ResourceProblem } from './check.ts';
 import type { SkupperKind, SkupperResource } from './index.ts';
 import { API_VERSION } from './names.ts';
@@ -55,15 +56,16 @@ function readResource(value: unknown, report: Report): { kind: SkupperKind; name
   const error = (path: string, message: string) => report({ severity: 'error', path, message });
   if (!isObject(value)) return void error('', 'a resource is an object with `apiVersion`, `kind`, `metadata` and `spec`');
   const { apiVersion, kind, metadata, spec } = ownFields(value);
-  if (apiVersion !== API_VERSION) return void error('apiVersion', `must be ${API_VERSION}${isText(apiVersion) ? `, not ${quoted(apiVersion)}` : ''}`);
+  if (apiVersion !== API_VERSION) return void error('apiVersion', `must be ${API_VERSION}${butIs(apiVersion)}`);
   if (!isText(kind) || !isSkupperKind(kind)) {
-    return void error('kind', `must be one of ${Object.keys(specShapes).join(', ')}${isText(kind) ? `, not ${quoted(kind)}` : ''}`);
+    return void error('kind', `must be one of ${Object.keys(specShapes).join(', ')}${butIs(kind)}`);
   }
   for (const key of Object.keys(value)) {
     if (!topLevel.has(key)) report({ severity: 'warning', path: quotedUnlessPlain(key), message: 'is not known here and has no effect' });
   }
   const meta = readMetadata(metadata, report);
-  const checked = spec === undefined || spec === null ? void error('spec', 'must be given') : checkValue(specShapes[kind], spec, 'spec', report);
+  const isGiven = spec !== undefined && spec !== null;
+  const checked = isGiven ? checkValue(specShapes[kind], spec, 'spec', report) : void error('spec', 'must be given');
   if (meta === undefined) return undefined;
   if (!isObject(checked)) return { kind, name: meta.name };
   // The schema of this kind, from which its type follows, has just been found to hold.
@@ -79,25 +81,32 @@ function readMetadata(value: unknown, report: Report): (ObjectMeta & { readonly 
   const { name, namespace, labels, annotations, uid, creationTimestamp, generation } = ownFields(value);
   if (!isText(name)) return void error('metadata.name', name === undefined ? 'must be given' : 'must be text: put it in quotes');
   if (name.length > 253 || !namePattern.test(name)) {
-    return void error('metadata.name', `must be lower-case letters, digits, hyphens and dots, each part beginning and ending with a letter or digit, not ${quoted(name)}`);
+    const form = 'lower-case letters, digits, hyphens and dots, each part beginning and ending with a letter or digit';
+    return void error('metadata.name', `must be ${form}, not ${quoted(name)}`);
   }
   if (namespace !== undefined && !isText(namespace)) error('metadata.namespace', 'must be text');
-  const labelled = { labels: checkMap(labels, 'metadata.labels', report), annotations: checkMap(annotations, 'metadata.annotations', report) };
   return {
     name,
     ...(isText(namespace) ? { namespace } : {}),
-    ...(labelled.labels === undefined ? {} : { labels: labelled.labels }),
-    ...(labelled.annotations === undefined ? {} : { annotations: labelled.annotations }),
+    ...textsOf('labels', labels, report),
+    ...textsOf('annotations', annotations, report),
     ...(isText(uid) ? { uid } : {}),
     ...(isText(creationTimestamp) ? { creationTimestamp } : {}),
     ...(typeof generation === 'number' ? { generation } : {}),
   };
 }
 
-function checkMap(value: unknown, path: string, report: Report): Readonly<Record<string, string>> | undefined {
-  if (value === undefined || value === null) return undefined;
-  const checked = checkValue({ type: 'object', additionalProperties: { type: 'string' } }, value, path, report);
-  return isObject(checked) ? Object.fromEntries(Object.entries(checked).filter((entry): entry is [string, string] => isText(entry[1]))) : undefined;
+function textsOf(name: 'labels' | 'annotations', value: unknown, report: Report): Pick<ObjectMeta, 'labels' | 'annotations'> {
+  if (value === undefined || value === null) return {};
+  const checked = checkValue(textMap, value, `metadata.${name}`, report);
+  if (!isObject(checked)) return {};
+  return { [name]: Object.fromEntries(Object.entries(checked).filter((entry): entry is [string, string] => isText(entry[1]))) };
+}
+
+const textMap: Structural = { type: 'object', additionalProperties: { type: 'string' } };
+
+function butIs(value: unknown): string {
+  return isText(value) ? `, not ${quoted(value)}` : '';
 }
 
 /** Without what an object inherits: a key of hostile input may be called like one of Object's own. */

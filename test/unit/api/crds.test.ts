@@ -7,21 +7,7 @@ import * as resources from '../../../src/api/listeners/index.ts';
 import { podLabelOf } from '../../../src/api/listeners/names.ts';
 import { narrowings } from './admission.ts';
 import { earlierDefinitions } from './earlier-definitions.ts';
-
-function rootOf(definition: ReturnType<typeof customResourceDefinitions>[number]): Structural {
-  const [version] = definition.spec.versions;
-  assert.ok(version);
-  return version.schema.openAPIV3Schema;
-}
-
-function nodesOf(schema: Structural, path = ''): readonly (readonly [path: string, node: Structural])[] {
-  return [
-    [path, schema],
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => nodesOf(field, `${path}.${name}`)),
-    ...(schema.items === undefined ? [] : nodesOf(schema.items, `${path}[]`)),
-    ...(schema.additionalProperties === undefined ? [] : nodesOf(schema.additionalProperties, `${path}.*`)),
-  ];
-}
+import { nodesOf, rootOf } from './nodes.ts';
 
 it('what is checked in is what the generator writes', () => {
   assert.deepEqual(staleFiles(), [], 'run `npm run generate` and check the result in');
