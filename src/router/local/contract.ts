@@ -17,7 +17,7 @@ export interface LocalSideOptions {
   readonly log: Logger;
   /** This site's id: the origin of connections that begin here. */
   readonly site: string;
-  readonly routing: Pick<Routing, 'destinations' | 'hasListener'>;
+  readonly routing: Pick<Routing, 'self' | 'destinations' | 'hasListener'>;
   /**
    * Opens a CONNECT stream to a router that is not this one. `head` is whole: key, route, origin and connection id.
    * Throws where no link leads there now; then the next candidate is tried.
@@ -26,6 +26,8 @@ export interface LocalSideOptions {
   readonly limits?: Partial<LocalLimits>;
   /** From 0 to below 1; replaced in tests. */
   readonly random?: () => number;
+  /** Who listens on a port, if it can be known; replaced in tests. */
+  readonly portOwner?: (port: number) => string | undefined;
 }
 
 /** Milliseconds and counts. */
@@ -47,8 +49,12 @@ export interface LocalLimits {
 }
 
 export interface LocalSide extends AsyncDisposable {
-  /** Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes. */
-  apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[]): void;
+  /**
+   * Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes.
+   * @param sharePorts other routers of the site listen at the same places (SO_REUSEPORT); without it, whoever else listens
+   * there is a conflict, also another router of this user
+   */
+  apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts?: boolean): void;
   /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
   routingChanged(): void;
   /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */

@@ -1,6 +1,325 @@
-import type { LocalSide, LocalSideOptions } from './contract.ts';
+import type { Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
+import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
+import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import { ErrorCode } from '../http2/errors.ts';
+import { localMetrics, showLocalSide } from '../metrics.ts';
+import { observe } from '../observers/observe.ts';
+import type { RouteDestination } from '../routing/contract.ts';
+import { candidates, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
+import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
+import { Connectors } from './connectors.ts';
+import type { LocalLimits, LocalSide, LocalSideOptions, LocalState } from './contract.ts';
+import { DestinationMemory } from './destination-memory.ts';
+import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
+import { FigureBook, type Role } from './key-figures.ts';
+import { Listeners } from './listeners.ts';
+import { LiveConnections } from './live-connections.ts';
+import { Opening, type OpeningContext } from './opening.ts';
+import { portOwner } from './port-owner.ts';
+import { Side } from './side.ts';
+import { resetSocket, SocketEnd } from './socket-end.ts';
+
+export const LOCAL_LIMITS: LocalLimits = {
+  connect: 5_000,
+  establish: 15_000,
+  attempts: 5,
+  setAsideFirst: 500,
+  setAsideMost: 30_000,
+  listenFirst: 200,
+  listenMost: 5_000,
+  connections: 100_000,
+};
 
 /** Joins listeners, choice, connectors and pumps. */
-export function createLocalSide(_options: LocalSideOptions): LocalSide {
-  throw new Error('The local side is not written yet.');
+export function createLocalSide(options: LocalSideOptions): LocalSide {
+  return new Local(options);
+}
+
+class Local implements LocalSide {
+  readonly #options: LocalSideOptions;
+  readonly #limits: LocalLimits;
+  readonly #connectors: Connectors;
+  readonly #listeners: Listeners;
+  readonly #figures = new FigureBook();
+  readonly #memory = new DestinationMemory();
+  readonly #ids = new ConnectionIds();
+  readonly #live = new LiveConnections();
+  readonly #view: ChoiceView;
+  readonly #context: OpeningContext;
+  readonly #subscribers = new Set<() => void>();
+  readonly #figuresShown: Disposable;
+  #listenerConfigs: readonly ListenerConfig[] = [];
+  #keys: LocalSide['keys'] = [];
+  #state: LocalState | undefined;
+  #isNoting = false;
+  #draining = false;
+
+  constructor(options: LocalSideOptions) {
+    this.#options = options;
+    this.#limits = { ...LOCAL_LIMITS, ...options.limits };
+    const random = options.random ?? Math.random;
+    const changed = (): void => this.#changed();
+    this.#connectors = new Connectors(this.#limits, random, changed);
+    this.#view = {
+      destinations: (key) => options.routing.destinations(key),
+      load: (key, router) => this.#memory.load(key, router),
+      avoided: (key, router) => (router === options.routing.self ? this.#connectors.isAside(key) : this.#memory.avoided(key, router)),
+      random,
+    };
+    this.#listeners = new Listeners({
+      first: this.#limits.listenFirst,
+      most: this.#limits.listenMost,
+      random,
+      portOwner: options.portOwner ?? portOwner,
+      reachable: ({ destination }) => !this.#draining && reachableKeys(destination, this.#view).length > 0,
+      onSocket: (config, socket, raw) => this.#fromSocket(config, socket, raw),
+      onRefused: ({ name }, reason, error) => {
+        localMetrics.clientsRefused.inc({ reason });
+        options.log.debug({ listener: name, error }, 'a client failed the TLS handshake');
+      },
+      onChange: changed,
+    });
+    this.#context = {
+      limits: this.#limits,
+      connectors: this.#connectors,
+      open: (to, head, handler) => options.open(to, head, handler),
+      noteOutcome: ({ routingKey, to }, refused) => {
+        if (refused && to.path.length > 0) this.#memory.refused(routingKey, to.router);
+      },
+    };
+    this.#figuresShown = showLocalSide({
+      figures: () => this.#figures.all(),
+      requests: () => this.#figures.allRequests(),
+      targetsSetAside: () => this.#connectors.setAside,
+      listening: () => [...this.#listeners.names()].filter((name) => this.#listeners.get(name)?.listening === true).length,
+    });
+  }
+
+  apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts = false): void {
+    this.#listenerConfigs = listeners;
+    this.#connectors.apply(connectors);
+    this.#figures.configure('listener', listeners.flatMap(({ destination }) => keysOf(destination)));
+    this.#figures.configure('connector', connectors.map(({ routingKey }) => routingKey));
+    const keys = keyFacts(listeners, this.#connectors.counts);
+    if (!isDeepStrictEqual(keys, this.#keys)) this.#keys = keys;
+    this.#listeners.apply(listeners, sharePorts);
+    this.#changed();
+  }
+
+  routingChanged(): void {
+    this.#listeners.refresh();
+    this.#changed();
+  }
+
+  accept(stream: Stream, head: RequestHead): StreamHandler {
+    const to: RouteDestination = { router: this.#options.routing.self, cost: 0, connectors: 1, path: [], links: [] };
+    const found = this.#connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
+    return this.#fromStream(stream, head, found, 'connector');
+  }
+
+  enter(stream: Stream, head: RequestHead): StreamHandler {
+    const destination: Destination = { kind: 'key', routingKey: head.authority };
+    return this.#fromStream(stream, head, candidates(destination, this.#view), 'listener');
+  }
+
+  get keys(): LocalSide['keys'] {
+    return this.#keys;
+  }
+
+  get state(): LocalState {
+    this.#state ??= this.#readState();
+    return this.#state;
+  }
+
+  get openConnections(): number {
+    return this.#live.size;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#subscribers.add(listener);
+    return () => this.#subscribers.delete(listener);
+  }
+
+  async drain(deadline: number): Promise<void> {
+    this.#draining = true;
+    this.#listeners.close();
+    this.#changed();
+    await this.#live.emptied(deadline);
+    await this[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#draining = true;
+    this.#listeners.close();
+    this.#connectors.close();
+    this.#live.severAll({ code: ErrorCode.CANCEL, reason: 'the router is stopping' });
+    this.#figuresShown[Symbol.dispose]();
+  }
+
+  #fromSocket(config: ListenerConfig, socket: Socket, raw: Socket): void {
+    const refused = this.#refusal();
+    if (refused !== undefined) {
+      socket.on('error', () => {});
+      resetSocket(socket, raw);
+      localMetrics.clientsRefused.inc({ reason: refused.code });
+      return;
+    }
+    const client = new Side();
+    const end = new SocketEnd(socket, raw, client);
+    client.end = end;
+    const { destination } = config;
+    const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
+    this.#open({
+      client,
+      candidates: candidates(destination, this.#view),
+      role: 'listener',
+      routingKey: firstKey,
+      id: this.#ids.next(),
+      origin: this.#options.site,
+      about: { listener: config.name, client: raw.remoteAddress },
+      opened: (server, candidate) => {
+        if (config.observer === 'none') return;
+        const { routingKey, to } = candidate;
+        const taps = observe(config.observer, (protocol) =>
+          this.#figures.requests(routingKey, this.#options.site, siteOf(to.router), protocol),
+        );
+        client.tap = taps?.fromClient;
+        server.tap = taps?.fromServer;
+      },
+      failed: () => {
+        client.gone = true;
+        end.reset();
+      },
+    });
+  }
+
+  #fromStream(stream: Stream, head: RequestHead, found: readonly Candidate[], role: Role): StreamHandler {
+    const client = new Side();
+    client.end = stream;
+    const routingKey = head.authority;
+    const failed = (why: Failure): void => {
+      if (client.gone) return;
+      client.drop();
+      stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
+    };
+    const refused = this.#refusal();
+    if (refused !== undefined) {
+      this.#figures.of(routingKey, role).countFailure(refused.code);
+      failed(refused);
+      return client;
+    }
+    this.#open({
+      client,
+      candidates: found,
+      role,
+      routingKey,
+      id: idGiven(head.fields) ?? this.#ids.next(),
+      origin: originGiven(head.fields) ?? '',
+      about: role === 'connector' ? {} : { entered: true },
+      opened: () => stream.respond({ status: 200, fields: {} }),
+      failed,
+    });
+    return client;
+  }
+
+  #refusal(): Failure | undefined {
+    if (this.#draining) return failure('draining', 'This router takes no new connections: it is stopping.');
+    if (this.#live.size < this.#limits.connections) return undefined;
+    return failure('busy', `This router has ${this.#live.size} connections, which is its limit.`);
+  }
+
+  #open(request: OpenRequest): void {
+    const { client, role, id, origin } = request;
+    const { log } = this.#options;
+    const begun = performance.now();
+    this.#live.add(client);
+    const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
+      method: 'CONNECT',
+      authority: routingKey,
+      fields: { 'earshot-route': to.path.join(' '), 'earshot-connection': id, ...(origin === '' ? {} : { 'earshot-origin': origin }) },
+    });
+    const opening = new Opening(this.#context, client, request.candidates, headFor, {
+      onOpened: (server, candidate) => {
+        const { routingKey, to } = candidate;
+        const counted = this.#figures.of(routingKey, role);
+        const logged = log.isLevelEnabled('debug');
+        counted.opened += 1;
+        counted.open += 1;
+        this.#memory.opened(routingKey, to.router);
+        counted.connectTime.observe((performance.now() - begun) / 1000);
+        if (logged) log.debug({ connection: id, routingKey, to: to.router, ...request.about }, 'connection opened');
+        request.opened(server, candidate);
+        Side.join(client, server, counted, (reason) => {
+          counted.open -= 1;
+          this.#memory.closed(routingKey, to.router);
+          this.#live.delete(client);
+          if (!logged) return;
+          const milliseconds = Math.round(performance.now() - begun);
+          log.debug({ connection: id, routingKey, milliseconds, ...(reason === undefined ? {} : { reset: reason.reason }) }, 'connection ended');
+        });
+      },
+      onFailed: (why) => {
+        this.#figures.of(request.routingKey, role).countFailure(why.code);
+        this.#live.delete(client);
+        const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about };
+        log[why.code === 'client-gone' ? 'debug' : 'info'](entry, `connection refused: ${why.message}`);
+        request.failed(why);
+      },
+    });
+    opening.start();
+  }
+
+  #readState(): LocalState {
+    const { routing } = this.#options;
+    const listeners = this.#listenerConfigs.map(({ name, destination }): [string, ListenerState] => {
+      const found = this.#listeners.get(name);
+      const problem = found?.problem;
+      const reachable = reachableKeys(destination, this.#view);
+      return [name, { listening: found?.listening ?? false, reachableKeys: reachable, ...(problem === undefined ? {} : { problem }) }];
+    });
+    const connectors = [...this.#connectors.names].map((name): [string, ConnectorState] => {
+      const problem = this.#connectors.problemOf(name);
+      const matched = routing.hasListener(this.#connectors.routingKeyOf(name) ?? '');
+      return [name, { matched, ...(problem === undefined ? {} : { problem }) }];
+    });
+    return { listeners: Object.fromEntries(listeners), connectors: Object.fromEntries(connectors) };
+  }
+
+  #changed(): void {
+    this.#state = undefined;
+    if (this.#isNoting) return;
+    this.#isNoting = true;
+    setImmediate(() => {
+      this.#isNoting = false;
+      for (const subscriber of this.#subscribers) subscriber();
+    });
+  }
+}
+
+interface OpenRequest {
+  readonly client: Side;
+  readonly candidates: readonly Candidate[];
+  readonly role: Role;
+  /** The key by which a failure is counted. */
+  readonly routingKey: string;
+  readonly id: string;
+  /** The site where it began, or nothing where that is not known. */
+  readonly origin: string;
+  /** For log lines. */
+  readonly about: Readonly<Record<string, unknown>>;
+  opened(server: Side, candidate: Candidate): void;
+  failed(why: Failure): void;
+}
+
+/** `SITE-ID/ROUTER`. */
+const siteOf = (router: string): string => router.slice(0, router.indexOf('/'));
+
+function keyFacts(listeners: readonly ListenerConfig[], connectors: ReadonlyMap<string, number>): LocalSide['keys'] {
+  const listening = new Map<string, number>();
+  for (const { destination } of listeners) for (const key of keysOf(destination)) listening.set(key, (listening.get(key) ?? 0) + 1);
+  const keys = [...new Set([...listening.keys(), ...connectors.keys()])].sort();
+  return keys
+    .map((routingKey) => ({ routingKey, connectors: connectors.get(routingKey) ?? 0, listeners: listening.get(routingKey) ?? 0 }))
+    .filter((key) => key.connectors > 0 || key.listeners > 0);
 }

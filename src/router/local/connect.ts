@@ -1,0 +1,145 @@
+import { lookup, type LookupAddress } from 'node:dns';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { failure, type Failure } from './failure.ts';
+
+export interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Milliseconds between the starts of attempts at the addresses of one name (RFC 8305 section 5). */
+const STAGGER = 250;
+/** A name with more addresses than this is not a server but a list. */
+const MOST_ADDRESSES = 16;
+
+export type TcpResult = { readonly kind: 'connected'; readonly socket: Socket } | { readonly kind: 'failed'; readonly failure: Failure };
+
+/**
+ * Opens a TCP connection to any address of a host: all are tried, IPv6 and IPv4 in turn, each 250 ms after the one before
+ * or at once when that one has failed; the first that connects wins (RFC 8305). `done` is called once, never within the call.
+ * @returns how to give up: `done` is then not called any more
+ */
+export function connectAny(place: Place, done: (result: TcpResult) => void): () => void {
+  if (isIP(place.host) !== 0) return new Race(place, done).start([place.host]);
+  const race = new Race(place, done);
+  resolve(place.host, (addresses, error) => {
+    if (addresses.length > 0) race.start(interleaved(addresses));
+    else race.fail(failure('name-unknown', `The name ${JSON.stringify(place.host)} has no address (${error ?? 'none found'}).`));
+  });
+  return () => race.cancel();
+}
+
+class Race {
+  readonly #place: Place;
+  readonly #done: (result: TcpResult) => void;
+  readonly #running = new Set<Socket>();
+  #waiting: string[] = [];
+  #over = false;
+  #timer: NodeJS.Timeout | undefined;
+  #first: Failure | undefined;
+
+  constructor(place: Place, done: (result: TcpResult) => void) {
+    this.#place = place;
+    this.#done = done;
+  }
+
+  start(addresses: readonly string[]): () => void {
+    this.#waiting = [...addresses];
+    this.#next();
+    return () => this.cancel();
+  }
+
+  cancel(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+    for (const socket of this.#running) socket.destroy();
+    this.#running.clear();
+  }
+
+  fail(why: Failure): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#done({ kind: 'failed', failure: why });
+  }
+
+  #next(): void {
+    clearTimeout(this.#timer);
+    if (this.#over) return;
+    const address = this.#waiting.shift();
+    if (address === undefined) {
+      if (this.#running.size === 0 && this.#first !== undefined) this.fail(this.#first);
+      return;
+    }
+    this.#attempt(address);
+    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#next(), STAGGER);
+  }
+
+  #attempt(address: string): void {
+    const { port } = this.#place;
+    const socket = connectTcp({ host: address, port, allowHalfOpen: true, noDelay: true, ...KEEP_ALIVE });
+    this.#running.add(socket);
+    const onError = (error: NodeJS.ErrnoException): void => {
+      this.#running.delete(socket);
+      this.#first ??= failureOf(error, address, port);
+      this.#next();
+    };
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      this.#running.delete(socket);
+      if (this.#over) {
+        socket.destroy();
+        return;
+      }
+      this.cancel();
+      socket.off('error', onError);
+      this.#done({ kind: 'connected', socket });
+    });
+  }
+}
+
+/** Finds peers that vanished without a word: first asked after a minute of silence. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
+
+function failureOf(error: NodeJS.ErrnoException, address: string, port: number): Failure {
+  const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  switch (error.code) {
+    case 'ECONNREFUSED':
+      return failure('refused', `Nothing listens at ${at}.`);
+    case 'ETIMEDOUT':
+      return failure('timeout', `No answer from ${at}.`);
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'EADDRNOTAVAIL':
+      return failure('unreachable', `There is no way to ${at} (${error.code}).`);
+    default:
+      return failure('connect-failed', `Connecting to ${at} failed (${error.code ?? error.message}).`);
+  }
+}
+
+type Resolved = (addresses: readonly LookupAddress[], error?: string) => void;
+
+/** Those who ask for a name while it is being looked up get the same answer: one slow name holds one thread at most. */
+const lookups = new Map<string, Resolved[]>();
+
+export function resolve(host: string, done: Resolved): void {
+  const others = lookups.get(host);
+  if (others !== undefined) {
+    others.push(done);
+    return;
+  }
+  const waiting = [done];
+  lookups.set(host, waiting);
+  lookup(host, { all: true, order: 'verbatim' }, (error, addresses) => {
+    lookups.delete(host);
+    const found = error === null ? addresses.slice(0, MOST_ADDRESSES) : [];
+    for (const each of waiting) each(found, error?.code);
+  });
+}
+
+/** The resolver's order, the families in turn (RFC 8305 section 4). */
+export function interleaved(addresses: readonly LookupAddress[]): readonly string[] {
+  const first = addresses[0]?.family;
+  const own = addresses.filter(({ family }) => family === first);
+  const other = addresses.filter(({ family }) => family !== first);
+  return own.flatMap((address, index) => [address, other[index]]).concat(other.slice(own.length)).flatMap((found) => found?.address ?? []);
+}

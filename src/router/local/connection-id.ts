@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import type { Fields } from '../http2/contract.ts';
+
+/** Names connections in logs: unlike any other router's by chance, in order within this one. `[0-9a-z]{1,32}`. */
+export class ConnectionIds {
+  readonly #prefix = [...randomBytes(6)].map((byte) => (byte % 36).toString(36)).join('');
+  #last = 0;
+
+  next(): string {
+    this.#last += 1;
+    return this.#prefix + this.#last.toString(36);
+  }
+}
+
+/** The id that the first router gave the connection. */
+export function idGiven(fields: Fields): string | undefined {
+  const given = fields['earshot-connection'];
+  return given !== undefined && /^[0-9a-z]{1,32}$/.test(given) ? given : undefined;
+}
+
+/** The site where the connection began, as far as the routers before this one are right about it. */
+export function originGiven(fields: Fields): string | undefined {
+  const given = fields['earshot-origin'];
+  return given !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(given) ? given : undefined;
+}

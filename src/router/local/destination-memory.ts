@@ -1,0 +1,78 @@
+import type { RouterId } from '../routing/contract.ts';
+
+/** Milliseconds for which a destination that refused comes after all others: first and at most, doubling in between. */
+const FIRST = 500;
+const MOST = 10_000;
+/** Far more than are in use; beyond it the oldest are forgotten. */
+const MOST_ENTRIES = 10_000;
+
+interface Entry {
+  open: number;
+  failures: number;
+  avoidUntil: number;
+}
+
+/** What this router has seen of the destinations of its own connections: how many it has there, and who refused of late. */
+export class DestinationMemory {
+  readonly #byKey = new Map<string, Map<RouterId, Entry>>();
+  #count = 0;
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  load(routingKey: string, router: RouterId): number {
+    return this.#byKey.get(routingKey)?.get(router)?.open ?? 0;
+  }
+
+  avoided(routingKey: string, router: RouterId): boolean {
+    const entry = this.#byKey.get(routingKey)?.get(router);
+    return entry !== undefined && entry.failures > 0 && entry.avoidUntil > this.#now();
+  }
+
+  opened(routingKey: string, router: RouterId): void {
+    const entry = this.#entry(routingKey, router);
+    entry.open += 1;
+    entry.failures = 0;
+  }
+
+  closed(routingKey: string, router: RouterId): void {
+    const entry = this.#byKey.get(routingKey)?.get(router);
+    if (entry === undefined) return;
+    entry.open -= 1;
+    if (entry.open <= 0 && entry.failures === 0) this.#forget(routingKey, router);
+  }
+
+  refused(routingKey: string, router: RouterId): void {
+    const entry = this.#entry(routingKey, router);
+    const now = this.#now();
+    // Connections that were on their way together are one failure.
+    if (entry.failures > 0 && entry.avoidUntil > now) return;
+    entry.avoidUntil = now + Math.min(MOST, FIRST * 2 ** Math.min(entry.failures, 10));
+    entry.failures += 1;
+  }
+
+  #entry(routingKey: string, router: RouterId): Entry {
+    const routers = this.#byKey.get(routingKey) ?? new Map<RouterId, Entry>();
+    const known = routers.get(router);
+    if (known !== undefined) return known;
+    if (this.#count >= MOST_ENTRIES) this.#forgetIdle();
+    const made = { open: 0, failures: 0, avoidUntil: 0 };
+    routers.set(router, made);
+    this.#byKey.set(routingKey, routers);
+    this.#count += 1;
+    return made;
+  }
+
+  #forget(routingKey: string, router: RouterId): void {
+    const routers = this.#byKey.get(routingKey);
+    if (routers?.delete(router) !== true) return;
+    this.#count -= 1;
+    if (routers.size === 0) this.#byKey.delete(routingKey);
+  }
+
+  #forgetIdle(): void {
+    for (const [key, routers] of this.#byKey) for (const [router, { open }] of routers) if (open <= 0) this.#forget(key, router);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Fields } from '../http2/contract.ts';
+
+/** Why a connection could not be made. */
+export interface Failure {
+  readonly code: FailureCode;
+  /** What is wrong and where, for a log line and a status. */
+  readonly message: string;
+}
+
+export type FailureCode = keyof typeof answers;
+
+/**
+ * How each failure is answered over HTTP: the status, and the error type of RFC 9209 section 2.3 that `proxy-status` bears.
+ * Only 404 and 502 say something of the destination that another one may not share.
+ */
+const answers = {
+  'no-connector': { status: 404, error: 'destination_not_found' },
+  'no-link': { status: 502, error: 'destination_unavailable' },
+  'name-unknown': { status: 502, error: 'dns_error' },
+  refused: { status: 502, error: 'connection_refused' },
+  unreachable: { status: 502, error: 'destination_ip_unroutable' },
+  timeout: { status: 504, error: 'connection_timeout' },
+  'tls-failed': { status: 502, error: 'tls_protocol_error' },
+  'tls-certificate': { status: 502, error: 'tls_certificate_error' },
+  'connect-failed': { status: 502, error: 'destination_unavailable' },
+  'peer-refused': { status: 502, error: 'destination_unavailable' },
+  'stream-reset': { status: 502, error: 'connection_terminated' },
+  busy: { status: 503, error: 'connection_limit_reached' },
+  draining: { status: 503, error: 'destination_unavailable' },
+  'bad-request': { status: 400, error: 'http_request_error' },
+  'client-gone': { status: 499, error: 'connection_terminated' },
+} as const;
+
+export const failure = (code: FailureCode, message: string): Failure => ({ code, message });
+
+export const statusOf = ({ code }: Failure): number => answers[code].status;
+
+/** `proxy-status` says why in a word, so that the other end can log and count it. No detail leaves this site. */
+export const fieldsOf = ({ code }: Failure): Fields => ({ 'proxy-status': `earshot; error=${answers[code].error}` });
+
+/** The reason that another router gave, fit for a log line: it is its word, not ours. */
+export function reasonGiven(fields: Fields): string {
+  const given = fields['proxy-status'];
+  const error = given === undefined ? undefined : /;\s*error=([a-z_]{1,40})/.exec(given)?.[1];
+  return error === undefined ? '' : ` (${error})`;
+}

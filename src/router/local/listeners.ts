@@ -1,0 +1,228 @@
+import { isIP, type Socket } from 'node:net';
+import type { ListenerConfig, Problem } from '../contract.ts';
+import { resolve } from './connect.ts';
+import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
+import { at } from './server-connection.ts';
+import { sameBundle, serverContext } from './tls-bundle.ts';
+
+export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {
+  /** Whether the listener has anywhere to send a connection now. */
+  reachable(config: ListenerConfig): boolean;
+  onSocket(config: ListenerConfig, socket: Socket, raw: Socket): void;
+  onRefused(config: ListenerConfig, reason: 'handshake', error: Error): void;
+}
+
+/**
+ * The sockets of all listeners. A listener has one at each address of its host for as long as its destination can be
+ * reached; with nowhere to go there is none, and clients are refused at once.
+ */
+export class Listeners {
+  readonly #options: ListenersOptions;
+  readonly #byName = new Map<string, Listener>();
+  #shared = false;
+  #closed = false;
+
+  constructor(options: ListenersOptions) {
+    this.#options = options;
+  }
+
+  apply(configs: readonly ListenerConfig[], shared: boolean): void {
+    const names = new Set(configs.map(({ name }) => name));
+    const reopen = shared !== this.#shared;
+    this.#shared = shared;
+    for (const [name, listener] of this.#byName) {
+      if (names.has(name)) continue;
+      listener.close();
+      this.#byName.delete(name);
+    }
+    // What changes its place leaves the old one first, so that two listeners can swap theirs.
+    for (const config of configs) this.#byName.get(config.name)?.prepare(config, reopen);
+    for (const config of configs) {
+      if (!this.#byName.has(config.name)) this.#byName.set(config.name, new Listener(config, this.#options, () => this.refresh()));
+    }
+    this.#order(configs);
+    this.refresh();
+  }
+
+  /** Opens what can be reached, closes what cannot. */
+  refresh(): void {
+    if (this.#closed) return;
+    const taken = new Map<string, string>();
+    for (const listener of this.#byName.values()) listener.follow(taken, this.#shared);
+  }
+
+  names(): IterableIterator<string> {
+    return this.#byName.keys();
+  }
+
+  configs(): readonly ListenerConfig[] {
+    return [...this.#byName.values()].map(({ config }) => config);
+  }
+
+  get(name: string): Pick<Listener, 'config' | 'listening' | 'problem'> | undefined {
+    return this.#byName.get(name);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const listener of this.#byName.values()) listener.close();
+  }
+
+  /** Of two at one place the one that the config names first has it. */
+  #order(configs: readonly ListenerConfig[]): void {
+    const inOrder = configs.flatMap(({ name }) => this.#byName.get(name) ?? []);
+    this.#byName.clear();
+    for (const listener of inOrder) this.#byName.set(listener.config.name, listener);
+  }
+}
+
+/** Milliseconds until a name that has no address is asked for again. */
+const RESOLVE_AGAIN = 5_000;
+
+class Listener {
+  config: ListenerConfig;
+  readonly #options: ListenersOptions;
+  readonly #refresh: () => void;
+  readonly #sockets = new Map<string, ListeningSocket>();
+  #addresses: readonly string[] | undefined;
+  #asked: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #tlsProblem: Problem | undefined;
+  #nameProblem: Problem | undefined;
+  #placeProblem: Problem | undefined;
+
+  constructor(config: ListenerConfig, options: ListenersOptions, refresh: () => void) {
+    this.config = config;
+    this.#options = options;
+    this.#refresh = refresh;
+    this.#readTls();
+  }
+
+  get listening(): boolean {
+    return this.#sockets.values().some(({ listening }) => listening);
+  }
+
+  get problem(): Problem | undefined {
+    const own = this.#tlsProblem ?? this.#nameProblem ?? this.#placeProblem;
+    if (own !== undefined) return own;
+    const problems = [...this.#sockets.values()].flatMap(({ problem }) => problem ?? []);
+    // A name such as `localhost` may have an address of a family that this machine does without.
+    const excusable = this.listening && isIP(this.config.host) === 0;
+    return problems.find(({ code }) => !(excusable && code === 'host-not-local'));
+  }
+
+  /** Takes a new config and closes what it does not want any more. */
+  prepare(config: ListenerConfig, reopen: boolean): void {
+    const before = this.config;
+    this.config = config;
+    if (before.host !== config.host) this.#forgetAddresses();
+    if (reopen || before.host !== config.host || before.port !== config.port) this.#closeSockets();
+    if (!sameBundle(before.tls, config.tls)) this.#changeTls(before);
+  }
+
+  /** `taken` says who has which place. */
+  follow(taken: Map<string, string>, shared: boolean): void {
+    this.#placeProblem = undefined;
+    const addresses = this.#resolved();
+    const places = addresses.map((host) => ({ host, port: this.config.port }));
+    const conflict = places.map(at).find((place) => taken.has(place));
+    if (conflict !== undefined) {
+      this.#placeProblem = {
+        code: 'port-in-use',
+        message: `${taken.get(conflict)} has ${conflict} already. Choose another host or port for ${this.config.name}.`,
+      };
+      this.#closeSockets();
+      return;
+    }
+    for (const place of places) taken.set(at(place), this.config.name);
+    if (!this.#options.reachable(this.config)) {
+      this.#closeSockets();
+      return;
+    }
+    if (this.#tlsProblem !== undefined) return;
+    const wanted = new Set(places.map(at));
+    for (const [key, socket] of this.#sockets) {
+      if (wanted.has(key)) continue;
+      socket.close();
+      this.#sockets.delete(key);
+    }
+    for (const place of places) {
+      if (this.#sockets.has(at(place))) continue;
+      this.#sockets.set(at(place), new ListeningSocket(place, this.config.tls, this.#socketOptions(shared)));
+    }
+  }
+
+  close(): void {
+    this.#forgetAddresses();
+    this.#closeSockets();
+  }
+
+  #socketOptions(shared: boolean): ListeningOptions {
+    return {
+      ...this.#options,
+      shared,
+      onSocket: (socket, raw) => this.#options.onSocket(this.config, socket, raw),
+      onRefused: (reason, error) => this.#options.onRefused(this.config, reason, error),
+    };
+  }
+
+  /** No addresses until a name has been looked up; then `follow` is called again. */
+  #resolved(): readonly string[] {
+    const { host } = this.config;
+    if (isIP(host) !== 0) return [host];
+    if (this.#addresses === undefined && this.#asked !== host && this.#timer === undefined) this.#ask(host);
+    return this.#addresses ?? [];
+  }
+
+  #ask(host: string): void {
+    this.#asked = host;
+    resolve(host, (found, error) => {
+      if (this.#asked !== host || this.config.host !== host) return;
+      this.#asked = undefined;
+      if (found.length > 0) {
+        this.#addresses = [...new Set(found.map(({ address }) => address))];
+        this.#nameProblem = undefined;
+      } else {
+        const reason = error ?? 'it has none';
+        const message = `The host ${JSON.stringify(host)} has no address (${reason}). Use an address of this machine or a name of one.`;
+        this.#nameProblem = { code: 'host-unknown', message };
+        this.#timer = setTimeout(() => {
+          this.#timer = undefined;
+          this.#refresh();
+        }, RESOLVE_AGAIN).unref();
+      }
+      this.#refresh();
+      this.#options.onChange();
+    });
+  }
+
+  #forgetAddresses(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#asked = undefined;
+    this.#addresses = undefined;
+    this.#nameProblem = undefined;
+  }
+
+  #changeTls(before: ListenerConfig): void {
+    this.#readTls();
+    const { tls } = this.config;
+    const isUsable = this.#tlsProblem === undefined;
+    const sameKind = (before.tls === undefined) === (tls === undefined) && (before.tls?.ca === undefined) === (tls?.ca === undefined);
+    // A bundle that broke is likely being replaced: what was good goes on, unless it would let in other clients than it should.
+    const canStay = sameKind && (isUsable || before.tls?.ca === tls?.ca);
+    if (!canStay) this.#closeSockets();
+    else if (isUsable && tls !== undefined) for (const socket of this.#sockets.values()) socket.setTls(tls);
+  }
+
+  #readTls(): void {
+    const { tls } = this.config;
+    const result = tls === undefined ? undefined : serverContext(tls);
+    this.#tlsProblem = result?.kind === 'unusable' ? result.problem : undefined;
+  }
+
+  #closeSockets(): void {
+    for (const socket of this.#sockets.values()) socket.close();
+    this.#sockets.clear();
+  }
+}

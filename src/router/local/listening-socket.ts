@@ -1,0 +1,179 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import type { Problem, TlsBundle } from '../contract.ts';
+import { KEEP_ALIVE, type Place } from './connect.ts';
+import { at } from './server-connection.ts';
+
+/** Clients that have not shown themselves by then are closed. */
+const HANDSHAKE_TIMEOUT = 10_000;
+const BACKLOG = 1024;
+
+export interface ListeningOptions {
+  readonly first: number;
+  readonly most: number;
+  readonly random: () => number;
+  readonly portOwner: (port: number) => string | undefined;
+  /** Several routers may listen at this place together (SO_REUSEPORT). */
+  readonly shared: boolean;
+  /** `raw` is the TCP socket below a TLS socket, or the socket itself. */
+  onSocket(socket: Socket, raw: Socket): void;
+  onRefused(reason: 'handshake', error: Error): void;
+  onChange(): void;
+}
+
+type State =
+  | { readonly kind: 'opening' | 'listening'; readonly server: Server }
+  | { readonly kind: 'waiting'; readonly timer: NodeJS.Timeout }
+  | { readonly kind: 'closed' };
+
+/** One socket that listens, or tries to until it can: opening → listening, or waiting → opening; closed is the end. */
+export class ListeningSocket {
+  readonly place: Place;
+  readonly #options: ListeningOptions;
+  #tls: TlsBundle | undefined;
+  #state: State = { kind: 'closed' };
+  #failures = 0;
+  #problem: Problem | undefined;
+
+  constructor(place: Place, tls: TlsBundle | undefined, options: ListeningOptions) {
+    this.place = place;
+    this.#tls = tls;
+    this.#options = options;
+    this.#open();
+  }
+
+  get listening(): boolean {
+    return this.#state.kind === 'listening';
+  }
+
+  get problem(): Problem | undefined {
+    return this.#problem;
+  }
+
+  get isTls(): boolean {
+    return this.#tls !== undefined;
+  }
+
+  /** New certificates, for connections from now on. Whether there is TLS at all cannot change. */
+  setTls(tls: TlsBundle): void {
+    this.#tls = tls;
+    const state = this.#state;
+    if (state.kind !== 'opening' && state.kind !== 'listening') return;
+    if ('setSecureContext' in state.server && typeof state.server.setSecureContext === 'function') {
+      state.server.setSecureContext(contextOptions(tls));
+    }
+  }
+
+  /** Stops listening; connections stay. */
+  close(): void {
+    const state = this.#state;
+    this.#state = { kind: 'closed' };
+    if (state.kind === 'waiting') clearTimeout(state.timer);
+    else if (state.kind !== 'closed') state.server.close();
+  }
+
+  #open(): void {
+    const server = this.#tls === undefined ? this.#plainServer() : this.#tlsServer(this.#tls);
+    this.#state = { kind: 'opening', server };
+    server.on('error', (error: NodeJS.ErrnoException) => this.#failed(server, error));
+    server.once('listening', () => this.#opened(server));
+    const { host, port } = this.place;
+    server.listen({ host, port, backlog: BACKLOG, reusePort: this.#options.shared });
+  }
+
+  #plainServer(): Server {
+    return createServer({ allowHalfOpen: true, noDelay: true, ...KEEP_ALIVE }, (socket) => this.#options.onSocket(socket, socket));
+  }
+
+  /**
+   * The TLS server does not say which TCP socket a TLS socket runs over; the peer's address and port do, since no other
+   * connection to this place can have them meanwhile.
+   */
+  #tlsServer(tls: TlsBundle): Server {
+    const raws = new Map<string, Socket>();
+    const server = createTlsServer({
+      ...contextOptions(tls),
+      allowHalfOpen: true,
+      noDelay: true,
+      ...KEEP_ALIVE,
+      handshakeTimeout: HANDSHAKE_TIMEOUT,
+      requestCert: tls.ca !== undefined,
+      rejectUnauthorized: tls.ca !== undefined,
+    });
+    server.on('connection', (raw: Socket) => {
+      const peer = peerOf(raw);
+      raws.set(peer, raw);
+      raw.on('error', () => raw.destroy());
+      raw.once('close', () => {
+        if (raws.get(peer) === raw) raws.delete(peer);
+      });
+    });
+    server.on('secureConnection', (socket: TLSSocket) => {
+      const raw = raws.get(peerOf(socket));
+      if (raw === undefined) socket.destroy();
+      else this.#options.onSocket(socket, raw);
+    });
+    server.on('tlsClientError', (error) => this.#options.onRefused('handshake', error));
+    return server;
+  }
+
+  #opened(server: Server): void {
+    if (this.#state.kind !== 'opening' || this.#state.server !== server) return;
+    this.#state = { kind: 'listening', server };
+    this.#failures = 0;
+    this.#problem = undefined;
+    this.#options.onChange();
+  }
+
+  /** Also after it has listened (too many open files at an accept): then it goes on as it is. */
+  #failed(server: Server, error: NodeJS.ErrnoException): void {
+    if (this.#state.kind !== 'opening' || this.#state.server !== server) return;
+    server.close();
+    this.#failures += 1;
+    const { first, most, random } = this.#options;
+    const delay = Math.min(most, first * 2 ** Math.min(this.#failures - 1, 20)) * (1 - random() / 2);
+    this.#state = { kind: 'waiting', timer: setTimeout(() => this.#open(), delay).unref() };
+    const before = this.#problem;
+    this.#problem = this.#problemOf(error, before);
+    if (before?.message !== this.#problem.message) this.#options.onChange();
+  }
+
+  #problemOf(error: NodeJS.ErrnoException, before: Problem | undefined): Problem {
+    const { host, port } = this.place;
+    const place = at(this.place);
+    switch (error.code) {
+      case 'EADDRINUSE': {
+        // Looked up anew after the first failures only, and then rarely: the search is not free.
+        const look = before?.code !== 'port-in-use' || this.#failures % 8 === 0;
+        if (!look && before !== undefined) return before;
+        const owner = this.#options.portOwner(port);
+        const by = owner === undefined ? 'another process' : owner;
+        return { code: 'port-in-use', message: `The port of ${place} is in use by ${by}. Stop it or choose another port.` };
+      }
+      case 'EACCES':
+        return {
+          code: 'port-not-permitted',
+          message: `This user may not listen on ${place}. Choose a port from 1024 on, or allow it (net.ipv4.ip_unprivileged_port_start).`,
+        };
+      case 'EADDRNOTAVAIL':
+      case 'EAFNOSUPPORT':
+        return {
+          code: 'host-not-local',
+          message: `${JSON.stringify(host)} is not an address of this machine. Choose one that is, or 0.0.0.0 for all.`,
+        };
+      default:
+        return { code: 'listen-failed', message: `Listening on ${place} failed (${error.code ?? error.message}). It is tried again.` };
+    }
+  }
+}
+
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
+
+function contextOptions({ cert, key, ca }: TlsBundle): SecureContextOptions {
+  return {
+    minVersion: 'TLSv1.2',
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(ca === undefined ? {} : { ca }),
+  };
+}

@@ -1,0 +1,173 @@
+import type { RequestHead, ResponseHead, Stream, StreamReset } from '../http2/contract.ts';
+import { ErrorCode } from '../http2/errors.ts';
+import type { Candidate } from './choice.ts';
+import type { Connectors } from './connectors.ts';
+import type { LocalLimits, LocalSideOptions } from './contract.ts';
+import { failure, reasonGiven, type Failure } from './failure.ts';
+import { Side } from './side.ts';
+import { SocketEnd } from './socket-end.ts';
+
+export interface OpeningContext {
+  readonly limits: LocalLimits;
+  readonly connectors: Connectors;
+  readonly open: LocalSideOptions['open'];
+  /** A destination that refused, or did not: for the choices after this one. */
+  noteOutcome(candidate: Candidate, refused: boolean): void;
+}
+
+export interface OpeningEvents {
+  /** `server` is ready to be joined with the client's side. */
+  onOpened(server: Side, candidate: Candidate): void;
+  onFailed(why: Failure): void;
+}
+
+/** The head of the request that a router makes of the next one. */
+export type HeadFor = (candidate: Candidate) => RequestHead;
+
+/**
+ * Finds a connection one server: tries the candidates in their order until one takes it, no more of them and no longer than
+ * the limits say. Ends with one of the events, unless the client goes away before.
+ */
+export class Opening {
+  readonly #context: OpeningContext;
+  readonly #client: Side;
+  readonly #candidates: readonly Candidate[];
+  readonly #headFor: HeadFor;
+  readonly #events: OpeningEvents;
+  readonly #deadline: NodeJS.Timeout;
+  #next = 0;
+  #over = false;
+  #last: Failure | undefined;
+  #giveUp: (() => void) | undefined;
+
+  constructor(context: OpeningContext, client: Side, candidates: readonly Candidate[], headFor: HeadFor, events: OpeningEvents) {
+    this.#context = context;
+    this.#client = client;
+    this.#candidates = candidates.slice(0, context.limits.attempts);
+    this.#headFor = headFor;
+    this.#events = events;
+    const { establish } = context.limits;
+    this.#deadline = setTimeout(() => {
+      this.#giveUp?.();
+      this.#fail(failure('timeout', `No server took the connection within ${establish / 1000} s.`));
+    }, establish);
+    client.awaiting = { onResponse() {}, onGone: (reason) => this.#clientGone(reason) };
+  }
+
+  /** Where there is no candidate, it ends within the call. */
+  start(): void {
+    this.#tryNext();
+  }
+
+  #tryNext(): void {
+    if (this.#over) return;
+    this.#giveUp = undefined;
+    const candidate = this.#candidates[this.#next];
+    this.#next += 1;
+    if (candidate === undefined) {
+      this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys can be reached.'));
+    } else if (candidate.to.path.length === 0) {
+      this.#tryHere(candidate);
+    } else {
+      this.#tryThere(candidate);
+    }
+  }
+
+  #tryHere(candidate: Candidate): void {
+    const { connectors, limits } = this.#context;
+    this.#giveUp = connectors.connect(candidate.routingKey, limits.attempts, (result) => {
+      if (result.kind === 'failed') {
+        this.#refused(candidate, result.failure);
+        return;
+      }
+      const server = new Side();
+      server.end = new SocketEnd(result.socket, result.raw, server);
+      this.#opened(server, candidate);
+    });
+  }
+
+  #tryThere(candidate: Candidate): void {
+    const server = new Side();
+    let answered = false;
+    const refuse = (why: Failure): void => {
+      if (answered) return;
+      answered = true;
+      server.awaiting = undefined;
+      server.drop();
+      this.#refused(candidate, why);
+    };
+    server.awaiting = {
+      onResponse: (head) => {
+        if (answered || head.status < 200) return;
+        if (head.status >= 300) {
+          server.abandon(ErrorCode.CANCEL);
+          refuse(answerOf(head, candidate));
+          return;
+        }
+        answered = true;
+        this.#opened(server, candidate);
+      },
+      onGone: ({ reason }) => refuse(failure('stream-reset', `${candidate.to.router} reset the stream: ${reason}.`)),
+    };
+    let stream: Stream;
+    try {
+      stream = this.#context.open(candidate.to, this.#headFor(candidate), server);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      // Not within the call: a candidate that fails at once is like any other that fails.
+      const soon = setImmediate(() => refuse(failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`)));
+      this.#giveUp = () => clearImmediate(soon);
+      return;
+    }
+    server.end = stream;
+    this.#giveUp = () => {
+      answered = true;
+      server.abandon(ErrorCode.CANCEL);
+    };
+  }
+
+  #opened(server: Side, candidate: Candidate): void {
+    this.#finish();
+    this.#context.noteOutcome(candidate, false);
+    this.#events.onOpened(server, candidate);
+  }
+
+  #refused(candidate: Candidate, why: Failure): void {
+    this.#last = why;
+    this.#context.noteOutcome(candidate, true);
+    this.#tryNext();
+  }
+
+  #clientGone({ reason }: StreamReset): void {
+    if (this.#over) return;
+    this.#giveUp?.();
+    this.#fail(failure('client-gone', `The client went away before a server took the connection: ${reason}.`));
+  }
+
+  #fail(why: Failure): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#events.onFailed(why);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    clearTimeout(this.#deadline);
+    this.#client.awaiting = undefined;
+  }
+}
+
+/** The other router's status stands for what it found. */
+function answerOf(head: ResponseHead, { routingKey, to }: Candidate): Failure {
+  const what = `${to.router} answered ${head.status}${reasonGiven(head.fields)} for the routing key ${JSON.stringify(routingKey)}.`;
+  switch (head.status) {
+    case 404:
+      return failure('no-connector', what);
+    case 503:
+      return failure('busy', what);
+    case 504:
+      return failure('timeout', what);
+    default:
+      return failure('peer-refused', what);
+  }
+}

@@ -1,0 +1,82 @@
+import { isIP, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
+import { connectAny, type Place, type TcpResult } from './connect.ts';
+import { failure, type Failure } from './failure.ts';
+
+export interface ClientTls {
+  readonly context: SecureContext;
+  readonly verifyHostname: boolean;
+}
+
+export type ServerResult =
+  | { readonly kind: 'connected'; readonly socket: Socket; readonly raw: Socket }
+  | { readonly kind: 'failed'; readonly failure: Failure };
+
+/**
+ * Connects to a server, with TLS where it is wanted, within so many milliseconds in all. `done` is called once, never within
+ * the call. @returns how to give up: `done` is then not called any more
+ */
+export function connectServer(place: Place, tls: ClientTls | undefined, deadline: number, done: (result: ServerResult) => void): () => void {
+  let over = false;
+  let giveUp: () => void = () => {};
+  const finish = (result: ServerResult): void => {
+    if (over) return;
+    over = true;
+    clearTimeout(timer);
+    done(result);
+  };
+  const timer = setTimeout(() => {
+    giveUp();
+    finish({ kind: 'failed', failure: failure('timeout', `No connection to ${at(place)} within ${deadline / 1000} s.`) });
+  }, deadline);
+  giveUp = connectAny(place, (result: TcpResult) => {
+    if (result.kind === 'failed') finish(result);
+    else if (tls === undefined) finish({ kind: 'connected', socket: result.socket, raw: result.socket });
+    else giveUp = secure(result.socket, place, tls, finish);
+  });
+  return () => {
+    over = true;
+    clearTimeout(timer);
+    giveUp();
+  };
+}
+
+/** A name is sent as SNI and checked; an address is only checked (RFC 6066 section 3 allows no address as a name). */
+function secure(raw: Socket, place: Place, { context, verifyHostname }: ClientTls, finish: (result: ServerResult) => void): () => void {
+  const host = place.host.replace(/\.$/, '');
+  const socket = connectTls({
+    socket: raw,
+    host,
+    secureContext: context,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(verifyHostname ? {} : { checkServerIdentity: () => undefined }),
+  });
+  const onError = (error: NodeJS.ErrnoException): void => {
+    raw.destroy();
+    finish({ kind: 'failed', failure: tlsFailure(error, place) });
+  };
+  const onClose = (): void => onError(new Error('the connection was closed during the handshake'));
+  socket.on('error', onError);
+  raw.on('error', onError);
+  socket.once('close', onClose);
+  socket.once('secureConnect', () => {
+    socket.off('error', onError);
+    raw.off('error', onError);
+    socket.off('close', onClose);
+    finish({ kind: 'connected', socket, raw });
+  });
+  return () => {
+    socket.destroy();
+    raw.destroy();
+  };
+}
+
+function tlsFailure(error: NodeJS.ErrnoException, place: Place): Failure {
+  const code = error.code ?? '';
+  const about = `TLS with ${at(place)} failed: ${error.message.split('\n', 1)[0] ?? ''}`;
+  const isCertificate = /CERT|ISSUER|SIGNATURE|CRL|HOSTNAME|CHAIN|ALTNAME/.test(code) && !code.startsWith('ERR_SSL');
+  return isCertificate ? failure('tls-certificate', about) : failure('tls-failed', about);
+}
+
+/** `host:port`, with brackets around an IPv6 address. */
+export const at = ({ host, port }: Place): string => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`);

@@ -1,0 +1,184 @@
+import type { ResponseHead, StreamHandler, StreamReset } from '../http2/contract.ts';
+import type { Tap } from '../observers/contract.ts';
+
+/** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
+export interface End {
+  /** @returns false where the caller should wait for `onDrain` */
+  write(chunk: Buffer): boolean;
+  end(): void;
+  reset(code: number): void;
+  consumed(bytes: number): void;
+}
+
+/** Bytes that went one way, of all connections of a key. */
+export interface ByteCount {
+  bytes: number;
+}
+
+/** Who hears of a side before it is joined to another. */
+export interface Awaiting {
+  onResponse(head: ResponseHead): void;
+  onGone(reason: StreamReset): void;
+}
+
+/**
+ * One side of a connection: hears what its own end says and tells it to the other side's end. Two of them, joined, are the
+ * connection.
+ *
+ * Invariants: an end gets `consumed` for each byte only when the other end took it or is gone; after `reset`, `gone` is set
+ * and nothing more is said to the end; what came before the sides were joined is held (at most what the end's window allows)
+ * and is the first that the other end gets.
+ */
+export class Side implements StreamHandler {
+  end: End | undefined;
+  awaiting: Awaiting | undefined;
+  tap: Tap | undefined;
+  /** The peer said that nothing more comes from here. */
+  ended = false;
+  gone = false;
+  /** Socket sides are open until the socket says so; a stream's are as soon as both sides have ended. */
+  closed = true;
+  #peer: Side | undefined;
+  #count: ByteCount | undefined;
+  #over: ((reason: StreamReset | undefined) => void) | undefined;
+  #held: Buffer[] | undefined;
+  /** Bytes that the other end wants no more of until it has drained. */
+  #owed = 0;
+
+  /** `over` is called once, when nothing of the connection is left; with a reason where it did not end in order. */
+  static join(client: Side, server: Side, counts: Counts, over: (reason: StreamReset | undefined) => void): void {
+    client.#join(server, counts.toServer, over);
+    server.#join(client, counts.toClient, over);
+    client.#passHeld();
+    server.#passHeld();
+  }
+
+  onResponse(head: ResponseHead): void {
+    this.awaiting?.onResponse(head);
+  }
+
+  onData(chunk: Buffer): void {
+    const to = this.#peer?.end;
+    if (to === undefined || this.#held !== undefined) {
+      this.#hold(chunk);
+      return;
+    }
+    if (this.#count !== undefined) this.#count.bytes += chunk.length;
+    if (this.tap !== undefined) this.tap.onBytes(chunk);
+    if (to.write(chunk)) this.end?.consumed(chunk.length);
+    else this.#owed += chunk.length;
+  }
+
+  onEnd(): void {
+    if (this.ended || this.gone) return;
+    this.ended = true;
+    if (this.#peer === undefined || this.#held !== undefined) return;
+    this.#passEnd(this.#peer);
+  }
+
+  /** Our end has room again: what the other end brought meanwhile is dealt with. */
+  onDrain(): void {
+    this.#peer?.giveBack();
+  }
+
+  onReset(reason: StreamReset): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.closed = true;
+    this.#held = undefined;
+    const peer = this.#peer;
+    if (peer === undefined) {
+      this.awaiting?.onGone(reason);
+      return;
+    }
+    peer.abandon(reason.code);
+    this.#settle(reason);
+  }
+
+  /** The socket is closed after both directions ended. */
+  onClosed(): void {
+    this.closed = true;
+    this.#peer?.giveBack();
+    this.#settle(undefined);
+  }
+
+  /** Resets our own end, if it is still there. */
+  abandon(code: number): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.closed = true;
+    this.#held = undefined;
+    this.end?.reset(code);
+  }
+
+  /** Ends the whole connection at once, both ends by a reset. */
+  sever(reason: StreamReset): void {
+    if (this.gone) return;
+    this.abandon(reason.code);
+    this.#peer?.abandon(reason.code);
+    this.#settle(reason);
+  }
+
+  /** Takes no part any more: what still comes is dropped, so that the end's window stays open until its peer has ended. */
+  drop(): void {
+    const bytes = this.#held?.reduce((sum, { length }) => sum + length, 0) ?? 0;
+    this.#held = undefined;
+    const { end } = this;
+    this.#peer = new Side();
+    this.#peer.end = { write: () => true, end() {}, reset() {}, consumed() {} };
+    if (bytes > 0) end?.consumed(bytes);
+  }
+
+  giveBack(): void {
+    if (this.#owed === 0 || this.gone) return;
+    const owed = this.#owed;
+    this.#owed = 0;
+    this.end?.consumed(owed);
+  }
+
+  #join(peer: Side, count: ByteCount, over: (reason: StreamReset | undefined) => void): void {
+    this.awaiting = undefined;
+    this.#peer = peer;
+    this.#count = count;
+    this.#over = over;
+    // Keeps the order while the bytes that came first are passed on.
+    this.#held ??= [];
+  }
+
+  #hold(chunk: Buffer): void {
+    if (this.gone) return;
+    if (this.#held === undefined) this.#held = [chunk];
+    else this.#held.push(chunk);
+  }
+
+  #passHeld(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) for (const chunk of held) this.onData(chunk);
+    if (this.ended && !this.gone && this.#peer !== undefined) this.#passEnd(this.#peer);
+  }
+
+  #passEnd(peer: Side): void {
+    if (!peer.gone) peer.end?.end();
+    this.#settle(undefined);
+  }
+
+  #settle(reason: StreamReset | undefined): void {
+    const over = this.#over;
+    const peer = this.#peer;
+    if (over === undefined || peer === undefined) return;
+    if (reason === undefined && !(this.ended && peer.ended && this.closed && peer.closed)) return;
+    this.#over = undefined;
+    peer.#over = undefined;
+    this.tap?.onEnd();
+    peer.tap?.onEnd();
+    this.tap = undefined;
+    peer.tap = undefined;
+    over(reason);
+  }
+}
+
+export interface Counts {
+  readonly toServer: ByteCount;
+  readonly toClient: ByteCount;
+}

@@ -1,0 +1,69 @@
+import type { Socket } from 'node:net';
+import { ErrorCode } from '../http2/errors.ts';
+import type { End, Side } from './side.ts';
+
+/** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
+const WRITE_LIMIT = 128 * 1024;
+
+/**
+ * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, RST is a reset: whatever else
+ * ends the socket comes out as `onReset`.
+ */
+export class SocketEnd implements End {
+  readonly #socket: Socket;
+  readonly #raw: Socket;
+  #unconsumed = 0;
+  #paused = false;
+
+  /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
+  constructor(socket: Socket, raw: Socket, side: Side) {
+    this.#socket = socket;
+    this.#raw = raw;
+    side.closed = false;
+    let failure: Error | undefined;
+    socket.on('data', (chunk: Buffer) => {
+      this.#unconsumed += chunk.length;
+      side.onData(chunk);
+      if (this.#unconsumed > 0 && !this.#paused) {
+        this.#paused = true;
+        socket.pause();
+      }
+    });
+    socket.on('end', () => side.onEnd());
+    socket.on('drain', () => side.onDrain());
+    socket.on('error', (error) => {
+      failure = error;
+    });
+    if (raw !== socket) raw.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
+      else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
+    });
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#socket.write(chunk);
+    return this.#socket.writableLength < WRITE_LIMIT;
+  }
+
+  end(): void {
+    this.#socket.end();
+  }
+
+  reset(): void {
+    resetSocket(this.#socket, this.#raw);
+  }
+
+  consumed(bytes: number): void {
+    this.#unconsumed -= bytes;
+    if (this.#unconsumed > 0 || !this.#paused) return;
+    this.#paused = false;
+    this.#socket.resume();
+  }
+}
+
+/** Ends a connection in a way that its peer cannot take for an orderly end. */
+export function resetSocket(socket: Socket, raw: Socket): void {
+  if (!raw.destroyed) raw.resetAndDestroy();
+  if (socket !== raw) socket.destroy();
+}

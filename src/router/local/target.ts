@@ -1,0 +1,124 @@
+import type { Problem } from '../contract.ts';
+import type { Failure } from './failure.ts';
+import { at, connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
+import type { Place } from './connect.ts';
+import type { LocalLimits } from './contract.ts';
+
+export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setAsideMost'>;
+
+/**
+ * One server of a connector. When it refuses it is set aside, and asked again by a connection of our own after a time that
+ * doubles from failure to failure; the first connection that gets through, of whichever kind, brings it back.
+ */
+export class Target {
+  readonly place: Place;
+  tls: ClientTls | undefined;
+  /** Connections that it has, or is getting. */
+  open = 0;
+  readonly #limits: TargetLimits;
+  readonly #random: () => number;
+  readonly #changed: () => void;
+  #failures = 0;
+  #why: Failure | undefined;
+  #due = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #endProbe: (() => void) | undefined;
+  #closed = false;
+
+  constructor(place: Place, limits: TargetLimits, random: () => number, changed: () => void) {
+    this.place = place;
+    this.#limits = limits;
+    this.#random = random;
+    this.#changed = changed;
+  }
+
+  get isAside(): boolean {
+    return this.#why !== undefined;
+  }
+
+  /** When it is asked again; the clock is `performance.now()`. */
+  get due(): number {
+    return this.#due;
+  }
+
+  get problem(): Problem | undefined {
+    if (this.#why === undefined) return undefined;
+    return { code: `target-${this.#why.code}`, message: `The server ${at(this.place)} takes no connections. ${this.#why.message}` };
+  }
+
+  /** `done` is called once, never within the call. @returns how to give up */
+  connect(done: (result: ServerResult) => void): () => void {
+    this.open += 1;
+    let settled = false;
+    const giveUp = connectServer(this.place, this.tls, this.#limits.connect, (result) => {
+      settled = true;
+      if (result.kind === 'connected') {
+        result.raw.once('close', () => {
+          this.open -= 1;
+        });
+        this.#bringBack();
+      } else {
+        this.open -= 1;
+        this.#setAside(result.failure);
+      }
+      done(result);
+    });
+    return () => {
+      if (settled) return;
+      settled = true;
+      this.open -= 1;
+      giveUp();
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#endProbe?.();
+  }
+
+  #setAside(why: Failure): void {
+    if (this.#closed) return;
+    const wasAside = this.isAside;
+    this.#why = why;
+    // Many connections may fail at once: they are one failure.
+    if (wasAside && this.#timer !== undefined) return;
+    this.#failures += 1;
+    this.#schedule();
+    if (!wasAside) this.#changed();
+  }
+
+  #bringBack(): void {
+    if (!this.isAside) return;
+    this.#why = undefined;
+    this.#failures = 0;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#endProbe?.();
+    this.#endProbe = undefined;
+    this.#changed();
+  }
+
+  #schedule(): void {
+    const { setAsideFirst, setAsideMost } = this.#limits;
+    const whole = Math.min(setAsideMost, setAsideFirst * 2 ** Math.min(this.#failures - 1, 20));
+    const delay = whole * (1 - this.#random() / 2);
+    this.#due = performance.now() + delay;
+    this.#timer = setTimeout(() => this.#probe(), delay).unref();
+  }
+
+  #probe(): void {
+    this.#timer = undefined;
+    this.#endProbe = connectServer(this.place, this.tls, this.#limits.connect, (result) => {
+      this.#endProbe = undefined;
+      if (result.kind === 'failed') {
+        this.#setAside(result.failure);
+        return;
+      }
+      result.socket.on('error', () => {});
+      result.socket.destroy();
+      result.raw.destroy();
+      this.#bringBack();
+    });
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * An observer reads requests off the bytes that pass. It never changes, delays or fails them: what it does not understand
+ * switches it off for that connection.
+ */
+
+/** One direction of one connection. Does not throw, keeps no reference to the bytes. */
+export interface Tap {
+  onBytes(chunk: Buffer): void;
+  /** Nothing more comes this way. May be called again. */
+  onEnd(): void;
+}
+
+export interface Taps {
+  readonly fromClient: Tap;
+  readonly fromServer: Tap;
+}
+
+/** Hears of each request whose answer has begun. Must not throw. */
+export interface RequestSink {
+  /** `status` is the final one (not 1xx); `milliseconds` go from the request's head to the answer's. */
+  onRequest(method: string, status: number, milliseconds: number): void;
+}
