@@ -16,7 +16,7 @@ import { measureDelay, startDelay } from './scenarios/delay.ts';
 import { measureFailover } from './scenarios/failover.ts';
 import { measureIdle } from './scenarios/idle.ts';
 import { MemoryWatch, recordAfter, recordFresh } from './scenarios/memory.ts';
-import { bulk, mixed, observer, requests, type Turn } from './scenarios/traffic.ts';
+import { bulk, mixed, observer, requests, warmUp, type Turn } from './scenarios/traffic.ts';
 import { direct } from './systems/direct.ts';
 import { EARSHOT_DELAY, earshotPair } from './systems/earshot.ts';
 import { HAPROXY_DELAY, haproxyPair } from './systems/haproxy.ts';
@@ -91,6 +91,7 @@ async function measureRound(bench: Bench, systems: readonly System[], attempt: A
     for (const system of systems) await attempt('memory', `start of ${system.name}`, async () => { running.push(stack.use(await system.start())); });
     if (only.includes('memory')) await attempt('memory', 'memory', () => recordFresh(bench, running));
     const watches = new Map(running.map((system) => [system, stack.use(new MemoryWatch(system))]));
+    if (turns.length > 0) for (const system of running) await attempt('memory', `warming up ${system.name}`, () => warmUp(bench, system));
     for (const [scenario, turn] of turns) {
       for (const system of running) {
         say(`${scenario}, ${system.name}`);

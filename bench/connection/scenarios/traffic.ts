@@ -5,6 +5,13 @@ import { iperf3, wrk, type Transfer } from '../loads.ts';
 /** @returns after one turn */
 export type Turn = (bench: Bench, system: Running) => Promise<void>;
 
+/** Not counted: what programs do only once, compilers among it. */
+export const warmUp: Turn = async ({ host }, system) => {
+  await iperf3(host, system.ports.iperf3, 2, 1);
+  await wrk(host, system.ports.http, 10, 1);
+  await wrk(host, system.ports.http, 10, 1, ['Connection: close']);
+};
+
 /** iperf3 with one and with eight connections, and the CPU that both ends spend on it. */
 export const bulk: Turn = async ({ host, options, record }, system) => {
   for (const connections of [1, 8] as const) {
