@@ -9,9 +9,13 @@ export interface ExchangeContext {
   readonly database: Database;
   /** Bytes of a message that is sent. */
   readonly messageBytes: number;
+  /** Milliseconds that only grow. */
+  clock(): number;
   send(link: string, message: Buffer): void;
   /** Seconds since that router made its part 0. */
   age(router: RouterId): number;
+  /** How many records of that router would be taken from that link now. */
+  room(link: string, router: RouterId): number;
 }
 
 /**
@@ -56,7 +60,7 @@ export class Exchange {
     if (differing.size > 0) this.#digest(link, differing, true);
   }
 
-  onDigest(link: string, digest: Extract<Message, { kind: 'digest' }>, now: number): void {
+  onDigest(link: string, digest: Extract<Message, { kind: 'digest' }>): void {
     if (digest.wanted) this.#digest(link, digest.buckets, false);
     const state = this.#links.get(link);
     if (state === undefined) return;
@@ -67,7 +71,7 @@ export class Exchange {
         else state.wanted.set(`${router} ${part}`, { router, epoch, part, counter });
       }
     }
-    this.#ask(now);
+    this.#ask();
   }
 
   onRequest(link: string, request: Extract<Message, { kind: 'request' }>): void {
@@ -85,11 +89,11 @@ export class Exchange {
     this.#context.send(link, writeDone());
   }
 
-  onDone(link: string, now: number): void {
+  onDone(link: string): void {
     const state = this.#links.get(link);
     if (state === undefined || state.asked.length === 0) return;
     this.#release(state);
-    this.#ask(now);
+    this.#ask();
     if (state.overflowed && state.wanted.size === 0) {
       state.overflowed = false;
       this.summarize(link);
@@ -97,12 +101,11 @@ export class Exchange {
   }
 
   /** Gives up on answers that do not come. */
-  tick(now: number): void {
+  tick(): void {
     for (const state of this.#links.values()) {
-      // A clock that was set back must not make the wait endless.
-      if (state.asked.length > 0 && (now - state.since > answerWithin || now < state.since)) this.#release(state);
+      if (state.asked.length > 0 && this.#context.clock() - state.since > answerWithin) this.#release(state);
     }
-    this.#ask(now);
+    this.#ask();
   }
 
   #digest(link: string, of: ReadonlySet<number>, wanted: boolean): void {
@@ -114,29 +117,33 @@ export class Exchange {
     state.asked = [];
   }
 
-  /** Sends the next request on each link that waits for none. */
-  #ask(now = this.#now): void {
-    this.#now = now;
+  /** Sends the next request on each link that waits for none. What would not be taken now stays wanted. */
+  #ask(): void {
     for (const [link, state] of this.#links) {
       if (state.asked.length > 0 || state.wanted.size === 0) continue;
-      const parts = new Map<RouterId, number[]>();
-      for (const [name, { router, epoch, part, counter }] of state.wanted) {
-        if (this.#asked.has(name)) continue;
-        state.wanted.delete(name);
-        if (!this.#context.database.isNew(router, { epoch, part, counter })) continue;
-        const list = parts.get(router);
-        if (list === undefined) parts.set(router, [part]);
-        else list.push(part);
-        state.asked.push(name);
-        if (state.asked.length >= longestRequest) break;
-      }
+      const parts = this.#choose(link, state);
+      if (parts.length === 0) continue;
+      state.since = this.#context.clock();
       for (const name of state.asked) this.#asked.add(name);
-      state.since = now;
-      if (state.asked.length > 0) this.#context.send(link, writeRequest([...parts].map(([router, list]): PartsOf => ({ router, parts: list }))));
+      this.#context.send(link, writeRequest(parts));
     }
   }
 
-  #now = 0;
+  #choose(link: string, state: LinkExchange): PartsOf[] {
+    const chosen = new Map<RouterId, number[]>();
+    for (const [name, { router, epoch, part, counter }] of state.wanted) {
+      if (this.#asked.has(name)) continue;
+      const list = chosen.get(router) ?? [];
+      if (list.length >= this.#context.room(link, router)) continue;
+      state.wanted.delete(name);
+      if (!this.#context.database.isNew(router, { epoch, part, counter })) continue;
+      list.push(part);
+      chosen.set(router, list);
+      state.asked.push(name);
+      if (state.asked.length >= longestRequest) break;
+    }
+    return [...chosen].map(([router, parts]) => ({ router, parts }));
+  }
 }
 
 interface LinkExchange {

@@ -2,7 +2,6 @@ import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { eachKey, findKey } from './record.ts';
-import type { RouteRecord } from './record.ts';
 
 /** Where a key is. */
 export interface KeyPlace {
@@ -65,16 +64,13 @@ export class KeyPlaces {
     const places: KeyPlace[] = [];
     for (const { id, parts } of this.#routers.values()) {
       for (const record of parts) {
-        const found = record === undefined ? undefined : findKey(record, bytes);
-        if (found !== undefined) places.push({ router: id, part: partOf(record), ...found });
+        if (record === undefined) continue;
+        const found = findKey(record, bytes);
+        if (found !== undefined) places.push({ router: id, part: record.part, ...found });
       }
     }
     return places;
   }
-}
-
-function partOf(record: RouteRecord | undefined): number {
-  return record?.part ?? 0;
 }
 
 /** Keys whose places are kept at most. */

@@ -1,4 +1,5 @@
 import type { RoutingLimits } from './contract.ts';
+import type { Rate } from './pace.ts';
 
 /** What a router takes where it is not told otherwise. The numbers of the wire format are in `codec.ts` and `record.ts`. */
 export const defaultLimits: RoutingLimits = {
@@ -21,3 +22,18 @@ export const longestPath = 32;
 /** Milliseconds. */
 export const refreshEvery = 600_000;
 export const forgetAfter = 1_800_000;
+
+/** Bytes of a message that we send: one that is not too long to wait behind. */
+export const sentMessageBytes = 32_768;
+
+/** How often a router says something new of itself; more changes wait and go together. */
+export const ownReleases: Rate = { burst: 8, perSecond: 5 };
+
+/** How often a router goes beyond records of itself that it did not make. */
+export const contestsAnswered: Rate = { burst: 3, perSecond: 0.1 };
+
+/** New records of one router that are taken. A whole router of 16,000 ordinary keys is one burst. */
+export const recordsOfRouter: Rate = { burst: 1024, perSecond: 50 };
+
+/** New records that are taken from one link, whoever made them. */
+export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };

@@ -20,10 +20,10 @@ export function isText(text: string): boolean {
 
 /** The longest beginning of the text that a record can carry, without what it cannot. */
 export function fitText(text: string): string {
+  if (isText(text)) return text;
   const clean = text.replaceAll(new RegExp(forbidden, 'gu'), '');
-  if (Buffer.byteLength(clean) <= longestText) return clean;
   const bytes = Buffer.from(clean);
-  let end = longestText;
+  let end = Math.min(longestText, bytes.length);
   // Not in the middle of a character: its later bytes are 10xxxxxx.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end);

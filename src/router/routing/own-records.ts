@@ -4,13 +4,6 @@ import { greatestCounter, greatestEpoch, writeAbout, writeKey, writeNeighbour, w
 import type { About, KeyCount, Neighbour } from './record.ts';
 import { partsOfRouter } from './limits.ts';
 
-/** What a router has to say. */
-export interface Statement {
-  readonly about: About;
-  readonly neighbours: readonly Neighbour[];
-  readonly keys: readonly KeyCount[];
-}
-
 /**
  * The router's own records. Each neighbour and each key stays in the part in which it was first put, so a change makes one
  * part anew, however many others there are; a part takes entries up to about a kilobyte.
@@ -24,7 +17,7 @@ export class OwnRecords {
   readonly #places = new Map<string, number>();
   /** No part before this one has room for the longest entry. */
   #room = 0;
-  #leftOut = 0;
+  readonly #leftOut = new Map<string, number>();
 
   constructor(router: string, key: SiteKey) {
     this.#router = router;
@@ -37,7 +30,7 @@ export class OwnRecords {
 
   /** Entries for which no part had room. */
   get leftOut(): number {
-    return this.#leftOut;
+    return [...this.#leftOut.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** Whether a part waits to be made anew. */
@@ -45,21 +38,17 @@ export class OwnRecords {
     return this.#parts.some((part) => part.changed);
   }
 
-  /** Takes what is to be said from now on. */
-  state(statement: Statement): void {
-    const wanted = new Map<string, Buffer>();
-    for (const neighbour of statement.neighbours) wanted.set(`link ${neighbour.link}`, writeNeighbour(neighbour));
-    for (const key of statement.keys) wanted.set(`key ${key.routingKey}`, writeKey(key));
-    this.#put(0, 'about', writeAbout(statement.about));
-    for (const [entry, place] of this.#places) {
-      if (entry !== 'about' && !wanted.has(entry)) this.#remove(place, entry);
-    }
-    this.#leftOut = 0;
-    for (const [entry, bytes] of wanted) {
-      const place = this.#places.get(entry) ?? this.#placeFor(bytes);
-      if (place === undefined) this.#leftOut += 1;
-      else this.#put(place, entry, bytes);
-    }
+  /** What it says of itself from now on. */
+  stateAbout(about: About): void {
+    this.#put(0, 'about', writeAbout(about));
+  }
+
+  stateNeighbours(neighbours: readonly Neighbour[]): void {
+    this.#state('link ', new Map(neighbours.map((neighbour) => [`link ${neighbour.link}`, writeNeighbour(neighbour)])));
+  }
+
+  stateKeys(keys: readonly KeyCount[]): void {
+    this.#state('key ', new Map(keys.map((key) => [`key ${key.routingKey}`, writeKey(key)])));
   }
 
   /** Begins a new epoch: all parts are made anew. */
@@ -91,6 +80,20 @@ export class OwnRecords {
       records.push(writeRecord({ router: this.#router, epoch: this.#epoch, counter: part.counter, part: number }, [...part.entries.values()], this.#key));
     }
     return records;
+  }
+
+  /** All entries whose names begin so are these from now on. */
+  #state(group: string, wanted: ReadonlyMap<string, Buffer>): void {
+    for (const [entry, place] of this.#places) {
+      if (entry.startsWith(group) && !wanted.has(entry)) this.#remove(place, entry);
+    }
+    let leftOut = 0;
+    for (const [entry, bytes] of wanted) {
+      const place = this.#places.get(entry) ?? this.#placeFor(bytes);
+      if (place === undefined) leftOut += 1;
+      else this.#put(place, entry, bytes);
+    }
+    this.#leftOut.set(group, leftOut);
   }
 
   #placeFor(bytes: Buffer): number | undefined {

@@ -1,0 +1,115 @@
+import type { RouterRecord } from '../contract.ts';
+import type { Adjacency, RouteDestination, RouterId } from './contract.ts';
+import type { Change, KnownRouter } from './database.ts';
+import { findPaths } from './graph.ts';
+import type { Paths } from './graph.ts';
+import { KeyPlaces } from './key-places.ts';
+import { siteOf } from './names.ts';
+import { eachKey } from './record.ts';
+
+/**
+ * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
+ * or the adjacencies may have made it wrong.
+ */
+export class Answers {
+  readonly #self: RouterId;
+  readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
+  readonly #adjacencies: ReadonlyMap<string, Adjacency>;
+  readonly #places: KeyPlaces;
+  readonly #destinations = new Map<string, readonly RouteDestination[]>();
+  #paths: Paths | undefined;
+  #version = 0;
+
+  constructor(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, adjacencies: ReadonlyMap<string, Adjacency>) {
+    this.#self = self;
+    this.#routers = routers;
+    this.#adjacencies = adjacencies;
+    this.#places = new KeyPlaces(routers);
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** To be told of each change of the records. */
+  apply(change: Change): void {
+    this.#places.apply(change);
+    if (change.topology) this.#paths = undefined;
+    if (change.content) this.#outdate();
+  }
+
+  /** To be told of each change of the adjacencies. */
+  adjacenciesChanged(): void {
+    this.#paths = undefined;
+    this.#outdate();
+  }
+
+  get reachable(): readonly RouterId[] {
+    return this.#currentPaths().reachable;
+  }
+
+  destinations(routingKey: string): readonly RouteDestination[] {
+    const known = this.#destinations.get(routingKey);
+    if (known !== undefined) return known;
+    const paths = this.#currentPaths();
+    const found: RouteDestination[] = [];
+    for (const { router, connectors } of this.#places.of(routingKey)) {
+      const cost = connectors > 0 ? paths.costTo(router) : undefined;
+      if (cost === undefined) continue;
+      const path = paths.pathTo(router);
+      found.push({ router, cost, connectors, path, links: this.#linksTo(path[0]) });
+    }
+    found.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
+    if (this.#destinations.size >= mostDestinations) this.#destinations.clear();
+    this.#destinations.set(routingKey, found);
+    return found;
+  }
+
+  hasListener(routingKey: string): boolean {
+    const paths = this.#currentPaths();
+    return this.#places.of(routingKey).some(({ router, listeners }) => listeners > 0 && paths.costTo(router) !== undefined);
+  }
+
+  network(): readonly RouterRecord[] {
+    return this.reachable.flatMap((id) => {
+      const router = this.#routers.get(id);
+      return router === undefined ? [] : this.#describe(router);
+    });
+  }
+
+  #describe({ id, site, parts, about }: KnownRouter): RouterRecord[] {
+    if (about === undefined) return [];
+    const { name, namespace, platform, version, edge } = about;
+    const links: { name: string; siteId: string; siteName: string; cost: number }[] = [];
+    const keys = new Map<string, { routingKey: string; connectors: number; listeners: number }>();
+    for (const record of parts) {
+      if (record === undefined) continue;
+      for (const neighbour of record.neighbours) {
+        const siteName = this.#routers.get(neighbour.router)?.about?.name ?? '';
+        links.push({ name: neighbour.link, siteId: siteOf(neighbour.router), siteName, cost: neighbour.cost });
+      }
+      eachKey(record, (key) => {
+        if (!keys.has(key.routingKey)) keys.set(key.routingKey, key);
+      });
+    }
+    return [{ router: id.slice(site.length + 1), site: { id: site, name, namespace, platform, version }, edge, links, keys: [...keys.values()] }];
+  }
+
+  #currentPaths(): Paths {
+    this.#paths ??= findPaths(this.#self, this.#routers, [...this.#adjacencies.values()]);
+    return this.#paths;
+  }
+
+  #linksTo(router: RouterId | undefined): string[] {
+    return [...this.#adjacencies.values()].filter((adjacency) => adjacency.router === router)
+      .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1)).map(({ link }) => link);
+  }
+
+  #outdate(): void {
+    this.#version += 1;
+    this.#destinations.clear();
+  }
+}
+
+/** Keys whose destinations are kept until the next change. */
+const mostDestinations = 4096;

@@ -1,0 +1,111 @@
+import { Buffer } from 'node:buffer';
+import type { RouterId, RoutingCounters } from './contract.ts';
+import type { Change, Database } from './database.ts';
+import { RoutingError } from './errors.ts';
+import { forgetAfter, recordsOfLink, recordsOfRouter } from './limits.ts';
+import { Pace } from './pace.ts';
+import { readHead, readRecord, signatureOf, signedBytes } from './record.ts';
+import type { RouteRecord } from './record.ts';
+
+/** What the intake needs of its surroundings. */
+export interface IntakeContext {
+  readonly self: RouterId;
+  readonly database: Database;
+  readonly verify: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
+  /** On the ageing clock. */
+  clock(): number;
+  reachable(): Iterable<RouterId>;
+  /** Records changed. */
+  changed(change: Change): void;
+  /** Somebody made a record of this router in this epoch that this router has not made. */
+  contested(epoch: number): void;
+  /** A record of that link was left for later. */
+  postponed(link: string): void;
+}
+
+/**
+ * Decides on each record that a peer sends. Only what is new costs a signature check, and what one router or one link can
+ * make us check is rationed: the rest is fetched later, when a summary shows that it is missing.
+ */
+export class Intake {
+  readonly #context: IntakeContext;
+  readonly #routers = new Pace(recordsOfRouter);
+  readonly #links = new Pace(recordsOfLink);
+  #clearedAt = -Infinity;
+  readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
+    accepted: 0, stale: 0, refused: 0, malformed: 0, postponed: 0, contested: 0,
+  };
+
+  constructor(context: IntakeContext) {
+    this.#context = context;
+  }
+
+  /**
+   * @param age seconds
+   * @returns the record where it was taken and is to be passed on
+   * @throws RoutingError where no honest peer would have sent it
+   */
+  take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
+    const { database, verify, self } = this.#context;
+    const head = readHead(bytes);
+    if (!database.isNew(head.id, head) || age * 1000 >= forgetAfter) {
+      this.counters.stale += 1;
+      return undefined;
+    }
+    const clock = this.#context.clock();
+    if (!this.#links.take(link, clock) || !this.#routers.take(head.id, clock)) {
+      this.counters.postponed += 1;
+      this.#context.postponed(link);
+      return undefined;
+    }
+    if (!verify(head.publicKey, signedBytes(bytes), signatureOf(bytes))) {
+      throw new RoutingError('routing-forged', `A record of router ${head.id} does not have its site's signature.`);
+    }
+    if (head.id === self) {
+      this.counters.contested += 1;
+      this.#context.contested(head.epoch);
+      return undefined;
+    }
+    // A copy: the bytes are part of a whole message.
+    const record = readRecord(Buffer.from(bytes));
+    if (record === undefined) {
+      this.counters.malformed += 1;
+      return undefined;
+    }
+    if (!database.fits(record) && !this.#makeRoom(record)) {
+      this.counters.refused += 1;
+      return undefined;
+    }
+    this.counters.accepted += 1;
+    this.#context.changed(database.take(record, clock - age * 1000));
+    return record;
+  }
+
+  /** How many records of that router would be taken from that link now. */
+  room(link: string, router: RouterId): number {
+    const clock = this.#context.clock();
+    return Math.min(this.#links.left(link, clock), this.#routers.left(router, clock));
+  }
+
+  tick(): void {
+    this.#links.tick(this.#context.clock());
+    this.#routers.tick(this.#context.clock());
+  }
+
+  /** Routers that cannot be reached give way to one that is new, but are not searched for at each record of a flood. */
+  #makeRoom(record: RouteRecord): boolean {
+    const clock = this.#context.clock();
+    if (clock - this.#clearedAt < clearEvery) return false;
+    this.#clearedAt = clock;
+    const { database, changed } = this.#context;
+    const reachable = new Set(this.#context.reachable());
+    for (const router of database.routers.keys()) {
+      const change = reachable.has(router) || router === record.router ? undefined : database.forget(router);
+      if (change !== undefined) changed(change);
+    }
+    return database.fits(record);
+  }
+}
+
+/** Milliseconds. */
+const clearEvery = 10_000;
