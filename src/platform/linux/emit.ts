@@ -1,0 +1,61 @@
+/** Writes plain data as YAML 1.2, for people to read. The library is for reading what people write; this is a page. */
+
+export function emitYaml(value: unknown): string {
+  return isBlock(value) ? block(value, 0) : `${scalar(value)}\n`;
+}
+
+type Entries = readonly (readonly [string, unknown])[];
+
+function entriesOf(value: object): Entries {
+  return Object.entries(value).filter(([, field]) => field !== undefined);
+}
+
+function isBlock(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  return Array.isArray(value) ? value.length > 0 : entriesOf(value).length > 0;
+}
+
+function block(value: object, depth: number): string {
+  const pad = '  '.repeat(depth);
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) => (isBlock(item) ? `${pad}- ${block(item, depth + 1).slice(pad.length + 2)}` : `${pad}- ${scalar(item, depth + 1)}\n`)).join('');
+  }
+  return entriesOf(value)
+    .map(([key, field]) => {
+      const name = text(key);
+      if (!isBlock(field)) return `${pad}${name}: ${scalar(field, depth + 1)}\n`;
+      return `${pad}${name}:\n${block(field, Array.isArray(field) ? depth : depth + 1)}`;
+    })
+    .join('');
+}
+
+function scalar(value: unknown, depth = 0): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'string') return isLiteral(value) ? literal(value, depth) : text(value);
+  if (typeof value === 'object') return Array.isArray(value) ? '[]' : '{}';
+  return String(value);
+}
+
+/** Lines of plain ASCII, such as a certificate. */
+function isLiteral(value: string): boolean {
+  return value.length > 80 && /^[!-~](?:[ -~]*\n)+$/.test(value) && !value.endsWith('\n\n');
+}
+
+function literal(value: string, depth: number): string {
+  const pad = '  '.repeat(depth);
+  return `|\n${value
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => (line === '' ? '' : pad + line))
+    .join('\n')}`;
+}
+
+/** Words that are no text where they stand bare, in YAML 1.1 too, which others read. */
+const notText = /^(?:y|n|yes|no|on|off|true|false|null|~)$/i;
+
+function text(value: string): string {
+  const bare = /^[A-Za-z_/][\w./@%+-]*(?:[ :=](?=[\w"'/([])[\w./@%+"'()[\]-]*)*$/.test(value) && !/: |:$/.test(value) && !notText.test(value);
+  if (bare && value.length < 200) return value;
+  // A JSON text is a double-quoted scalar, once the control characters that JSON leaves are escaped.
+  return JSON.stringify(value).replaceAll(/[\u007F-\u009F\u2028\u2029\uFEFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

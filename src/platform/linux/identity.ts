@@ -1,0 +1,40 @@
+/** Who the site is: its key, made once. */
+import type { SiteKey } from '../../router/contract.ts';
+import { siteIdOf } from '../../router/routing/site-id.ts';
+import { generateSiteKey, siteKeyFrom } from '../../router/routing/site-key.ts';
+import { PlatformError } from './errors.ts';
+import { makeDirectory, readText, writeDurably } from './files.ts';
+import type { NamespaceLayout } from './layout.ts';
+
+export interface Identity {
+  readonly id: string;
+  readonly key: SiteKey;
+}
+
+/**
+ * A new key is made only where none has ever been: a damaged one is for the person to restore, since a new key is
+ * a new site to all others.
+ * @param mayCreate only one process of a site makes the key
+ * @returns undefined where there is none and none may be made
+ * @throws PlatformError `STATE_DAMAGED`
+ */
+export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean): Promise<Identity | undefined> {
+  const path = layout.internal.identityKey;
+  const pem = await readText(path, { bytes: 16_384 });
+  if (pem !== undefined) return { ...load(path, pem) };
+  if (!mayCreate) return undefined;
+  const made = generateSiteKey();
+  await makeDirectory(layout.internal.site, 0o700);
+  await writeDurably(path, made.pem, 0o600);
+  return { id: siteIdOf(made.key.publicKey), key: made.key };
+}
+
+function load(path: string, pem: string): Identity {
+  try {
+    const key = siteKeyFrom(pem);
+    return { id: siteIdOf(key.publicKey), key };
+  } catch (error) {
+    const words = error instanceof Error ? error.message : String(error);
+    throw new PlatformError('STATE_DAMAGED', `${path} is damaged: ${words} To make a new site of it, remove the file; its links then need new tokens.`, error);
+  }
+}

@@ -1,0 +1,21 @@
+import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
+import type { MachineHosts } from '../../site/access.ts';
+
+/** What others may reach this machine by, the best first; its loopback address where there is nothing else. */
+export function machineHosts(
+  interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
+  name: string = hostname(),
+): MachineHosts {
+  const addresses = Object.values(interfaces).flatMap((list) => list ?? []);
+  const outward = addresses.filter(({ internal, address }) => !internal && !isLinkLocal(address));
+  const ordered = [...outward.filter(({ family }) => family === 'IPv4'), ...outward.filter(({ family }) => family !== 'IPv4')];
+  const hosts = ordered.map(({ address }) => address);
+  // A bare name is good only where its network's DNS knows it, so it comes last.
+  const named = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/i.test(name) && name !== 'localhost' ? [name.toLowerCase()] : [];
+  return hosts.length === 0 ? ['127.0.0.1', ...named] : [...new Set([...hosts, ...named])];
+}
+
+/** RFC 3927, RFC 4291 section 2.5.6: of use only with an interface, which another machine does not have. */
+function isLinkLocal(address: string): boolean {
+  return address.startsWith('169.254.') || /^fe[89ab]/i.test(address);
+}
