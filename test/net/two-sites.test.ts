@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { test, type TestContext } from 'node:test';
+import {
+  connector, createNetwork, eventually, linkByToken, listener, startNginx, startSite, type Host, type Site,
+} from './harness/index.ts';
+
+interface Pair extends AsyncDisposable {
+  readonly west: Site;
+  readonly east: Site;
+  /** Where clients are. */
+  readonly client: Host;
+  /** Where servers are. */
+  readonly server: Host;
+}
+
+/** East lets links in, and has nginx behind the routing key `web`; west listens at 8080 for it. */
+async function twoSites(t: TestContext): Promise<Pair> {
+  const net = await createNetwork({ hosts: ['west', 'east'], test: t });
+  const [client, server] = [net.host('west'), net.host('east')];
+  const east = await startSite(server, { access: true, resources: [connector('web', '127.0.0.1', 80)] });
+  const west = await startSite(client, { resources: [listener('web', '0.0.0.0', 8080)] });
+  await startNginx(server, { port: 80 });
+  await linkByToken(west, east);
+  return { west, east, client, server, [Symbol.asyncDispose]: () => net[Symbol.asyncDispose]() };
+}
+
+const PAGE = ['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:8080/'];
+
+test('a client in one site reaches a server in another over a link that a token made', async (t) => {
+  await using pair = await twoSites(t);
+  await pair.west.waitFor('Listener', 'web');
+  assert.equal(await pair.client.run(PAGE), 'hello from east\n');
+  assert.equal((await pair.east.waitFor('Connector', 'web')).hasMatchingListener, true);
+});
+
+test('a listener is ready from the moment that a connection gets through, and closed while its key has no connector', async (t) => {
+  await using pair = await twoSites(t);
+  const { west, east, client } = pair;
+  await west.waitFor('Listener', 'web');
+  assert.equal(await client.run(PAGE), 'hello from east\n', 'at once after Ready');
+  await east.remove('Connector', 'web');
+  const pending = await west.waitFor('Listener', 'web', 'Pending');
+  assert.equal(pending.hasMatchingConnector, false);
+  await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
+  await east.apply(connector('web', '127.0.0.1', 80));
+  await west.waitFor('Listener', 'web');
+  assert.equal(await client.run(PAGE), 'hello from east\n');
+});
+
+test('bytes arrive as they were sent, many of them both ways at once', async (t) => {
+  await using pair = await twoSites(t);
+  const { west, east, client, server } = pair;
+  await east.apply(connector('echo', '127.0.0.1', 7000));
+  await west.apply(listener('echo', '127.0.0.1', 7000));
+  await server.spawn(['socat', 'TCP-LISTEN:7000,fork,reuseaddr', 'EXEC:cat']);
+  await west.waitFor('Listener', 'echo');
+  const sent = Buffer.allocUnsafe(64 * 2 ** 20);
+  for (let at = 0; at < sent.length; at += 4) sent.writeUInt32LE(at, at);
+  await writeFile(`${client.dir}/sent`, sent);
+  // -t: what comes back after the file has ended is waited for.
+  const hash = await client.run(['sh', '-c', 'socat -t 20 -b 65536 - TCP:127.0.0.1:7000 <sent | sha256sum'], { cwd: client.dir, timeoutMs: 60_000 });
+  assert.equal(hash.split(' ')[0], createHash('sha256').update(sent).digest('hex'));
+});
+
+test('after the site that a link goes to was killed, the same link carries again', async (t) => {
+  await using pair = await twoSites(t);
+  const { west, east, client } = pair;
+  await west.waitFor('Listener', 'web');
+  await east.kill9();
+  await west.waitFor('Listener', 'web', 'Pending');
+  await east.start();
+  await west.waitFor('Listener', 'web');
+  assert.equal(await client.run(PAGE), 'hello from east\n');
+});
+
+test('a link that is cut and restored carries again, with no one to help it', async (t) => {
+  await using pair = await twoSites(t);
+  const { west, client, server } = pair;
+  await west.waitFor('Listener', 'web');
+  await server.cut();
+  await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 15_000 });
+  await server.restore();
+  await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+  await eventually('the page', async () => (await client.run(PAGE)) === 'hello from east\n');
+});
