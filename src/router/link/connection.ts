@@ -88,6 +88,7 @@ export class Connection implements Watched {
 
   destroy(error?: Error): void {
     this.#error ??= error;
-    this.session.destroy(error);
+    // The peer reads it in the GOAWAY: see `refusalIn`.
+    this.session.destroy(error instanceof LinkError ? new Error(`${error.code}: ${error.message}`, { cause: error }) : error);
   }
 }

@@ -1,7 +1,7 @@
 import { LinkError } from '../errors.ts';
 
 /** Of one routing message with its type. A peer that announces more is cut off. */
-export const MOST_MESSAGE_BYTES = 1_048_576;
+export const MOST_MESSAGE_BYTES = 65_536;
 
 /** A message as it stands on a routing stream: 4 bytes of length (of what follows), then type and payload. */
 export function frameMessage(message: Uint8Array): Buffer {

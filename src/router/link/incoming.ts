@@ -47,6 +47,7 @@ export class Incoming {
   #hello: Hello | undefined;
   #link: Link | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #refused = false;
   #closed = false;
 
   constructor(options: IncomingOptions) {
@@ -102,7 +103,6 @@ export class Incoming {
   }
 
   #routing(stream: Stream): StreamHandler {
-    const { host } = this.#options;
     if (this.#hello !== undefined || this.#timer !== undefined) return refuse(stream, 409, 'http_request_denied');
     const routing = new RoutingStream({
       onHello: (message) => this.#welcome(stream, routing, message),
@@ -114,10 +114,10 @@ export class Incoming {
     this.#timer = setTimeout(() => {
       const link = this.#link;
       const error = new LinkError('timeout', `The peer at ${this.address} did not complete its link within ${JOIN_DEADLINE / 1_000} s.`);
+      if (this.#refused) return;
       if (link === undefined) this.cut(error);
       else if (link.state === 'joining') link.cut(error);
     }, JOIN_DEADLINE);
-    if (host.draining) this.#refuse(stream, new LinkError('draining', 'This router is closing.'));
     return routing;
   }
 
@@ -204,7 +204,7 @@ export class Incoming {
   /** Cuts the peer off, and says why where there is still somebody to hear it. */
   #fault(stream: Stream, error: unknown): void {
     const reason = error instanceof LinkError ? error : new LinkError('routing', 'The peer breaks the routing protocol.', error);
-    if (this.#closed || this.#link?.state === 'down') return;
+    if (this.#closed || this.#refused || this.#link?.state === 'down') return;
     if (this.#link === undefined) {
       this.#refuse(stream, reason);
       return;
@@ -217,6 +217,7 @@ export class Incoming {
   }
 
   #refuse(stream: Stream, reason: LinkError): void {
+    this.#refused = true;
     linkMetrics.refused.inc({ reason: reason.code });
     this.#options.host.log.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;

@@ -102,7 +102,7 @@ class Outgoing implements OpenedLink {
   abandon(error: LinkError): void {
     if (this.#link === undefined) for (const connection of this.#connections) connection.destroy(error);
     else this.#link.cut(error);
-    for (const connection of [...this.#connections]) connection.destroy(error);
+    for (const connection of this.#connections) connection.destroy(error);
   }
 
   async #exchangeHellos(forward: Connection): Promise<void> {

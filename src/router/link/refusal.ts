@@ -27,7 +27,8 @@ export function ignoring(stream: () => Stream | undefined): StreamHandler {
 
 /** What a peer said about us, as an error of ours; undefined where it said nothing that we know. */
 export function refusalIn(words: string, peer: string): LinkError | undefined {
-  const [, code, message] = /^([a-z-]{1,32}): (.*)$/s.exec(words) ?? [];
+  // In a GOAWAY's debug data it stands behind what the session says of it.
+  const [, code, message] = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s.exec(words) ?? [];
   if (code === undefined || message === undefined || !isSaid(code)) return undefined;
   return new LinkError(code, `${peer} refuses this link: ${printable(message, 300)}`);
 }

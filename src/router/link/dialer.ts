@@ -1,0 +1,224 @@
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+import { randomBytes } from 'node:crypto';
+import type { LinkState, Problem } from '../contract.ts';
+import { LinkError, problemOf } from '../errors.ts';
+import { backoff } from './backoff.ts';
+import type { LinkHost } from './host.ts';
+import { writeCost } from './hello.ts';
+import type { Link } from './link.ts';
+import { linkMetrics } from './metrics.ts';
+import { openLink, type OpenedLink } from './outgoing.ts';
+
+const RETRY_FIRST = 100;
+const RETRY_MOST = 10_000;
+/** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
+const STEADY = 5_000;
+/** What connections may take to finish when their link is taken away. */
+const CLOSE_DEADLINE = 60_000;
+
+/** One way to reach the peer. */
+export interface Way {
+  /** For people: `west.example:55671`. */
+  readonly peer: string;
+  readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
+}
+
+/** What a dialer is to reach. */
+export interface DialTarget {
+  readonly cost: number;
+  /** In order of preference. @throws LinkError where nothing can be tried */
+  ways(): readonly Way[];
+  /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
+  servedBy(other: DialTarget, peer: string): boolean;
+  /** Whether an attempt to open the other is one to open this. */
+  equals(other: DialTarget): boolean;
+}
+
+/**
+ * Keeps a link to a target. While it has one that fits it waits; otherwise it opens one, with backoff. A link that no longer
+ * fits (a new certificate, other endpoints) is retired only when its successor is up, so that no connection is lost.
+ */
+export class Dialer {
+  readonly name: string;
+  readonly #host: LinkHost;
+  #target: DialTarget;
+  #current: Current | undefined;
+  #problem: Problem | undefined;
+  #failures = 0;
+  #nextAt = 0;
+  readonly #stop = new AbortController();
+  #attempt: AbortController | undefined;
+  #wake: () => void = () => {};
+
+  constructor(host: LinkHost, name: string, target: DialTarget) {
+    this.name = name;
+    this.#host = host;
+    this.#target = target;
+    void this.#run();
+  }
+
+  get state(): LinkState {
+    const current = this.#current;
+    const up = current?.opened.link.state === 'up';
+    return {
+      operational: up,
+      ...(current === undefined ? {} : { remoteSiteId: current.opened.link.peer.site.id, remoteSiteName: current.opened.link.peer.site.name }),
+      ...(current === undefined || !up ? {} : { endpoint: current.peer }),
+      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+    };
+  }
+
+  /** The link that is up. */
+  get opened(): OpenedLink | undefined {
+    return this.#current?.opened.link.state === 'up' ? this.#current.opened : undefined;
+  }
+
+  apply(target: DialTarget): void {
+    const before = this.#target;
+    this.#target = target;
+    const link = this.opened?.link;
+    if (link !== undefined && link.cost !== target.cost) {
+      link.cost = target.cost;
+      link.routing.send(writeCost(target.cost));
+      this.#host.events.onCost(link);
+    }
+    if (this.#fits() || target.equals(before)) return;
+    this.#attempt?.abort();
+    this.#failures = 0;
+    this.#nextAt = 0;
+    this.#wake();
+  }
+
+  /** A link has gone down: perhaps this one's. */
+  linkDown(link: Link): void {
+    const current = this.#current;
+    if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
+    const steady = performance.now() - current.upAt >= STEADY;
+    this.#failures = steady || (current.opened.drained && this.#failures === 0) ? 0 : this.#failures + 1;
+    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + this.#delay();
+    this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
+    this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
+    this.#host.changed();
+    this.#wake();
+  }
+
+  dropRevoked(): void {
+    const { link, serial } = this.#current?.opened ?? {};
+    if (link === undefined || !this.#host.isRevoked({ siteId: link.peer.site.id, ...(serial === undefined ? {} : { serial }) })) return;
+    const error = new LinkError('revoked', `Site ${link.peer.site.id} is revoked here. Delete the link, or take the revocation back.`);
+    link.cut(error);
+    this.#problem = problemOf(error);
+  }
+
+  /** No more attempts; what the link carries may finish. */
+  drain(deadline = CLOSE_DEADLINE): void {
+    this.#halt();
+    const link = this.#current?.opened.link;
+    link?.retire('the link has been taken away');
+    if (link !== undefined && link.connections.size > 0) setTimeout(() => this.destroy(), deadline).unref();
+  }
+
+  /** No more attempts. */
+  stop(): void {
+    this.#halt();
+  }
+
+  destroy(): void {
+    this.#halt();
+    this.#current?.opened.link.cut(new LinkError('closed', 'The link has been closed.'));
+  }
+
+  #halt(): void {
+    this.#stop.abort();
+    this.#attempt?.abort();
+    this.#wake();
+  }
+
+  #fits(): boolean {
+    const current = this.#current;
+    return current !== undefined && current.opened.link.state === 'up' && this.#target.servedBy(current.target, current.peer);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const wait = this.#nextAt - performance.now();
+      if (this.#fits()) await this.#woken();
+      else if (wait > 0) await this.#woken(wait);
+      else await this.#try();
+    }
+  }
+
+  async #try(): Promise<void> {
+    const target = this.#target;
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    try {
+      await this.#open(target, attempt.signal);
+      linkMetrics.attempts.inc({ outcome: 'up' });
+    } catch (error) {
+      if (attempt.signal.aborted) return;
+      const reason = error instanceof LinkError ? error : new LinkError('tls-failed', `The link cannot be opened.`, error);
+      if (!(error instanceof LinkError)) this.#host.log.error({ linkName: this.name, error }, 'link attempt failed unexpectedly');
+      linkMetrics.attempts.inc({ outcome: reason.code });
+      this.#failures += 1;
+      this.#nextAt = performance.now() + this.#delay();
+      if (this.#problem?.message !== reason.message) this.#host.log.warn({ linkName: this.name, error: reason }, 'link not open');
+      this.#problem = problemOf(reason);
+      this.#host.changed();
+    } finally {
+      this.#attempt = undefined;
+    }
+  }
+
+  async #open(target: DialTarget, signal: AbortSignal): Promise<void> {
+    const failures: LinkError[] = [];
+    for (const { peer, dial } of target.ways()) {
+      try {
+        const id = randomBytes(10).toString('hex');
+        const opened = await openLink({ host: this.#host, peer, dial, id, cost: target.cost, signal });
+        this.#replace({ opened, target, peer, upAt: performance.now() });
+        return;
+      } catch (error) {
+        if (signal.aborted || !(error instanceof LinkError)) throw error;
+        failures.push(error);
+      }
+    }
+    const [first] = failures;
+    if (first === undefined) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
+    throw failures.length === 1 ? first : new LinkError(first.code, failures.map(({ message }) => message).join(' '), first);
+  }
+
+  #replace(next: Current): void {
+    const old = this.#current?.opened.link;
+    this.#current = next;
+    this.#problem = undefined;
+    // A link that breaks as soon as it is up must not be opened without end: `linkDown` looks at how long it lasted.
+    if (next.opened.link.state !== 'up') this.linkDown(next.opened.link);
+    old?.retire('a newer connection has taken its place');
+    this.#host.log.info(
+      { linkName: this.name, link: next.opened.link.id, peer: next.peer, router: next.opened.link.router, site: next.opened.link.peer.site.name },
+      'link up',
+    );
+    this.#host.changed();
+  }
+
+  #delay(): number {
+    return backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random());
+  }
+
+  #woken(milliseconds?: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds);
+    this.#wake = resolve;
+    return promise.finally(() => clearTimeout(timer));
+  }
+}
+
+interface Current {
+  readonly opened: OpenedLink;
+  readonly target: DialTarget;
+  readonly peer: string;
+  /** performance.now() */
+  readonly upAt: number;
+}

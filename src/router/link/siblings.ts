@@ -1,0 +1,188 @@
+/** Links between routers of one site: the same protocol over Unix sockets, where who can open one is the site's user. */
+import { chmodSync, unlinkSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { SiblingConfig } from '../contract.ts';
+import { LinkError } from '../errors.ts';
+import { backoff } from './backoff.ts';
+import type { DialTarget, Way } from './dialer.ts';
+import type { LinkHost } from './host.ts';
+import { Incoming } from './incoming.ts';
+import { codeOf, connectError } from './verdict.ts';
+import { FORWARD, REVERSE } from './wire.ts';
+
+const COST = 1;
+const PROTOCOL_DEADLINE = 5_000;
+const RETRY_FIRST = 200;
+const RETRY_MOST = 5_000;
+
+/** Of two routers, the one whose socket has the smaller path opens the link: so there is one. */
+export const dialedFrom = (config: SiblingConfig): readonly string[] => config.others.filter((other) => other > config.socket);
+
+/** Another router's socket, as a dialer's target. In place of ALPN, a first line names the protocol. */
+export class SiblingTarget implements DialTarget {
+  readonly cost = COST;
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  ways(): readonly Way[] {
+    return [{ peer: this.#path, dial: (protocol, deadline, signal) => dialUnix(this.#path, protocol, deadline, signal) }];
+  }
+
+  servedBy(other: DialTarget): boolean {
+    return this.equals(other);
+  }
+
+  equals(other: DialTarget): boolean {
+    return other instanceof SiblingTarget && other.#path === this.#path;
+  }
+}
+
+function dialUnix(path: string, protocol: string, deadline: number, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const socket = connect({ path, allowHalfOpen: true });
+  const fail = (error: LinkError): void => {
+    socket.destroy();
+    reject(error);
+  };
+  const onAbort = (): void => fail(new LinkError('closed', `The attempt to reach ${path} was given up.`));
+  const timer = setTimeout(() => fail(new LinkError('timeout', `No answer at ${path} within ${deadline / 1_000} s.`)), deadline);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const onError = (error: Error): void =>
+    fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path));
+  socket.once('error', onError);
+  socket.once('connect', () => {
+    socket.removeListener('error', onError);
+    socket.write(`${protocol}\n`);
+    resolve(socket);
+  });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  });
+}
+
+/** This router's socket. */
+export class SiblingAccess {
+  readonly #host: LinkHost;
+  readonly #path: string;
+  readonly #incoming = new Set<Incoming>();
+  readonly #greeting = new Set<Socket>();
+  #server: Server | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #closed = false;
+
+  constructor(host: LinkHost, path: string) {
+    this.#host = host;
+    this.#path = path;
+    this.#listen();
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  stop(): void {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#server?.close();
+    this.#server = undefined;
+    for (const socket of this.#greeting) socket.destroy();
+  }
+
+  drain(): void {
+    this.stop();
+    for (const incoming of this.#incoming) incoming.drain();
+  }
+
+  destroy(): void {
+    this.stop();
+    for (const incoming of this.#incoming) incoming.cut(new LinkError('closed', 'This router has been closed.'));
+  }
+
+  #listen(): void {
+    if (this.#closed) return;
+    // One that a killed process left behind.
+    removeSocket(this.#path);
+    const server = createServer({ allowHalfOpen: true }, (socket) => void this.#accept(socket));
+    this.#server = server;
+    server.once('error', (error) => {
+      this.#host.log.error({ socket: this.#path, error }, 'cannot listen for the other routers of the site');
+      this.#failures += 1;
+      this.#retry = setTimeout(() => this.#listen(), backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random()));
+    });
+    server.listen({ path: this.#path }, () => {
+      this.#failures = 0;
+      chmodSync(this.#path, 0o600);
+    });
+  }
+
+  async #accept(socket: Socket): Promise<void> {
+    this.#greeting.add(socket);
+    socket.once('error', () => {});
+    const protocol = await firstLine(socket);
+    this.#greeting.delete(socket);
+    if (socket.destroyed || (protocol !== FORWARD && protocol !== REVERSE)) {
+      socket.destroy();
+      return;
+    }
+    const incoming: Incoming = new Incoming({
+      host: this.#host,
+      socket,
+      protocol,
+      serial: '',
+      certifiedSites: [],
+      certificate: () => undefined,
+      address: this.#path,
+      edgeOnly: false,
+      siblingsOnly: true,
+      onClose: () => this.#incoming.delete(incoming),
+    });
+    this.#incoming.add(incoming);
+  }
+}
+
+/** Takes no more off the socket than the line. */
+function firstLine(socket: Socket): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  let line = '';
+  const onReadable = (): void => {
+    for (;;) {
+      // Byte by byte, so that nothing has to be put back.
+      const byte: unknown = socket.read(1);
+      if (!(byte instanceof Uint8Array)) return;
+      if (byte[0] === 0x0a) {
+        resolve(line);
+        return;
+      }
+      line += String.fromCharCode(byte[0] ?? 0);
+      if (line.length > 64) {
+        resolve(undefined);
+        return;
+      }
+    }
+  };
+  const onEnd = (): void => resolve(undefined);
+  const timer = setTimeout(onEnd, PROTOCOL_DEADLINE);
+  socket.on('readable', onReadable);
+  socket.once('end', onEnd);
+  socket.once('close', onEnd);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.removeListener('readable', onReadable);
+    socket.removeListener('end', onEnd);
+    socket.removeListener('close', onEnd);
+  });
+}
+
+function removeSocket(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}

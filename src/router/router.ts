@@ -1,0 +1,336 @@
+import type { Logger } from '../telemetry/log.ts';
+import type { IssuedCertificate, PeerState, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
+import { LinkError, RenewError } from './errors.ts';
+import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
+import { Access } from './link/access.ts';
+import { daysLeft } from './link/bundle.ts';
+import { Dialer } from './link/dialer.ts';
+import type { Hello } from './link/hello.ts';
+import type { LinkHost } from './link/host.ts';
+import type { Link } from './link/link.ts';
+import { LinkTarget } from './link/link-target.ts';
+import { Links } from './link/links.ts';
+import { Liveness } from './link/liveness.ts';
+import { showMetrics } from './link/metrics.ts';
+import { refuse } from './link/refusal.ts';
+import { relay } from './link/relay.ts';
+import { requestRenewal } from './link/renewal.ts';
+import { nextStep } from './link/route.ts';
+import { RoutingFeed } from './link/routing-feed.ts';
+import { dialedFrom, SiblingAccess, SiblingTarget } from './link/siblings.ts';
+import { ROUTE_FIELD, VERSIONS } from './link/wire.ts';
+import type { LocalSide } from './local/contract.ts';
+import { createLocalSide } from './local/local-side.ts';
+import type { Routing } from './routing/contract.ts';
+import { createRouting } from './routing/routing.ts';
+
+/**
+ * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be
+ * opened) is in its state and is tried again; it does not keep the router from starting.
+ * @throws RoutingError where the site's id is not that of its key, or the router's name is none
+ */
+export function startRouter(config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }): Promise<Router> {
+  try {
+    return Promise.resolve(new JoinedRouter(config, hooks, options.log));
+  } catch (error) {
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/** From the last listener's end until links are told, so that connections just accepted still find their way. */
+const DRAIN_GRACE = 100;
+/** What routers get to read that this one is leaving. */
+const FAREWELL = 250;
+
+class JoinedRouter implements Router, LinkHost {
+  readonly log: Logger;
+  readonly self: string;
+  readonly siteKey: RouterConfig['siteKey'];
+  readonly hooks: RouterHooks;
+  readonly links = new Links();
+  readonly liveness = new Liveness();
+  readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
+  readonly #routing: Routing;
+  readonly #feed: RoutingFeed;
+  readonly #local: LocalSide;
+  readonly #dialers = new Map<string, Dialer>();
+  readonly #siblings = new Map<string, Dialer>();
+  readonly #accesses = new Map<string, Access>();
+  /** Taken out of the config, with connections that may finish. */
+  readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
+  readonly #listeners = new Set<() => void>();
+  readonly #hideMetrics: () => void;
+  #siblingAccess: SiblingAccess | undefined;
+  #config: RouterConfig;
+  #revokedSites = new Set<string>();
+  #revokedSerials = new Set<string>();
+  #keys: LocalSide['keys'] | undefined;
+  #edge: boolean | undefined;
+  #state: RouterState | undefined;
+  #notify: NodeJS.Immediate | undefined;
+  #draining = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(config: RouterConfig, hooks: RouterHooks, log: Logger) {
+    const { site, siteKey, router } = config;
+    this.log = log;
+    this.hooks = hooks;
+    this.siteKey = siteKey;
+    this.self = `${site.id}/${router}`;
+    this.#config = config;
+    this.#routing = createRouting({ router, site, siteKey });
+    this.#feed = new RoutingFeed({ log, routing: this.#routing, links: this.links, onChange: () => this.#routingChanged() });
+    this.#local = createLocalSide({
+      log,
+      site: site.id,
+      routing: this.#routing,
+      open: (to, head, handler) => this.links.openFirst(to, head, handler),
+    });
+    this.#local.onChange(() => this.#localChanged());
+    this.#hideMetrics = showMetrics({
+      links: () => this.links.all,
+      relayed: this.relayed,
+      routers: () => this.state.network.length,
+      certificates: (now) => this.#certificates(now),
+    });
+    this.apply(config);
+  }
+
+  get state(): RouterState {
+    this.#state ??= this.#look();
+    return this.#state;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  apply(config: RouterConfig): void {
+    if (this.#draining) return;
+    this.#config = config;
+    this.#revokedSites = new Set(config.revoked.sites);
+    this.#revokedSerials = new Set(config.revoked.serials.map((serial) => serial.toUpperCase()));
+    this.#local.apply(config.listeners, config.connectors, config.siblings !== undefined);
+    this.#stateFacts();
+    this.#applyAccesses(config);
+    this.#applyLinks(config);
+    this.#applySiblings(config);
+    for (const access of this.#accesses.values()) access.dropRevoked();
+    for (const leaving of this.#leaving) if (!(leaving instanceof SiblingAccess)) leaving.dropRevoked();
+    for (const dialer of this.#dialers.values()) dialer.dropRevoked();
+    this.changed();
+  }
+
+  onChange(listener: () => void): () => void {
+    // Each call is a listener of its own, also of a function that is there already.
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  async renew(link: string, request: string): Promise<IssuedCertificate> {
+    const opened = this.#dialers.get(link)?.opened;
+    if (opened === undefined) throw new RenewError('RENEW_NO_LINK', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
+    return requestRenewal(opened, request);
+  }
+
+  async drain(deadline: number): Promise<void> {
+    if (this.#draining) {
+      await this.#closed;
+      return;
+    }
+    this.#draining = true;
+    this.#closed = this.#drain(deadline);
+    await this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.drain(0);
+  }
+
+  // What follows is what links have of the router: see `LinkHost`.
+
+  hello(link: Hello['link']): Hello {
+    const { site, router, edge } = this.#config;
+    return { versions: VERSIONS, router, site, edge, link };
+  }
+
+  isRevoked({ siteId, serial }: { readonly siteId?: string; readonly serial?: string }): boolean {
+    return (siteId !== undefined && this.#revokedSites.has(siteId)) || (serial !== undefined && this.#revokedSerials.has(serial));
+  }
+
+  connect(stream: Stream, head: RequestHead): StreamHandler {
+    const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
+    switch (step.kind) {
+      case 'enter':
+        return this.#local.enter(stream, head);
+      case 'accept':
+        return this.#local.accept(stream, head);
+      case 'refuse':
+        this.relayed.failed += 1;
+        return refuse(stream, step.status, 'http_request_error', step.reason);
+      case 'forward': {
+        const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
+        return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed);
+      }
+    }
+  }
+
+  routingMessage(link: Link, message: Buffer): void {
+    this.#feed.receive(link, message);
+  }
+
+  changed(): void {
+    this.#state = undefined;
+    this.#notify ??= setImmediate(() => {
+      this.#notify = undefined;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+
+  readonly events = {
+    onUp: (link: Link): void => {
+      this.log.info({ link: link.id, router: link.router, site: link.peer.site.name, cost: link.cost, dialed: link.dialed }, 'adjacent router');
+      this.#feed.up(link);
+      this.changed();
+    },
+    onDown: (link: Link): void => {
+      this.links.delete(link);
+      this.log.info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
+      this.#feed.down(link);
+      for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
+      this.changed();
+    },
+    onCost: (link: Link): void => {
+      if (link.state === 'up') this.#feed.up(link);
+    },
+  };
+
+  #look(): RouterState {
+    const incoming: PeerState[] = [];
+    for (const access of this.#accesses.values()) {
+      for (const { link, serial, address } of access.incoming) {
+        if (link?.state !== 'up') continue;
+        incoming.push({ siteId: link.peer.site.id, siteName: link.peer.site.name, serial, address });
+      }
+    }
+    return {
+      ...this.#local.state,
+      links: statesOf(this.#dialers),
+      accesses: statesOf(this.#accesses),
+      incoming,
+      network: this.#routing.network(),
+    };
+  }
+
+  #routingChanged(): void {
+    this.#local.routingChanged();
+    this.changed();
+  }
+
+  #localChanged(): void {
+    this.#stateFacts();
+    this.changed();
+  }
+
+  #stateFacts(): void {
+    const { keys } = this.#local;
+    const { edge } = this.#config;
+    if (this.#draining || (keys === this.#keys && edge === this.#edge)) return;
+    this.#keys = keys;
+    this.#edge = edge;
+    this.#feed.setFacts({ edge, keys });
+  }
+
+  #applyAccesses(config: RouterConfig): void {
+    const wanted = new Map(config.accesses.map((access) => [access.name, access]));
+    for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
+    for (const [name, access] of wanted) {
+      const known = this.#accesses.get(name);
+      if (known === undefined) this.#accesses.set(name, new Access(this, access, config.siblings !== undefined));
+      else known.apply(access);
+    }
+  }
+
+  #applyLinks(config: RouterConfig): void {
+    const wanted = new Map(config.links.map((link) => [link.name, new LinkTarget(link)]));
+    this.#applyDialers(this.#dialers, wanted);
+  }
+
+  #applySiblings({ siblings }: RouterConfig): void {
+    if (this.#siblingAccess !== undefined && this.#siblingAccess.path !== siblings?.socket) {
+      this.#siblingAccess.drain();
+      this.#leaving.add(this.#siblingAccess);
+      this.#siblingAccess = undefined;
+    }
+    if (siblings !== undefined) this.#siblingAccess ??= new SiblingAccess(this, siblings.socket);
+    const others = siblings === undefined ? [] : dialedFrom(siblings);
+    this.#applyDialers(this.#siblings, new Map(others.map((path) => [path, new SiblingTarget(path)])));
+  }
+
+  #applyDialers(dialers: Map<string, Dialer>, wanted: ReadonlyMap<string, LinkTarget | SiblingTarget>): void {
+    for (const [name, dialer] of dialers) if (!wanted.has(name)) this.#leave(dialers, name, dialer);
+    for (const [name, target] of wanted) {
+      const known = dialers.get(name);
+      if (known === undefined) dialers.set(name, new Dialer(this, name, target));
+      else known.apply(target);
+    }
+  }
+
+  #leave<T extends Dialer | Access>(from: Map<string, T>, name: string, leaving: T): void {
+    from.delete(name);
+    leaving.drain();
+    this.#leaving.add(leaving);
+  }
+
+  async #drain(deadline: number): Promise<void> {
+    const end = Date.now() + deadline;
+    this.log.info({ deadline, connections: this.#local.openConnections, transit: this.relayed.open }, 'draining');
+    for (const access of this.#accesses.values()) access.stop();
+    this.#siblingAccess?.stop();
+    for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.stop();
+    const local = this.#local.drain(deadline);
+    await until(end, DRAIN_GRACE);
+    for (const link of this.links.all) link.retire('this router is closing');
+    await local;
+    while (this.relayed.open > 0 && Date.now() < end) await until(end, 20);
+    await until(Date.now() + Math.min(deadline, FAREWELL), FAREWELL);
+    await this.#close();
+    this.log.info('drained');
+  }
+
+  async #close(): Promise<void> {
+    const reason = new LinkError('closed', 'This router has been closed.');
+    for (const link of this.links.all) link.cut(reason);
+    const parts = [...this.#dialers.values(), ...this.#siblings.values(), ...this.#accesses.values(), ...this.#leaving];
+    for (const part of parts) part.destroy();
+    this.#siblingAccess?.destroy();
+    this.#feed[Symbol.dispose]();
+    this.liveness[Symbol.dispose]();
+    this.#hideMetrics();
+    clearImmediate(this.#notify);
+    this.#listeners.clear();
+    await this.#local[Symbol.asyncDispose]();
+  }
+
+  *#certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }> {
+    const { links, accesses, listeners, connectors } = this.#config;
+    const bundles = new Map([...links, ...accesses, ...listeners].flatMap(({ tls }) => (tls === undefined ? [] : [[tls.name, tls] as const])));
+    for (const { tls } of connectors) if (tls !== undefined) bundles.set(tls.bundle.name, tls.bundle);
+    for (const [name, bundle] of bundles) {
+      const days = daysLeft(bundle, now);
+      if (days !== undefined) yield { bundle: name, days };
+    }
+  }
+}
+
+function statesOf<T>(parts: ReadonlyMap<string, { readonly state: T }>): Readonly<Record<string, T>> {
+  return Object.fromEntries([...parts].map(([name, { state }]) => [name, state]));
+}
+
+/** Waits so many milliseconds, but not beyond the end. */
+function until(end: number, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, Math.max(0, Math.min(milliseconds, end - Date.now())));
+  });
+}
