@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RequestHead, ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
+import type { LocalSide } from '../../../../src/router/local/contract.ts';
+import { until } from '../../kube/wait.ts';
+import { dial, serve } from './peers.ts';
+import { connector, EAST_ROUTER, freePort, here, listener, oneSide, there, twoSides, WEST, WEST_ROUTER } from './two-sides.ts';
+
+const listening = (local: LocalSide) => until('the listener listens', () => local.state.listeners['Listener/key']?.listening);
+const problemOf = (local: LocalSide) => local.state.connectors['Connector/key']?.problem;
+
+/** Asks a local side for a connection as a link would, and keeps what it answers. */
+class Asking implements Stream {
+  readonly id = 1;
+  readonly queued = 0;
+  answer: ResponseHead | undefined;
+  resetCode: number | undefined;
+  consumedBytes = 0;
+
+  respond(head: ResponseHead): void {
+    this.answer = head;
+  }
+  write(): boolean {
+    return true;
+  }
+  end(): void {}
+  reset(code: number): void {
+    this.resetCode = code;
+  }
+  consumed(bytes: number): void {
+    this.consumedBytes += bytes;
+  }
+}
+
+const ask = (routingKey: string, fields = {}): RequestHead => ({ method: 'CONNECT', authority: routingKey, fields });
+
+describe('a connector', () => {
+  it('is told who asks, and by what way', async () => {
+    using server = await serve();
+    await using sides = await twoSides();
+    sides.west.routing.places.set('key', [there(EAST_ROUTER)]);
+    sides.east.local.apply([], [connector(server.port, 'key')]);
+    const port = await freePort();
+    sides.west.local.apply([listener(port, 'key')], []);
+    await listening(sides.west.local);
+    const client = dial(port);
+    await until('the server is reached', () => server.peers.length === 1);
+    const [head] = sides.heads;
+    assert.equal(head?.method, 'CONNECT');
+    assert.equal(head.authority, 'key');
+    assert.equal(head.fields['earshot-route'], EAST_ROUTER);
+    assert.equal(head.fields['earshot-origin'], WEST);
+    assert.match(head.fields['earshot-connection'] ?? '', /^[0-9a-z]{1,32}$/);
+    client.socket.destroy();
+  });
+
+  it('spreads connections over its hosts by how many each has', async () => {
+    using server = await serve();
+    const { local, routing } = oneSide();
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    const port = await freePort();
+    // All of 127.0.0.0/8 is this machine.
+    using other = await serve();
+    local.apply([listener(port, 'key')], [connector(server.port, 'key'), connector(other.port, 'key', { name: 'Connector/other' })]);
+    await listening(local);
+    const clients = Array.from({ length: 10 }, () => dial(port));
+    await until('all are connected', () => server.peers.length + other.peers.length === 10);
+    assert.deepEqual([server.peers.length, other.peers.length], [5, 5]);
+    for (const { socket } of clients) socket.destroy();
+  });
+
+  it('sets a server that refuses aside, asks it again, and gives it connections when it answers', async () => {
+    using good = await serve();
+    const port = await freePort();
+    const away = await freePort();
+    const { local, routing } = oneSide();
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(good.port, 'key', { name: 'Connector/good' }), connector(away, 'key')]);
+    await listening(local);
+    const clients = [dial(port), dial(port), dial(port)];
+    await until('all are with the good server', () => good.peers.length === 3);
+    await until('the other is set aside', () => problemOf(local)?.code === 'target-refused');
+    assert.match(problemOf(local)?.message ?? '', new RegExp(`127\\.0\\.0\\.1:${away} takes no connections`));
+    using back = await serve(() => {}, away);
+    await until('it was asked again', () => problemOf(local) === undefined);
+    const late = dial(port);
+    await until('it gets the next connection', () => back.peers.some(({ closed }) => !closed));
+    for (const { socket } of [...clients, late]) socket.destroy();
+  });
+
+  it('still tries a server that is set aside when there is no other', async () => {
+    const away = await freePort();
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { setAsideFirst: 60_000, setAsideMost: 60_000 } });
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    const port = await freePort();
+    local.apply([listener(port, 'key')], [connector(away, 'key')]);
+    await listening(local);
+    const first = dial(port);
+    await until('the first is reset', () => first.closed);
+    assert.equal(problemOf(local)?.code, 'target-refused');
+    using server = await serve(({ socket }) => socket.write('back'), away);
+    const second = dial(port);
+    await until('the second gets through', () => second.text === 'back');
+    assert.equal(problemOf(local), undefined);
+    assert.equal(server.peers.length, 1);
+    second.socket.destroy();
+  });
+
+  it('tries the next destination when one answers that it cannot', async () => {
+    using server = await serve(({ socket }) => socket.write('here'));
+    await using sides = await twoSides();
+    const port = await freePort();
+    // The east is nearer, but has no such connector any more.
+    sides.west.routing.places.set('key', [there(EAST_ROUTER, 1), { ...here(WEST_ROUTER), cost: 5 }]);
+    sides.west.local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    await listening(sides.west.local);
+    const client = dial(port);
+    await until('the other destination has it', () => client.text === 'here');
+    assert.equal(sides.heads.length, 1);
+    const second = dial(port);
+    await until('the next goes there at once', () => second.text === 'here');
+    assert.equal(sides.heads.length, 1);
+    client.socket.destroy();
+    second.socket.destroy();
+  });
+
+  it('answers with what went wrong', async () => {
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], [connector(await freePort(), 'refused'), connector(1, 'empty', { hosts: [] }), connector(1, 'nameless', { hosts: ['no-such-host.invalid'] })]);
+    const expected = {
+      unknown: [404, 'destination_not_found'],
+      empty: [404, 'destination_not_found'],
+      refused: [502, 'connection_refused'],
+      nameless: [502, 'dns_error'],
+    } as const;
+    for (const [key, [status, error]] of Object.entries(expected)) {
+      const stream = new Asking();
+      local.accept(stream, ask(key));
+      const answer = await until(`an answer for ${key}`, () => stream.answer);
+      assert.deepEqual([answer.status, answer.fields['proxy-status']], [status, `earshot; error=${error}`]);
+    }
+    const drained = local.drain(0);
+    const stream = new Asking();
+    local.accept(stream, ask('refused'));
+    assert.equal(stream.answer?.status, 503);
+    await drained;
+  });
+
+  it('drops what comes after a refusal, and keeps the window open for it', async () => {
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], []);
+    const stream = new Asking();
+    const handler = local.accept(stream, ask('unknown'));
+    handler.onData(Buffer.from('abc'));
+    await until('an answer', () => stream.answer);
+    handler.onData(Buffer.from('de'));
+    handler.onEnd();
+    assert.equal(stream.consumedBytes, 5);
+  });
+
+  it('gives up when the client goes away first', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    // TEST-NET-1 (RFC 5737): nobody answers, or there is no way.
+    local.apply([], [connector(9, 'key', { hosts: ['192.0.2.1'] })]);
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    const stream = new Asking();
+    const handler = local.enter(stream, ask('key'));
+    assert.equal(local.openConnections, 1);
+    handler.onReset({ code: 8, reason: 'the client went away' });
+    assert.equal(local.openConnections, 0);
+    assert.equal(stream.answer, undefined);
+  });
+
+  it('lets bytes that came before the answer be the first that the server gets', async () => {
+    using server = await serve();
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], [connector(server.port, 'key')]);
+    const stream = new Asking();
+    const handler = local.accept(stream, ask('key'));
+    handler.onData(Buffer.from('first '));
+    handler.onData(Buffer.from('second '));
+    await until('an answer', () => stream.answer);
+    handler.onData(Buffer.from('third'));
+    handler.onEnd();
+    await until('the server has all', () => server.peers[0]?.ended);
+    assert.equal(server.peers[0]?.text, 'first second third');
+    assert.equal(stream.consumedBytes, 18);
+  });
+});

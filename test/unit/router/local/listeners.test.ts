@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { describe, it } from 'node:test';
+import type { ListenerState } from '../../../../src/router/contract.ts';
+import type { LocalSide } from '../../../../src/router/local/contract.ts';
+import { until } from '../../kube/wait.ts';
+import { dial, serve } from './peers.ts';
+import { connector, freePort, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
+
+const stateOf = (local: LocalSide, key = 'key'): ListenerState | undefined => local.state.listeners[`Listener/${key}`];
+const listening = (local: LocalSide, key = 'key') => until(`${key} listens`, () => stateOf(local, key)?.listening);
+const problem = (local: LocalSide, code: string, key = 'key') =>
+  until(`problem ${code}`, () => (stateOf(local, key)?.problem?.code === code ? stateOf(local, key)?.problem : undefined));
+
+async function refused(port: number): Promise<boolean> {
+  const peer = dial(port);
+  await until('the attempt has ended', () => peer.closed || peer.socket.readyState === 'open');
+  peer.socket.destroy();
+  return peer.error?.code === 'ECONNREFUSED';
+}
+
+/** A connection that has reached the server and can go on. */
+async function connected(port: number) {
+  const peer = dial(port);
+  peer.socket.write('a');
+  await until('the echo', () => peer.text === 'a');
+  return peer;
+}
+
+const echo = () => serve(({ socket }) => socket.pipe(socket));
+
+describe('a listener', () => {
+  it('refuses while its key cannot be reached, and connections that were made go on', async () => {
+    using server = await echo();
+    const { local, routing } = oneSide();
+    await using _ = local;
+    const port = await freePort();
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    assert.equal(await refused(port), true);
+    assert.deepEqual(stateOf(local), { listening: false, reachableKeys: [] });
+
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.routingChanged();
+    await listening(local);
+    assert.deepEqual(stateOf(local)?.reachableKeys, ['key']);
+    const client = await connected(port);
+
+    routing.places.delete('key');
+    local.routingChanged();
+    assert.equal(stateOf(local)?.listening, false);
+    assert.equal(await refused(port), true);
+    client.socket.write('b');
+    await until('the connection goes on', () => client.text === 'ab');
+    client.socket.destroy();
+  });
+
+  it('says that its port is taken and by whom, and takes it when it is free', async () => {
+    using server = await echo();
+    const other = createServer();
+    const port = await listen(other);
+    const { local, routing } = oneSide(WEST_ROUTER, { portOwner: () => 'thief (pid 7)' });
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    assert.match((await problem(local, 'port-in-use')).message, new RegExp(`127.0.0.1:${port} is in use by thief \\(pid 7\\)`));
+    other.close();
+    await listening(local);
+    assert.equal(stateOf(local)?.problem, undefined);
+    (await connected(port)).socket.destroy();
+  });
+
+  it('shares its place with another router only where that is wanted', async () => {
+    const port = await freePort();
+    const routers = [oneSide(), oneSide()];
+    const [first, second] = routers;
+    assert.ok(first !== undefined && second !== undefined);
+    for (const { routing } of routers) routing.places.set('key', [here(WEST_ROUTER)]);
+    first.local.apply([listener(port, 'key')], []);
+    await listening(first.local);
+    second.local.apply([listener(port, 'key')], []);
+    await problem(second.local, 'port-in-use');
+    for (const { local } of routers) local.apply([listener(port, 'key')], [], true);
+    for (const { local } of routers) await listening(local);
+    for (const { local } of routers) await local[Symbol.asyncDispose]();
+  });
+
+  it('leaves a place to the listener that has it first', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    const port = await freePort();
+    for (const key of ['one', 'two']) routing.places.set(key, [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'one'), listener(port, 'two')], []);
+    await listening(local, 'one');
+    assert.match((await problem(local, 'port-in-use', 'two')).message, /Listener\/one has 127\.0\.0\.1:\d+ already/);
+    assert.equal(stateOf(local, 'one')?.problem, undefined);
+    local.apply([listener(port, 'two')], []);
+    await listening(local, 'two');
+  });
+
+  it('says that a host is not one of this machine', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    // TEST-NET-1 (RFC 5737).
+    local.apply([listener(await freePort(), 'key', { host: '192.0.2.1' })], []);
+    assert.match((await problem(local, 'host-not-local')).message, /"192\.0\.2\.1" is not an address of this machine/);
+  });
+
+  it('says that a host has no address', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(await freePort(), 'key', { host: 'no-such-host.invalid' })], []);
+    await problem(local, 'host-unknown');
+    local.apply([listener(await freePort(), 'key', { host: 'localhost' })], []);
+    await listening(local);
+    assert.equal(stateOf(local)?.problem, undefined);
+  });
+
+  it('changes port and key while connections go on', async () => {
+    using first = await serve(({ socket }) => socket.write('1'));
+    using second = await serve(({ socket }) => socket.write('2'));
+    const { local, routing } = oneSide();
+    await using _ = local;
+    const connectors = [connector(first.port, 'one'), connector(second.port, 'two')];
+    for (const key of ['one', 'two']) routing.places.set(key, [here(WEST_ROUTER)]);
+    const [port, other] = [await freePort(), await freePort()];
+    local.apply([listener(port, 'one', { name: 'Listener/key' })], connectors);
+    await listening(local);
+    const before = dial(port);
+    await until('the first server is there', () => before.text === '1');
+
+    local.apply([listener(port, 'two', { name: 'Listener/key' })], connectors);
+    const after = dial(port);
+    await until('the second server is there', () => after.text === '2');
+
+    local.apply([listener(other, 'two', { name: 'Listener/key' })], connectors);
+    await listening(local);
+    assert.equal(await refused(port), true);
+    before.socket.write('still here');
+    await until('the first connection goes on', () => first.peers[0]?.text === 'still here');
+    before.socket.destroy();
+    after.socket.destroy();
+  });
+
+  it('lets two listeners swap their ports', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    for (const key of ['one', 'two']) routing.places.set(key, [here(WEST_ROUTER)]);
+    const [a, b] = [await freePort(), await freePort()];
+    local.apply([listener(a, 'one'), listener(b, 'two')], []);
+    for (const key of ['one', 'two']) await listening(local, key);
+    local.apply([listener(b, 'one'), listener(a, 'two')], []);
+    for (const key of ['one', 'two']) await listening(local, key);
+  });
+
+  it('tells of its keys, and of changes once in a turn', async () => {
+    const { local, routing } = oneSide();
+    await using _ = local;
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    let changes = 0;
+    const end = local.onChange(() => {
+      changes += 1;
+    });
+    local.apply([listener(await freePort(), 'key')], [connector(1, 'served', { hosts: ['a', 'b'] })]);
+    local.routingChanged();
+    const { keys } = local;
+    assert.deepEqual(keys, [
+      { routingKey: 'key', connectors: 0, listeners: 1 },
+      { routingKey: 'served', connectors: 2, listeners: 0 },
+    ]);
+    await until('the change is told', () => changes > 0);
+    assert.equal(changes, 1);
+    await listening(local);
+    local.routingChanged();
+    assert.equal(local.keys, keys);
+    end();
+  });
+
+  it('drains: takes nothing new, lets connections finish, and resets what is left at the deadline', async () => {
+    using server = await echo();
+    const { local, routing } = oneSide();
+    const port = await freePort();
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    await listening(local);
+    const finishing = await connected(port);
+    const staying = await connected(port);
+    const drained = local.drain(200);
+    assert.equal(await refused(port), true);
+    finishing.socket.end();
+    await until('the one that finishes is closed', () => finishing.closed);
+    assert.equal(finishing.error, undefined);
+    assert.equal(local.openConnections, 1);
+    await drained;
+    await until('the other is reset', () => staying.closed);
+    assert.equal(staying.error?.code, 'ECONNRESET');
+  });
+
+  it('resets clients beyond the limit of connections', async () => {
+    using server = await echo();
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { connections: 1 } });
+    await using _ = local;
+    const port = await freePort();
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    await listening(local);
+    const first = await connected(port);
+    const second = dial(port);
+    await until('the second is closed', () => second.closed);
+    assert.equal(second.error?.code, 'ECONNRESET');
+    first.socket.end();
+    await until('the first is gone', () => local.openConnections === 0);
+    (await connected(port)).socket.destroy();
+  });
+});

@@ -1,0 +1,142 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { ConnectorConfig, ListenerConfig } from '../../../../src/router/contract.ts';
+import type { RequestHead, Session, SessionEvents, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import { createSession } from '../../../../src/router/http2/session.ts';
+import type { LocalLimits, LocalSide, LocalSideOptions } from '../../../../src/router/local/contract.ts';
+import { createLocalSide } from '../../../../src/router/local/local-side.ts';
+import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
+
+export const WEST = '11111111-1111-8111-8111-111111111111';
+export const EAST = '22222222-2222-8222-8222-222222222222';
+export const WEST_ROUTER = `${WEST}/one`;
+export const EAST_ROUTER = `${EAST}/one`;
+
+/** Quick enough for a test; each may set others. */
+const LIMITS: Partial<LocalLimits> = { setAsideFirst: 20, setAsideMost: 100, listenFirst: 10, listenMost: 50 };
+
+export const here = (router: string, connectors = 1): RouteDestination => ({ router, cost: 0, connectors, path: [], links: [] });
+export const there = (router: string, cost = 1, connectors = 1): RouteDestination => ({ router, cost, connectors, path: [router], links: ['link'] });
+
+/** Where keys can be reached, as a test says it. */
+export class FixedRouting {
+  readonly self: string;
+  readonly places = new Map<string, readonly RouteDestination[]>();
+
+  constructor(self: string) {
+    this.self = self;
+  }
+
+  destinations(routingKey: string): readonly RouteDestination[] {
+    return this.places.get(routingKey) ?? [];
+  }
+
+  hasListener(): boolean {
+    return true;
+  }
+}
+
+export interface OneSide {
+  readonly local: LocalSide;
+  readonly routing: FixedRouting;
+}
+
+/** A local side that has no links, unless the test gives it `open`. */
+export function oneSide(self = WEST_ROUTER, options: Partial<LocalSideOptions> = {}): OneSide {
+  const routing = new FixedRouting(self);
+  const local = createLocalSide({
+    log: createLogger({ level: 'silent', component: 'test' }),
+    site: self.slice(0, self.indexOf('/')),
+    routing,
+    open: () => {
+      throw new Error('no link');
+    },
+    ...options,
+    limits: { ...LIMITS, ...options.limits },
+  });
+  return { local, routing };
+}
+
+/** Two local sides that one session joins: listeners in the west, connectors in the east. */
+export interface TwoSides extends AsyncDisposable {
+  readonly west: OneSide;
+  readonly east: OneSide;
+  /** What the west asked the east. */
+  readonly heads: readonly RequestHead[];
+  readonly session: Session;
+}
+
+export async function twoSides(options: Partial<LocalSideOptions> = {}): Promise<TwoSides> {
+  const [near, far] = await socketPair();
+  const heads: RequestHead[] = [];
+  const east = oneSide(EAST_ROUTER, options);
+  createSession(far, { role: 'server', events: events((stream, head) => east.local.accept(stream, head)) });
+  const session = createSession(near, { role: 'client', events: events(() => refuseAll) });
+  const west = oneSide(WEST_ROUTER, {
+    ...options,
+    open: (_to, head, handler) => {
+      heads.push(head);
+      return session.request(head, handler);
+    },
+  });
+  return {
+    west,
+    east,
+    heads,
+    session,
+    async [Symbol.asyncDispose]() {
+      await west.local[Symbol.asyncDispose]();
+      await east.local[Symbol.asyncDispose]();
+      session.destroy();
+      far.destroy();
+    },
+  };
+}
+
+const refuseAll: StreamHandler = { onResponse() {}, onData() {}, onEnd() {}, onDrain() {}, onReset() {} };
+
+const events = (onRequest: SessionEvents['onRequest']): SessionEvents => ({ onRequest, onReady() {}, onGoaway() {}, onClose() {} });
+
+async function socketPair(): Promise<readonly [Socket, Socket]> {
+  const server = createServer();
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  const near = connect({ port: await listen(server), host: '127.0.0.1', noDelay: true });
+  const far = await accepted;
+  far.setNoDelay();
+  server.close();
+  return [near, far];
+}
+
+/** @returns the port */
+export function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    // A server that listens on TCP has an address and a port.
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** A port that nobody listened on a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export const listener = (port: number, routingKey: string, changes: Partial<ListenerConfig> = {}): ListenerConfig => ({
+  name: `Listener/${routingKey}`,
+  host: '127.0.0.1',
+  port,
+  destination: { kind: 'key', routingKey },
+  observer: 'none',
+  ...changes,
+});
+
+export const connector = (port: number, routingKey: string, changes: Partial<ConnectorConfig> = {}): ConnectorConfig => ({
+  name: `Connector/${routingKey}`,
+  routingKey,
+  hosts: ['127.0.0.1'],
+  port,
+  ...changes,
+});
