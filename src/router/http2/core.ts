@@ -1,0 +1,36 @@
+import type { Buffer } from 'node:buffer';
+
+import type { Budget } from './budget.ts';
+import type { SessionEvents, StreamReset } from './contract.ts';
+import type { SessionLimits } from './limits.ts';
+import type { Pings } from './pings.ts';
+import type { SessionStream, StreamOwner } from './stream.ts';
+
+/** What the parts of a session share. */
+export interface SessionCore extends StreamOwner {
+  readonly role: 'client' | 'server';
+  readonly limits: SessionLimits;
+  readonly events: SessionEvents;
+  readonly streams: Map<number, SessionStream>;
+  readonly pings: Pings;
+  readonly idleFrames: Budget;
+  readonly earlyResets: Budget;
+  /** New streams' send window: the peer's SETTINGS_INITIAL_WINDOW_SIZE. */
+  peerInitialWindow: number;
+  peerConcurrentStreams: number;
+  now(): number;
+  /** Sends a frame that the peer provoked; a peer that makes us queue too many of them is cut off. */
+  answer(frame: Buffer): void;
+  /** The peer's first SETTINGS are here. */
+  ready(): void;
+  settingsAcknowledged(): void;
+  goaway(lastStreamId: number, reason: StreamReset): void;
+  /** Tells the handler, and forgets the stream. */
+  cutStream(stream: SessionStream, reason: StreamReset): void;
+  /** Streams that waited may open now. */
+  openWaiting(): void;
+  /** The stream that this end would open next: it and those above are idle. */
+  readonly nextLocalStream: number;
+  /** The peer's stream is to be taken; false while draining. */
+  readonly takesStreams: boolean;
+}

@@ -1,0 +1,41 @@
+/** Bounds on what a peer can make this end hold or do. All sizes in bytes. */
+export interface SessionLimits {
+  /** Methods that reach `onRequest`; others are answered 405. */
+  readonly methods: readonly string[];
+  /** Streams that the peer may have open at once. */
+  readonly concurrentStreams: number;
+  /** Of a request's or response's fields, as RFC 9113 section 10.5.1 counts them. */
+  readonly headerListBytes: number;
+  readonly frameBytes: number;
+  /** A new stream's receive window. */
+  readonly streamWindow: number;
+  /** What a stream's receive window may grow to, where bandwidth and delay ask for it. */
+  readonly streamWindowMost: number;
+  /** What all streams' windows together may have grown by. */
+  readonly growth: number;
+  /** Bytes received and not yet consumed, of all streams. */
+  readonly unconsumed: number;
+  /** Answers that wait for a peer that does not read. */
+  readonly answersQueued: number;
+  /** Until the peer's SETTINGS, and until its acknowledgement of ours, milliseconds. */
+  readonly settingsDeadline: number;
+  /** Frames that ask for work and bring none (SETTINGS, PING, empty DATA, …): at once, and for each second. */
+  readonly idleFrames: { readonly burst: number; readonly perSecond: number };
+  /** Streams that the peer resets before they were answered, beyond those that ended well: at once, and for each second. */
+  readonly earlyResets: { readonly burst: number; readonly perSecond: number };
+}
+
+export const DEFAULT_LIMITS: SessionLimits = {
+  methods: ['CONNECT', 'POST'],
+  concurrentStreams: 20_000,
+  headerListBytes: 16_384,
+  frameBytes: 131_072,
+  streamWindow: 65_535,
+  streamWindowMost: 8 << 20,
+  growth: 16 << 20,
+  unconsumed: 24 << 20,
+  answersQueued: 256 << 10,
+  settingsDeadline: 10_000,
+  idleFrames: { burst: 10_000, perSecond: 5_000 },
+  earlyResets: { burst: 10_000, perSecond: 2_000 },
+};

@@ -1,0 +1,216 @@
+import { Buffer } from 'node:buffer';
+import type { Duplex } from 'node:stream';
+
+import { DEFAULT_MAX_FRAME, DEFAULT_WINDOW, Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
+import { acquireSlab, releaseSlab } from './slabs.ts';
+
+/** The sending half of a stream, as the outbox needs it. */
+export interface SendSide {
+  readonly id: number;
+  readonly queued: number;
+  sendWindow: number;
+  /** Whether it stands in one of the outbox's lists. */
+  listed: boolean;
+  /** No `write` will follow: END_STREAM goes with the last of the queue. */
+  readonly ending: boolean;
+  /** Moves the next `length` queued bytes into `out`. */
+  takeInto(out: Buffer, at: number, length: number): void;
+  /** After bytes were taken, and outside of all loops: it may write anew, or end. */
+  taken(endSent: boolean): void;
+}
+
+/**
+ * Everything that leaves on the connection. One write to the socket is under way at a time, of at most a slab: so what is sent next is
+ * decided as late as can be, and a small answer waits behind one slab and what the kernel holds, never behind a queue.
+ *
+ * Order within a slab: control frames, then streams with little to send, then the others in turn, with a part kept for them.
+ * All that becomes ready in one turn of the event loop leaves in one write, as few TLS records.
+ */
+export class Outbox {
+  /** The connection's (RFC 9113 section 6.9). */
+  sendWindow = DEFAULT_WINDOW;
+  /** The peer's SETTINGS_MAX_FRAME_SIZE. */
+  maxFrame = DEFAULT_MAX_FRAME;
+  readonly #socket: Duplex;
+  readonly #onIdle: () => void;
+  #control: Buffer[] = [];
+  #controlBytes = 0;
+  #answerBytes = 0;
+  #small: SendSide[] = [];
+  #bulk: SendSide[] = [];
+  readonly #touched: SendSide[] = [];
+  readonly #ended: SendSide[] = [];
+  #scheduled = false;
+  #writing = false;
+  #closed = false;
+
+  /** @param onIdle everything has been passed to the socket, and the socket has taken it */
+  constructor(socket: Duplex, onIdle: () => void) {
+    this.#socket = socket;
+    this.#onIdle = onIdle;
+  }
+
+  /** Nothing waits, and nothing is under way. */
+  get idle(): boolean {
+    return !this.#writing && !this.#scheduled && this.#controlBytes === 0;
+  }
+
+  /** Answers that the peer provoked and that have not left since the control frames last ran out. */
+  get answerBytes(): number {
+    return this.#answerBytes;
+  }
+
+  answer(frames: Buffer): void {
+    this.#answerBytes += frames.length;
+    this.control(frames);
+  }
+
+  /** Frames that no window holds back; they leave in this order, before all DATA. */
+  control(frames: Buffer): void {
+    if (this.#closed) return;
+    this.#control.push(frames);
+    this.#controlBytes += frames.length;
+    this.#schedule();
+  }
+
+  /** The stream has something queued; it is served once its windows allow. */
+  ready(stream: SendSide): void {
+    if (stream.listed || stream.queued === 0 || stream.sendWindow <= 0) return;
+    stream.listed = true;
+    (stream.queued <= SMALL ? this.#small : this.#bulk).push(stream);
+    this.#schedule();
+  }
+
+  /** The connection's window has opened. */
+  resume(): void {
+    if (this.#small.length > 0 || this.#bulk.length > 0) this.#schedule();
+  }
+
+  /** Takes the stream out of the lists; what it had queued does not leave. */
+  forget(stream: SendSide): void {
+    if (!stream.listed) return;
+    stream.listed = false;
+    this.#small = this.#small.filter((other) => other !== stream);
+    this.#bulk = this.#bulk.filter((other) => other !== stream);
+  }
+
+  /** Sends what control frames there are, half-closes the socket, and nothing follows. */
+  finish(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#controlBytes > 0 && !this.#socket.destroyed) this.#socket.write(Buffer.concat(this.#control));
+    this.#drop();
+    this.#socket.end();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#drop();
+  }
+
+  #drop(): void {
+    this.#control = [];
+    this.#controlBytes = 0;
+    this.#small = [];
+    this.#bulk = [];
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#writing || this.#closed) return;
+    this.#scheduled = true;
+    setImmediate(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    if (this.#closed || this.#writing) return;
+    const slab = acquireSlab();
+    const length = this.#fill(slab);
+    if (length === 0) {
+      releaseSlab(slab);
+    } else {
+      this.#writing = true;
+      this.#socket.write(slab.subarray(0, length), () => {
+        releaseSlab(slab);
+        this.#writing = false;
+        this.#flush();
+      });
+    }
+    this.#tell();
+    if (length === 0) this.#onIdle();
+  };
+
+  #fill(out: Buffer): number {
+    let at = this.#takeControl(out);
+    if (at === 0 && this.#controlBytes > 0) return 0;
+    const kept = this.#bulk.length > 0 ? KEPT_FOR_BULK : 0;
+    at = this.#serve(this.#small, out, at, out.length - kept);
+    at = this.#serve(this.#bulk, out, at, out.length);
+    return at;
+  }
+
+  #takeControl(out: Buffer): number {
+    let at = 0;
+    let taken = 0;
+    for (const frames of this.#control) {
+      if (at + frames.length > out.length) break;
+      at += frames.copy(out, at);
+      taken++;
+    }
+    if (taken === this.#control.length) {
+      this.#control = [];
+      this.#answerBytes = 0;
+    } else {
+      this.#control.splice(0, taken);
+    }
+    this.#controlBytes -= at;
+    return at;
+  }
+
+  /** One frame for each stream in turn, until the list is empty or there is no more room. */
+  #serve(list: SendSide[], out: Buffer, start: number, end: number): number {
+    let at = start;
+    while (list.length > 0 && this.sendWindow > 0) {
+      const room = end - at - FRAME_HEADER_BYTES;
+      const stream = list[0];
+      if (stream === undefined) break;
+      if (stream.sendWindow <= 0 || stream.queued === 0) {
+        // Its window was taken back while it stood here.
+        list.shift();
+        stream.listed = false;
+        continue;
+      }
+      const share = list.length === 1 ? room : Math.min(room, QUANTUM);
+      const length = Math.min(stream.queued, stream.sendWindow, this.sendWindow, this.maxFrame, share);
+      // A sliver of a frame at the end of a slab is not worth its header.
+      if (length <= 0 || (length < stream.queued && length === room && length < SLIVER)) break;
+      list.shift();
+      at = this.#data(stream, out, at, length);
+      if (stream.queued > 0 && stream.sendWindow > 0) list.push(stream);
+      else stream.listed = false;
+    }
+    return at;
+  }
+
+  #data(stream: SendSide, out: Buffer, at: number, length: number): number {
+    const last = stream.ending && stream.queued === length;
+    writeFrameHeader(out, at, length, FrameType.DATA, last ? Flag.END_STREAM : 0, stream.id);
+    stream.takeInto(out, at + FRAME_HEADER_BYTES, length);
+    stream.sendWindow -= length;
+    this.sendWindow -= length;
+    (last ? this.#ended : this.#touched).push(stream);
+    return at + FRAME_HEADER_BYTES + length;
+  }
+
+  #tell(): void {
+    for (const stream of this.#touched.splice(0)) stream.taken(false);
+    for (const stream of this.#ended.splice(0)) stream.taken(true);
+  }
+}
+
+/** Streams with no more than this queued go first. */
+const SMALL = 8_192;
+/** With its header, just what a TLS record holds. */
+const QUANTUM = 16_384 - FRAME_HEADER_BYTES;
+const SLIVER = 1_024;
+const KEPT_FOR_BULK = 32_768;

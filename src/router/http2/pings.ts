@@ -1,0 +1,67 @@
+import { Buffer } from 'node:buffer';
+
+import { ConnectionError, ErrorCode, PingError } from './errors.ts';
+import { pingFrame } from './frames.ts';
+
+/** The pings of one session (RFC 9113 section 6.7). Answers are told apart by a number in their octets. */
+export class Pings {
+  readonly #send: (frame: Buffer) => void;
+  readonly #now: () => number;
+  readonly #waiting = new Map<number, { readonly answered: () => void; readonly failed?: (error: PingError) => void }>();
+  #next = 1;
+
+  constructor(send: (frame: Buffer) => void, now: () => number) {
+    this.#send = send;
+    this.#now = now;
+  }
+
+  /** @returns the round trip in milliseconds; rejects with PingError where the answer does not come in time */
+  send(deadline: number): Promise<number> {
+    const since = this.#now();
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const timer = setTimeout(() => {
+      this.#waiting.delete(number);
+      reject(new PingError(`no answer to a ping within ${deadline} ms`));
+    }, deadline);
+    const number = this.#begin({
+      answered: () => {
+        clearTimeout(timer);
+        resolve(this.#now() - since);
+      },
+      failed: (error) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    });
+    return promise;
+  }
+
+  /** Calls once the answer is here; never, if it does not come. */
+  notify(answered: () => void): void {
+    this.#begin({ answered });
+  }
+
+  /** An answer. Those to pings that were given up, or never sent, say nothing. */
+  answered(payload: Buffer): void {
+    if (payload.length !== 8) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `a PING has ${payload.length} octets`);
+    const number = payload.readUIntBE(2, 6);
+    const ping = this.#waiting.get(number);
+    this.#waiting.delete(number);
+    ping?.answered();
+  }
+
+  close(reason: string): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { failed } of waiting) failed?.(new PingError(`the session ended before the answer to a ping: ${reason}`));
+  }
+
+  #begin(ping: { readonly answered: () => void; readonly failed?: (error: PingError) => void }): number {
+    const number = this.#next++;
+    const opaque = Buffer.alloc(8);
+    opaque.writeUIntBE(number, 2, 6);
+    this.#waiting.set(number, ping);
+    this.#send(pingFrame(opaque, false));
+    return number;
+  }
+}

@@ -1,0 +1,355 @@
+import type { Buffer } from 'node:buffer';
+import type { Duplex } from 'node:stream';
+
+import { Budget } from './budget.ts';
+import type { SessionCore } from './core.ts';
+import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
+import { ConnectionError, ErrorCode, nameOfErrorCode, printable, SessionClosedError } from './errors.ts';
+import { FrameReader } from './frame-reader.ts';
+import { DEFAULT_WINDOW, goawayFrame, headersFrames, MAX_STREAM_ID, PREFACE, resetFrame, Setting, settingsFrame, windowUpdateFrame } from './frames.ts';
+import { requestLines, responseLines } from './heads.ts';
+import { encodeHeaderBlock } from './hpack/encoder.ts';
+import { Inbound } from './inbound.ts';
+import { DEFAULT_LIMITS } from './limits.ts';
+import type { SessionLimits } from './limits.ts';
+import { Outbox } from './outbox.ts';
+import { Pings } from './pings.ts';
+import { ReceiveWindows } from './receive-windows.ts';
+import { SessionStream } from './stream.ts';
+
+export interface SessionOptions {
+  readonly role: 'client' | 'server';
+  readonly events: SessionEvents;
+  readonly limits?: Partial<SessionLimits>;
+  /** Milliseconds, monotonic; replaced in tests. */
+  readonly now?: () => number;
+}
+
+/**
+ * Speaks HTTP/2 on a connected socket (a `tls.TLSSocket` after its handshake, a `net.Socket`), which it owns from now on: it reads it, and ends
+ * or destroys it.
+ *
+ * How to pass bytes fastest: hand each chunk of a `net.Socket`'s `data` event to `stream.write` as it is, without joining or cutting; pause
+ * the socket where that returns false, resume it in `onDrain`. The other way, cork the socket at the first `onData` of a turn of the event
+ * loop, write each chunk, and uncork in `setImmediate`: the pieces of one frame (one for each TLS record) then leave in one system call. Call
+ * `consumed` once for all that was written, from the callback of the last `write`. No step needs a copy in JavaScript.
+ */
+export function createSession(socket: Duplex, options: SessionOptions): Session {
+  return new Http2Session(socket, options);
+}
+
+class Http2Session implements Session, SessionCore {
+  readonly role: 'client' | 'server';
+  readonly limits: SessionLimits;
+  readonly events: SessionEvents;
+  readonly outbox: Outbox;
+  readonly windows: ReceiveWindows;
+  readonly streams = new Map<number, SessionStream>();
+  readonly pings: Pings;
+  readonly idleFrames: Budget;
+  readonly earlyResets: Budget;
+  readonly now: () => number;
+  peerInitialWindow = DEFAULT_WINDOW;
+  /** Until the peer says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
+  peerConcurrentStreams = 100;
+  queued = 0;
+  #state: 'open' | 'draining' | 'closed' = 'open';
+  readonly #socket: Duplex;
+  readonly #inbound: Inbound;
+  readonly #reader: FrameReader;
+  /** Octets of the client's preface that the server has still to see. */
+  #preface: number;
+  #waiting: { readonly stream: SessionStream; readonly block: Buffer; readonly end: boolean }[] = [];
+  #nextId = 1;
+  #goawaySent: 'no' | 'notice' | 'final' = 'no';
+  #settingsUnacknowledged = 0;
+  #settingsTimer: NodeJS.Timeout | undefined;
+
+  constructor(socket: Duplex, options: SessionOptions) {
+    this.#socket = socket;
+    this.role = options.role;
+    this.events = options.events;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.now = options.now ?? (() => performance.now());
+    this.outbox = new Outbox(socket, () => this.#closeIfDone());
+    this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
+    this.idleFrames = new Budget(this.limits.idleFrames, this.now);
+    this.earlyResets = new Budget(this.limits.earlyResets, this.now);
+    this.windows = new ReceiveWindows(
+      this.limits,
+      {
+        credit: (streamId, bytes) => this.outbox.control(windowUpdateFrame(streamId, bytes)),
+        announce: (initialWindow) => this.#sendSettings([[Setting.INITIAL_WINDOW_SIZE, initialWindow]]),
+        measure: () => this.#measure(),
+      },
+      this.now,
+    );
+    this.#inbound = new Inbound(this);
+    this.#reader = new FrameReader(this.#inbound, this.limits.frameBytes);
+    this.#preface = this.role === 'server' ? PREFACE.length : 0;
+    this.#begin();
+  }
+
+  get state(): 'open' | 'draining' | 'closed' {
+    return this.#state;
+  }
+
+  get openStreams(): number {
+    return this.streams.size + this.#waiting.length;
+  }
+
+  get nextLocalStream(): number {
+    return this.role === 'client' ? this.#nextId : 0;
+  }
+
+  get takesStreams(): boolean {
+    return this.role === 'server' && this.#goawaySent !== 'final';
+  }
+
+  request(head: RequestHead, handler: StreamHandler, options?: { readonly end?: boolean }): Stream {
+    if (this.#state !== 'open' || this.role !== 'client') throw new SessionClosedError(this.role === 'client' ? this.#state : 'the server\'s end');
+    const block = encodeHeaderBlock(requestLines(head));
+    const stream = new SessionStream(this, this.peerInitialWindow, this.now());
+    stream.handler = handler;
+    stream.headSent = true;
+    this.#waiting.push({ stream, block, end: options?.end === true });
+    if (options?.end === true) stream.ending = true;
+    this.openWaiting();
+    return stream;
+  }
+
+  ping(deadline: number): Promise<number> {
+    return this.#state === 'closed' ? Promise.reject(new SessionClosedError('closed')) : this.pings.send(deadline);
+  }
+
+  drain(): void {
+    if (this.#state === 'closed' || this.#goawaySent !== 'no') return;
+    this.#state = 'draining';
+    this.#refuseWaiting();
+    if (this.role === 'client') {
+      this.#finalGoaway();
+      return;
+    }
+    // RFC 9113 section 6.8: streams that the client opened before it could know of this must not be lost.
+    this.#goawaySent = 'notice';
+    this.outbox.control(goawayFrame(MAX_STREAM_ID, ErrorCode.NO_ERROR, 'draining'));
+    this.pings.notify(() => this.#finalGoaway());
+  }
+
+  destroy(error?: Error): void {
+    const code = error instanceof ConnectionError ? error.errorCode : error === undefined ? ErrorCode.NO_ERROR : ErrorCode.INTERNAL_ERROR;
+    this.#fail(code, error?.message ?? 'closed by this end');
+  }
+
+  sendResponse(stream: SessionStream, head: ResponseHead, end: boolean): void {
+    const frames = headersFrames(stream.id, encodeHeaderBlock(responseLines(head)), end, this.outbox.maxFrame);
+    this.outbox.control(frames);
+  }
+
+  streamEnded(stream: SessionStream): void {
+    stream.gone = true;
+    this.earlyResets.earn();
+    this.#forget(stream, 'ended');
+  }
+
+  streamReset(stream: SessionStream, code: number): void {
+    stream.discard();
+    if (stream.id === 0) this.#waiting = this.#waiting.filter((other) => other.stream !== stream);
+    else this.outbox.control(resetFrame(stream.id, code));
+    this.windows.released(stream);
+    this.#forget(stream, 'reset-here');
+  }
+
+  cutStream(stream: SessionStream, reason: StreamReset): void {
+    if (stream.gone) return;
+    stream.discard();
+    this.windows.released(stream);
+    this.#forget(stream, 'reset-there');
+    stream.handler.onReset(reason);
+  }
+
+  queuedChanged(bytes: number): void {
+    this.queued += bytes;
+  }
+
+  answer(frame: Buffer): void {
+    this.outbox.answer(frame);
+    if (this.outbox.answerBytes > this.limits.answersQueued) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer asks for answers and does not read them');
+  }
+
+  ready(): void {
+    this.#armSettingsTimer();
+    this.events.onReady();
+  }
+
+  settingsAcknowledged(): void {
+    if (this.#settingsUnacknowledged === 0) return;
+    this.#settingsUnacknowledged--;
+    this.#armSettingsTimer();
+    this.windows.acknowledged(this.streams.values());
+  }
+
+  goaway(lastStreamId: number, reason: StreamReset): void {
+    if (this.#state === 'open') this.#state = 'draining';
+    this.events.onGoaway(reason);
+    this.#refuseWaiting();
+    if (this.role === 'client') {
+      for (const stream of this.streams.values()) {
+        if (stream.id > lastStreamId) this.cutStream(stream, { code: ErrorCode.REFUSED_STREAM, reason: 'the peer takes no more streams' });
+      }
+    }
+    this.#closeIfDone();
+  }
+
+  openWaiting(): void {
+    while (this.#waiting.length > 0 && this.streams.size < this.peerConcurrentStreams) {
+      if (this.#nextId > MAX_STREAM_ID) {
+        this.goaway(MAX_STREAM_ID, { code: ErrorCode.NO_ERROR, reason: 'the connection has used up its stream identifiers' });
+        return;
+      }
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#open(next.stream, next.block, next.end);
+    }
+  }
+
+  #open(stream: SessionStream, block: Buffer, end: boolean): void {
+    stream.id = this.#nextId;
+    this.#nextId += 2;
+    stream.sendWindow = this.peerInitialWindow;
+    stream.window = this.windows.initial;
+    stream.target = stream.window;
+    this.streams.set(stream.id, stream);
+    this.outbox.control(headersFrames(stream.id, block, end, this.outbox.maxFrame));
+    if (end) stream.endedLocally();
+    else stream.opened();
+  }
+
+  #begin(): void {
+    const { limits } = this;
+    if (this.role === 'client') this.outbox.control(PREFACE);
+    this.#sendSettings([
+      [Setting.ENABLE_PUSH, 0],
+      [Setting.MAX_CONCURRENT_STREAMS, limits.concurrentStreams],
+      [Setting.INITIAL_WINDOW_SIZE, limits.streamWindow],
+      [Setting.MAX_FRAME_SIZE, limits.frameBytes],
+      [Setting.MAX_HEADER_LIST_SIZE, limits.headerListBytes],
+    ]);
+    if (limits.unconsumed > DEFAULT_WINDOW) this.outbox.control(windowUpdateFrame(0, limits.unconsumed - DEFAULT_WINDOW));
+    this.#measure();
+    const socket = this.#socket;
+    socket.on('data', this.#onData);
+    socket.on('end', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the peer closed the connection' }));
+    socket.on('error', (error: Error) => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printable(error.message)}` }));
+    socket.on('close', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the connection is closed' }));
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#state === 'closed') return;
+    try {
+      const rest = this.#preface > 0 ? this.#readPreface(chunk) : chunk;
+      if (rest.length > 0) this.#reader.push(rest);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      this.#fail(error.errorCode, error.message);
+    }
+  };
+
+  /** RFC 9113 section 3.4. */
+  #readPreface(chunk: Buffer): Buffer {
+    const from = PREFACE.length - this.#preface;
+    const length = Math.min(chunk.length, this.#preface);
+    if (PREFACE.compare(chunk, 0, length, from, from + length) !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'the peer does not speak HTTP/2: its first octets are no preface');
+    this.#preface -= length;
+    return chunk.subarray(length);
+  }
+
+  #sendSettings(settings: readonly (readonly [number, number])[]): void {
+    this.outbox.control(settingsFrame(settings));
+    this.#settingsUnacknowledged++;
+    this.#armSettingsTimer();
+  }
+
+  /** Runs while the peer owes us its SETTINGS, or an acknowledgement of ours. */
+  #armSettingsTimer(): void {
+    clearTimeout(this.#settingsTimer);
+    if (this.#settingsUnacknowledged === 0) return;
+    this.#settingsTimer = setTimeout(() => this.#fail(ErrorCode.SETTINGS_TIMEOUT, `the peer did not answer our SETTINGS within ${this.limits.settingsDeadline} ms`), this.limits.settingsDeadline);
+    this.#settingsTimer.unref();
+  }
+
+  #measure(): void {
+    const since = this.now();
+    this.pings.notify(() => this.windows.sample(this.now() - since));
+  }
+
+  #finalGoaway(): void {
+    if (this.#state === 'closed' || this.#goawaySent === 'final') return;
+    this.#goawaySent = 'final';
+    this.outbox.control(goawayFrame(this.#inbound.lastPeerStream, ErrorCode.NO_ERROR, 'draining'));
+  }
+
+  #refuseWaiting(): void {
+    for (const { stream } of this.#waiting.splice(0)) this.cutStream(stream, { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' });
+  }
+
+  #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
+    if (stream.id === 0 || !this.streams.delete(stream.id)) return;
+    this.#inbound.remember(stream.id, how);
+    if (how === 'ended') this.windows.ended(stream);
+    if (this.#waiting.length > 0) this.openWaiting();
+    if (this.#state === 'draining') this.#closeIfDone();
+  }
+
+  #closeIfDone(): void {
+    if (this.#state !== 'draining' || this.openStreams > 0 || this.#goawaySent === 'notice' || !this.outbox.idle) return;
+    if (this.#goawaySent === 'no') {
+      this.#finalGoaway();
+      return;
+    }
+    this.outbox.finish();
+    this.#finish({ code: ErrorCode.NO_ERROR, reason: 'drained' });
+  }
+
+  /** Tells the peer why, as far as it listens, and ends everything. */
+  #fail(code: number, reason: string): void {
+    if (this.#state === 'closed') return;
+    const words = code === ErrorCode.NO_ERROR ? printable(reason) : `${nameOfErrorCode(code)}: ${printable(reason)}`;
+    this.outbox.control(goawayFrame(this.#inbound.lastPeerStream, code, printable(reason)));
+    this.outbox.finish();
+    this.#finish({ code, reason: words });
+  }
+
+  #finish(reason: StreamReset): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#reader.stop();
+    this.outbox.close();
+    clearTimeout(this.#settingsTimer);
+    this.pings.close(reason.reason);
+    for (const { stream } of this.#waiting.splice(0)) stream.cut(reason);
+    const streams = [...this.streams.values()];
+    this.streams.clear();
+    for (const stream of streams) {
+      this.windows.released(stream);
+      if (!stream.gone) stream.cut(reason);
+    }
+    this.#letGo();
+    this.events.onClose(reason);
+  }
+
+  /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */
+  #letGo(): void {
+    const socket = this.#socket;
+    if (socket.destroyed) return;
+    if (!socket.writableEnded) socket.end();
+    const timer = setTimeout(() => socket.destroy(), LINGER);
+    timer.unref();
+    socket.once('close', () => clearTimeout(timer));
+    socket.once('end', () => socket.destroy());
+    if (socket.readableEnded) socket.destroy();
+  }
+}
+
+/** How long a closed session's socket may take to pass on its last words, milliseconds. */
+const LINGER = 1_000;

@@ -1,0 +1,186 @@
+import { Buffer } from 'node:buffer';
+
+import type { ResponseHead, Stream, StreamHandler, StreamReset } from './contract.ts';
+import { UsageError } from './errors.ts';
+import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
+import type { Outbox, SendSide } from './outbox.ts';
+import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
+
+/** What a stream asks of its session. */
+export interface StreamOwner {
+  readonly outbox: Outbox;
+  readonly windows: ReceiveWindows;
+  sendResponse(stream: SessionStream, head: ResponseHead, end: boolean): void;
+  /** Both ends have said END_STREAM. */
+  streamEnded(stream: SessionStream): void;
+  /** This end gives it up. */
+  streamReset(stream: SessionStream, code: number): void;
+  queuedChanged(bytes: number): void;
+}
+
+/**
+ * Both halves of a stream, with their queue and windows. Methods of `Stream` are the user's; the rest is the session's. Calls of the
+ * user after the stream is gone do nothing: it may not know yet.
+ */
+export class SessionStream implements Stream, SendSide, ReceiveSide {
+  /** 0 while it waits for the peer's leave to open. */
+  id = 0;
+  handler: StreamHandler = NOBODY;
+  queued = 0;
+  sendWindow: number;
+  listed = false;
+  ending = false;
+  window: number;
+  target: number;
+  unconsumed = 0;
+  since = 0;
+  consumedSince = 0;
+  remoteEnded = false;
+  /** Reset or ended: nothing more is told or sent. */
+  gone = false;
+  /** Of this end's own HEADERS: data may follow. */
+  headSent = false;
+  /** Of the peer's HEADERS. */
+  headReceived = false;
+  /** Octets that `content-length` promises and that have not come; -1 where nothing was promised. */
+  promised = -1;
+  readonly #owner: StreamOwner;
+  #chunks: Buffer[] = [];
+  /** Bytes of the first chunk that have left. */
+  #offset = 0;
+  #localEnded = false;
+  #wantsDrain = false;
+
+  constructor(owner: StreamOwner, sendWindow: number, now: number) {
+    this.#owner = owner;
+    this.sendWindow = sendWindow;
+    this.window = owner.windows.initial;
+    this.target = this.window;
+    this.since = now;
+  }
+
+  get localEnded(): boolean {
+    return this.#localEnded;
+  }
+
+  respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
+    if (this.gone) return;
+    if (this.headSent) throw new UsageError(`stream ${this.id} has been answered already`);
+    this.headSent = true;
+    const end = options?.end === true;
+    this.#owner.sendResponse(this, head, end);
+    if (end) this.endedLocally();
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.gone) return true;
+    if (!this.headSent || this.ending) throw new UsageError(this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
+    if (chunk.length > 0) {
+      this.#chunks.push(chunk);
+      this.queued += chunk.length;
+      this.#owner.queuedChanged(chunk.length);
+      if (this.id !== 0) this.#owner.outbox.ready(this);
+    }
+    if (this.queued < HIGH_WATER) return true;
+    this.#wantsDrain = true;
+    return false;
+  }
+
+  end(): void {
+    if (this.gone || this.ending) return;
+    if (!this.headSent) throw new UsageError(`stream ${this.id} has not been answered`);
+    this.ending = true;
+    if (this.queued === 0 && this.id !== 0) this.sendEnd();
+  }
+
+  reset(code: number): void {
+    if (!this.gone) this.#owner.streamReset(this, code);
+  }
+
+  consumed(bytes: number): void {
+    if (bytes > 0 && this.unconsumed > 0) this.#owner.windows.consumed(this, bytes);
+  }
+
+  /** It has an id now: what was written while it waited may leave. */
+  opened(): void {
+    this.#owner.outbox.ready(this);
+    if (this.ending && this.queued === 0 && !this.#localEnded) this.sendEnd();
+  }
+
+  /** END_STREAM in a frame of its own: no window holds it back. */
+  sendEnd(): void {
+    const frame = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+    writeFrameHeader(frame, 0, 0, FrameType.DATA, Flag.END_STREAM, this.id);
+    this.#owner.outbox.control(frame);
+    this.endedLocally();
+  }
+
+  endedLocally(): void {
+    this.ending = true;
+    this.#localEnded = true;
+    if (this.remoteEnded) this.#owner.streamEnded(this);
+  }
+
+  /** The peer's END_STREAM. */
+  endedRemotely(): void {
+    this.remoteEnded = true;
+    this.handler.onEnd();
+    if (this.#localEnded && !this.gone) this.#owner.streamEnded(this);
+  }
+
+  takeInto(out: Buffer, at: number, length: number): void {
+    const end = at + length;
+    let position = at;
+    let whole = 0;
+    for (const chunk of this.#chunks) {
+      const copied = chunk.copy(out, position, this.#offset, this.#offset + end - position);
+      position += copied;
+      this.#offset += copied;
+      if (this.#offset < chunk.length) break;
+      this.#offset = 0;
+      whole++;
+      if (position === end) break;
+    }
+    if (whole === this.#chunks.length) this.#chunks = [];
+    else if (whole > 0) this.#chunks.splice(0, whole);
+    this.queued -= length;
+    this.#owner.queuedChanged(-length);
+  }
+
+  taken(endSent: boolean): void {
+    if (this.gone) return;
+    if (endSent) {
+      this.endedLocally();
+    } else if (this.#wantsDrain && this.queued <= LOW_WATER) {
+      this.#wantsDrain = false;
+      this.handler.onDrain();
+    }
+  }
+
+  /** Nothing more leaves, and what was held is let go. */
+  discard(): void {
+    this.gone = true;
+    this.#chunks = [];
+    this.#owner.queuedChanged(-this.queued);
+    this.queued = 0;
+    this.#owner.outbox.forget(this);
+  }
+
+  /** The handler learns that the stream is gone. */
+  cut(reason: StreamReset): void {
+    this.discard();
+    this.handler.onReset(reason);
+  }
+}
+
+/** What a stream queues before `write` returns false, and when it may write again. */
+const HIGH_WATER = 131_072;
+const LOW_WATER = 65_536;
+
+const NOBODY: StreamHandler = {
+  onResponse: () => undefined,
+  onData: () => undefined,
+  onEnd: () => undefined,
+  onDrain: () => undefined,
+  onReset: () => undefined,
+};

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+
+import { ErrorCode } from '../../../../src/router/http2/errors.ts';
+import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
+import { createSession } from '../../../../src/router/http2/session.ts';
+import { until } from '../../kube/wait.ts';
+import { loopback } from './support/loopback.ts';
+import { connectStream, Echo, pour, SessionRecorder } from './support/recorder.ts';
+import type { Accepted } from './support/recorder.ts';
+
+type Accept = ConstructorParameters<typeof SessionRecorder>[0];
+
+/** Two sessions on one connection. */
+async function pair(accept?: Accept, limits: Partial<SessionLimits> = {}, clientLimits: Partial<SessionLimits> = {}) {
+  const wire = await loopback();
+  const server = new SessionRecorder(accept);
+  const client = new SessionRecorder();
+  const serverSession = createSession(wire.far, { role: 'server', events: server, limits });
+  const clientSession = createSession(wire.near, { role: 'client', events: client, limits: clientLimits });
+  return { wire, server, client, serverSession, clientSession, [Symbol.asyncDispose]: () => wire[Symbol.asyncDispose]() };
+}
+
+const echo = ({ stream }: Accepted): Echo => new Echo(stream);
+const ok = ({ stream }: Accepted): void => stream.respond({ status: 200, fields: {} });
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+describe('two sessions', () => {
+  it('carry a CONNECT with its fields, data both ways, and both half-closes', async () => {
+    await using ends = await pair(({ stream }) => stream.respond({ status: 200, fields: { 'earshot-connection': 'abc' } }));
+    const { stream, recorder } = connectStream(ends.clientSession, 'backend:8080');
+    stream.write(Buffer.from('ping'));
+    stream.end();
+    const { head, recorder: far, stream: answer } = await until('the request', () => ends.server.accepted[0]);
+    assert.deepEqual({ method: head.method, authority: head.authority, path: head.path }, { method: 'CONNECT', authority: 'backend:8080', path: undefined });
+    await until('the half-close', () => far.ended);
+    assert.equal(far.text, 'ping');
+    answer.write(Buffer.from('pong'));
+    answer.end();
+    await until('the answer', () => recorder.ended);
+    assert.deepEqual([recorder.response?.status, recorder.response?.fields['earshot-connection'], recorder.text], [200, 'abc', 'pong']);
+    assert.deepEqual([ends.clientSession.openStreams, recorder.resets], [0, []]);
+    await until('the server to forget it', () => ends.serverSession.openStreams === 0);
+  });
+
+  it('carry a POST with its path', async () => {
+    await using ends = await pair(({ stream }) => stream.respond({ status: 204, fields: {} }, { end: true }));
+    const recorder = connectStream(ends.clientSession).recorder;
+    ends.clientSession.request({ method: 'POST', authority: 'site', path: '/.well-known/earshot/renew', fields: { a: 'b' } }, recorder, { end: true });
+    const { head } = await until('the request', () => ends.server.accepted[1]);
+    assert.deepEqual([head.method, head.path, head.fields['a']], ['POST', '/.well-known/earshot/renew', 'b']);
+  });
+
+  it('move megabytes both ways unharmed, in pieces of any size', async () => {
+    await using ends = await pair(echo);
+    const bytes = randomBytes(8 << 20);
+    const { stream, recorder } = connectStream(ends.clientSession);
+    await pour(stream, recorder, bytes, 100_003, until);
+    await until('everything back', () => recorder.ended);
+    assert.equal(sha256(Buffer.concat(recorder.chunks)), sha256(bytes));
+  });
+
+  it('keep five hundred streams apart', async () => {
+    await using ends = await pair(echo);
+    const streams = Array.from({ length: 500 }, (_, index) => ({ ...connectStream(ends.clientSession), text: `${index} `.repeat(index) }));
+    for (const { stream, text } of streams) {
+      stream.write(Buffer.from(text));
+      stream.end();
+    }
+    await until('all answers', () => streams.every(({ recorder }) => recorder.ended));
+    assert.ok(streams.every(({ recorder, text }) => recorder.text === text));
+  });
+
+  it('hold streams over the peer\'s limit back until others end', async () => {
+    await using ends = await pair(ok, { concurrentStreams: 2 });
+    await until('the settings', () => ends.client.readies === 1);
+    const streams = [1, 2, 3].map(() => connectStream(ends.clientSession));
+    const third = streams[2];
+    assert.ok(third !== undefined);
+    third.stream.write(Buffer.from('early'));
+    third.stream.end();
+    await until('two requests', () => ends.server.accepted.length === 2);
+    await ends.clientSession.ping(1_000);
+    assert.equal(ends.server.accepted.length, 2);
+    streams[0]?.stream.reset(ErrorCode.CANCEL);
+    const late = await until('the third', () => ends.server.accepted[2]);
+    await until('its data', () => late.recorder.ended);
+    assert.equal(late.recorder.text, 'early');
+  });
+
+  it('tell the other end of a reset, and drop what was queued', async () => {
+    await using ends = await pair(ok);
+    const { stream } = connectStream(ends.clientSession);
+    const { recorder: far } = await until('the request', () => ends.server.accepted[0]);
+    stream.write(Buffer.alloc(1 << 20));
+    stream.reset(ErrorCode.CANCEL);
+    await until('the reset', () => far.resets.length > 0);
+    assert.deepEqual(far.resets, [{ code: ErrorCode.CANCEL, reason: 'reset by the peer: CANCEL' }]);
+    assert.deepEqual([ends.clientSession.queued, ends.clientSession.openStreams, stream.queued], [0, 0, 0]);
+  });
+
+  it('stop a writer whose reader stops, at the window, and let it go on after', async () => {
+    await using ends = await pair(({ stream, recorder }) => {
+      recorder.holding = true;
+      stream.respond({ status: 200, fields: {} });
+    });
+    const { stream, recorder } = connectStream(ends.clientSession);
+    const { recorder: far, stream: farStream } = await until('the request', () => ends.server.accepted[0]);
+    const poured = pour(stream, recorder, Buffer.alloc(1 << 20), 16_384, until);
+    await until('a full window', () => far.received === 65_535);
+    await ends.clientSession.ping(1_000);
+    assert.equal(far.received, 65_535);
+    far.holding = false;
+    farStream.consumed(far.received);
+    await poured;
+    await until('the end', () => far.ended);
+    assert.equal(far.received, 1 << 20);
+  });
+
+  it('do not let stopped readers stop others, nor hold more than the bound', async () => {
+    const unconsumed = 1 << 20;
+    await using ends = await pair(({ stream, recorder, head }) => {
+      recorder.holding = head.authority === 'stopped';
+      stream.respond({ status: 200, fields: {} });
+    }, { unconsumed });
+    const stopped = Array.from({ length: 60 }, () => connectStream(ends.clientSession, 'stopped'));
+    await until('the requests', () => ends.server.accepted.length === 60);
+    for (const { stream } of stopped) stream.write(Buffer.alloc(1 << 17));
+    const quick = connectStream(ends.clientSession, 'quick');
+    await pour(quick.stream, quick.recorder, Buffer.alloc(1 << 20), 65_536, until);
+    const far = await until('the quick one', () => ends.server.accepted.find(({ head }) => head.authority === 'quick'));
+    await until('all of it', () => far.recorder.ended);
+    assert.equal(far.recorder.received, 1 << 20);
+    const held = ends.server.accepted.reduce((sum, { recorder }) => sum + (recorder.holding ? recorder.received : 0), 0);
+    assert.ok(held <= unconsumed + 60 * 1_024, `${held} bytes are held`);
+  });
+
+  it('let a small stream pass bulk', async () => {
+    await using ends = await pair(ok);
+    await until('the settings', () => ends.client.readies === 1);
+    const order: string[] = [];
+    const bulk = connectStream(ends.clientSession, 'bulk');
+    const small = connectStream(ends.clientSession, 'small');
+    await until('the requests', () => ends.server.accepted.length === 2);
+    for (const { head, recorder } of ends.server.accepted) {
+      recorder.onData = (chunk) => {
+        recorder.stream?.consumed(chunk.length);
+        if (order.at(-1) !== head.authority) order.push(head.authority);
+      };
+    }
+    bulk.stream.write(Buffer.alloc(60_000));
+    small.stream.write(Buffer.from('quick'));
+    await until('both', () => order.length === 2);
+    assert.deepEqual(order, ['small', 'bulk']);
+  });
+
+  it('answer pings, and reject those that stay unanswered', async () => {
+    await using ends = await pair();
+    assert.ok((await ends.clientSession.ping(1_000)) >= 0);
+    assert.ok((await ends.serverSession.ping(1_000)) >= 0);
+    ends.wire.near.pause();
+    await assert.rejects(ends.clientSession.ping(20), { code: 'HTTP2_PING', message: 'no answer to a ping within 20 ms' });
+  });
+
+  it('drain: open streams finish, new ones are refused, then both ends close', async () => {
+    await using ends = await pair(echo);
+    const { stream, recorder } = connectStream(ends.clientSession);
+    await until('the answer', () => recorder.response !== undefined);
+    ends.serverSession.drain();
+    await until('the notice', () => ends.client.goaways.length > 0);
+    assert.equal(ends.clientSession.state, 'draining');
+    assert.throws(() => connectStream(ends.clientSession), { code: 'HTTP2_SESSION_CLOSED' });
+    stream.write(Buffer.from('still here'));
+    stream.end();
+    await until('the end', () => recorder.ended);
+    assert.equal(recorder.text, 'still here');
+    await until('both ends closed', () => ends.client.closes.length === 1 && ends.server.closes.length === 1);
+    assert.deepEqual(ends.server.closes[0]?.code, ErrorCode.NO_ERROR);
+  });
+
+  it('drain from the client\'s end as well', async () => {
+    await using ends = await pair(echo);
+    const { stream, recorder } = connectStream(ends.clientSession);
+    ends.clientSession.drain();
+    stream.write(Buffer.from('still here'));
+    stream.end();
+    await until('both ends closed', () => ends.client.closes.length === 1 && ends.server.closes.length === 1);
+    assert.equal(recorder.text, 'still here');
+  });
+
+  it('lose no stream that was opened while the server began to drain', async () => {
+    await using ends = await pair(echo);
+    await until('the settings', () => ends.client.readies === 1);
+    ends.serverSession.drain();
+    const { stream, recorder } = connectStream(ends.clientSession);
+    stream.write(Buffer.from('in time'));
+    stream.end();
+    await until('the end', () => recorder.ended);
+    assert.equal(recorder.text, 'in time');
+  });
+
+  it('tell every stream when the connection breaks, once', async () => {
+    await using ends = await pair(ok);
+    const { recorder } = connectStream(ends.clientSession);
+    const { recorder: far } = await until('the request', () => ends.server.accepted[0]);
+    ends.wire.near.destroy();
+    await until('all to be told', () => recorder.resets.length > 0 && far.resets.length > 0 && ends.client.closes.length > 0 && ends.server.closes.length > 0);
+    assert.deepEqual([recorder.resets.length, far.resets.length, ends.client.closes.length, ends.server.closes.length], [1, 1, 1, 1]);
+    await assert.rejects(ends.clientSession.ping(10), { code: 'HTTP2_SESSION_CLOSED' });
+  });
+
+  it('pass the words of destroy on, fit for a log', async () => {
+    await using ends = await pair();
+    await until('the settings', () => ends.client.readies === 1);
+    ends.serverSession.destroy(new Error('site revoked\u001b[31m'));
+    await until('the end', () => ends.client.closes.length === 1);
+    assert.equal(ends.client.goaways[0]?.reason, 'GOAWAY from the peer: INTERNAL_ERROR (site revoked?[31m)');
+  });
+
+  it('refuse fields that HTTP/2 cannot say, where they are asked for', async () => {
+    await using ends = await pair();
+    const { recorder } = connectStream(ends.clientSession);
+    for (const fields of [{ 'Upper': 'x' }, { connection: 'close' }, { a: 'b\r\nc: d' }, { a: 'ü€' }]) {
+      assert.throws(() => ends.clientSession.request({ method: 'CONNECT', authority: 'x', fields }, recorder), { code: 'HTTP2_USAGE' });
+    }
+  });
+});
