@@ -285,7 +285,7 @@ describe('the definitions', () => {
     await eventually('MultiKeyListeners to be served', () => writeMulti({ priority }));
     await assert.rejects(writeMulti({}), oneKind);
     await assert.rejects(writeMulti({ priority, weighted }), oneKind);
-    const path = `${connectionGroup}/multikeylisteners/backend`;
+    const path = `${connectionGroup}/multikeylisteners/tried`;
     const otherKind = { spec: { strategy: { priority: null, weighted } } };
     await assert.rejects(cluster.api.patch(path, otherKind), /the kind of strategy cannot change/);
     await assert.rejects(write('Connector', 'connectors', { routingKey: 'a', port: 80 }), /exactly one of `host` and `selector`/);
@@ -309,7 +309,7 @@ describe('the definitions', () => {
   });
 });
 
-const connectionObject = (kind: string, spec: object) => ({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name: 'backend' }, spec });
+const connectionObject = (kind: string, spec: object) => ({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name: 'tried' }, spec });
 const named = (name: string) => ({ metadata: { name } });
 const listenerClass = (name: string): Manifest => ({ kind: 'ListenerClass', ...named(name), spec: { serviceType: 'ClusterIP' } });
 
