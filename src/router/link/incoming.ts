@@ -222,7 +222,6 @@ export class Incoming {
     this.#options.host.log.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;
     refuseLink(stream, reason);
-    this.#connection.session.drain();
     setTimeout(() => this.#connection.destroy(), LAST_WORDS).unref();
   }
 
