@@ -188,6 +188,9 @@ export interface GrantStore extends AsyncDisposable {
   remove(name: string): Promise<void>;
   /** Files that are not as we wrote them: their grants are refused until someone looks. */
   readonly damaged: readonly TrustProblem[];
+  /** Whether a code opens a grant now; counts nothing. @throws TrustError `token-…` */
+  check(name: string, code: string): Grant;
+  /** Counts it, on disk. @throws TrustError `token-…`, `revoked`, `state-…` */
   redeem(attempt: RedeemAttempt): Promise<Grant>;
   /** Called after each redemption, to bring the status up to date. @returns how to end that */
   onChange(listener: (grant: Grant) => void): () => void;
