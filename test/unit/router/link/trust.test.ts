@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { createServer as createTlsServer } from 'node:tls';
+import { test } from 'node:test';
+import type { LinkConfig, Router, TlsBundle } from '../../../../src/router/contract.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { access, accessPort, freePort, link, siteConfig, start, until } from '../support/site.ts';
+
+const authority = await testAuthority();
+const foreign = await testAuthority('somebody else');
+const YESTERDAY = new Date(Date.now() - 86_400_000);
+const TOMORROW = new Date(Date.now() + 86_400_000);
+
+/** The message of the problem that the link has, which has to be this one. */
+async function problem(router: Router, code: string): Promise<string> {
+  await until(router, `problem ${code}`, (state) => state.links.peer?.problem?.code === code);
+  assert.equal(router.state.links.peer?.operational, false);
+  return router.state.links.peer?.problem?.message ?? '';
+}
+
+/** A site whose one link has this bundle, to a port where `server` listens. */
+async function attempt(server: TlsBundle, client: TlsBundle, more: Partial<LinkConfig> = {}): Promise<AsyncDisposable & { readonly client: Router; readonly server: Router }> {
+  const there = await start({ ...siteConfig('server'), accesses: [access(server)] });
+  const here = await start({ ...siteConfig('client'), links: [link('peer', await accessPort(there), client, more)] });
+  return {
+    client: here,
+    server: there,
+    [Symbol.asyncDispose]: async () => {
+      await here[Symbol.asyncDispose]();
+      await there[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('an expired certificate of our own is named with its end and the clock', async () => {
+  const expired = await authority.issue({ from: new Date(YESTERDAY.getTime() - 1_000), to: YESTERDAY });
+  await using pair = await attempt(await authority.issue(), expired);
+  const message = await problem(pair.client, 'tls-expired');
+  assert.ok(message.includes(expired.name));
+  assert.match(message, /ended at \d{4}-.*the clock here says \d{4}-/);
+});
+
+test('a certificate of our own that is not yet valid is named with both clocks', async () => {
+  await using pair = await attempt(await authority.issue(), await authority.issue({ from: TOMORROW, to: new Date(TOMORROW.getTime() + 1_000) }));
+  assert.match(await problem(pair.client, 'tls-not-yet-valid'), /begins at .*by the clock of whoever issued it; the clock here says/);
+});
+
+test('a certificate of the peer that is not for the host is named with the hosts that it is for', async () => {
+  await using pair = await attempt(await authority.issue({ hosts: ['west.example'] }), await authority.issue());
+  assert.match(await problem(pair.client, 'tls-host-mismatch'), /west\.example/);
+});
+
+test('a peer of another authority is not trusted, and the authority is named', async () => {
+  await using pair = await attempt(await foreign.issue({ ca: authority.ca }), await authority.issue());
+  assert.match(await problem(pair.client, 'tls-foreign-ca'), /somebody else/);
+});
+
+test('a peer says why it does not accept our certificate', async () => {
+  await using pair = await attempt(await authority.issue(), await foreign.issue({ ca: authority.ca }));
+  assert.match(await problem(pair.client, 'tls-foreign-ca'), /refuses this link/);
+});
+
+test('a certificate that is not for clients is refused as such', async () => {
+  await using pair = await attempt(await authority.issue(), await authority.issue({ uses: ['server'] }));
+  await problem(pair.client, 'tls-wrong-purpose');
+});
+
+test('a certificate that was issued to another site is refused', async () => {
+  await using pair = await attempt(await authority.issue(), await authority.issue({ siteId: siteConfig('another').site.id }));
+  assert.match(await problem(pair.client, 'wrong-site'), /issued to site/);
+});
+
+const incomplete: readonly [string, (bundle: TlsBundle) => TlsBundle][] = [
+  ['tls-no-cert', ({ name, key = '', ca = '' }) => ({ name, key, ca })],
+  ['tls-no-key', ({ name, cert = '', ca = '' }) => ({ name, cert, ca })],
+  ['tls-no-ca', ({ name, cert = '', key = '' }) => ({ name, cert, key })],
+  ['tls-bad-cert', (bundle) => ({ ...bundle, cert: 'no certificate' })],
+  ['tls-bad-ca', (bundle) => ({ ...bundle, ca: (bundle.ca ?? '').slice(40) })],
+  ['tls-key-mismatch', (bundle) => ({ ...bundle, key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() })],
+];
+
+for (const [code, spoil] of incomplete) {
+  test(`a bundle with ${code} is named in the problems of link and access, which recover with a whole one`, async () => {
+    const whole = await authority.issue();
+    const broken = spoil(whole);
+    const [serverConfig, clientConfig] = [siteConfig('server'), siteConfig('client')];
+    const port = await freePort();
+    await using server = await start({ ...serverConfig, accesses: [access(broken, { port })] });
+    await using client = await start({ ...clientConfig, links: [link('peer', port, broken)] });
+    assert.ok((await problem(client, code)).includes(broken.name));
+    assert.equal(server.state.accesses.access?.problem?.code, code);
+    server.apply({ ...serverConfig, accesses: [access(whole, { port })] });
+    client.apply({ ...clientConfig, links: [link('peer', port, await authority.issue())] });
+    await until(client, 'the link', (state) => state.links.peer?.operational === true && state.links.peer.problem === undefined);
+    assert.deepEqual(server.state.accesses.access, { listening: true, port });
+  });
+}
+
+test('a port where nothing listens is refused, a name that is none is unresolved', async () => {
+  await using client = await start({
+    ...siteConfig('client'),
+    links: [link('peer', await freePort(), await authority.issue()), link('named', 1, await authority.issue(), { endpoints: [{ host: 'nowhere.invalid', port: 1 }] })],
+  });
+  await problem(client, 'refused');
+  await until(client, 'the name', (state) => state.links.named?.problem?.code === 'unresolved');
+});
+
+test('what does not speak TLS, or not the link protocol, is not Earshot', async () => {
+  const bundle = await authority.issue();
+  const plain = createServer((socket) => socket.end('220 mail.example ESMTP\r\n')).listen(0, '127.0.0.1');
+  const web = createTlsServer({ cert: bundle.cert, key: bundle.key, ALPNProtocols: ['http/1.1'] }).listen(0, '127.0.0.1');
+  await Promise.all([once(plain, 'listening'), once(web, 'listening')]);
+  // Servers that listen on TCP have an address.
+  const [plainPort, webPort] = [(plain.address() as AddressInfo).port, (web.address() as AddressInfo).port];
+  await using client = await start({ ...siteConfig('client'), links: [link('peer', plainPort, await authority.issue()), link('web', webPort, await authority.issue())] });
+  await problem(client, 'not-earshot');
+  await until(client, 'the web server', (state) => state.links.web?.problem?.code === 'not-earshot');
+  plain.close();
+  web.close();
+});
+
+test('a link to the router itself is a problem that says so', async () => {
+  const config = siteConfig('self');
+  const port = await freePort();
+  await using router = await start({ ...config, accesses: [access(await authority.issue(), { port })], links: [link('peer', port, await authority.issue())] });
+  await problem(router, 'self');
+});
+
+test('the next endpoint is tried where the first cannot be reached', async () => {
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
+  const port = await accessPort(server);
+  const endpoints = [{ host: '127.0.0.1', port: await freePort() }, { host: 'localhost', port }];
+  await using client = await start({ ...siteConfig('client'), links: [link('peer', 0, await authority.issue(), { endpoints })] });
+  await until(client, 'the link', (state) => state.links.peer?.operational === true);
+  assert.equal(client.state.links.peer?.endpoint, `localhost:${port}`);
+});
+
+test('an access whose port is taken says so, and opens once it is free', async () => {
+  const taker = createServer().listen(0, '127.0.0.1');
+  await once(taker, 'listening');
+  const { port } = taker.address() as AddressInfo;
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue(), { port })] });
+  await until(server, 'the problem', (state) => state.accesses.access?.problem?.code === 'port-in-use');
+  taker.close();
+  await until(server, 'the access', (state) => state.accesses.access?.listening === true && state.accesses.access.problem === undefined);
+});
+
+test('a certificate is renewed over the link, for the certificate that was shown', async () => {
+  const config = siteConfig('client');
+  const bundle = await authority.issue({ siteId: config.site.id });
+  await using server = await start(
+    { ...siteConfig('server'), accesses: [access(await authority.issue())] },
+    { renew: (peer, request) => Promise.resolve({ cert: `${peer.siteId} ${request}`, ca: String(peer.certificate.length > 100) }) },
+  );
+  await using client = await start({ ...config, links: [link('peer', await accessPort(server), bundle)] });
+  await assert.rejects(client.renew('nothing', 'request'), { code: 'RENEW_NO_LINK' });
+  await until(client, 'the link', (state) => state.links.peer?.operational === true);
+  assert.deepEqual(await client.renew('peer', 'request'), { cert: `${config.site.id} request`, ca: 'true' });
+  await assert.rejects(client.renew('peer', 'x'.repeat(20_000)), { code: 'RENEW_REFUSED' });
+});
+
+test('a site that renews nothing refuses with its reason', async () => {
+  await using pair = await attempt(await authority.issue(), await authority.issue());
+  await until(pair.client, 'the link', (state) => state.links.peer?.operational === true);
+  await assert.rejects(pair.client.renew('peer', 'request'), { code: 'RENEW_REFUSED', message: /renews no certificates/ });
+});
