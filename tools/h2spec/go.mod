@@ -1,7 +1,7 @@
 // Judges HTTP/2 conformance.
 module earshot.local/tools/h2spec
 
-go 1.26
+go 1.26.0
 
 tool github.com/summerwind/h2spec/cmd/h2spec
 

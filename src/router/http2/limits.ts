@@ -29,7 +29,7 @@ export const DEFAULT_LIMITS: SessionLimits = {
   methods: ['CONNECT', 'POST'],
   concurrentStreams: 20_000,
   headerListBytes: 16_384,
-  frameBytes: 131_072,
+  frameBytes: 65_535,
   streamWindow: 65_535,
   streamWindowMost: 8 << 20,
   growth: 16 << 20,

@@ -82,7 +82,10 @@ export class ReceiveWindows {
     stream.window -= bytes;
     stream.unconsumed += bytes;
     this.#unconsumed += bytes;
-    if (this.#unconsumed > this.#limits.unconsumed / 4) this.#reconsider();
+    if (this.#unconsumed > this.#limits.unconsumed / 4) {
+      this.#reconsider();
+      this.creditConnection();
+    }
     return true;
   }
 
