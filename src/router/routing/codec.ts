@@ -8,7 +8,8 @@
  *     1 summary   64 times 8 bytes: what the sender holds, in 64 buckets (see below)
  *     2 digest    1 byte: 1 where a digest of the same buckets is wanted in return, else 0
  *                 8 bytes: the buckets that it is of, bit 63 - n for bucket n; then any number of
- *                   router id, 6 bytes epoch, 2 bytes count, count times (2 bytes part, 4 bytes counter)
+ *                   router id, 6 bytes epoch, 2 bytes count, count times
+ *                   (2 bytes part, 4 bytes counter, 4 bytes: the first of the signature)
  *     3 request   any number of: router id, 2 bytes count, count times 2 bytes part. At most 256 parts in all
  *     4 records   any number of: 2 bytes age, 2 bytes length, a record of that length
  *     5 done      nothing: what was requested has been sent, as far as it was there
@@ -26,8 +27,10 @@
  *     body        any number of fields: 1 byte number, 2 bytes length, value of that length
  *     64 bytes    Ed25519 signature over the ASCII text `earshot routing record 1`, a line feed (0x0a), and all bytes above
  *
- * The newest record of (router, part) is the one with the greatest epoch, then the greatest counter. A record of a greater
- * epoch ends all parts of smaller ones. What a router says is the sum of its parts; their order is that of their numbers, and
+ * The newest record of (router, part) is the one with the greatest epoch, then the greatest counter, then the greatest first
+ * four bytes of the signature (a router makes two such records only where a copy of it runs, or it lies). A record of a greater
+ * epoch ends all parts of smaller ones. A router that is sent a record of itself which is newer than its own begins a new epoch,
+ * greater than that record's. What a router says is the sum of its parts; their order is that of their numbers, and
  * of several entries for one key the first counts. Fields:
  *
  *     1, 2, 3, 4  the site's name, namespace, platform, version: UTF-8, at most 253 bytes. In part 0
@@ -50,8 +53,8 @@
  * Order of things on a new adjacency: the router with the smaller id sends its summary. Whoever gets a summary and holds
  * something else in some buckets sends a digest of those, asking for one in return. Whoever gets a digest requests what is
  * newer there than here, with one request at a time: the next after `done`. A summary may be sent at any time to begin this
- * again. Each record that is new to a router goes at once to all its other adjacent routers, except to the one that made it.
- * Records of one router are sent with part 0 first where its epoch is new.
+ * again. Each record that is new to a router goes at once to all its other adjacent routers. Records of one router are sent
+ * with part 0 first where its epoch is new.
  */
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
@@ -74,7 +77,7 @@ export interface PartsOf {
 export interface VersionsOf {
   readonly router: RouterId;
   readonly epoch: number;
-  readonly parts: readonly { readonly part: number; readonly counter: number }[];
+  readonly parts: readonly { readonly part: number; readonly counter: number; readonly check: number }[];
 }
 
 export interface AgedRecord {
@@ -148,6 +151,9 @@ export function writeDone(): Buffer {
   return Buffer.of(type.done);
 }
 
+/** Of a part in a digest. */
+const versionBytes = 10;
+
 const type = { summary: 1, digest: 2, request: 3, records: 4, done: 5 } as const;
 
 function readDigest(cursor: Cursor): Message {
@@ -159,9 +165,11 @@ function readDigest(cursor: Cursor): Message {
   while (cursor.left > 0) {
     const router = readRouterId(cursor);
     const epoch = cursor.number(6);
-    const list = cursor.take(cursor.number(2) * 6);
-    const parts: { part: number; counter: number }[] = [];
-    for (let at = 0; at < list.length; at += 6) parts.push({ part: list.readUInt16BE(at), counter: list.readUInt32BE(at + 2) });
+    const list = cursor.take(cursor.number(2) * versionBytes);
+    const parts: VersionsOf['parts'][number][] = [];
+    for (let at = 0; at < list.length; at += versionBytes) {
+      parts.push({ part: list.readUInt16BE(at), counter: list.readUInt32BE(at + 2), check: list.readUInt32BE(at + 6) });
+    }
     versions.push({ router, epoch, parts });
   }
   return { kind: 'digest', wanted, buckets: of, versions };
@@ -203,16 +211,18 @@ function readRouterId(cursor: Cursor): RouterId {
 /** The versions of a router in pieces that each fit into a message. */
 function writeVersions({ router, epoch, parts }: VersionsOf, longest: number): Buffer[] {
   const id = routerIdBytes(router);
-  const fit = Math.max(1, Math.floor((longest - id.length - 8) / 6));
+  const fit = Math.max(1, Math.floor((longest - id.length - 8) / versionBytes));
   const pieces: Buffer[] = [];
   for (let from = 0; from < parts.length; from += fit) {
     const some = parts.slice(from, from + fit);
-    const numbers = Buffer.alloc(8 + some.length * 6);
+    const numbers = Buffer.alloc(8 + some.length * versionBytes);
     numbers.writeUIntBE(epoch, 0, 6);
     numbers.writeUInt16BE(some.length, 6);
-    for (const [index, { part, counter }] of some.entries()) {
-      numbers.writeUInt16BE(part, 8 + index * 6);
-      numbers.writeUInt32BE(counter, 10 + index * 6);
+    for (const [index, { part, counter, check }] of some.entries()) {
+      const at = 8 + index * versionBytes;
+      numbers.writeUInt16BE(part, at);
+      numbers.writeUInt32BE(counter, at + 2);
+      numbers.writeUInt32BE(check, at + 6);
     }
     pieces.push(Buffer.concat([id, numbers]));
   }

@@ -3,7 +3,7 @@ import type { VersionsOf } from './codec.ts';
 import type { RouterId, RoutingLimits } from './contract.ts';
 import { recordOverhead } from './limits.ts';
 import { bodyOf, signatureOf } from './record.ts';
-import type { About, RecordHead, RouteRecord } from './record.ts';
+import type { About, RecordVersion, RouteRecord } from './record.ts';
 import { siteOf } from './names.ts';
 
 /** What is known of one router: the parts of its newest epoch. */
@@ -58,10 +58,12 @@ export class Database {
   }
 
   /** Whether a record of that version would be new. */
-  isNew(router: RouterId, { epoch, part, counter }: Omit<RecordHead, 'router'>): boolean {
+  isNew(router: RouterId, { epoch, part, counter, check }: RecordVersion): boolean {
     const entry = this.#routers.get(router);
     if (entry === undefined || epoch > entry.epoch) return true;
-    return epoch === entry.epoch && counter > (entry.parts[part]?.counter ?? -1);
+    if (epoch < entry.epoch) return false;
+    const held = entry.parts[part];
+    return held === undefined || counter > held.counter || (counter === held.counter && check > held.check);
   }
 
   /** Whether there is room for the record, which is new. A router that we know keeps its place, so it is only held to its own bounds. */
@@ -117,7 +119,7 @@ export class Database {
     const versions: VersionsOf[] = [];
     for (const { id, epoch, parts } of this.#routers.values()) {
       if (!of.has(bucketOf(id))) continue;
-      versions.push({ router: id, epoch, parts: parts.flatMap((record, part) => record === undefined ? [] : [{ part, counter: record.counter }]) });
+      versions.push({ router: id, epoch, parts: parts.flatMap((record, part) => record === undefined ? [] : [{ part, counter: record.counter, check: record.check }]) });
     }
     return versions;
   }

@@ -3,6 +3,7 @@ import type { Database } from './database.ts';
 import { longestRequest, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
 import type { AgedRecord, Message, PartsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
+import type { RecordVersion } from './record.ts';
 
 /** What the exchange needs of its surroundings. */
 export interface ExchangeContext {
@@ -65,10 +66,11 @@ export class Exchange {
     const state = this.#links.get(link);
     if (state === undefined) return;
     for (const { router, epoch, parts } of digest.versions) {
-      for (const { part, counter } of parts) {
-        if (!this.#context.database.isNew(router, { epoch, part, counter })) continue;
+      for (const { part, counter, check } of parts) {
+        const version = { epoch, part, counter, check };
+        if (!this.#context.database.isNew(router, version)) continue;
         if (state.wanted.size >= mostWanted) state.overflowed = true;
-        else state.wanted.set(`${router} ${part}`, { router, epoch, part, counter });
+        else state.wanted.set(`${router} ${part}`, { router, version });
       }
     }
     this.#ask();
@@ -131,13 +133,13 @@ export class Exchange {
 
   #choose(link: string, state: LinkExchange): PartsOf[] {
     const chosen = new Map<RouterId, number[]>();
-    for (const [name, { router, epoch, part, counter }] of state.wanted) {
+    for (const [name, { router, version }] of state.wanted) {
       if (this.#asked.has(name)) continue;
       const list = chosen.get(router) ?? [];
       if (list.length >= this.#context.room(link, router)) continue;
       state.wanted.delete(name);
-      if (!this.#context.database.isNew(router, { epoch, part, counter })) continue;
-      list.push(part);
+      if (!this.#context.database.isNew(router, version)) continue;
+      list.push(version.part);
       chosen.set(router, list);
       state.asked.push(name);
       if (state.asked.length >= longestRequest) break;
@@ -148,7 +150,7 @@ export class Exchange {
 
 interface LinkExchange {
   /** By router and part: newer with the peer than here. */
-  readonly wanted: Map<string, { readonly router: RouterId; readonly epoch: number; readonly part: number; readonly counter: number }>;
+  readonly wanted: Map<string, { readonly router: RouterId; readonly version: RecordVersion }>;
   /** The request that is under way. */
   asked: string[];
   since: number;

@@ -24,7 +24,7 @@ export interface Paths {
  * - An edge counts where both ends list it, at the greater of the costs that they list, so that a router can neither invent an
  *   edge to another nor make one cheaper than its neighbour says. Of several links between two routers the cheapest counts.
  * - Through an edge site a path leads only within that site: it begins or ends there. A site is an edge site where one of its
- *   routers says so.
+ *   routers says so; one that is connected to us by whatever edges, for the last word of one that is gone may be outdated.
  * - Of paths of equal cost the one with fewer routers is taken, and then one by a hash of both ends, so that different routers
  *   spread over them.
  * - A predecessor is always nearer than its successor (costs are positive), so no path holds a router twice.
@@ -103,8 +103,6 @@ function readGraph(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, 
     nodes.push(router);
   }
   const sites = ids.map((id) => id.slice(0, 36));
-  const edgeSites = new Set(nodes.filter((node) => node?.about?.edge === true).map((node) => node?.site));
-  const confined = Uint8Array.from(sites, (site) => edgeSites.has(site) && site !== sites[0] ? 1 : 0);
   const listed: Map<number, number>[] = ids.map(() => new Map<number, number>());
   const list = (from: number, router: RouterId, cost: number): void => {
     const to = numbers.get(router);
@@ -117,19 +115,24 @@ function readGraph(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, 
     if (number === 0 || node === undefined) continue;
     for (const record of node.parts) for (const neighbour of record?.neighbours ?? []) list(number, neighbour.router, neighbour.cost);
   }
+  const edges = function* edges(node: number): Iterable<readonly [number, number]> {
+    for (const [to, cost] of listed[node] ?? []) {
+      const back = listed[to]?.get(node);
+      if (back !== undefined) yield [to, Math.max(cost, back)];
+    }
+  };
+  const connected = new Set([0]);
+  // A set gives what is added while it is read.
+  for (const node of connected) for (const [to] of edges(node)) connected.add(to);
+  const edgeSites = new Set([...connected].filter((node) => nodes[node]?.about?.edge === true).map((node) => sites[node]));
   const hashes = Uint32Array.from(ids, hashOf);
   const salt = hashes[0] ?? 0;
   return {
     ids,
     numbers,
     sites,
-    confined,
-    * edges(node) {
-      for (const [to, cost] of listed[node] ?? []) {
-        const back = listed[to]?.get(node);
-        if (back !== undefined) yield [to, Math.max(cost, back)];
-      }
-    },
+    confined: Uint8Array.from(sites, (site) => edgeSites.has(site) && site !== sites[0] ? 1 : 0),
+    edges,
     mix: (node, predecessor) => Math.imul((hashes[predecessor] ?? 0) ^ salt ^ Math.imul(hashes[node] ?? 0, 0x85ebca6b), 0x9e3779b1) >>> 0,
   };
 }

@@ -18,6 +18,8 @@ export interface RouteRecord {
   readonly epoch: number;
   readonly counter: number;
   readonly part: number;
+  /** The first four bytes of the signature: which of two records goes before the other where all else is equal. */
+  readonly check: number;
   readonly bodyStart: number;
   /** Only in part 0. */
   readonly about?: About;
@@ -55,6 +57,14 @@ export interface RecordHead {
   readonly part: number;
 }
 
+/** Which of several records of a router is the newest: by epoch, then within the part by counter, then by check. */
+export interface RecordVersion {
+  readonly epoch: number;
+  readonly part: number;
+  readonly counter: number;
+  readonly check: number;
+}
+
 /** Bytes of the longest record. */
 export const longestRecord = 4096;
 
@@ -63,7 +73,7 @@ export const greatestEpoch = 2 ** 48 - 1;
 export const greatestCounter = 2 ** 32 - 1;
 
 /** Reads what stands before the body, without a look at the signature. @throws RoutingError where it is cut short or cannot be */
-export function readHead(bytes: Buffer): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly bodyStart: number } {
+export function readHead(bytes: Buffer): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly check: number; readonly bodyStart: number } {
   if (bytes.length > longestRecord) throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${longestRecord} are allowed.`);
   const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - signatureBytes));
   const publicKey = cursor.take(publicKeyBytes);
@@ -73,7 +83,8 @@ export function readHead(bytes: Buffer): RecordHead & { readonly id: RouterId; r
   const counter = cursor.number(4);
   const part = cursor.number(2);
   if (part >= partsOfRouter) throw new RoutingError('routing-message', `A record is part ${part} of its router, parts are below ${partsOfRouter}.`);
-  return { publicKey, router, id: routerId(siteIdOf(publicKey), router), epoch, counter, part, bodyStart: cursor.at };
+  const check = signatureOf(bytes).readUInt32BE();
+  return { publicKey, router, id: routerId(siteIdOf(publicKey), router), epoch, counter, part, check, bodyStart: cursor.at };
 }
 
 /** The bytes that the signature is over. */
@@ -95,9 +106,9 @@ export function bodyOf(record: RouteRecord): Buffer {
  * @throws RoutingError where the head is not one, which nobody may pass on
  */
 export function readRecord(bytes: Buffer): RouteRecord | undefined {
-  const { id, epoch, counter, part, bodyStart } = readHead(bytes);
+  const { id, epoch, counter, part, check, bodyStart } = readHead(bytes);
   try {
-    return { bytes, router: id, epoch, counter, part, bodyStart, ...readBody(bytes, bodyStart, part) };
+    return { bytes, router: id, epoch, counter, part, check, bodyStart, ...readBody(bytes, bodyStart, part) };
   } catch (error) {
     if (error instanceof RoutingError) return undefined;
     throw error;

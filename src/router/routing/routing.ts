@@ -222,19 +222,14 @@ class LinkState implements Routing {
     this.#flood(records, undefined);
   }
 
-  /** To all adjacent routers but the one that it came from and the one that it is of. */
+  /** To all adjacent routers but the one that it came from. The one that it is of may need it most: see `#contestedEpoch`. */
   #flood(records: readonly RouteRecord[], from: string | undefined): void {
     if (records.length === 0) return;
-    const whole = this.#write(records);
-    for (const { link, router } of this.#adjacencies.values()) {
-      if (link === from) continue;
-      const rest = records.filter((record) => record.router !== router);
-      for (const message of rest.length === records.length ? whole : this.#write(rest)) this.#outgoing.push({ link, message });
+    const aged = records.map(({ router, bytes }) => ({ age: this.#ageOf(router), bytes }));
+    const messages = writeRecords(aged, this.#longestSent);
+    for (const link of this.#adjacencies.keys()) {
+      if (link !== from) for (const message of messages) this.#outgoing.push({ link, message });
     }
-  }
-
-  #write(records: readonly RouteRecord[]): Buffer[] {
-    return writeRecords(records.map(({ router, bytes }) => ({ age: this.#ageOf(router), bytes })), this.#longestSent);
   }
 
   get #longestSent(): number {

@@ -15,12 +15,18 @@ export class TestNetwork {
   delivered = 0;
   /** The longest message that any router sent. */
   longest = 0;
+  /** The most links that there were at once. */
+  mostLinks = 0;
   readonly #limits: Partial<RoutingLimits>;
+  readonly #remember: number;
+  /** Records that were sent, for replays. */
+  readonly #sent: Buffer[] = [];
   readonly #nodes = new Map<string, Node>();
   readonly #links = new Map<string, TestLink>();
 
-  constructor(names: readonly string[], limits: Partial<RoutingLimits> = {}) {
+  constructor(names: readonly string[], limits: Partial<RoutingLimits> = {}, options: { readonly remember?: number } = {}) {
     this.#limits = limits;
+    this.#remember = options.remember ?? 0;
     for (const name of names) this.start(name);
   }
 
@@ -64,6 +70,7 @@ export class TestNetwork {
   /** Brings a link up, or changes its cost. */
   link(left: string, right: string, cost: number, name = `${left}-${right}`): void {
     this.#links.set(name, { name, ends: [left, right], cost, queues: this.#links.get(name)?.queues ?? { [left]: [], [right]: [] } });
+    this.mostLinks = Math.max(this.mostLinks, this.#links.size);
     for (const [here, there] of [[left, right], [right, left]] as const) {
       const node = this.#node(here);
       const adjacency: Adjacency = { router: this.id(there), site: this.#node(there).site, link: name, cost };
@@ -100,6 +107,19 @@ export class TestNetwork {
     this.#send(name, node.routing.receive(link, message, this.#time(node)));
   }
 
+  /** That router sends a message of anyone's again, over one of its links. */
+  replay(from: string, message: number, link: number): void {
+    const old = this.#sent[message % Math.max(1, this.#sent.length)];
+    if (old !== undefined) this.send(from, link, old);
+  }
+
+  /** That router sends this message over one of its links, if it has one. */
+  send(from: string, link: number, message: Buffer): void {
+    const links = this.links.filter(({ ends }) => ends.includes(from));
+    const over = links[link % Math.max(1, links.length)];
+    if (over !== undefined) over.queues[over.ends.find((end) => end !== from) ?? '']?.push(message);
+  }
+
   /** Lets time pass, in steps of a second, with all messages delivered between. */
   pass(milliseconds: number, choose?: (count: number) => number): void {
     for (let left = milliseconds; left > 0; left -= 1000) {
@@ -121,6 +141,7 @@ export class TestNetwork {
   #send(from: string, outgoing: readonly Outgoing[]): void {
     for (const { link: name, message } of outgoing) {
       this.longest = Math.max(this.longest, message.length);
+      if (this.#sent.length < this.#remember) this.#sent.push(message);
       const link = this.#links.get(name);
       const to = link?.ends.find((end) => end !== from);
       if (to !== undefined) link?.queues[to]?.push(message);
