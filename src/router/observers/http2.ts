@@ -1,0 +1,194 @@
+import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
+import { HpackDecoder } from '../http2/hpack/decoder.ts';
+import type { RequestSink, Tap, Taps } from './contract.ts';
+
+/** Requests without an answer that are kept in mind; with more, the oldest are forgotten. */
+const MOST_STREAMS = 2_000;
+/** Of one header block, in all its frames. */
+const MOST_BLOCK = 64 * 1024;
+/**
+ * A dynamic table that is larger than the encoder's resolves the same references, so the setting need not be followed. An
+ * encoder that announces more than this is not followed.
+ */
+const TABLE_BYTES = 16 * 1024;
+
+const PADDED = 0x8;
+const PRIORITY = 0x20;
+const END_HEADERS = 0x4;
+
+/** Reads HTTP/2 with prior knowledge (RFC 9113 section 3.3) off both directions of a connection. */
+export class Http2Observer implements Taps {
+  readonly fromClient: Tap;
+  readonly fromServer: Tap;
+  readonly #sink: RequestSink;
+  readonly #waiting = new Map<number, { readonly method: string; readonly since: number }>();
+  readonly #readers: readonly FrameReader[];
+
+  constructor(sink: RequestSink) {
+    this.#sink = sink;
+    const client = new FrameReader(PREFACE.length, {
+      onFields: (id, fields) => this.#request(id, fields.method),
+      onReset: (id) => this.#waiting.delete(id),
+    });
+    const server = new FrameReader(0, {
+      onFields: (id, fields) => this.#response(id, fields.status),
+      onReset: (id) => this.#waiting.delete(id),
+    });
+    this.#readers = [client, server];
+    this.fromClient = this.#tap(client);
+    this.fromServer = this.#tap(server);
+  }
+
+  #tap(reader: FrameReader): Tap {
+    return {
+      onBytes: (chunk) => {
+        try {
+          if (!reader.read(chunk)) this.#stop();
+        } catch {
+          this.#stop();
+        }
+      },
+      onEnd: () => {},
+    };
+  }
+
+  #request(id: number, method: string): void {
+    // Trailers have no method.
+    if (method === '') return;
+    if (this.#waiting.size >= MOST_STREAMS) for (const oldest of this.#waiting.keys().take(1)) this.#waiting.delete(oldest);
+    this.#waiting.set(id, { method, since: performance.now() });
+  }
+
+  #response(id: number, status: number): void {
+    if (status < 200) return;
+    const request = this.#waiting.get(id);
+    if (request === undefined) return;
+    this.#waiting.delete(id);
+    this.#sink.onRequest(request.method, status, performance.now() - request.since);
+  }
+
+  #stop(): void {
+    for (const reader of this.#readers) reader.stop();
+    this.#waiting.clear();
+  }
+}
+
+interface FrameEvents {
+  /** Empty and 0 where the block does not say. */
+  onFields(id: number, fields: { readonly method: string; readonly status: number }): void;
+  onReset(id: number): void;
+}
+
+/** Looks at frame headers, decodes header blocks, skips all else by counting. */
+class FrameReader {
+  readonly #events: FrameEvents;
+  readonly #header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+  #decoder: HpackDecoder | undefined = new HpackDecoder(TABLE_BYTES);
+  #headerLength = 0;
+  /** Bytes to pass over: the preface, then frames that are not looked at. */
+  #skip: number;
+  /** Bytes of a frame that are to be kept, and those that have come. */
+  #wanted = 0;
+  #parts: Buffer[] = [];
+  #partsLength = 0;
+  #type = 0;
+  #flags = 0;
+  #id = 0;
+  /** The fragments of a header block. */
+  #block: Buffer[] = [];
+  #blockLength = 0;
+
+  constructor(skip: number, events: FrameEvents) {
+    this.#skip = skip;
+    this.#events = events;
+  }
+
+  stop(): void {
+    this.#decoder = undefined;
+    this.#parts = [];
+    this.#block = [];
+  }
+
+  /** @returns false where it does not understand what it reads */
+  read(chunk: Buffer): boolean {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#decoder === undefined) return true;
+      if (this.#skip > 0) {
+        const skipped = Math.min(this.#skip, chunk.length - at);
+        this.#skip -= skipped;
+        at += skipped;
+      } else if (this.#wanted > 0) {
+        const taken = Math.min(this.#wanted - this.#partsLength, chunk.length - at);
+        // A copy: the bytes are the connection's.
+        this.#parts.push(Buffer.from(chunk.subarray(at, at + taken)));
+        this.#partsLength += taken;
+        at += taken;
+        if (this.#partsLength === this.#wanted && !this.#frame()) return false;
+      } else {
+        const copied = chunk.copy(this.#header, this.#headerLength, at, at + FRAME_HEADER_BYTES - this.#headerLength);
+        this.#headerLength += copied;
+        at += copied;
+        if (this.#headerLength === FRAME_HEADER_BYTES && !this.#frameHeader()) return false;
+      }
+    }
+    return true;
+  }
+
+  /** Section 4.1. */
+  #frameHeader(): boolean {
+    this.#headerLength = 0;
+    const length = this.#header.readUIntBE(0, 3);
+    this.#type = this.#header[3] ?? 0;
+    this.#flags = this.#header[4] ?? 0;
+    this.#id = this.#header.readUInt32BE(5) & 0x7fff_ffff;
+    const isBlock = this.#type === FrameType.HEADERS || this.#type === FrameType.CONTINUATION || this.#type === FrameType.PUSH_PROMISE;
+    if (!isBlock) {
+      if (this.#type === FrameType.RST_STREAM) this.#events.onReset(this.#id);
+      this.#skip = length;
+      return true;
+    }
+    if (length + this.#blockLength > MOST_BLOCK) return false;
+    this.#wanted = length;
+    // No bytes will come that could complete it.
+    return length > 0 || this.#frame();
+  }
+
+  #frame(): boolean {
+    const payload = Buffer.concat(this.#parts, this.#partsLength);
+    this.#parts = [];
+    this.#partsLength = 0;
+    this.#wanted = 0;
+    const fragment = this.#type === FrameType.CONTINUATION ? payload : this.#fragment(payload);
+    if (fragment === undefined) return false;
+    this.#block.push(fragment);
+    this.#blockLength += fragment.length;
+    return (this.#flags & END_HEADERS) === 0 || this.#blockEnd();
+  }
+
+  /** Without padding, priority and the promised stream's id (sections 6.2 and 6.6). */
+  #fragment(payload: Buffer): Buffer | undefined {
+    const isPadded = (this.#flags & PADDED) !== 0;
+    const padding = isPadded ? (payload[0] ?? 0) : 0;
+    const isHeaders = this.#type === FrameType.HEADERS;
+    const before = (isPadded ? 1 : 0) + (isHeaders ? ((this.#flags & PRIORITY) === 0 ? 0 : 5) : 4);
+    if (before + padding > payload.length) return undefined;
+    // A promise's block is decoded for the table's sake; it opens no stream that we count.
+    if (!isHeaders) this.#id = 0;
+    return payload.subarray(before, payload.length - padding);
+  }
+
+  #blockEnd(): boolean {
+    const block = Buffer.concat(this.#block, this.#blockLength);
+    this.#block = [];
+    this.#blockLength = 0;
+    let method = '';
+    let status = 0;
+    this.#decoder?.decode(block, (name, value) => {
+      if (name === ':method') method = value;
+      else if (name === ':status') status = Number(value);
+    });
+    if (this.#id !== 0) this.#events.onFields(this.#id, { method, status });
+    return true;
+  }
+}

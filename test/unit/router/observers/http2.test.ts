@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { connect as connectHttp2, constants, createServer as createHttp2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { Http2Observer } from '../../../../src/router/observers/http2.ts';
+import type { Taps } from '../../../../src/router/observers/contract.ts';
+import { until } from '../../kube/wait.ts';
+import { cutter, pass, Recorder, type Passing } from './recorder.ts';
+
+/** What an ordinary client and server say to each other over HTTP/2: taken down by a proxy between them. */
+async function conversation(): Promise<Passing> {
+  const passing: (readonly ['>' | '<', Buffer])[] = [];
+  const server = createHttp2Server();
+  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    const { ':path': path, ':method': method } = headers;
+    if (path === '/missing') stream.respond({ ':status': 404 }, { endStream: true });
+    else if (method === 'POST') stream.respond({ ':status': 201, 'x-long': 'z'.repeat(5_000) }, { endStream: true });
+    else {
+      stream.additionalHeaders({ ':status': 103 });
+      stream.respond({ ':status': 200, 'content-type': 'text/plain' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'x-sum': '1' }));
+      stream.end('x'.repeat(100_000));
+    }
+  });
+  const serverPort = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+  const proxy = createServer((client) => {
+    const upstream = connect(serverPort, '127.0.0.1');
+    client.on('data', (bytes: Buffer) => {
+      passing.push(['>', bytes]);
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes: Buffer) => {
+      passing.push(['<', bytes]);
+      client.write(bytes);
+    });
+    client.on('close', () => upstream.destroy());
+    for (const socket of [client, upstream]) socket.on('error', () => {});
+  });
+  const proxyPort = await new Promise<number>((resolve) => {
+    proxy.listen(0, '127.0.0.1', () => resolve((proxy.address() as AddressInfo).port));
+  });
+  const session = connectHttp2(`http://127.0.0.1:${proxyPort}`);
+  const ask = (headers: Record<string, string>, body?: string) =>
+    new Promise<void>((resolve) => {
+      const request = session.request(headers, { endStream: body === undefined });
+      request.on('close', resolve);
+      request.on('error', () => {});
+      request.resume();
+      if (body !== undefined) request.end(body);
+    });
+  await ask({ ':path': '/' });
+  await ask({ ':path': '/missing', ':method': 'DELETE' });
+  await ask({ ':path': '/make', ':method': 'POST', 'x-again': 'a'.repeat(20_000) }, 'body');
+  await ask({ ':path': '/', 'x-again': 'b' });
+  const given = session.request({ ':path': '/' });
+  given.on('error', () => {});
+  given.close(constants.NGHTTP2_CANCEL);
+  session.close();
+  await until('all has passed', () => session.closed);
+  session.destroy();
+  proxy.close();
+  server.close();
+  return passing;
+}
+
+const seenIn = (passing: Passing, cut?: Parameters<typeof pass>[2]): readonly string[] => {
+  const recorder = new Recorder();
+  const observer: Taps = new Http2Observer(recorder);
+  pass(observer, passing, cut);
+  return recorder.seen;
+};
+
+const EXPECTED = ['GET 200', 'DELETE 404', 'POST 201', 'GET 200'];
+
+describe('the HTTP/2 observer', () => {
+  it('reads requests of an ordinary client and server, wherever the bytes are cut', async () => {
+    const passing = await conversation();
+    assert.deepEqual(seenIn(passing).slice(0, 4), EXPECTED);
+    for (const lengths of [[1], [9, 1], [3, 5, 100], [16_393]]) assert.deepEqual(seenIn(passing, cutter(lengths)).slice(0, 4), EXPECTED);
+    const mutation = fc.record({ piece: fc.nat(), at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }) });
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 4 }), (mutations) => {
+        const changed = passing.map(([direction, bytes]): [typeof direction, Buffer] => [direction, Buffer.from(bytes)]);
+        for (const { piece, at, byte } of mutations) {
+          const target = changed[piece % changed.length]?.[1];
+          if (target !== undefined) target[at % target.length] = byte;
+        }
+        // It may see less, or other methods; it must not throw.
+        seenIn(changed);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('takes whatever comes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('>' as const, '<' as const), fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)))), (passing) => {
+        seenIn(passing);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
