@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { test } from 'node:test';
+import type { Router, TlsBundle } from '../../../../src/router/contract.ts';
+import { frameMessage, MessageReader } from '../../../../src/router/link/framing.ts';
+import { writeHello, readHello, type Hello } from '../../../../src/router/link/hello.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { access, accessPort, ask, connector, echoServer, freePort, link, listener, siteConfig, start, until } from '../support/site.ts';
+
+const authority = await testAuthority();
+
+/** A site with a server behind a key, and another that reaches it: what must go on whatever a third one does. */
+async function network(): Promise<AsyncDisposable & { readonly server: Router; readonly access: number; readonly service: () => Promise<void> }> {
+  const stack = new AsyncDisposableStack();
+  const echo = stack.use(await echoServer());
+  const server = stack.use(await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }));
+  const port = await freePort();
+  const at = await accessPort(server);
+  const client = stack.use(await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }));
+  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  return {
+    server,
+    access: at,
+    service: async () => assert.equal(await ask(port, 'still served'), 'still served'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+interface Client extends Disposable {
+  readonly session: ClientHttp2Session;
+  readonly socket: TLSSocket;
+}
+
+/** A client that we did not write, with a certificate of a link. */
+async function client(port: number, tls: TlsBundle): Promise<Client> {
+  const { cert = '', key = '', ca = '' } = tls;
+  const socket = connectTls({ host: '127.0.0.1', port, cert, key, ca, ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  const session = connectHttp2('https://earshot', { createConnection: () => socket });
+  session.on('error', () => {});
+  return { session, socket, [Symbol.dispose]: () => session.destroy() };
+}
+
+function routingStream({ session }: Client): ClientHttp2Stream {
+  const stream = session.request({ ':method': 'POST', ':path': '/.well-known/earshot/routing' }, { endStream: false });
+  stream.on('error', () => {});
+  return stream;
+}
+
+const ended = (stream: ClientHttp2Stream): Promise<unknown> => (stream.closed ? Promise.resolve() : once(stream, 'close'));
+
+test('a standard HTTP/2 client with a link certificate reaches a routing key', async () => {
+  await using net = await network();
+  using own = await client(net.access, await authority.issue());
+  const stream = own.session.request({ ':method': 'CONNECT', ':authority': 'key' }, { endStream: false });
+  const [headers] = await once(stream, 'response');
+  assert.equal(headers[':status'], 200);
+  stream.end('hello');
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  assert.equal(Buffer.concat(chunks).toString(), 'hello');
+});
+
+test('a key that nobody serves is 404, a path that is none too, another method 405', async () => {
+  await using net = await network();
+  using own = await client(net.access, await authority.issue());
+  const status = async (headers: Record<string, string>): Promise<unknown> => {
+    const stream = own.session.request(headers, { endStream: headers[':method'] !== 'CONNECT' });
+    const [answer] = await once(stream, 'response');
+    stream.close();
+    return answer[':status'];
+  };
+  assert.equal(await status({ ':method': 'CONNECT', ':authority': 'nobody' }), 404);
+  assert.equal(await status({ ':method': 'CONNECT', ':authority': 'x'.repeat(4_000) }), 404);
+  assert.equal(await status({ ':method': 'CONNECT', ':authority': 'key', 'earshot-route': '../..' }), 400);
+  assert.equal(await status({ ':method': 'POST', ':path': '/etc/passwd' }), 404);
+  assert.equal(await status({ ':method': 'POST', ':path': '/.well-known/earshot/renew' }), 403);
+  assert.equal(await status({ ':method': 'GET', ':path': '/' }), 405);
+  await net.service();
+});
+
+test('whoever has no certificate of ours gets no further than TLS, and is told', async () => {
+  await using net = await network();
+  const { ca = '' } = await authority.issue();
+  const socket = connectTls({ host: '127.0.0.1', port: net.access, ca, ALPNProtocols: ['h2'] });
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  assert.match(Buffer.concat(chunks).toString('latin1'), /tls-no-cert: No certificate was shown/);
+  await net.service();
+});
+
+test('garbage in place of TLS, and in place of HTTP/2, closes that connection only', async () => {
+  await using net = await network();
+  const plain = connectTcp(net.access, '127.0.0.1');
+  plain.on('error', () => {});
+  plain.write(randomBytes(5_000));
+  plain.resume();
+  await once(plain, 'close');
+  const { cert = '', key = '', ca = '' } = await authority.issue();
+  const socket = connectTls({ host: '127.0.0.1', port: net.access, cert, key, ca, ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  socket.write(randomBytes(5_000));
+  socket.resume();
+  await once(socket, 'close');
+  await net.service();
+});
+
+/** What a peer says in place of a good hello, and how it is answered. */
+const lies: readonly { readonly what: string; readonly said: (hello: Hello) => Hello; readonly details: RegExp }[] = [
+  { what: 'another site', said: (hello) => ({ ...hello, site: siteConfig('other').site }), details: /wrong-proof/ },
+  { what: 'an impossible cost', said: (hello) => ({ ...hello, link: { ...hello.link, cost: 0 } }), details: /protocol.*cost/ },
+  { what: 'no version in common', said: (hello) => ({ ...hello, versions: [99] }), details: /version/ },
+  { what: 'a name that breaks a log line', said: (hello) => ({ ...hello, site: { ...hello.site, name: 'a\nb' } }), details: /protocol.*site\.name/ },
+];
+
+for (const { what, said, details } of lies) {
+  test(`a peer whose hello has ${what} is refused with the reason`, async () => {
+    await using net = await network();
+    using own = await client(net.access, await authority.issue());
+    const { site, siteKey } = siteConfig('liar');
+    const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'a'.repeat(16), cost: 1 } };
+    const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));
+    const stream = routingStream(own);
+    stream.write(frameMessage(writeHello(said(hello), siteKey, { exporter, role: 'client' })));
+    const [headers] = await once(stream, 'response');
+    assert.equal(headers[':status'], 403);
+    assert.match(String(headers['proxy-status']), details);
+    await ended(stream);
+    assert.equal(net.server.state.incoming.length, 1);
+    await net.service();
+  });
+}
+
+test('a hello that is garbage, empty or too long is refused', async () => {
+  await using net = await network();
+  for (const bytes of [Buffer.from('00000000', 'hex'), Buffer.from('ffffffff', 'hex'), frameMessage(randomBytes(9_000)), frameMessage(Buffer.from([1]))]) {
+    using own = await client(net.access, await authority.issue());
+    const stream = routingStream(own);
+    stream.write(bytes);
+    const [headers] = await once(stream, 'response');
+    assert.equal(headers[':status'], 403);
+    await ended(stream);
+  }
+  await net.service();
+});
+
+test('a link whose second connection never comes does not become one, and its messages wait', async () => {
+  await using net = await network();
+  using own = await client(net.access, await authority.issue());
+  const { site, siteKey } = siteConfig('half');
+  const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'b'.repeat(16), cost: 1 } };
+  const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));
+  const stream = routingStream(own);
+  const reader = new MessageReader();
+  stream.write(frameMessage(writeHello(hello, siteKey, { exporter, role: 'client' })));
+  const [chunk] = await once(stream, 'data');
+  const [answer] = reader.push(chunk);
+  assert.ok(answer !== undefined);
+  assert.equal(readHello(answer, { exporter, role: 'server' }).site.name, 'server');
+  stream.write(frameMessage(randomBytes(100)));
+  assert.equal(net.server.state.incoming.length, 1);
+  await net.service();
+});
