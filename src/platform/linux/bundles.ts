@@ -1,10 +1,10 @@
 /** TLS bundles that lie in directories: `NAME/{tls.crt,tls.key,ca.crt}`. */
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readBundle } from '../../pki/index.ts';
 import type { TlsBundle } from '../../router/contract.ts';
 import { hasCode } from './errors.ts';
-import { codeOf, readText } from './files.ts';
-import { BUNDLE_FILES, isResourceName } from './layout.ts';
+import { isResourceName } from './layout.ts';
 
 export interface BundleFolder {
   readonly bundles: ReadonlyMap<string, TlsBundle>;
@@ -14,7 +14,7 @@ export interface BundleFolder {
   readonly directories: readonly string[];
 }
 
-const limits = { bundles: 2000, fileBytes: 256 * 1024 };
+const limits = { bundles: 2000 };
 
 /** Links may lead out of here: other programs keep certificates in their own places. */
 export async function readBundles(folder: string): Promise<BundleFolder> {
@@ -28,7 +28,7 @@ export async function readBundles(folder: string): Promise<BundleFolder> {
       directories.push(directory);
       if (bundle !== undefined) bundles.set(name, bundle);
     } catch (error) {
-      unreadable.set(name, error instanceof Error && 'code' in error && !hasCode(error, 'ENOTDIR') ? error.message : `${directory} is not a directory (${codeOf(error)}).`);
+      unreadable.set(name, error instanceof Error ? error.message : String(error));
     }
   }
   return { bundles, unreadable, directories };
@@ -48,8 +48,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 }
 
 async function readOne(directory: string, name: string): Promise<TlsBundle | undefined> {
-  const read = (file: string): Promise<string | undefined> => readText(join(directory, file), { bytes: limits.fileBytes });
-  const [cert, key, ca] = await Promise.all([read(BUNDLE_FILES.cert), read(BUNDLE_FILES.key), read(BUNDLE_FILES.ca)]);
-  if (cert === undefined && key === undefined && ca === undefined) return undefined;
-  return { name, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }), ...(ca === undefined ? {} : { ca }) };
+  const bundle = await readBundle(directory, name);
+  return bundle.cert === undefined && bundle.key === undefined && bundle.ca === undefined ? undefined : bundle;
 }

@@ -42,8 +42,9 @@ export function createInputReader(layout: NamespaceLayout): InputReader {
         }
         const stamp = `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
         const known = cache.get(path);
-        const parsed = known?.stamp === stamp ? known.parsed : await parseFile(path, file, layout);
-        if (parsed === undefined) continue;
+        const fresh = known?.stamp === stamp ? known.parsed : await parseFile(path, file, layout);
+        if (fresh === undefined) continue;
+        const parsed = known === undefined || known.stamp === stamp ? fresh : keepLastValid(fresh, known.parsed);
         next.set(path, { stamp, parsed });
         files.push(parsed);
       } catch (error) {
@@ -108,6 +109,27 @@ async function parseFile(path: string, file: string, layout: NamespaceLayout): P
 
 function failure(problem: FileProblem): ParsedFile {
   return { objects: [], bundles: [], problems: [problem] };
+}
+
+/**
+ * A mistake in a file does not stop what ran from it: what the new text does not define, because it cannot be read, stays as it was
+ * last read, and says so.
+ */
+function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
+  const error = fresh.problems.find(({ severity }) => severity === 'error');
+  if (error === undefined) return fresh;
+  const defined = new Set(fresh.objects.map(({ value }) => keyOf(value)));
+  const named = new Set(fresh.problems.map(({ resource }) => resource));
+  // Where the mistakes have names, only what they name is kept: the rest was removed on purpose.
+  const isKept = named.has(undefined) ? () => true : (key: string) => named.has(key);
+  const kept = before.objects.filter(({ value }) => !defined.has(keyOf(value)) && isKept(keyOf(value)));
+  const told = kept.map(({ value }): FileProblem => ({ ...(fresh.problems.find(({ resource }) => resource === keyOf(value)) ?? error), resource: keyOf(value) }));
+  const others = fresh.problems.filter(({ resource, severity }) => severity !== 'error' || resource === undefined || !kept.some(({ value }) => keyOf(value) === resource));
+  return {
+    objects: [...fresh.objects, ...kept],
+    bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles,
+    problems: [...others, ...told.map((problem) => ({ ...problem, message: `${problem.message} Until then the last valid version runs.` }))],
+  };
 }
 
 /** What is defined twice counts where it stands first; the problem names both places. */

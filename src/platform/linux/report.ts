@@ -1,0 +1,61 @@
+/** The files of `runtime/`: each resource with its status, and what in the input cannot be used. */
+import type { AnyStatus } from '../../site/observe.ts';
+import type { ResourceProblem } from '../../site/problem.ts';
+import { allOf, isSiteKind, keyOf, nameOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
+import { API_VERSION } from '../../api/skupper/names.ts';
+import { emitYaml } from './emit.ts';
+import { isResourceName, resourceFileName } from './layout.ts';
+import type { FileProblem } from './parse.ts';
+import type { WrittenFile } from './status-writer.ts';
+
+/** These hold a code. */
+const secretKinds: ReadonlySet<string> = new Set(['AccessGrant', 'AccessToken']);
+
+export function statusFiles(
+  resources: SiteResources,
+  statuses: ReadonlyMap<ResourceKey, AnyStatus>,
+  problems: readonly FileProblem[],
+  now: string,
+): ReadonlyMap<string, WrittenFile> {
+  const files = new Map<string, WrittenFile>();
+  for (const object of allOf(resources)) {
+    const { apiVersion, kind, metadata, spec } = object;
+    const status = statuses.get(keyOf(object));
+    files.set(resourceFileName(kind, nameOf(object)), { text: emitYaml({ apiVersion, kind, metadata, spec, status }), mode: modeOf(kind) });
+  }
+  // A resource that cannot be read has a status all the same.
+  for (const problem of problems) {
+    const { resource } = problem;
+    const [kind = '', name = ''] = resource?.split('/') ?? [];
+    if (problem.severity !== 'error' || !isSiteKind(kind) || !isResourceName(name)) continue;
+    const file = resourceFileName(kind, name);
+    if (files.has(file)) continue;
+    const message = placeText(problem);
+    const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: 'InvalidFile', message };
+    files.set(file, { text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }), mode: modeOf(kind) });
+  }
+  return files;
+}
+
+/** `input/resources/web.yaml:5:9: spec.port: must be …`, as compilers say it. */
+export function placeText({ file, line, column, field, message }: FileProblem): string {
+  const place = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
+  return `${place}: ${field === undefined ? '' : `${field}: `}${message}`;
+}
+
+/** Problems of files whose resource runs all the same. */
+export function problemsOfFiles(problems: readonly FileProblem[]): readonly ResourceProblem[] {
+  return problems.flatMap(({ resource, severity, ...rest }): readonly ResourceProblem[] => {
+    const [kind = '', name = ''] = resource?.split('/') ?? [];
+    if (!isSiteKind(kind)) return [];
+    return [{ resource: `${kind}/${name}`, severity, code: 'invalid-file', message: placeText({ severity, ...rest }) }];
+  });
+}
+
+export function problemsFile(problems: readonly FileProblem[]): string {
+  return `# What Earshot cannot use of the files in this namespace. Written by the running router.\n${emitYaml({ problems })}`;
+}
+
+function modeOf(kind: string): number {
+  return secretKinds.has(kind) ? 0o600 : 0o644;
+}
