@@ -15,6 +15,8 @@ export interface TelemetryServer extends AsyncDisposable {
  */
 export async function serveTelemetry(options: {
   readonly port: number;
+  /** Address to listen on; left out: all. */
+  readonly host?: string;
   readonly live: Probe;
   readonly ready: Probe;
 }): Promise<TelemetryServer> {
@@ -38,7 +40,7 @@ export async function serveTelemetry(options: {
   });
   server.headersTimeout = 5_000;
   server.requestTimeout = 10_000;
-  server.listen(options.port);
+  server.listen(options.port, options.host);
   await once(server, 'listening');
   return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
 }
