@@ -116,7 +116,10 @@ class JoinedRouter implements Router, LinkHost {
     this.#applyLinks(config);
     this.#applySiblings(config);
     for (const access of this.#accesses.values()) access.dropRevoked();
-    for (const leaving of this.#leaving) if (!(leaving instanceof SiblingAccess)) leaving.dropRevoked();
+    for (const leaving of this.#leaving) {
+      if (leaving.idle) this.#leaving.delete(leaving);
+      else leaving.dropRevoked();
+    }
     for (const dialer of this.#dialers.values()) dialer.dropRevoked();
     this.changed();
   }

@@ -9,6 +9,7 @@ import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from './host.ts';
 import { Incoming } from './incoming.ts';
 import { sayLastWords } from './last-words.ts';
+import { LogRation } from './log-ration.ts';
 import { linkMetrics } from './metrics.ts';
 import { authorizationCode } from './tls-dial.ts';
 import { certificateError, codeOf, weaknessOf } from './verdict.ts';
@@ -34,6 +35,7 @@ export class Access {
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
   readonly #handshakes = new HandshakeLimit();
+  readonly #strangers: LogRation;
   readonly #incoming = new Set<Incoming>();
 
   /** @param sharesPort several routers of the site listen there (SO_REUSEPORT) */
@@ -41,6 +43,7 @@ export class Access {
     this.#host = host;
     this.#config = config;
     this.#sharesPort = sharesPort;
+    this.#strangers = new LogRation(host.log);
     this.#listen();
   }
 
@@ -54,6 +57,11 @@ export class Access {
 
   get incoming(): Iterable<Incoming> {
     return this.#incoming;
+  }
+
+  /** It listens no more, and nothing that it accepted is left. */
+  get idle(): boolean {
+    return this.#closed && this.#incoming.size === 0;
   }
 
   /** Connections go on, whatever of the config is new: it is for those that come. */
@@ -186,7 +194,8 @@ export class Access {
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
-      this.#host.log.warn({ access: this.#config.name, address, serial: certificate?.serialNumber, error }, 'peer refused');
+      const { code, message } = error;
+      this.#strangers.warn({ access: this.#config.name, address, serial: certificate?.serialNumber, code, reason: message }, 'peer refused');
       sayLastWords(socket, error);
       return;
     }

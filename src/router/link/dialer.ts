@@ -74,6 +74,11 @@ export class Dialer {
     return this.#current?.opened.link.state === 'up' ? this.#current.opened : undefined;
   }
 
+  /** It makes no attempts any more, and nothing of its link is left. */
+  get idle(): boolean {
+    return this.#stop.signal.aborted && (this.#current?.opened.link.connections.size ?? 0) === 0;
+  }
+
   apply(target: DialTarget): void {
     const before = this.#target;
     this.#target = target;

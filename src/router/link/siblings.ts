@@ -86,6 +86,13 @@ export class SiblingAccess {
     return this.#path;
   }
 
+  get idle(): boolean {
+    return this.#closed && this.#incoming.size === 0;
+  }
+
+  /** Routers of this site are not revoked: who shares its key is this site. */
+  dropRevoked(): void {}
+
   stop(): void {
     this.#closed = true;
     clearTimeout(this.#retry);

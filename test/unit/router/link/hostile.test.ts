@@ -36,7 +36,7 @@ interface Client extends Disposable {
 }
 
 /** A client that we did not write, with a certificate of a link. */
-async function client(port: number, tls: TlsBundle): Promise<Client> {
+async function standardClient(port: number, tls: TlsBundle): Promise<Client> {
   const { cert = '', key = '', ca = '' } = tls;
   const socket = connectTls({ host: '127.0.0.1', port, cert, key, ca, ALPNProtocols: ['h2'] });
   socket.on('error', () => {});
@@ -56,7 +56,7 @@ const ended = (stream: ClientHttp2Stream): Promise<unknown> => (stream.closed ? 
 
 test('a standard HTTP/2 client with a link certificate reaches a routing key', async () => {
   await using net = await network();
-  using own = await client(net.access, await authority.issue());
+  using own = await standardClient(net.access, await authority.issue());
   const stream = own.session.request({ ':method': 'CONNECT', ':authority': 'key' }, { endStream: false });
   const [headers] = await once(stream, 'response');
   assert.equal(headers[':status'], 200);
@@ -68,7 +68,7 @@ test('a standard HTTP/2 client with a link certificate reaches a routing key', a
 
 test('a key that nobody serves is 404, a path that is none too, another method 405', async () => {
   await using net = await network();
-  using own = await client(net.access, await authority.issue());
+  using own = await standardClient(net.access, await authority.issue());
   const status = async (headers: Record<string, string>): Promise<unknown> => {
     const stream = own.session.request(headers, { endStream: headers[':method'] !== 'CONNECT' });
     const [answer] = await once(stream, 'response');
@@ -122,7 +122,7 @@ const lies: readonly { readonly what: string; readonly said: (hello: Hello) => H
 for (const { what, said, details } of lies) {
   test(`a peer whose hello has ${what} is refused with the reason`, async () => {
     await using net = await network();
-    using own = await client(net.access, await authority.issue());
+    using own = await standardClient(net.access, await authority.issue());
     const { site, siteKey } = siteConfig('liar');
     const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'a'.repeat(16), cost: 1 } };
     const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));
@@ -140,7 +140,7 @@ for (const { what, said, details } of lies) {
 test('a hello that is garbage, empty or too long is refused', async () => {
   await using net = await network();
   for (const bytes of [Buffer.from('00000000', 'hex'), Buffer.from('ffffffff', 'hex'), frameMessage(randomBytes(9_000)), frameMessage(Buffer.from([1]))]) {
-    using own = await client(net.access, await authority.issue());
+    using own = await standardClient(net.access, await authority.issue());
     const stream = routingStream(own);
     stream.write(bytes);
     const [headers] = await once(stream, 'response');
@@ -152,7 +152,7 @@ test('a hello that is garbage, empty or too long is refused', async () => {
 
 test('a link whose second connection never comes does not become one, and its messages wait', async () => {
   await using net = await network();
-  using own = await client(net.access, await authority.issue());
+  using own = await standardClient(net.access, await authority.issue());
   const { site, siteKey } = siteConfig('half');
   const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'b'.repeat(16), cost: 1 } };
   const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { LinkError } from '../../../../src/router/errors.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import { relay } from '../../../../src/router/link/relay.ts';
+
+/** A stream that notes what it is told. */
+class Noted implements Stream {
+  readonly id = 1;
+  readonly queued = 0;
+  readonly calls: string[] = [];
+  full = false;
+
+  respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
+    this.calls.push(`respond ${head.status}${options?.end === true ? ' end' : ''}`);
+  }
+
+  write(chunk: Buffer): boolean {
+    this.calls.push(`write ${chunk.toString()}`);
+    return !this.full;
+  }
+
+  end(): void {
+    this.calls.push('end');
+  }
+
+  reset(code: number): void {
+    this.calls.push(`reset ${code}`);
+  }
+
+  consumed(bytes: number): void {
+    this.calls.push(`consumed ${bytes}`);
+  }
+}
+
+const head: RequestHead = { method: 'CONNECT', authority: 'key', fields: {} };
+
+function joined(): { readonly from: Noted; readonly to: Noted; readonly incoming: StreamHandler; readonly outgoing: StreamHandler; readonly counts: { open: number; total: number; failed: number; bytes: number } } {
+  const [from, to] = [new Noted(), new Noted()];
+  const counts = { open: 0, total: 0, failed: 0, bytes: 0 };
+  let outgoing: StreamHandler | undefined;
+  const incoming = relay(from, head, (_, handler) => {
+    outgoing = handler;
+    return to;
+  }, counts);
+  assert.ok(outgoing !== undefined);
+  return { from, to, incoming, outgoing, counts };
+}
+
+describe('a relay', () => {
+  test('passes the answer, bytes and half-closes, each once', () => {
+    const { from, to, incoming, outgoing, counts } = joined();
+    outgoing.onResponse({ status: 200, fields: {} });
+    incoming.onData(Buffer.from('ab'));
+    incoming.onEnd();
+    outgoing.onData(Buffer.from('c'));
+    assert.equal(counts.open, 1);
+    outgoing.onEnd();
+    assert.deepEqual(to.calls, ['write ab', 'end', 'consumed 1']);
+    assert.deepEqual(from.calls, ['respond 200', 'consumed 2', 'write c', 'end']);
+    assert.deepEqual(counts, { open: 0, total: 1, failed: 0, bytes: 3 });
+  });
+
+  test('gives a window back only when the other side has room', () => {
+    const { from, to, incoming, outgoing } = joined();
+    to.full = true;
+    incoming.onData(Buffer.from('ab'));
+    incoming.onData(Buffer.from('cd'));
+    assert.deepEqual(from.calls, []);
+    outgoing.onDrain();
+    assert.deepEqual(from.calls, ['consumed 4']);
+    outgoing.onDrain();
+    assert.deepEqual(from.calls, ['consumed 4']);
+  });
+
+  test('keeps a reset a reset, both ways, with its code', () => {
+    const one = joined();
+    one.outgoing.onResponse({ status: 200, fields: {} });
+    one.incoming.onReset({ code: 8, reason: 'cancelled' });
+    assert.deepEqual(one.to.calls, ['reset 8']);
+    const other = joined();
+    other.outgoing.onResponse({ status: 200, fields: {} });
+    other.outgoing.onReset({ code: 10, reason: 'connect error' });
+    assert.deepEqual(other.from.calls, ['respond 200', 'reset 10']);
+    assert.equal(other.counts.open, 0);
+  });
+
+  test('does not make an orderly end of a reset whose code is no error', () => {
+    const { to, incoming } = joined();
+    incoming.onReset({ code: 0, reason: 'no error' });
+    assert.deepEqual(to.calls, ['reset 8']);
+  });
+
+  test('passes a refusal on, and lets go of the other side', () => {
+    const { from, to, incoming, outgoing, counts } = joined();
+    outgoing.onResponse({ status: 404, fields: {} });
+    outgoing.onEnd();
+    incoming.onData(Buffer.from('late'));
+    incoming.onReset({ code: 8, reason: 'cancelled' });
+    assert.deepEqual(from.calls, ['respond 404 end', 'consumed 4']);
+    assert.deepEqual(to.calls, ['reset 8']);
+    assert.deepEqual(counts, { open: 0, total: 1, failed: 1, bytes: 0 });
+  });
+
+  test('answers 502 where the way breaks before the answer', () => {
+    const { from, outgoing } = joined();
+    outgoing.onReset({ code: 2, reason: 'gone' });
+    assert.deepEqual(from.calls, ['respond 502 end']);
+  });
+
+  test('answers 502 where no link leads on', () => {
+    const from = new Noted();
+    const counts = { open: 0, total: 0, failed: 0, bytes: 0 };
+    relay(from, head, () => {
+      throw new LinkError('closed', 'No link.');
+    }, counts);
+    assert.deepEqual(from.calls, ['respond 502 end']);
+    assert.deepEqual(counts, { open: 0, total: 0, failed: 1, bytes: 0 });
+  });
+});

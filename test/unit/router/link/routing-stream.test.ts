@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, mock, test } from 'node:test';
+import type { Stream } from '../../../../src/router/http2/contract.ts';
+import { frameMessage } from '../../../../src/router/link/framing.ts';
+import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/routing-stream.ts';
+
+class Peer implements Stream {
+  readonly id = 1;
+  queued = 0;
+  given = 0;
+  ended = false;
+
+  respond(): void {}
+
+  write(chunk: Buffer): boolean {
+    this.queued += chunk.length;
+    return true;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  reset(): void {}
+
+  consumed(bytes: number): void {
+    this.given += bytes;
+  }
+}
+
+interface Heard {
+  readonly stream: RoutingStream;
+  readonly peer: Peer;
+  readonly messages: string[];
+  readonly faults: unknown[];
+  ends: number;
+}
+
+function open(limits: Partial<RoutingStreamLimits> = {}, onMessage: (message: string) => void = () => {}): Heard {
+  const peer = new Peer();
+  const heard: Heard = {
+    peer,
+    messages: [],
+    faults: [],
+    ends: 0,
+    stream: new RoutingStream({
+      onHello: (message) => heard.messages.push(`hello ${message.toString()}`),
+      onMessage: (message) => {
+        heard.messages.push(message.toString());
+        onMessage(message.toString());
+      },
+      onEnd: () => {
+        heard.ends += 1;
+      },
+      onFault: (error) => heard.faults.push(error),
+    }, limits),
+  };
+  heard.stream.use(peer);
+  return heard;
+}
+
+const framed = (text: string): Buffer => frameMessage(Buffer.from(text));
+
+describe('a routing stream', () => {
+  test('holds what follows the hello until it is started, and gives the window back only then', () => {
+    const { stream, peer, messages } = open();
+    const bytes = Buffer.concat([framed('me'), framed('one'), framed('two')]);
+    stream.onData(bytes);
+    assert.deepEqual(messages, ['hello me']);
+    assert.equal(peer.given, 0);
+    stream.start();
+    assert.deepEqual(messages, ['hello me', 'one', 'two']);
+    assert.equal(peer.given, bytes.length);
+  });
+
+  test('cuts off a peer whose message is bad, and delivers nothing after it', () => {
+    const { stream, messages, faults } = open({}, (message) => {
+      if (message === 'bad') throw new Error('bad');
+    });
+    stream.onData(framed('me'));
+    stream.start();
+    stream.onData(Buffer.concat([framed('good'), framed('bad'), framed('late')]));
+    stream.onData(framed('later'));
+    stream.onReset({ code: 8, reason: 'gone' });
+    assert.deepEqual(messages, ['hello me', 'good', 'bad']);
+    assert.equal(faults.length, 1);
+  });
+
+  test('slows down a peer that sends without end, and loses nothing', () => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    try {
+      const { stream, peer, messages, faults } = open({ burst: 3_000, rate: 2_000 });
+      stream.onData(framed('me'));
+      stream.start();
+      const given = peer.given;
+      for (let count = 0; count < 10; count += 1) stream.onData(framed(`message ${count}`));
+      assert.equal(messages.length, 4);
+      assert.ok(peer.given < given + 10 * framed('message 0').length);
+      for (let step = 0; step < 100; step += 1) mock.timers.tick(100);
+      assert.equal(messages.length, 11);
+      assert.deepEqual(faults, []);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  test('gives up a peer that does not read', () => {
+    const { stream, faults } = open({ queued: 100 });
+    stream.send(Buffer.alloc(50));
+    assert.equal(faults.length, 0);
+    stream.send(Buffer.alloc(50));
+    assert.equal((faults[0] as { code?: string }).code, 'too-slow');
+  });
+
+  test('ends once, whoever ends it', () => {
+    const heard = open();
+    heard.stream.onEnd();
+    heard.stream.onEnd();
+    heard.stream.onReset({ code: 8, reason: 'gone' });
+    assert.equal(heard.ends, 1);
+    const own = open();
+    own.stream.end();
+    own.stream.end();
+    own.stream.onEnd();
+    assert.ok(own.peer.ended);
+    assert.equal(own.ends, 0);
+  });
+});
