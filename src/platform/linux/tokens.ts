@@ -44,7 +44,7 @@ export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
   const pending = openPendingKeys(join(layout.internal.root, 'pending'));
   const end = new AbortController();
   let redeemed: Map<string, string> | undefined;
-  const record = join(layout.internal.links, 'redeemed.json');
+  const record = join(layout.internal.root, 'redeemed.json');
 
   async function run(name: string, attempt: Attempt, token: Token, site: Site, identity: Identity): Promise<void> {
     attempt.running = true;
