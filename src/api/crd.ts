@@ -84,6 +84,8 @@ export interface Definition {
   readonly columns: readonly PrinterColumn[];
   readonly selectableFields?: readonly string[];
   readonly annotations?: StringMap;
+  /** An object without `spec` gets an empty one, where no field of it must be given. */
+  readonly specMayBeLeftOut?: boolean;
 }
 
 /**
@@ -116,13 +118,15 @@ export function customResourceDefinition(definition: Definition): CustomResource
   };
 }
 
-function rootSchema({ description, spec, status }: Definition): Structural {
+function rootSchema({ description, spec, status, specMayBeLeftOut = false }: Definition): Structural {
+  const schema = structural(spec);
+  const isOptional = specMayBeLeftOut && schema.required === undefined;
   return {
     type: 'object',
     description,
-    required: ['spec'],
+    ...(isOptional ? {} : { required: ['spec'] }),
     properties: {
-      spec: structural(spec),
+      spec: isOptional ? { ...schema, default: {} } : schema,
       ...(status === undefined ? {} : { status: { ...structural(status.schema), ...(status.nullable ? { nullable: true } : {}) } }),
     },
   };

@@ -33,6 +33,7 @@ export function skupperDefinitions(): CustomResourceDefinition[] {
       spec,
       status: { schema: status, nullable: false },
       columns: printerColumns[kind],
+      specMayBeLeftOut: true,
     }),
   );
 }

@@ -64,8 +64,7 @@ function readResource(value: unknown, report: Report): { kind: SkupperKind; name
     if (!topLevel.has(key)) report({ severity: 'warning', path: quotedUnlessPlain(key), message: 'is not known here and has no effect' });
   }
   const meta = readMetadata(metadata, report);
-  const isGiven = spec !== undefined && spec !== null;
-  const checked = isGiven ? checkValue(specShapes[kind], spec, 'spec', report) : void error('spec', 'must be given');
+  const checked = checkValue(specShapes[kind], spec ?? {}, 'spec', report);
   if (meta === undefined) return undefined;
   if (!isObject(checked)) return { kind, name: meta.name };
   // The schema of this kind, from which its type follows, has just been found to hold.

@@ -37,6 +37,15 @@ describe('a valid resource', () => {
     assert.match(problems[1]?.message ?? '', /known are routingKey, host, port,/);
   });
 
+  it('may have no spec where no field of it must be given', () => {
+    const { spec: _spec, ...bare } = object('Site', {});
+    assert.deepEqual(validateResource(bare), {
+      resource: object('Site', { ha: false, edge: false }),
+      identity: { kind: 'Site', name: 'backend' },
+      problems: [],
+    });
+  });
+
   it('may hold null for what is left out', () => {
     assert.deepEqual(texts(object('Connector', { ...connector, selector: null, settings: null })), []);
   });
@@ -55,7 +64,7 @@ const cases: readonly (readonly [name: string, value: unknown, problems: readonl
   ['no metadata', { apiVersion, kind: 'Site', spec: {} }, ['error metadata: must be an object with a `name`']],
   ['a number for a name', object('Site', {}, { name: 7 }), ['error metadata.name: must be text: put it in quotes']],
   ['a path for a name', object('Site', {}, { name: '../x' }), [/^error metadata\.name: must be lower-case .*, not "\.\.\/x"$/]],
-  ['no spec', object('Site', undefined), ['error spec: must be given']],
+  ['no spec where fields must be given', object('Link', undefined), ['error spec.endpoints: must be given']],
   ['a text for a spec', object('Site', 'x'), ['error spec: must be a map, not text']],
   ['left-out fields', object('Listener', {}), ['routingKey', 'host', 'port'].map((name) => `error spec.${name}: must be given`)],
   ['a text for a port', aListener({ port: '80' }), ['error spec.port: must be a whole number from 1 to 65535, not the text "80"']],
