@@ -20,6 +20,7 @@ import { bulk, mixed, observer, requests, warmUp, type Turn } from './scenarios/
 import { direct } from './systems/direct.ts';
 import { EARSHOT_DELAY, earshotPair } from './systems/earshot.ts';
 import { HAPROXY_DELAY, haproxyPair } from './systems/haproxy.ts';
+import { ratholePair } from './systems/rathole.ts';
 import { versionsOf } from './versions.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
@@ -125,16 +126,14 @@ async function prepare(bench: Bench): Promise<void> {
 }
 
 async function makeSystems(bench: Bench): Promise<readonly System[]> {
-  const makers: Readonly<Partial<Record<SystemName, () => Promise<System>>>> = {
+  const makers: Readonly<Record<SystemName, () => Promise<System>>> = {
     direct: async () => direct,
     haproxy: () => haproxyPair(bench),
+    rathole: () => ratholePair(bench),
     earshot: () => earshotPair(bench),
   };
   const made: System[] = [];
-  for (const name of bench.options.systems) {
-    const maker = makers[name];
-    if (maker !== undefined) made.push(await maker());
-  }
+  for (const name of bench.options.systems) made.push(await makers[name]());
   return made;
 }
 
