@@ -1,0 +1,89 @@
+import { Option, type Command } from 'commander';
+import { addWaiting, namespaceOf, outputOption, servicePort, timeoutOption, type OutputFormat, type WaitOptions } from './options.ts';
+import type { SpecChange } from './resource-actions.ts';
+import { addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
+import type { Terminal } from './terminal.ts';
+
+interface SiteOptions {
+  readonly enableLinkAccess?: boolean;
+  readonly linkAccessType?: string;
+  readonly enableHa?: boolean;
+  readonly edge?: boolean;
+  readonly defaultIssuer?: string;
+  readonly grantPort?: number;
+}
+
+/** `earshot site`. */
+export function addSite(program: Command, terminal: Terminal): void {
+  const group = program.command('site').description('this namespace as a place in the network');
+  const of: ResourceCommand<'Site'> = { group, kind: 'Site', terminal };
+
+  const create = subcommand(of, 'create', 'make the site of the namespace', 'earshot site create west --enable-link-access').argument('<name>', 'name of the site');
+  addWaiting(addOptions(create), 'ready').action(async (name: string, options: SiteOptions & WaitOptions, command: Command) => {
+    const { createSite } = await import('./site-actions.ts');
+    await createSite(targetOf(of, command), name, changeOf(options), options);
+  });
+
+  const update = subcommand(of, 'update', 'change the site while it runs', 'earshot site update --enable-link-access', 'earshot site update --no-enable-link-access');
+  addWaiting(addOptions(update.argument('[name]', 'name of the site; left out: that of the namespace')), 'ready').action(
+    async (name: string | undefined, options: SiteOptions & WaitOptions, command: Command) => {
+      const [{ siteName }, { updateResource }] = await Promise.all([import('./site-actions.ts'), import('./resource-actions.ts')]);
+      await updateResource(targetOf(of, command), await siteName(namespaceOf(command), name), changeOf(options), 'ready', options);
+    },
+  );
+
+  subcommand(of, 'delete', 'remove the site, which ends its links and connections', 'earshot site delete', 'earshot site delete --all')
+    .argument('[name]', 'name of the site; left out: that of the namespace')
+    .option('--all', 'remove the namespace\'s other resources too')
+    .option('--no-wait', 'do not wait until it is gone')
+    .addOption(timeoutOption())
+    .action(async (name: string | undefined, options: { readonly all?: boolean; readonly wait: boolean; readonly timeout: number }, command: Command) => {
+      const { deleteSite } = await import('./site-actions.ts');
+      await deleteSite(targetOf(of, command), name, options);
+    });
+
+  addStatus(of, 'show the site', 'earshot site status', 'earshot site status -o yaml');
+
+  addOptions(subcommand(of, 'generate', 'print a site, and make nothing', 'earshot site generate west --enable-link-access > west.yaml'))
+    .argument('<name>', 'name of the site')
+    .addOption(outputOption('format').default('yaml'))
+    .action(async (name: string, options: SiteOptions & { readonly output: OutputFormat }) => {
+      const { generateResource } = await import('./resource-actions.ts');
+      generateResource(terminal, 'Site', name, changeOf(options), options.output);
+    });
+
+  subcommand(of, 'revoke', 'end another site\'s links to this one, at once and for good', 'earshot site revoke east')
+    .argument('<site>', 'name or id of the other site')
+    .addHelpText('after', '\nIts certificates, its tokens and its renewals are refused from now on. Links that this site opened to it are not\ntouched: delete them with `earshot link delete`.')
+    .action(async (site: string, _options: object, command: Command) => {
+      const { revokeSite } = await import('./site-actions.ts');
+      await revokeSite(namespaceOf(command), site, terminal);
+    });
+
+  subcommand(of, 'unrevoke', 'let a site that was revoked link again', 'earshot site unrevoke east')
+    .argument('<site>', 'name or id of the other site')
+    .action(async (site: string, _options: object, command: Command) => {
+      const { unrevokeSite } = await import('./site-actions.ts');
+      await unrevokeSite(namespaceOf(command), site, terminal);
+    });
+}
+
+function addOptions(command: Command): Command {
+  return command
+    .option('--enable-link-access', 'let other sites link to this one')
+    .option('--no-enable-link-access', 'let none')
+    .option('--link-access-type <type>', 'how they reach it; without a cluster, default is all there is')
+    .option('--enable-ha', 'run two routers, so that one can go away')
+    .option('--no-enable-ha', 'run one')
+    .option('--edge', 'link to others and carry nothing between them')
+    .option('--no-edge', 'be an ordinary site')
+    .option('--default-issuer <name>', 'certificate authority below input/issuers to sign with')
+    .addOption(new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort));
+}
+
+function changeOf({ enableLinkAccess, linkAccessType, enableHa, edge, defaultIssuer, grantPort }: SiteOptions): SpecChange {
+  const usual = enableLinkAccess === undefined ? undefined : enableLinkAccess ? 'default' : 'none';
+  const settings = grantPort === undefined ? undefined : { 'grant-port': String(grantPort) };
+  const change = { linkAccess: linkAccessType ?? usual, ha: enableHa, edge, defaultIssuer, settings };
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}

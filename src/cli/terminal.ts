@@ -1,0 +1,34 @@
+/** Where a command reads and writes: the process's own streams, or a test's. */
+export interface Terminal {
+  /** What was asked for: standard output. */
+  out(text: string): void;
+  /** Progress, hints and errors: standard error. */
+  note(text: string): void;
+  /** All of standard input. */
+  input(): Promise<string>;
+}
+
+const mostInput = 16 * 1024 * 1024;
+
+export const processTerminal: Terminal = {
+  out: (text) => void process.stdout.write(text),
+  note: (text) => void process.stderr.write(text),
+  input: async () => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of process.stdin) {
+      const bytes = Buffer.from(chunk);
+      length += bytes.length;
+      if (length > mostInput) throw new Error(`standard input has more than ${mostInput} bytes; give it in parts`);
+      chunks.push(bytes);
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  },
+};
+
+/** Text from outside, safe to show: without what moves the cursor, hides text or turns it round, and on one line. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
+    character === '\n' || character === '\t' ? ' ' : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}

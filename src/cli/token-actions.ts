@@ -1,0 +1,108 @@
+import { randomInt } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import type { AccessToken } from '../api/skupper/index.ts';
+import { readToken, type Token } from '../pki/index.ts';
+import { readText, writeDurably } from '../platform/linux/files.ts';
+import { isResourceName, layoutOf, type NamespaceLayout } from '../platform/linux/layout.ts';
+import { CliError } from './errors.ts';
+import { findDefined, manifest, putManifest } from './input-files.ts';
+import { checked, notFound, resourcesOf } from './resource-actions.ts';
+import { readRuntime } from './runtime-files.ts';
+import { printable, type Terminal } from './terminal.ts';
+import type { IssueOptions, RedeemOptions } from './token.ts';
+import { requireRunning, runtimeSite, settle, waitUntil } from './waiting.ts';
+
+export async function issueToken(namespace: string, file: string, options: IssueOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  await requireRunning(layout);
+  await requireWayIn(layout);
+  const name = options.grant ?? options.name ?? (await freshName(layout));
+  if (options.grant === undefined) await makeGrant(layout, name, options);
+  else if ((await findDefined(layout, 'AccessGrant', name)) === undefined) {
+    throw notFound('AccessGrant', name, (await resourcesOf(layout, 'AccessGrant')).map(({ metadata }) => metadata.name ?? ''));
+  }
+  const status = await waitUntil(`AccessGrant "${name}" to be ready`, options.timeout, terminal, async () => {
+    const { status: now } = (await readRuntime(layout, 'AccessGrant', name)) ?? {};
+    if (now?.status === 'Ready') return { done: now };
+    return { waitingFor: now?.message ?? 'it has not been taken up yet', error: now?.status === 'Error' };
+  });
+  const { url, code, ca } = status;
+  if (url === undefined || code === undefined || ca === undefined) throw new CliError('FAILED', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
+  const cost = options.cost === undefined ? {} : { linkCost: options.cost };
+  const text = stringify(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }), { lineWidth: 0 });
+  if (file === '-') terminal.out(text);
+  else {
+    await mkdir(dirname(resolve(file)), { recursive: true });
+    await writeDurably(resolve(file), text, 0o600);
+    terminal.out(`Token file ${file} is written.\n`);
+  }
+  const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
+  terminal.note(`Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file}\n`);
+}
+
+/** @throws CliError where no other site could use a link to this one */
+async function requireWayIn(layout: NamespaceLayout): Promise<void> {
+  const site = await runtimeSite(layout);
+  if (site === undefined) throw new CliError('NOT_FOUND', `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`);
+  const { linkAccess = 'none' } = site.spec;
+  if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return;
+  throw new CliError('FAILED', `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`);
+}
+
+async function makeGrant(layout: NamespaceLayout, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
+  const spec = { redemptionsAllowed: redemptionsAllowed ?? 1, expirationWindow: expirationWindow ?? '15m' };
+  const grant = manifest('AccessGrant', name, spec);
+  checked('AccessGrant', grant);
+  if ((await findDefined(layout, 'AccessGrant', name)) !== undefined) {
+    throw new CliError('EXISTS', `AccessGrant "${name}" exists already: use it with --grant ${name}, or take another --name.`);
+  }
+  await putManifest(layout, grant);
+}
+
+/** The site's name and five characters, as a name that nothing has yet. */
+async function freshName(layout: NamespaceLayout): Promise<string> {
+  const site = (await runtimeSite(layout))?.metadata.name ?? 'site';
+  const suffix = Array.from({ length: 5 }, () => randomInt(36).toString(36)).join('');
+  return `${site.slice(0, 40)}-${suffix}`;
+}
+
+export async function redeemTokenFile(namespace: string, file: string, options: RedeemOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const token = await readTokenFile(file, terminal);
+  const name = options.name ?? token.name;
+  if (!isResourceName(name)) throw new CliError('USAGE', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
+  await requireRunning(layout);
+  const linkCost = options.linkCost ?? token.linkCost;
+  const wanted = manifest('AccessToken', name, { url: token.url, code: token.code, ca: token.ca, ...(linkCost === undefined ? {} : { linkCost }) });
+  const resource = checked('AccessToken', wanted);
+  await requireUnused(layout, resource);
+  await putManifest(layout, wanted);
+  await settle(layout, resource, 'ready', { wait: 'ready', timeout: options.timeout }, terminal);
+  const link = await waitUntil(`Link "${name}" to be ready`, options.timeout, terminal, async () => {
+    const found = await readRuntime(layout, 'Link', name);
+    if (found?.status?.status === 'Ready') return { done: found };
+    return { waitingFor: found?.status?.message ?? 'it has not been taken up yet', error: found?.status?.status === 'Error' };
+  });
+  const { remoteSiteName } = link.status ?? {};
+  terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);
+  if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
+}
+
+async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
+  const text = file === '-' ? await terminal.input() : await readText(resolve(file), { bytes: 256 * 1024 });
+  if (text === undefined) throw new CliError('NOT_FOUND', `There is no file ${file}.`);
+  return readToken(text, file === '-' ? 'standard input' : file);
+}
+
+/** The same token again is what a person does whose first try was cut short: it goes on where that one was. */
+async function requireUnused(layout: NamespaceLayout, { metadata, spec }: AccessToken): Promise<void> {
+  const name = metadata.name ?? '';
+  const before = (await resourcesOf(layout, 'AccessToken')).find((token) => token.metadata.name === name);
+  const advice = `take another name with --name, or remove it with \`earshot link delete ${name}\``;
+  if (before !== undefined && before.spec.code !== spec.code) throw new CliError('EXISTS', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
+  if (before === undefined && (await findDefined(layout, 'Link', name)) !== undefined) {
+    throw new CliError('EXISTS', `Link "${name}" is there already: ${advice}.`);
+  }
+}

@@ -1,0 +1,102 @@
+/** Waits until the running process has done what a file asks for, and says on the way what it is waiting for. */
+import { isDeepStrictEqual } from 'node:util';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { SkupperKind, SkupperResource } from '../api/skupper/index.ts';
+import type { NamespaceLayout } from '../platform/linux/layout.ts';
+import { CliError } from './errors.ts';
+import type { Wait, WaitOptions } from './options.ts';
+import { listRuntime, readRuntime, runningRouters, type OfKind } from './runtime-files.ts';
+import { printable, type Terminal } from './terminal.ts';
+
+/** What one look finds. An error that stays for `patience` is final; one that goes by is not. */
+export type Look<T> = { readonly done: T } | { readonly waitingFor: string; readonly error?: boolean };
+
+const everyMilliseconds = 50;
+const patience = 3000;
+
+/** @throws CliError NOT_READY at the end of the time, FAILED where an error stays */
+export async function waitUntil<T>(goal: string, timeout: number, terminal: Terminal, look: () => Promise<Look<T>>): Promise<T> {
+  const begin = performance.now();
+  let shown: string | undefined;
+  let errorSince: number | undefined;
+  for (;;) {
+    const seen = await look();
+    if ('done' in seen) return seen.done;
+    const now = performance.now();
+    const message = printable(seen.waitingFor);
+    if (shown === undefined) terminal.note(`Waiting for ${goal}...\n`);
+    if (message !== shown && (shown !== undefined || seen.error === true)) terminal.note(`  ${message}\n`);
+    shown = message;
+    errorSince = seen.error === true ? (errorSince ?? now) : undefined;
+    if (errorSince !== undefined && now - errorSince >= Math.min(patience, timeout)) throw new CliError('FAILED', `${goal}: ${message}`);
+    if (now - begin >= timeout) {
+      throw new CliError('NOT_READY', `${goal} did not come about within ${timeout / 1000} s: ${message}. It may still; look with \`earshot status\`.`);
+    }
+    await pause(Math.max(1, Math.min(everyMilliseconds, timeout - (now - begin))));
+  }
+}
+
+/**
+ * Waits for a resource to be taken up with this spec, and to be as far as asked for.
+ * @returns it; undefined where nothing is waited for
+ */
+export async function settle(
+  layout: NamespaceLayout,
+  wanted: SkupperResource,
+  usual: Wait,
+  options: WaitOptions,
+  terminal: Terminal,
+): Promise<SkupperResource | undefined> {
+  const { kind, metadata, spec } = wanted;
+  const name = metadata.name ?? '';
+  const level = options.wait ?? usual;
+  if (level === 'none') return undefined;
+  if (options.wait === undefined && (await runningRouters(layout)).length === 0) {
+    terminal.note(notRunning(layout));
+    return undefined;
+  }
+  return waitUntil<SkupperResource>(`${kind} "${name}" to be ${level}`, options.timeout, terminal, async () => {
+    const found = await readRuntime(layout, kind, name);
+    if (found === undefined || !isDeepStrictEqual(plain(found.spec), plain(spec))) {
+      const runs = (await runningRouters(layout)).length > 0;
+      return { waitingFor: runs ? 'the change has not been taken up yet' : `nothing runs the namespace ${layout.namespace}` };
+    }
+    const { status = 'Pending', message = '' } = found.status ?? {};
+    if (level === 'ready' ? status === 'Ready' : isConfigured(found)) return { done: found };
+    return { waitingFor: `it is ${status}${message === '' ? '' : `: ${message}`}`, error: status === 'Error' };
+  });
+}
+
+/** Waits until nothing is written back of it any more. */
+export async function settleGone(layout: NamespaceLayout, kind: SkupperKind, name: string, timeout: number, terminal: Terminal): Promise<void> {
+  if ((await runningRouters(layout)).length === 0) return;
+  await waitUntil(`${kind} "${name}" to be gone`, timeout, terminal, async () => {
+    const gone = (await readRuntime(layout, kind, name)) === undefined || (await runningRouters(layout)).length === 0;
+    return gone ? { done: undefined } : { waitingFor: 'it is still there' };
+  });
+}
+
+/** The one Site of the namespace, as the running process sees it. */
+export async function runtimeSite(layout: NamespaceLayout): Promise<OfKind<'Site'> | undefined> {
+  return (await listRuntime(layout, 'Site'))[0];
+}
+
+export function notRunning({ namespace }: NamespaceLayout): string {
+  const at = namespace === 'default' ? '' : ` -n ${namespace}`;
+  return `Nothing runs the namespace ${namespace} yet: start it with \`earshot${at} run\` or \`earshot${at} system install\`.\n`;
+}
+
+/** @throws CliError NOT_RUNNING */
+export async function requireRunning(layout: NamespaceLayout): Promise<void> {
+  if ((await runningRouters(layout)).length === 0) throw new CliError('NOT_RUNNING', notRunning(layout).trim());
+}
+
+/** `Configured`; a grant has `Processed` in its place. */
+function isConfigured({ status }: SkupperResource): boolean {
+  return (status?.conditions ?? []).some(({ type, status: holds }) => (type === 'Configured' || type === 'Processed') && holds === 'True');
+}
+
+/** As it comes back out of a file. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
