@@ -61,13 +61,16 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
   if (first === undefined) return {};
   const { id, name, namespace, platform, version } = first.site;
   const links = routers.flatMap((record) =>
-    record.links.map((link) => ({
-      name: link.name,
-      remoteSiteId: link.siteId,
-      remoteSiteName: link.siteName,
-      // A router tells only of links that are up.
-      operational: true,
-    })),
+    // Routers of one site are linked with each other too, which is nobody's concern.
+    record.links
+      .filter((link) => link.siteId !== id)
+      .map((link) => ({
+        name: link.name,
+        remoteSiteId: link.siteId,
+        remoteSiteName: link.siteName,
+        // A router tells only of links that are up.
+        operational: true,
+      })),
   );
   const services = new Map<string, { readonly connectors: string[]; readonly listeners: string[] }>();
   for (const { router, keys } of routers) {
