@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { planSite, type SitePlan } from '../../../src/site/plan.ts';
+import { wordsOf } from '../../../src/site/problem.ts';
+import type { SiteObject } from '../../../src/site/resources.ts';
+import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aRouterAccess, aSite, resources, whole } from './fixtures.ts';
+
+function plan(...objects: readonly SiteObject[]): SitePlan {
+  return planSite(resources(...objects), aMaterial());
+}
+
+function problem(of: SitePlan): string {
+  assert.equal(of.problems.length, 1, of.problems.map(wordsOf).join('\n'));
+  const [only] = of.problems;
+  assert.ok(only);
+  return `${only.severity} ${only.resource} ${only.code} ${only.field}`;
+}
+
+test('a site with everything is planned whole', () => {
+  const { config, problems } = plan(
+    aSite({ linkAccess: 'default', edge: false }),
+    aListener('web', { tlsCredentials: 'whole', observer: 'http1' }),
+    aConnector('db', { tlsCredentials: 'whole', useClientCert: true, verifyHostname: false }),
+    aLink('east', { cost: 5 }),
+    aRouterAccess('more', { roles: [{ name: 'edge', port: 7000 }], bindHost: '192.0.2.9' }),
+  );
+  assert.deepEqual(
+    problems.filter(({ resource }) => !resource.startsWith('Site/')),
+    [],
+  );
+  assert.deepEqual(config.listeners, [
+    { name: 'Listener/web', host: '127.0.0.1', port: 8080, destination: { kind: 'key', routingKey: 'web' }, observer: 'http1', tls: whole },
+  ]);
+  assert.deepEqual(config.connectors, [
+    { name: 'Connector/db', routingKey: 'db', hosts: ['db.internal'], port: 5432, tls: { bundle: whole, verifyHostname: false } },
+  ]);
+  assert.deepEqual(config.links, [{ name: 'Link/east', endpoints: [{ host: '192.0.2.1', port: 55671 }], cost: 5, tls: whole }]);
+  assert.deepEqual(config.accesses, [{ name: 'RouterAccess/more/edge', host: '192.0.2.9', port: 7000, tls: whole, role: 'edge' }]);
+});
+
+test('linkAccess opens both ports as soon as its certificate is there, to peers of the site\'s own authority too', () => {
+  const server = { ...whole, name: 'earshot-site-server' };
+  const material = aMaterial({ bundles: new Map([[server.name, server]]), siteAuthority: 'SITE-CA' });
+  const { config, problems } = planSite(resources(aSite({ linkAccess: 'default' })), material);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(
+    config.accesses.map(({ name, port, tls, host }) => [name, port, tls.ca, host]),
+    [
+      ['Site/west/inter-router', 55671, 'CA\nSITE-CA', undefined],
+      ['Site/west/edge', 45671, 'CA\nSITE-CA', undefined],
+    ],
+  );
+});
+
+test('an edge site uses the endpoints for edge sites', () => {
+  const { config } = plan(aSite({ edge: true }), aLink('east'));
+  assert.equal(config.edge, true);
+  assert.deepEqual(config.links[0]?.endpoints, [{ host: '192.0.2.1', port: 45671 }]);
+});
+
+test('a connector without a client certificate is given none, only what to verify the server by', () => {
+  const { config } = plan(aSite(), aConnector('db', { tlsCredentials: 'whole' }));
+  assert.deepEqual(config.connectors[0]?.tls, { bundle: { name: 'whole', ca: 'CA' }, verifyHostname: true });
+});
+
+test('a MultiKeyListener asks for client certificates only when told to', () => {
+  const open = plan(aSite(), aMultiKeyListener('m', { tlsCredentials: 'whole' })).config.listeners[0]?.tls;
+  assert.deepEqual(open, { name: 'whole', cert: 'CERT', key: 'KEY' });
+  const closed = plan(aSite(), aMultiKeyListener('m', { tlsCredentials: 'whole', requireClientCert: true })).config.listeners[0]?.tls;
+  assert.deepEqual(closed, whole);
+});
+
+for (const [name, objects, expected] of [
+  ['a bundle that is not there', [aListener('web', { tlsCredentials: 'none' })], 'error Listener/web tls-missing spec.tlsCredentials'],
+  ['a selector', [aConnector('db', { host: undefined, selector: 'app=db' } as never)], 'error Connector/db not-on-platform spec.selector'],
+  ['a type that is not tcp', [aListener('web', { type: 'udp' })], 'error Listener/web type spec.type'],
+  ['a routing key with a space', [aListener('web', { routingKey: 'a b' })], 'error Listener/web routing-key spec.routingKey'],
+  ['a host that is none', [aListener('web', { host: 'a/b' })], 'error Listener/web host spec.host'],
+  ['no usable endpoint', [aLink('east', { endpoints: [{ name: 'edge', host: 'a', port: '1' }] })], 'error Link/east no-endpoint spec.endpoints'],
+  ['no credentials', [aLink('east', { tlsCredentials: '' })], 'error Link/east tls-missing spec.tlsCredentials'],
+  ['a client certificate over nothing', [aConnector('db', { useClientCert: true })], 'error Connector/db tls-missing spec.useClientCert'],
+  ['two strategies', [aMultiKeyListener('m', { strategy: { priority: { routingKeys: ['a'] }, weighted: { routingKeys: { a: 1 } } } })], 'error MultiKeyListener/m strategy spec.strategy'],
+  ['no weights', [aMultiKeyListener('m', { strategy: { weighted: { routingKeys: {} } } })], 'error MultiKeyListener/m strategy spec.strategy.weighted.routingKeys'],
+  ['client certificates without TLS', [aMultiKeyListener('m', { requireClientCert: true })], 'error MultiKeyListener/m tls-missing spec.requireClientCert'],
+  ['only roles that are none', [aRouterAccess('a', { roles: [{ name: 'normal' }] })], 'error RouterAccess/a no-role spec.roles'],
+  ['a second site', [aSite({}, 'zulu')], 'error Site/zulu second-site undefined'],
+] as const) {
+  test(`${name} is told, and everything else runs on`, () => {
+    const made = plan(aSite(), aListener('other', { port: 9999 }), ...objects);
+    assert.equal(problem(made), expected);
+    assert.deepEqual(made.config.listeners.map((listener) => listener.name), ['Listener/other']);
+    assert.deepEqual([made.config.connectors, made.config.links, made.config.accesses], [[], [], []]);
+  });
+}
+
+for (const [name, object, expected] of [
+  ['exposePodsByName', aListener('web', { exposePodsByName: true }), 'warning Listener/web not-on-platform spec.exposePodsByName'],
+  ['an observer that does not exist', aListener('web', { settings: { observer: 'smtp' } }), 'warning Listener/web observer spec.settings.observer'],
+] as const) {
+  test(`${name} is told, and the listener runs`, () => {
+    const made = plan(aSite(), object);
+    assert.equal(problem(made), expected);
+    assert.equal(made.config.listeners.length, 1);
+  });
+}
+
+test('a certificate that has expired is told but used: the clock may be wrong, and whoever connects decides', () => {
+  const expired = aMaterial({ check: () => [{ code: 'tls-expired', message: 'it ended', passing: true }] });
+  const { config, problems } = planSite(resources(aSite(), aListener('web', { tlsCredentials: 'whole' })), expired);
+  assert.deepEqual(problems.map(({ severity, code }) => [severity, code]), [['warning', 'tls-expired']]);
+  assert.equal(config.listeners.length, 1);
+});
+
+test('of two listeners with one host and port the first by name runs, and the other says whose it is', () => {
+  const made = plan(aSite(), aListener('beta'), aListener('alpha'));
+  assert.equal(problem(made), 'error Listener/beta port-taken-twice spec.port');
+  assert.match(made.problems[0]?.message ?? '', /Listener\/alpha/);
+});
+
+test('a newcomer does not take the port of a listener that has it', () => {
+  const before = plan(aSite(), aListener('beta'));
+  const after = planSite(resources(aSite(), aListener('alpha'), aListener('beta')), aMaterial(), before);
+  assert.deepEqual(after.config.listeners.map(({ name }) => name), ['Listener/beta']);
+});
+
+test('without a Site nothing runs, and everything says so', () => {
+  const made = plan(aListener('web'), aConnector('db'));
+  assert.deepEqual(made.config, { edge: false, listeners: [], connectors: [], links: [], accesses: [] });
+  assert.deepEqual(made.problems.map(({ resource, code }) => `${resource} ${code}`), ['Listener/web no-site', 'Connector/db no-site']);
+});
+
+test('the plan does not depend on the order in which resources are read', () => {
+  const all: readonly SiteObject[] = [aSite(), aSite({}, 'x'), aListener('a'), aListener('b'), aListener('c', { port: 1 }), aConnector('d'), aLink('e'), aRouterAccess('f')];
+  fc.assert(
+    fc.property(fc.shuffledSubarray([...all], { minLength: all.length }), (shuffled) => {
+      assert.deepEqual(planSite(resources(...shuffled), aMaterial()), planSite(resources(...all), aMaterial()));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('no text in any field makes the plan throw', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 300 });
+  fc.assert(
+    fc.property(text, text, text, (a, b, c) => {
+      plan(
+        aSite({ linkAccess: a, settings: { [b]: c } }),
+        aListener('l', { routingKey: a, host: b, tlsCredentials: c, settings: { observer: a } }),
+        aConnector('c', { routingKey: a, host: b, tlsCredentials: c }),
+        aLink('k', { endpoints: [{ name: a, host: b, port: c }], tlsCredentials: a }),
+        aMultiKeyListener('m', { host: a, strategy: { weighted: { routingKeys: { [b]: 1 } } } }),
+        aRouterAccess('r', { roles: [{ name: a }], bindHost: b, subjectAlternativeNames: [c] }),
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
