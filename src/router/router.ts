@@ -3,6 +3,7 @@ import type { IssuedCertificate, PeerState, Router, RouterConfig, RouterHooks, R
 import { LinkError, RenewError } from './errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
 import { Access } from './link/access.ts';
+import { authorityOf, keyIn } from './link/authority.ts';
 import { daysLeft } from './link/bundle.ts';
 import { Dialer } from './link/dialer.ts';
 import type { Hello } from './link/hello.ts';
@@ -84,7 +85,7 @@ class JoinedRouter implements Router, LinkHost {
       log,
       site: site.id,
       routing: this.#routing,
-      open: (to, head, handler) => this.links.openFirst(to, head, handler),
+      open: (to, head, handler) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler),
     });
     this.#local.onChange(() => this.#localChanged());
     this.#hideMetrics = showMetrics({
@@ -133,7 +134,8 @@ class JoinedRouter implements Router, LinkHost {
 
   async renew(link: string, request: string): Promise<IssuedCertificate> {
     const opened = this.#dialers.get(link)?.opened;
-    if (opened === undefined) throw new RenewError('RENEW_NO_LINK', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
+    if (opened === undefined)
+      throw new RenewError('RENEW_NO_LINK', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
     return requestRenewal(opened, request);
   }
 
@@ -166,9 +168,12 @@ class JoinedRouter implements Router, LinkHost {
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
     switch (step.kind) {
       case 'enter':
-        return this.#local.enter(stream, head);
-      case 'accept':
-        return this.#local.accept(stream, head);
+      case 'accept': {
+        const routingKey = keyIn(head.authority);
+        if (routingKey === undefined) return refuse(stream, 400, 'http_request_error');
+        const here = routingKey === head.authority ? head : { ...head, authority: routingKey };
+        return step.kind === 'enter' ? this.#local.enter(stream, here) : this.#local.accept(stream, here);
+      }
       case 'refuse':
         this.relayed.failed += 1;
         return refuse(stream, step.status, 'http_request_error', step.reason);
@@ -193,7 +198,10 @@ class JoinedRouter implements Router, LinkHost {
 
   readonly events = {
     onUp: (link: Link): void => {
-      this.log.info({ link: link.id, router: link.router, site: link.peer.site.name, cost: link.cost, dialed: link.dialed }, 'adjacent router');
+      this.log.info(
+        { link: link.id, router: link.router, site: link.peer.site.name, cost: link.cost, dialed: link.dialed },
+        'adjacent router',
+      );
       this.#feed.up(link);
       this.changed();
     },
@@ -318,7 +326,9 @@ class JoinedRouter implements Router, LinkHost {
 
   *#certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }> {
     const { links, accesses, listeners, connectors } = this.#config;
-    const bundles = new Map([...links, ...accesses, ...listeners].flatMap(({ tls }) => (tls === undefined ? [] : [[tls.name, tls] as const])));
+    const bundles = new Map(
+      [...links, ...accesses, ...listeners].flatMap(({ tls }) => (tls === undefined ? [] : [[tls.name, tls] as const])),
+    );
     for (const { tls } of connectors) if (tls !== undefined) bundles.set(tls.bundle.name, tls.bundle);
     for (const [name, bundle] of bundles) {
       const days = daysLeft(bundle, now);

@@ -12,7 +12,7 @@ import { sayLastWords } from './last-words.ts';
 import { LogRation } from './log-ration.ts';
 import { linkMetrics } from './metrics.ts';
 import { authorizationCode } from './tls-dial.ts';
-import { certificateError, codeOf, weaknessOf } from './verdict.ts';
+import { certificateError, codeOf, sitesOf, weaknessOf } from './verdict.ts';
 import { FORWARD, REVERSE } from './wire.ts';
 
 const RETRY_FIRST = 200;
@@ -79,7 +79,8 @@ export class Access {
   /** Ends those that are not to be let in any more, at once. */
   dropRevoked(): void {
     for (const incoming of this.#incoming) {
-      if (!this.#host.isRevoked({ serial: incoming.serial, ...(incoming.siteId === undefined ? {} : { siteId: incoming.siteId }) })) continue;
+      if (!this.#host.isRevoked({ serial: incoming.serial, ...(incoming.siteId === undefined ? {} : { siteId: incoming.siteId }) }))
+        continue;
       linkMetrics.refused.inc({ reason: 'revoked' });
       this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer cut off');
       incoming.cut(new LinkError('revoked', 'This site or its certificate has been revoked here.'));
@@ -195,7 +196,10 @@ export class Access {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
       const { code, message } = error;
-      this.#strangers.warn({ access: this.#config.name, address, serial: certificate?.serialNumber, code, reason: message }, 'peer refused');
+      this.#strangers.warn(
+        { access: this.#config.name, address, serial: certificate?.serialNumber, code, reason: message },
+        'peer refused',
+      );
       sayLastWords(socket, error);
       return;
     }
@@ -216,8 +220,10 @@ export class Access {
 
   #refusalOf(socket: TLSSocket, address: string): LinkError | undefined {
     const certificate = socket.getPeerX509Certificate();
-    if (certificate === undefined) return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
-    if (!socket.authorized) return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
+    if (certificate === undefined)
+      return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
+    if (!socket.authorized)
+      return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
     const weakness = weaknessOf(certificate);
     if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
     if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
@@ -234,12 +240,12 @@ export class Access {
   }
 }
 
-/** Sites that a certificate names: `URI:urn:uuid:…` among its subject alternative names. */
-export function sitesOf(subjectAltName: string): readonly string[] {
-  return [...subjectAltName.matchAll(/(?:^|, )URI:urn:uuid:([0-9a-f-]{36})(?=,|$)/gi)].map(([, id = '']) => id.toLowerCase());
-}
-
-function contextOf(bundle: LinkBundle): { readonly cert: string; readonly key: string; readonly ca: string; readonly minVersion: 'TLSv1.3' } {
+function contextOf(bundle: LinkBundle): {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly minVersion: 'TLSv1.3';
+} {
   return { cert: bundle.cert, key: bundle.key, ca: bundle.ca, minVersion: 'TLSv1.3' };
 }
 
@@ -248,7 +254,11 @@ function listenError(error: Error, host: string | undefined, port: number): Link
   const where = host === undefined ? `port ${port}` : `${host}:${port}`;
   switch (code) {
     case 'EADDRINUSE':
-      return new LinkError('port-in-use', `Other sites cannot link here: ${where} is in use by another program. End it, or take another port.`, error);
+      return new LinkError(
+        'port-in-use',
+        `Other sites cannot link here: ${where} is in use by another program. End it, or take another port.`,
+        error,
+      );
     case 'EACCES':
       return new LinkError('port-not-permitted', `This user may not listen on ${where}. Take a port from 1024 on, or allow it.`, error);
     case 'EADDRNOTAVAIL':

@@ -21,7 +21,11 @@ export function openBundle(bundle: TlsBundle, now: number): LinkBundle {
   const where = `The TLS bundle ${bundle.name}`;
   const cert = present(bundle.cert, 'tls-no-cert', `${where} lacks tls.crt, the certificate that this side shows. Add it.`);
   const key = present(bundle.key, 'tls-no-key', `${where} lacks tls.key, the key of its certificate. Add it.`);
-  const ca = present(bundle.ca, 'tls-no-ca', `${where} lacks ca.crt, the authority that the other side's certificate must come from. Add it.`);
+  const ca = present(
+    bundle.ca,
+    'tls-no-ca',
+    `${where} lacks ca.crt, the authority that the other side's certificate must come from. Add it.`,
+  );
   const certificate = parseCertificate(cert, 'tls-bad-cert', `tls.crt of the TLS bundle ${bundle.name}`);
   parseCertificate(ca, 'tls-bad-ca', `ca.crt of the TLS bundle ${bundle.name}`);
   checkKey(certificate, key, where);
@@ -70,7 +74,10 @@ function checkKey(certificate: X509Certificate, pem: string, where: string): voi
     throw new LinkError('tls-no-key', `${where} holds a tls.key that is no PEM private key. Write it anew.`, error);
   }
   if (!matches) {
-    throw new LinkError('tls-key-mismatch', `${where} holds a tls.key that is not the key of its tls.crt. Put the two that belong together.`);
+    throw new LinkError(
+      'tls-key-mismatch',
+      `${where} holds a tls.key that is not the key of its tls.crt. Put the two that belong together.`,
+    );
   }
 }
 

@@ -63,7 +63,9 @@ export class Dialer {
     const up = current?.opened.link.state === 'up';
     return {
       operational: up,
-      ...(current === undefined ? {} : { remoteSiteId: current.opened.link.peer.site.id, remoteSiteName: current.opened.link.peer.site.name }),
+      ...(current === undefined
+        ? {}
+        : { remoteSiteId: current.opened.link.peer.site.id, remoteSiteName: current.opened.link.peer.site.name }),
       ...(current === undefined || !up ? {} : { endpoint: current.peer }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     };
@@ -202,7 +204,13 @@ export class Dialer {
     if (next.opened.link.state !== 'up') this.linkDown(next.opened.link);
     old?.retire('a newer connection has taken its place');
     this.#host.log.info(
-      { linkName: this.name, link: next.opened.link.id, peer: next.peer, router: next.opened.link.router, site: next.opened.link.peer.site.name },
+      {
+        linkName: this.name,
+        link: next.opened.link.id,
+        peer: next.peer,
+        router: next.opened.link.router,
+        site: next.opened.link.peer.site.name,
+      },
       'link up',
     );
     this.#host.changed();

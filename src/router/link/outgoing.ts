@@ -10,7 +10,7 @@ import { Link } from './link.ts';
 import { OneMessage } from './one-message.ts';
 import { refusalIn, refusalOf, refuse } from './refusal.ts';
 import { RoutingStream } from './routing-stream.ts';
-import { connectError } from './verdict.ts';
+import { connectError, sitesOf } from './verdict.ts';
 import { ATTACH_PATH, AUTHORITY, CONNECT_DEADLINE, FORWARD, HELLO_DEADLINE, NO_ERROR, REVERSE, ROUTING_PATH } from './wire.ts';
 
 export interface OutgoingOptions {
@@ -61,6 +61,8 @@ class Outgoing implements OpenedLink {
   #link: Link | undefined;
   #drained = false;
   serial = '';
+  /** Sites that the peer's certificate names; empty where it names none. */
+  #certifiedSites: readonly string[] = [];
   /** Rejects as soon as the forward connection is of no use. */
   readonly #broken = Promise.withResolvers<never>();
 
@@ -87,7 +89,9 @@ class Outgoing implements OpenedLink {
   async open(): Promise<void> {
     const { host, peer, dial, signal } = this.#options;
     const socket = await dial(FORWARD, CONNECT_DEADLINE, signal);
-    this.serial = socket instanceof TLSSocket ? (socket.getPeerX509Certificate()?.serialNumber ?? '') : '';
+    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+    this.serial = certificate?.serialNumber ?? '';
+    this.#certifiedSites = sitesOf(certificate?.subjectAltName ?? '');
     if (host.isRevoked({ serial: this.serial })) throw revoked(peer, `certificate ${this.serial}`);
     const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
     this.#forward = forward;
@@ -144,6 +148,12 @@ class Outgoing implements OpenedLink {
     if (`${hello.site.id}/${hello.router}` === host.self) {
       throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
     }
+    if (this.#certifiedSites.length > 0 && !this.#certifiedSites.includes(hello.site.id)) {
+      throw new LinkError(
+        'wrong-site',
+        `The certificate of ${peer} was issued to site ${this.#certifiedSites.join(', ')}, not to ${hello.site.id}.`,
+      );
+    }
     if (host.isRevoked({ siteId: hello.site.id })) throw revoked(peer, `site ${hello.site.id}`);
   }
 
@@ -153,22 +163,31 @@ class Outgoing implements OpenedLink {
       const socket = await dial(REVERSE, CONNECT_DEADLINE, signal);
       if (await this.#attach(link, socket)) return;
     }
-    throw new LinkError('wrong-router', `${peer} is shared by several routers, and none of ${REVERSE_ATTEMPTS} attempts met ${link.router} again.`);
+    throw new LinkError(
+      'wrong-router',
+      `${peer} is shared by several routers, and none of ${REVERSE_ATTEMPTS} attempts met ${link.router} again.`,
+    );
   }
 
   /** @returns whether the connection is with the link's router */
   async #attach(link: Link, socket: Socket): Promise<boolean> {
     const { host, peer, id, cost } = this.#options;
     const first = Promise.withResolvers<{ readonly stream: Stream; readonly body: OneMessage }>();
-    const reverse = this.#connect(socket, 'server', (stream, head) => {
-      if (head.method === 'CONNECT') return link.state === 'up' ? host.connect(stream, head) : refuse(stream, 503, 'destination_unavailable');
-      if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
-      const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
-      body.use(stream);
-      body.message.catch((error: unknown) => first.reject(error));
-      first.resolve({ stream, body });
-      return body;
-    }, (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printable(reason)}.`)));
+    const reverse = this.#connect(
+      socket,
+      'server',
+      (stream, head) => {
+        if (head.method === 'CONNECT')
+          return link.state === 'up' ? host.connect(stream, head) : refuse(stream, 503, 'destination_unavailable');
+        if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
+        const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
+        body.use(stream);
+        body.message.catch((error: unknown) => first.reject(error));
+        first.resolve({ stream, body });
+        return body;
+      },
+      (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printable(reason)}.`)),
+    );
     const timer = setTimeout(
       () => first.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`)),
       HELLO_DEADLINE,
@@ -236,7 +255,10 @@ class Outgoing implements OpenedLink {
 
   #closed(connection: Connection, reason: StreamReset, error: Error | undefined): void {
     const { peer } = this.#options;
-    const cause = error === undefined ? new LinkError('lost', `${peer} closed the connection: ${printable(reason.reason)}.`) : connectError(error, peer);
+    const cause =
+      error === undefined
+        ? new LinkError('lost', `${peer} closed the connection: ${printable(reason.reason)}.`)
+        : connectError(error, peer);
     if (connection === this.#forward) this.#broken.reject(cause);
     if (this.#link?.connections.has(connection) === true) this.#link.gone(connection, cause.message);
   }
@@ -252,4 +274,3 @@ class Outgoing implements OpenedLink {
 
 const revoked = (peer: string, what: string): LinkError =>
   new LinkError('revoked', `${peer} shows ${what}, which this site has revoked. Delete the link, or take the revocation back.`);
-

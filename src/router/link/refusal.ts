@@ -11,7 +11,12 @@ export function refuse(stream: Stream, status: number, error: string, details?: 
 
 /** Refuses a link's own request, with what a person at the other end has to know. */
 export function refuseLink(stream: Stream, error: LinkError): StreamHandler {
-  return refuse(stream, error.code === 'busy' || error.code === 'draining' ? 503 : 403, 'http_request_denied', `${error.code}: ${error.message}`);
+  return refuse(
+    stream,
+    error.code === 'busy' || error.code === 'draining' ? 503 : 403,
+    'http_request_denied',
+    `${error.code}: ${error.message}`,
+  );
 }
 
 /** A handler of what nobody waits for: the window is given back, so that the session goes on. */
@@ -36,12 +41,29 @@ export function refusalIn(words: string, peer: string): LinkError | undefined {
 export function refusalOf(status: number, fields: Fields, peer: string): LinkError {
   const [, details] = /details="([^"\\]*)"/.exec(fields['proxy-status'] ?? '') ?? [];
   const said = details === undefined ? undefined : refusalIn(details, peer);
-  return said ?? new LinkError('not-earshot', `${peer} answered the link's first request with status ${status}. Is this an access port of a site?`);
+  return (
+    said ??
+    new LinkError('not-earshot', `${peer} answered the link's first request with status ${status}. Is this an access port of a site?`)
+  );
 }
 
 const SAID: readonly LinkCode[] = [
-  'tls-expired', 'tls-not-yet-valid', 'tls-foreign-ca', 'tls-weak', 'tls-wrong-purpose', 'tls-no-cert', 'tls-failed',
-  'revoked', 'version', 'self', 'edge-only', 'wrong-proof', 'wrong-site', 'protocol', 'busy', 'draining',
+  'tls-expired',
+  'tls-not-yet-valid',
+  'tls-foreign-ca',
+  'tls-weak',
+  'tls-wrong-purpose',
+  'tls-no-cert',
+  'tls-failed',
+  'revoked',
+  'version',
+  'self',
+  'edge-only',
+  'wrong-proof',
+  'wrong-site',
+  'protocol',
+  'busy',
+  'draining',
 ];
 
 const isSaid = (code: string): code is LinkCode => SAID.some((known) => known === code);

@@ -45,7 +45,9 @@ class Body implements StreamHandler {
     if (head.status === 200) return;
     this.#refused = head;
     const [, details] = /details="([^"\\]*)"/.exec(head.fields['proxy-status'] ?? '') ?? [];
-    this.#reject(new RenewError('RENEW_REFUSED', `The peer does not renew the certificate: ${printable(details ?? `status ${head.status}`, 300)}.`));
+    this.#reject(
+      new RenewError('RENEW_REFUSED', `The peer does not renew the certificate: ${printable(details ?? `status ${head.status}`, 300)}.`),
+    );
   }
 
   onData(chunk: Buffer): void {

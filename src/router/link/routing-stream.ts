@@ -136,11 +136,14 @@ export class RoutingStream implements StreamHandler {
       this.#stream?.consumed(this.#unconsumed);
       this.#unconsumed = 0;
     } else {
-      const wait = Math.ceil((1 - this.#budget) / this.#limits.rate * 1_000);
-      this.#timer = setTimeout(() => {
-        this.#timer = undefined;
-        this.#deliverWaiting();
-      }, Math.max(wait, 20));
+      const wait = Math.ceil(((1 - this.#budget) / this.#limits.rate) * 1_000);
+      this.#timer = setTimeout(
+        () => {
+          this.#timer = undefined;
+          this.#deliverWaiting();
+        },
+        Math.max(wait, 20),
+      );
     }
   }
 

@@ -77,7 +77,10 @@ function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string
   const weakness = weaknessOf(certificate);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
   if (socket.alpnProtocol !== protocol) {
-    return new LinkError('not-earshot', `What answers at ${endpointName(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`);
+    return new LinkError(
+      'not-earshot',
+      `What answers at ${endpointName(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`,
+    );
   }
   return undefined;
 }

@@ -88,6 +88,11 @@ export function weaknessOf(certificate: X509Certificate): string | undefined {
   return undefined;
 }
 
+/** Sites that a certificate names: `URI:urn:uuid:…` among its subject alternative names. */
+export function sitesOf(subjectAltName: string): readonly string[] {
+  return [...subjectAltName.matchAll(/(?:^|, )URI:urn:uuid:([0-9a-f-]{36})(?=,|$)/gi)].map(([, id = '']) => id.toLowerCase());
+}
+
 const WEAK_CURVE = /^(prime192|secp1[0-9]{2}|secp192|secp224|sect|c2pnb|c2tnb|wap)/;
 
 function codeOfVerification(code: string): LinkCode {
@@ -135,7 +140,11 @@ function alertError(code: string, peer: string, error: unknown): LinkError | und
     return new LinkError('tls-expired', `Our certificate has ended, says ${peer}. Renew it, or look at the clocks of both sides.`, error);
   }
   if (/ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_CERTIFICATE_UNKNOWN/.test(code)) {
-    return new LinkError('tls-foreign-ca', `Our certificate does not come from the authority of ${peer}. Get a new token from that site.`, error);
+    return new LinkError(
+      'tls-foreign-ca',
+      `Our certificate does not come from the authority of ${peer}. Get a new token from that site.`,
+      error,
+    );
   }
   return undefined;
 }

@@ -13,8 +13,16 @@ test('a site in between passes connections on, with half-closes and every byte',
   const port = await freePort();
   await using middle = await start({ ...siteConfig('middle'), accesses: [access(await authority.issue())] });
   const at = await accessPort(middle);
-  await using left = await start({ ...siteConfig('left'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] });
-  await using right = await start({ ...siteConfig('right'), links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] });
+  await using left = await start({
+    ...siteConfig('left'),
+    links: [link('middle', at, await authority.issue())],
+    listeners: [listener('key', port)],
+  });
+  await using right = await start({
+    ...siteConfig('right'),
+    links: [link('middle', at, await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
   await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const sent = randomBytes(5_000_000).toString('base64');
   const got = await ask(port, sent);
@@ -29,8 +37,16 @@ test('a reset passes through a site in between as a reset', async () => {
   const port = await freePort();
   await using middle = await start({ ...siteConfig('middle'), accesses: [access(await authority.issue())] });
   const at = await accessPort(middle);
-  await using left = await start({ ...siteConfig('left'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] });
-  await using right = await start({ ...siteConfig('right'), links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] });
+  await using left = await start({
+    ...siteConfig('left'),
+    links: [link('middle', at, await authority.issue())],
+    listeners: [listener('key', port)],
+  });
+  await using right = await start({
+    ...siteConfig('right'),
+    links: [link('middle', at, await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
   await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const client = await greeted(port);
   const [server] = echo.sockets;
@@ -45,8 +61,16 @@ test('an edge site between two others carries nothing', async () => {
   const authority = await testAuthority();
   await using echo = await echoServer();
   const port = await freePort();
-  await using left = await start({ ...siteConfig('left'), accesses: [access(await authority.issue())], listeners: [listener('key', port)] });
-  await using right = await start({ ...siteConfig('right'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
+  await using left = await start({
+    ...siteConfig('left'),
+    accesses: [access(await authority.issue())],
+    listeners: [listener('key', port)],
+  });
+  await using right = await start({
+    ...siteConfig('right'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
   const edge: RouterConfig = {
     ...siteConfig('edge'),
     edge: true,
@@ -73,8 +97,16 @@ test('traffic takes the cheaper of two links, and the cost changes live', async 
   await using far = await echoServer('far');
   const port = await freePort();
   const config = siteConfig('client');
-  await using one = await start({ ...siteConfig('one'), accesses: [access(await authority.issue())], connectors: [connector('key', near.port)] });
-  await using two = await start({ ...siteConfig('two'), accesses: [access(await authority.issue())], connectors: [connector('key', far.port)] });
+  await using one = await start({
+    ...siteConfig('one'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', near.port)],
+  });
+  await using two = await start({
+    ...siteConfig('two'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', far.port)],
+  });
   const [tls, ports] = [await authority.issue(), [await accessPort(one), await accessPort(two)] as const];
   const withCosts = (first: number, second: number): RouterConfig => ({
     ...config,
@@ -85,7 +117,9 @@ test('traffic takes the cheaper of two links, and the cost changes live', async 
   await until(client, 'both sites', (state) => state.network.length === 3 && state.listeners['Listener/key']?.listening === true);
   assert.equal(await ask(port, ''), 'near');
   client.apply(withCosts(9, 5));
-  await until(two, 'the new cost is known', (state) => state.network.some(({ site, links }) => site.name === 'one' && links.some(({ cost }) => cost === 9)));
+  await until(two, 'the new cost is known', (state) =>
+    state.network.some(({ site, links }) => site.name === 'one' && links.some(({ cost }) => cost === 9)),
+  );
   assert.equal(await ask(port, ''), 'far');
   assert.equal(client.state.links.one?.operational, true);
 });
@@ -95,8 +129,16 @@ test('service goes on over another path as soon as a link is reset', async () =>
   await using first = await echoServer('first');
   await using second = await echoServer('second');
   const port = await freePort();
-  const one = await start({ ...siteConfig('one'), accesses: [access(await authority.issue())], connectors: [connector('key', first.port)] });
-  await using two = await start({ ...siteConfig('two'), accesses: [access(await authority.issue())], connectors: [connector('key', second.port)] });
+  const one = await start({
+    ...siteConfig('one'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', first.port)],
+  });
+  await using two = await start({
+    ...siteConfig('two'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', second.port)],
+  });
   const tls = await authority.issue();
   await using client = await start({
     ...siteConfig('client'),
@@ -130,9 +172,17 @@ test('a new certificate renews the link without losing a connection', async () =
   await using echo = await echoServer('hello');
   const port = await freePort();
   const config = siteConfig('client');
-  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
+  await using server = await start({
+    ...siteConfig('server'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
   const at = await accessPort(server);
-  const withBundle = (tls: TlsBundle): RouterConfig => ({ ...config, listeners: [listener('key', port)], links: [link('server', at, tls)] });
+  const withBundle = (tls: TlsBundle): RouterConfig => ({
+    ...config,
+    listeners: [listener('key', port)],
+    links: [link('server', at, tls)],
+  });
   await using client = await start(withBundle(await authority.issue()));
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const [serial] = server.state.incoming.map((peer) => peer.serial);
@@ -142,7 +192,11 @@ test('a new certificate renews the link without losing a connection', async () =
     left ||= client.state.listeners['Listener/key']?.listening === false;
   });
   client.apply(withBundle(await authority.issue()));
-  await until(server, 'the new certificate', (state) => state.incoming.some((peer) => peer.serial !== serial) && state.incoming.length === 1);
+  await until(
+    server,
+    'the new certificate',
+    (state) => state.incoming.some((peer) => peer.serial !== serial) && state.incoming.length === 1,
+  );
   held.end('still here');
   const [said] = await once(held, 'data');
   assert.equal(String(said), 'still here');
@@ -154,10 +208,18 @@ test('a revoked certificate ends its links at once, and is told why it stays out
   const authority = await testAuthority();
   await using echo = await echoServer('hello');
   const port = await freePort();
-  const config: RouterConfig = { ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] };
+  const config: RouterConfig = {
+    ...siteConfig('server'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  };
   await using server = await start(config);
   const at = await accessPort(server);
-  await using client = await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] });
+  await using client = await start({
+    ...siteConfig('client'),
+    listeners: [listener('key', port)],
+    links: [link('server', at, await authority.issue())],
+  });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const held = await greeted(port);
   const cut = once(held, 'error');
@@ -172,7 +234,11 @@ test('a revoked certificate ends its links at once, and is told why it stays out
 test('a revoked site stays out whatever certificate it shows', async () => {
   const authority = await testAuthority();
   const clientConfig = siteConfig('client');
-  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], revoked: { sites: [clientConfig.site.id], serials: [] } });
+  await using server = await start({
+    ...siteConfig('server'),
+    accesses: [access(await authority.issue())],
+    revoked: { sites: [clientConfig.site.id], serials: [] },
+  });
   await using client = await start({ ...clientConfig, links: [link('server', await accessPort(server), await authority.issue())] });
   await until(client, 'the reason', (state) => state.links.server?.problem?.code === 'revoked');
 });
@@ -189,11 +255,21 @@ test('two routers of a site are found over their sockets, and a link is with one
   const shared = await freePort();
   const entry = access(await authority.issue(), { port: shared });
   await using first = await start({ ...base, router: 'one', accesses: [entry], siblings: { socket: one, others: [two] } });
-  await using second = await start({ ...base, router: 'two', accesses: [entry], connectors: [connector('key', echo.port)], siblings: { socket: two, others: [one] } });
+  await using second = await start({
+    ...base,
+    router: 'two',
+    accesses: [entry],
+    connectors: [connector('key', echo.port)],
+    siblings: { socket: two, others: [one] },
+  });
   await accessPort(first);
   await accessPort(second);
   await until(first, 'the other router', (state) => state.network.length === 2);
-  await using client = await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('both', shared, await authority.issue())] });
+  await using client = await start({
+    ...siteConfig('client'),
+    listeners: [listener('key', port)],
+    links: [link('both', shared, await authority.issue())],
+  });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true && state.network.length === 3);
   assert.equal(await ask(port, 'to whichever'), 'to whichever');
 });
@@ -202,8 +278,16 @@ test('a router that drains lets connections finish, and takes no new ones', asyn
   const authority = await testAuthority();
   await using echo = await echoServer('hello');
   const port = await freePort();
-  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
-  await using client = await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', await accessPort(server), await authority.issue())] });
+  await using server = await start({
+    ...siteConfig('server'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
+  await using client = await start({
+    ...siteConfig('client'),
+    listeners: [listener('key', port)],
+    links: [link('server', await accessPort(server), await authority.issue())],
+  });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const held = await greeted(port);
   const drained = server.drain(4_000);

@@ -7,7 +7,12 @@ test('a listener in one site reaches a connector in another, whichever of the tw
   const authority = await testAuthority();
   await using echo = await echoServer();
   const [portHere, portThere] = [await freePort(), await freePort()];
-  const west = { ...siteConfig('west'), accesses: [access(await authority.issue())], connectors: [connector('there', echo.port)], listeners: [listener('here', portThere)] };
+  const west = {
+    ...siteConfig('west'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('there', echo.port)],
+    listeners: [listener('here', portThere)],
+  };
   await using westRouter = await start(west);
   const east = {
     ...siteConfig('east'),
@@ -26,5 +31,8 @@ test('a listener in one site reaches a connector in another, whichever of the tw
     remoteSiteName: 'west',
     endpoint: `127.0.0.1:${westRouter.state.accesses.access?.port}`,
   });
-  assert.deepEqual(westRouter.state.incoming.map(({ siteName }) => siteName), ['east']);
+  assert.deepEqual(
+    westRouter.state.incoming.map(({ siteName }) => siteName),
+    ['east'],
+  );
 });

@@ -15,7 +15,10 @@ test('messages come out as they went in, however the stream is cut', () => {
         read.push(...reader.push(stream.subarray(at, at + length)));
         at += length;
       }
-      assert.deepEqual(read.map((each) => each.toString('hex')), messages.map((each) => Buffer.from(each).toString('hex')));
+      assert.deepEqual(
+        read.map((each) => each.toString('hex')),
+        messages.map((each) => Buffer.from(each).toString('hex')),
+      );
       assert.ok(reader.empty);
     }),
     { numRuns: 200 },

@@ -31,7 +31,10 @@ test('what a newer peer adds is no fault, and one version in common is enough', 
 });
 
 test('no version in common is said as such', () => {
-  assert.throws(() => readHello(writeHello({ ...hello, versions: [7] }, siteKey, binding), binding), { code: 'version', message: /versions 7 .* this router 1/ });
+  assert.throws(() => readHello(writeHello({ ...hello, versions: [7] }, siteKey, binding), binding), {
+    code: 'version',
+    message: /versions 7 .* this router 1/,
+  });
 });
 
 const spoiled: readonly [string, (value: Record<string, unknown>) => unknown][] = [
@@ -67,13 +70,19 @@ test('bytes of any kind are a hello or a fault of the peer, and nothing else', (
     return copy;
   });
   fc.assert(
-    fc.property(fc.oneof(changed, fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))), (message) => {
-      try {
-        assert.deepEqual(readHello(message, binding), hello);
-      } catch (error) {
-        assert.ok(error instanceof LinkError, String(error));
-      }
-    }),
+    fc.property(
+      fc.oneof(
+        changed,
+        fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+      ),
+      (message) => {
+        try {
+          assert.deepEqual(readHello(message, binding), hello);
+        } catch (error) {
+          assert.ok(error instanceof LinkError, String(error));
+        }
+      },
+    ),
     { numRuns: 300 },
   );
 });

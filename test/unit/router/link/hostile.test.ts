@@ -14,13 +14,19 @@ import { access, accessPort, ask, connector, echoServer, freePort, link, listene
 const authority = await testAuthority();
 
 /** A site with a server behind a key, and another that reaches it: what must go on whatever a third one does. */
-async function network(): Promise<AsyncDisposable & { readonly server: Router; readonly access: number; readonly service: () => Promise<void> }> {
+async function network(): Promise<
+  AsyncDisposable & { readonly server: Router; readonly access: number; readonly service: () => Promise<void> }
+> {
   const stack = new AsyncDisposableStack();
   const echo = stack.use(await echoServer());
-  const server = stack.use(await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }));
+  const server = stack.use(
+    await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }),
+  );
   const port = await freePort();
   const at = await accessPort(server);
-  const client = stack.use(await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }));
+  const client = stack.use(
+    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }),
+  );
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   return {
     server,
@@ -116,7 +122,11 @@ const lies: readonly { readonly what: string; readonly said: (hello: Hello) => H
   { what: 'another site', said: (hello) => ({ ...hello, site: siteConfig('other').site }), details: /wrong-proof/ },
   { what: 'an impossible cost', said: (hello) => ({ ...hello, link: { ...hello.link, cost: 0 } }), details: /protocol.*cost/ },
   { what: 'no version in common', said: (hello) => ({ ...hello, versions: [99] }), details: /version/ },
-  { what: 'a name that breaks a log line', said: (hello) => ({ ...hello, site: { ...hello.site, name: 'a\nb' } }), details: /protocol.*site\.name/ },
+  {
+    what: 'a name that breaks a log line',
+    said: (hello) => ({ ...hello, site: { ...hello.site, name: 'a\nb' } }),
+    details: /protocol.*site\.name/,
+  },
 ];
 
 for (const { what, said, details } of lies) {
@@ -139,7 +149,12 @@ for (const { what, said, details } of lies) {
 
 test('a hello that is garbage, empty or too long is refused', async () => {
   await using net = await network();
-  for (const bytes of [Buffer.from('00000000', 'hex'), Buffer.from('ffffffff', 'hex'), frameMessage(randomBytes(9_000)), frameMessage(Buffer.from([1]))]) {
+  for (const bytes of [
+    Buffer.from('00000000', 'hex'),
+    Buffer.from('ffffffff', 'hex'),
+    frameMessage(randomBytes(9_000)),
+    frameMessage(Buffer.from([1])),
+  ]) {
     using own = await standardClient(net.access, await authority.issue());
     const stream = routingStream(own);
     stream.write(bytes);

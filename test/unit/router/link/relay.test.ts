@@ -35,14 +35,25 @@ class Noted implements Stream {
 
 const head: RequestHead = { method: 'CONNECT', authority: 'key', fields: {} };
 
-function joined(): { readonly from: Noted; readonly to: Noted; readonly incoming: StreamHandler; readonly outgoing: StreamHandler; readonly counts: { open: number; total: number; failed: number; bytes: number } } {
+function joined(): {
+  readonly from: Noted;
+  readonly to: Noted;
+  readonly incoming: StreamHandler;
+  readonly outgoing: StreamHandler;
+  readonly counts: { open: number; total: number; failed: number; bytes: number };
+} {
   const [from, to] = [new Noted(), new Noted()];
   const counts = { open: 0, total: 0, failed: 0, bytes: 0 };
   let outgoing: StreamHandler | undefined;
-  const incoming = relay(from, head, (_, handler) => {
-    outgoing = handler;
-    return to;
-  }, counts);
+  const incoming = relay(
+    from,
+    head,
+    (_, handler) => {
+      outgoing = handler;
+      return to;
+    },
+    counts,
+  );
   assert.ok(outgoing !== undefined);
   return { from, to, incoming, outgoing, counts };
 }
@@ -111,9 +122,14 @@ describe('a relay', () => {
   test('answers 502 where no link leads on', () => {
     const from = new Noted();
     const counts = { open: 0, total: 0, failed: 0, bytes: 0 };
-    relay(from, head, () => {
-      throw new LinkError('closed', 'No link.');
-    }, counts);
+    relay(
+      from,
+      head,
+      () => {
+        throw new LinkError('closed', 'No link.');
+      },
+      counts,
+    );
     assert.deepEqual(from.calls, ['respond 502 end']);
     assert.deepEqual(counts, { open: 0, total: 0, failed: 1, bytes: 0 });
   });

@@ -43,17 +43,20 @@ function open(limits: Partial<RoutingStreamLimits> = {}, onMessage: (message: st
     messages: [],
     faults: [],
     ends: 0,
-    stream: new RoutingStream({
-      onHello: (message) => heard.messages.push(`hello ${message.toString()}`),
-      onMessage: (message) => {
-        heard.messages.push(message.toString());
-        onMessage(message.toString());
+    stream: new RoutingStream(
+      {
+        onHello: (message) => heard.messages.push(`hello ${message.toString()}`),
+        onMessage: (message) => {
+          heard.messages.push(message.toString());
+          onMessage(message.toString());
+        },
+        onEnd: () => {
+          heard.ends += 1;
+        },
+        onFault: (error) => heard.faults.push(error),
       },
-      onEnd: () => {
-        heard.ends += 1;
-      },
-      onFault: (error) => heard.faults.push(error),
-    }, limits),
+      limits,
+    ),
   };
   heard.stream.use(peer);
   return heard;

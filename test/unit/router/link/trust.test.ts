@@ -21,7 +21,11 @@ async function problem(router: Router, code: string): Promise<string> {
 }
 
 /** A site whose one link has this bundle, to a port where `server` listens. */
-async function attempt(server: TlsBundle, client: TlsBundle, more: Partial<LinkConfig> = {}): Promise<AsyncDisposable & { readonly client: Router; readonly server: Router }> {
+async function attempt(
+  server: TlsBundle,
+  client: TlsBundle,
+  more: Partial<LinkConfig> = {},
+): Promise<AsyncDisposable & { readonly client: Router; readonly server: Router }> {
   const there = await start({ ...siteConfig('server'), accesses: [access(server)] });
   const here = await start({ ...siteConfig('client'), links: [link('peer', await accessPort(there), client, more)] });
   return {
@@ -43,7 +47,10 @@ test('an expired certificate of our own is named with its end and the clock', as
 });
 
 test('a certificate of our own that is not yet valid is named with both clocks', async () => {
-  await using pair = await attempt(await authority.issue(), await authority.issue({ from: TOMORROW, to: new Date(TOMORROW.getTime() + 1_000) }));
+  await using pair = await attempt(
+    await authority.issue(),
+    await authority.issue({ from: TOMORROW, to: new Date(TOMORROW.getTime() + 1_000) }),
+  );
   assert.match(await problem(pair.client, 'tls-not-yet-valid'), /begins at .*by the clock of whoever issued it; the clock here says/);
 });
 
@@ -78,7 +85,13 @@ const incomplete: readonly [string, (bundle: TlsBundle) => TlsBundle][] = [
   ['tls-no-ca', ({ name, cert = '', key = '' }) => ({ name, cert, key })],
   ['tls-bad-cert', (bundle) => ({ ...bundle, cert: 'no certificate' })],
   ['tls-bad-ca', (bundle) => ({ ...bundle, ca: (bundle.ca ?? '').slice(40) })],
-  ['tls-key-mismatch', (bundle) => ({ ...bundle, key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() })],
+  [
+    'tls-key-mismatch',
+    (bundle) => ({
+      ...bundle,
+      key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    }),
+  ],
 ];
 
 for (const [code, spoil] of incomplete) {
@@ -101,7 +114,10 @@ for (const [code, spoil] of incomplete) {
 test('a port where nothing listens is refused, a name that is none is unresolved', async () => {
   await using client = await start({
     ...siteConfig('client'),
-    links: [link('peer', await freePort(), await authority.issue()), link('named', 1, await authority.issue(), { endpoints: [{ host: 'nowhere.invalid', port: 1 }] })],
+    links: [
+      link('peer', await freePort(), await authority.issue()),
+      link('named', 1, await authority.issue(), { endpoints: [{ host: 'nowhere.invalid', port: 1 }] }),
+    ],
   });
   await problem(client, 'refused');
   await until(client, 'the name', (state) => state.links.named?.problem?.code === 'unresolved');
@@ -114,7 +130,10 @@ test('what does not speak TLS, or not the link protocol, is not Earshot', async 
   await Promise.all([once(plain, 'listening'), once(web, 'listening')]);
   // Servers that listen on TCP have an address.
   const [plainPort, webPort] = [(plain.address() as AddressInfo).port, (web.address() as AddressInfo).port];
-  await using client = await start({ ...siteConfig('client'), links: [link('peer', plainPort, await authority.issue()), link('web', webPort, await authority.issue())] });
+  await using client = await start({
+    ...siteConfig('client'),
+    links: [link('peer', plainPort, await authority.issue()), link('web', webPort, await authority.issue())],
+  });
   await problem(client, 'not-earshot');
   await until(client, 'the web server', (state) => state.links.web?.problem?.code === 'not-earshot');
   plain.close();
@@ -124,14 +143,21 @@ test('what does not speak TLS, or not the link protocol, is not Earshot', async 
 test('a link to the router itself is a problem that says so', async () => {
   const config = siteConfig('self');
   const port = await freePort();
-  await using router = await start({ ...config, accesses: [access(await authority.issue(), { port })], links: [link('peer', port, await authority.issue())] });
+  await using router = await start({
+    ...config,
+    accesses: [access(await authority.issue(), { port })],
+    links: [link('peer', port, await authority.issue())],
+  });
   await problem(router, 'self');
 });
 
 test('the next endpoint is tried where the first cannot be reached', async () => {
   await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
   const port = await accessPort(server);
-  const endpoints = [{ host: '127.0.0.1', port: await freePort() }, { host: 'localhost', port }];
+  const endpoints = [
+    { host: '127.0.0.1', port: await freePort() },
+    { host: 'localhost', port },
+  ];
   await using client = await start({ ...siteConfig('client'), links: [link('peer', 0, await authority.issue(), { endpoints })] });
   await until(client, 'the link', (state) => state.links.peer?.operational === true);
   assert.equal(client.state.links.peer?.endpoint, `localhost:${port}`);

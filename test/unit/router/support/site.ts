@@ -1,6 +1,15 @@
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
-import type { AccessConfig, ConnectorConfig, LinkConfig, ListenerConfig, Router, RouterConfig, RouterHooks, TlsBundle } from '../../../../src/router/contract.ts';
+import type {
+  AccessConfig,
+  ConnectorConfig,
+  LinkConfig,
+  ListenerConfig,
+  Router,
+  RouterConfig,
+  RouterHooks,
+  TlsBundle,
+} from '../../../../src/router/contract.ts';
 import { generateSiteKey } from '../../../../src/router/routing/site-key.ts';
 import { siteIdOf } from '../../../../src/router/routing/site-id.ts';
 import { startRouter } from '../../../../src/router/router.ts';
