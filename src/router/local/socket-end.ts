@@ -14,6 +14,7 @@ export class SocketEnd implements End {
   readonly #raw: Socket;
   #unconsumed = 0;
   #paused = false;
+  #corked = false;
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
   constructor(socket: Socket, raw: Socket, side: Side) {
@@ -42,8 +43,20 @@ export class SocketEnd implements End {
   }
 
   write(chunk: Buffer): boolean {
-    this.#socket.write(chunk);
-    return this.#socket.writableLength < WRITE_LIMIT;
+    const socket = this.#socket;
+    // What comes within one turn of the event loop leaves in one system call.
+    if (!this.#corked) {
+      this.#corked = true;
+      socket.cork();
+      uncorkSoon(this);
+    }
+    socket.write(chunk);
+    return socket.writableLength < WRITE_LIMIT;
+  }
+
+  uncork(): void {
+    this.#corked = false;
+    this.#socket.uncork();
   }
 
   end(): void {
@@ -60,6 +73,18 @@ export class SocketEnd implements End {
     this.#paused = false;
     this.#socket.resume();
   }
+}
+
+let corked: SocketEnd[] = [];
+
+function uncorkSoon(end: SocketEnd): void {
+  corked.push(end);
+  if (corked.length > 1) return;
+  setImmediate(() => {
+    const ends = corked;
+    corked = [];
+    for (const each of ends) each.uncork();
+  });
 }
 
 /** Ends a connection in a way that its peer cannot take for an orderly end. */
