@@ -121,7 +121,7 @@ async function readGrant(disk: Disk, path: string, name: string): Promise<{ read
     if (record !== undefined) return { record };
     const message =
       `${path} is damaged, so nobody knows how often grant ${name} was redeemed, and it is refused. Restore the file from a backup; ` +
-      'or delete the grant and make it anew: it then has a new code';
+      'or remove it and restart the site: the grant then has a new code, and its time and count begin anew';
     return { problem: { code: 'state-damaged', message } };
   } catch (error) {
     if (error instanceof TrustError) return { problem: error.problem };

@@ -30,11 +30,14 @@ export async function openLedger(directory: string, options: LedgerOptions = {})
   const issuedPath = join(directory, ISSUED);
   const revokedPath = join(directory, REVOKED);
   const turn = inTurn();
+  /** The file's name is on disk, not only its content. */
+  let isNamed = false;
 
   const locked = <T>(work: () => Promise<T>): Promise<T> =>
     turn(async () => {
       await using _lock = await acquireLock(join(directory, 'trust.lock'), { waitMilliseconds: LOCK_WAIT_MILLISECONDS });
-      return work();
+      // Awaited here: the lock is given back at the end of this block.
+      return await work();
     });
 
   const readIssued = async (): Promise<readonly IssuedEntry[]> => {
@@ -69,7 +72,8 @@ export async function openLedger(directory: string, options: LedgerOptions = {})
       locked(async () => {
         refuseRevoked(entry, await readRevoked());
         await disk.appendLine(issuedPath, formatEntry(entry));
-        await disk.syncDirectory(directory);
+        if (!isNamed) await disk.syncDirectory(directory);
+        isNamed = true;
       }),
     issued: readIssued,
     revoked: readRevoked,

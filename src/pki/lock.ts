@@ -26,8 +26,8 @@ export async function acquireLock(path: string, options: { readonly waitMillisec
     if (attempt.kind === 'busy' && performance.now() >= deadline) {
       throw new TrustError('state-busy', `${path} is held by process ${attempt.pid}: wait until it has ended, or end it`);
     }
-    // A lost race is tried again at once: somebody else has gained by it.
-    if (attempt.kind === 'busy') await delay(5 + Math.random() * 20);
+    // A lost race is tried again soon, for somebody else has gained by it and the lock may be free already.
+    await delay(attempt.kind === 'busy' ? 5 + Math.random() * 20 : 1);
   }
 }
 
@@ -48,7 +48,7 @@ type Attempt =
 async function tryOnce(path: string, self: Holder): Promise<Attempt> {
   const highest = await highestOf(path);
   if (highest > 0) {
-    const content = await readFile(fileOf(path, highest), 'utf8').catch(absent);
+    const content = await readHolder(fileOf(path, highest));
     if (content === undefined) return { kind: 'lost' };
     const holder = parseHolder(content);
     if (holder !== undefined && (await isAlive(holder, self))) return { kind: 'busy', pid: holder.pid };
@@ -66,6 +66,15 @@ async function tryOnce(path: string, self: Holder): Promise<Attempt> {
 async function release(path: string, number: number): Promise<void> {
   await make(path, number + 1, 'free');
   await removeBelow(path, number + 1);
+}
+
+async function readHolder(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw new TrustError('state-unavailable', `the lock ${file} cannot be read: it must belong to the user that runs earshot`, error);
+  }
 }
 
 const fileOf = (path: string, number: number): string => `${path}.${number}`;
