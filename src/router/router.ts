@@ -258,8 +258,9 @@ class JoinedRouter implements Router, LinkHost {
     for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
     for (const [name, access] of wanted) {
       const known = this.#accesses.get(name);
-      if (known === undefined) this.#accesses.set(name, new Access(this, access, config.siblings !== undefined));
-      else known.apply(access);
+      const sharesPort = config.siblings !== undefined;
+      if (known === undefined) this.#accesses.set(name, new Access(this, access, sharesPort));
+      else known.apply(access, sharesPort);
     }
   }
 

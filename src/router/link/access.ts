@@ -26,7 +26,7 @@ const CLOSE_DEADLINE = 60_000;
 /** One port where other sites may open links, and standard clients connections. */
 export class Access {
   readonly #host: LinkHost;
-  readonly #sharesPort: boolean;
+  #sharesPort: boolean;
   #config: AccessConfig;
   #server: Server | undefined;
   #port: number | undefined;
@@ -65,10 +65,11 @@ export class Access {
   }
 
   /** Connections go on, whatever of the config is new: it is for those that come. */
-  apply(config: AccessConfig): void {
+  apply(config: AccessConfig, sharesPort: boolean): void {
     const before = this.#config;
     this.#config = config;
-    const moved = before.host !== config.host || before.port !== config.port;
+    const moved = before.host !== config.host || before.port !== config.port || sharesPort !== this.#sharesPort;
+    this.#sharesPort = sharesPort;
     if (!moved && sameBundle(before.tls, config.tls)) return;
     if (!moved && this.#server !== undefined && this.#renew(this.#server)) return;
     this.#failures = 0;
