@@ -7,7 +7,7 @@ import { messageOf, type Logger } from '../../telemetry/log.ts';
 import type { NamespaceLayout } from './layout.ts';
 
 export interface Renewals {
-  /** Starts what is due and not tried lately. @param ours whether Earshot may replace the bundle of that name */
+  /** Starts what is due and not tried lately. Of a certificate that was just renewed at least half the time is used. @param ours whether Earshot may replace the bundle of that name */
   check(links: readonly LinkConfig[], router: Router, ours: (bundle: string) => boolean, now: number): void;
 }
 
@@ -19,7 +19,7 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
   const tries = new Map<string, { readonly next: number; readonly failures: number }>();
   const running = new Set<string>();
 
-  async function renew(link: LinkConfig, router: Router): Promise<void> {
+  async function renew(link: LinkConfig, router: Router): Promise<number> {
     const { tls } = link;
     const { csr, key } = await requestRenewal(tls, pending);
     const { cert, ca } = await router.renew(link.name, csr);
@@ -29,6 +29,7 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
     await writeBundle(join(layout.internal.certs, tls.name), { name: tls.name, cert, key, ca });
     await pending.drop(tls.name);
     log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');
+    return Date.parse(leaf.validTo);
   }
 
   return {
@@ -42,8 +43,9 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
         if (!isDue(tls.cert, now)) continue;
         running.add(name);
         renew(link, router)
-          .then(() => {
-            tries.delete(name);
+          .then((until) => {
+            // A short-lived certificate is due as soon as it is there, since its life is counted from before its issue.
+            tries.set(name, { next: now + Math.max(1000, (until - now) / 2), failures: 0 });
             onRenewed();
           })
           .catch((error: unknown) => {
