@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { listeningInodes, portOwner } from '../../../../src/router/local/port-owner.ts';
+import { listen } from './two-sides.ts';
+
+const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0000000000000000 100 0 0 10 0
+   1: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4343 1 0000000000000000 20 4 30 10 -1
+`;
+
+describe('the owner of a port', () => {
+  it('is found for a socket of our own', async () => {
+    const server = createServer();
+    const owner = portOwner(await listen(server));
+    server.close();
+    assert.match(owner ?? '', new RegExp(`\\(pid ${process.pid}\\)$`));
+  });
+
+  it('is nobody where nobody listens', () => {
+    assert.equal(portOwner(1), undefined);
+  });
+
+  it('is who listens, not who is connected', () => {
+    assert.deepEqual(listeningInodes(TABLE, 8080), ['4242']);
+    assert.deepEqual(listeningInodes(TABLE, 8081), []);
+  });
+
+  it('has a name that cannot forge a line', () => {
+    const proc = mkdtempSync(join(tmpdir(), 'earshot-proc-'));
+    try {
+      mkdirSync(join(proc, 'net'));
+      mkdirSync(join(proc, '77/fd'), { recursive: true });
+      writeFileSync(join(proc, 'net/tcp'), TABLE);
+      writeFileSync(join(proc, '77/comm'), 'a\nb\u001b[31m');
+      symlinkSync('socket:[4242]', join(proc, '77/fd/3'));
+      assert.equal(portOwner(8080, proc), 'ab[31m (pid 77)');
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { createServer as createTlsServer, connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { describe, it } from 'node:test';
+import type { ConnectorConfig, TlsBundle } from '../../../../src/router/contract.ts';
+import type { LocalSide } from '../../../../src/router/local/contract.ts';
+import { until } from '../../kube/wait.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { dial, Peer, serve } from './peers.ts';
+import { connector, freePort, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
+
+const authority = await testAuthority();
+const stranger = await testAuthority('another authority');
+const bundle = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
+const { ca: _ca, ...withoutCa } = bundle;
+
+const stateOf = (local: LocalSide) => local.state.listeners['Listener/key'];
+const listening = (local: LocalSide) => until('the listener listens', () => stateOf(local)?.listening);
+
+interface TlsClient extends Peer {
+  readonly socket: TLSSocket;
+}
+
+function dialTls(port: number, options: ConnectionOptions = {}): TlsClient {
+  const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const socket = connectTls({ socket: raw, servername: 'localhost', ca: authority.ca, ...options });
+  return Object.assign(new Peer(socket), { socket });
+}
+
+/** A router whose listener has TLS, in front of a plain server. */
+async function tlsListener(tls: TlsBundle, server: { readonly port: number }) {
+  const { local, routing } = oneSide();
+  const port = await freePort();
+  routing.places.set('key', [here(WEST_ROUTER)]);
+  const apply = (other: TlsBundle): void => local.apply([listener(port, 'key', { tls: other })], [connector(server.port, 'key')]);
+  apply(tls);
+  return { local, port, apply };
+}
+
+describe('a listener with TLS', () => {
+  it('carries bytes, half-closes and ends both ways', async () => {
+    using server = await serve();
+    const { local, port } = await tlsListener(withoutCa, server);
+    await using _ = local;
+    await listening(local);
+    const client = dialTls(port);
+    client.socket.end('question');
+    const peer = await until('the server has a connection', () => server.peers[0]);
+    await until('the question has ended', () => peer.ended);
+    assert.equal(peer.text, 'question');
+    peer.socket.end('answer');
+    await until('the client is closed', () => client.closed);
+    assert.deepEqual([client.text, client.ended, client.error, peer.error], ['answer', true, undefined, undefined]);
+  });
+
+  it('passes resets on', async () => {
+    using server = await serve(({ socket }) => socket.once('data', (bytes: Buffer) => bytes.toString() === 'reset me' && socket.resetAndDestroy()));
+    const { local, port } = await tlsListener(withoutCa, server);
+    await using _ = local;
+    await listening(local);
+    const client = dialTls(port);
+    client.socket.write('reset me');
+    await until('the client is closed', () => client.closed);
+    assert.deepEqual([client.error?.code, client.ended], ['ECONNRESET', false]);
+    const raw = dial(port);
+    const other = connectTls({ socket: raw.socket, servername: 'localhost', ca: authority.ca });
+    other.on('error', () => {});
+    other.write('stay');
+    const peer = await until('the server has it', () => server.peers.find(({ text }) => text === 'stay'));
+    raw.socket.resetAndDestroy();
+    await until('the server is told', () => peer.closed);
+    assert.deepEqual([peer.error?.code, peer.ended], ['ECONNRESET', false]);
+  });
+
+  it('wants certificates of clients where the bundle has an authority', async () => {
+    using server = await serve(({ socket }) => socket.write('hello'));
+    const { local, port } = await tlsListener({ ...bundle, ca: authority.ca }, server);
+    await using _ = local;
+    await listening(local);
+    const { cert = '', key = '' } = await authority.issue();
+    const known = dialTls(port, { cert, key });
+    await until('the one with a certificate gets through', () => known.text === 'hello');
+    const foreign = await stranger.issue();
+    for (const options of [{}, { cert: foreign.cert ?? '', key: foreign.key ?? '' }]) {
+      const unknown = dialTls(port, options);
+      await until('the other is closed', () => unknown.ended || unknown.closed);
+      unknown.socket.destroy();
+      assert.equal(unknown.text, '');
+    }
+    assert.equal(server.peers.length, 1);
+    known.socket.destroy();
+  });
+
+  it('takes a new certificate without touching connections', async () => {
+    using server = await serve(({ socket }) => socket.pipe(socket));
+    const { local, port, apply } = await tlsListener(withoutCa, server);
+    await using _ = local;
+    await listening(local);
+    const before = dialTls(port);
+    before.socket.write('a');
+    await until('the echo', () => before.text === 'a');
+    const { ca: _unused, ...renewed } = await authority.issue({ hosts: ['localhost'] });
+    apply(renewed);
+    const after = dialTls(port);
+    after.socket.write('b');
+    await until('the echo', () => after.text === 'b');
+    assert.notEqual(after.socket.getPeerCertificate().serialNumber, before.socket.getPeerCertificate().serialNumber);
+    before.socket.write('c');
+    await until('the first goes on', () => before.text === 'ac');
+    for (const { socket } of [before, after]) socket.destroy();
+  });
+
+  it('says what is wrong with a bundle, and keeps on with the last good one', async () => {
+    using server = await serve(({ socket }) => socket.write('hello'));
+    const { key: _key, ...noKey } = withoutCa;
+    const { cert: _cert, ...noCert } = withoutCa;
+    const other = await authority.issue();
+    const { local, port, apply } = await tlsListener(noKey, server);
+    await using _ = local;
+    const table: Readonly<Record<string, TlsBundle>> = {
+      'tls-no-key': noKey,
+      'tls-no-cert': noCert,
+      'tls-key-mismatch': { ...withoutCa, key: other.key ?? '' },
+      'tls-bad-cert': { ...withoutCa, cert: 'nonsense' },
+      'tls-bad-key': { ...withoutCa, key: 'nonsense' },
+      'tls-bad-ca': { ...withoutCa, ca: 'nonsense' },
+    };
+    for (const [code, wrong] of Object.entries(table)) {
+      apply(wrong);
+      assert.deepEqual([stateOf(local)?.problem?.code, stateOf(local)?.listening], [code, false]);
+      assert.match(stateOf(local)?.problem?.message ?? '', /TLS bundle "/);
+    }
+    apply(withoutCa);
+    await listening(local);
+    assert.equal(stateOf(local)?.problem, undefined);
+    apply(noKey);
+    assert.deepEqual([stateOf(local)?.problem?.code, stateOf(local)?.listening], ['tls-no-key', true]);
+    const client = dialTls(port);
+    await until('clients still get through', () => client.text === 'hello');
+    client.socket.destroy();
+  });
+});
+
+describe('a connector with TLS', () => {
+  /** A TLS server with that certificate, and a listener of a router whose connector leads to it. */
+  async function reach(serverBundle: TlsBundle, config: Partial<ConnectorConfig>, client: { readonly requestCert?: boolean } = {}) {
+    const names: (string | false | null)[] = [];
+    const server = createTlsServer({ cert: serverBundle.cert, key: serverBundle.key, ca: authority.ca, ...client, allowHalfOpen: true }, (socket) => {
+      names.push(socket.servername);
+      socket.on('error', () => {});
+      socket.end(socket.authorized ? 'known' : 'hello');
+      socket.resume();
+    });
+    const { local, routing } = oneSide();
+    const port = await freePort();
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(await listen(server), 'key', config)]);
+    await listening(local);
+    const peer = dial(port);
+    await until('the answer', () => peer.ended || peer.closed);
+    const problem = local.state.connectors['Connector/key']?.problem;
+    peer.socket.destroy();
+    await local[Symbol.asyncDispose]();
+    server.close();
+    return { text: peer.text, names, problem: problem?.code };
+  }
+
+  const trusting: TlsBundle = { name: 'server', ca: authority.ca };
+
+  it('checks the server\'s certificate and name, and sends the name', async () => {
+    const result = await reach(bundle, { hosts: ['localhost'], tls: { bundle: trusting, verifyHostname: true } });
+    assert.deepEqual(result, { text: 'hello', names: ['localhost'], problem: undefined });
+  });
+
+  it('checks an address, and sends no name for it', async () => {
+    const result = await reach(bundle, { hosts: ['127.0.0.1'], tls: { bundle: trusting, verifyHostname: true } });
+    assert.deepEqual(result, { text: 'hello', names: [false], problem: undefined });
+  });
+
+  it('refuses a server of another name, unless the name is not to be checked', async () => {
+    const elsewhere = await authority.issue({ hosts: ['elsewhere.example'] });
+    const refused = await reach(elsewhere, { tls: { bundle: trusting, verifyHostname: true } });
+    assert.deepEqual([refused.text, refused.problem], ['', 'target-tls-certificate']);
+    const taken = await reach(elsewhere, { tls: { bundle: trusting, verifyHostname: false } });
+    assert.equal(taken.text, 'hello');
+  });
+
+  it('refuses a server of another authority, even when the name is not to be checked', async () => {
+    const foreign = await stranger.issue({ hosts: ['127.0.0.1'] });
+    const result = await reach(foreign, { tls: { bundle: trusting, verifyHostname: false } });
+    assert.deepEqual([result.text, result.problem], ['', 'target-tls-certificate']);
+  });
+
+  it('shows its own certificate', async () => {
+    const client = await authority.issue();
+    const result = await reach(bundle, { tls: { bundle: client, verifyHostname: true } }, { requestCert: true });
+    assert.equal(result.text, 'known');
+  });
+
+  it('says what is wrong with its bundle', async () => {
+    const { local } = oneSide();
+    await using _ = local;
+    const wrong: TlsBundle = { name: 'half', ...(bundle.cert === undefined ? {} : { cert: bundle.cert }) };
+    local.apply([], [connector(1, 'key', { tls: { bundle: wrong, verifyHostname: true } })]);
+    assert.equal(local.state.connectors['Connector/key']?.problem?.code, 'tls-no-key');
+  });
+});
