@@ -174,7 +174,7 @@ export class Simulation {
   }
 
   #read(bytes: Buffer): RouteRecord | undefined {
-    const name = signatureOf(bytes).latin1Slice();
+    const name = signatureOf(bytes).toString('latin1');
     const known = this.#records.get(name);
     if (known !== undefined) return known;
     const record = readRecord(Buffer.from(bytes));
