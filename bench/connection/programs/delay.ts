@@ -1,5 +1,5 @@
 /**
- * `node delay.ts LISTEN TARGET MS WINDOW`: passes TCP connections on over 127.0.0.1 as a link with so many milliseconds of round trip would.
+ * `node delay.ts LISTEN TARGET MS WINDOW`: passes TCP connections on to 127.0.0.1 as a link with so many milliseconds of round trip would.
  * Each direction holds every byte back for half of it. As with TCP over a real distance, at most WINDOW bytes of a direction are on their
  * way or not yet acknowledged, and an acknowledgement takes the other half.
  */
@@ -15,7 +15,7 @@ createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: 262_144 }, (cl
     pass(client, server);
     pass(server, client);
   }, half);
-}).listen(listen, '127.0.0.1');
+}).listen(listen);
 
 function pass(from: Socket, to: Socket): void {
   let unacknowledged = 0;

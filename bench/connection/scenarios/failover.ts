@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connector, createNetwork, eventually, linkByToken, listener, startEcho, startSite, type Program, type Site } from '../../../test/net/harness/index.ts';
 import { ownProgram, type Bench } from '../bench.ts';
@@ -55,13 +56,18 @@ async function outage(probe: Program, left: Site, right: Site, die: Act, rise: A
   return result;
 }
 
-/** The one of the two that spends more CPU: all connections may go one way, and then only its death says anything. */
+/** The one of the two that more bytes pass: all connections may go one way, and then only its death says anything. */
 async function busier(left: Site, right: Site): Promise<Site> {
-  const before = await Promise.all([left, right].map((site) => site.process.cpuSeconds()));
+  const before = await Promise.all([left, right].map(bytesOf));
   await sleep(1_000);
-  const after = await Promise.all([left, right].map((site) => site.process.cpuSeconds()));
-  const [leftUsed, rightUsed] = after.map((seconds, index) => seconds - (before[index] ?? 0));
-  return (leftUsed ?? 0) >= (rightUsed ?? 0) ? left : right;
+  const after = await Promise.all([left, right].map(bytesOf));
+  const [leftPassed, rightPassed] = after.map((bytes, index) => bytes - (before[index] ?? 0));
+  return (leftPassed ?? 0) >= (rightPassed ?? 0) ? left : right;
+}
+
+/** Received by the site's host so far. */
+async function bytesOf({ process: { pid } }: Site): Promise<number> {
+  return Number(/^\s*eth0:\s*(\d+)/m.exec(await readFile(`/proc/${pid}/net/dev`, 'utf8'))?.[1]);
 }
 
 export interface Outage {
