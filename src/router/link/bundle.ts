@@ -86,7 +86,8 @@ function checkDates(certificate: X509Certificate, where: string, now: number): v
   if (certificate.validToDate.getTime() < now) {
     throw new LinkError(
       'tls-expired',
-      `${where} holds a certificate that ended at ${certificate.validToDate.toISOString()}; the clock here says ${clock}. Renew it, or set the clock.`,
+      `${where} holds a certificate that ended at ${certificate.validToDate.toISOString()}; the clock here says ${clock}. ` +
+        `Renew it, or set the clock.`,
     );
   }
   if (certificate.validFromDate.getTime() > now) {

@@ -5,6 +5,7 @@ import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '.
 import { createSession } from '../http2/session.ts';
 import type { Binding } from './hello.ts';
 import type { Liveness, Watched } from './liveness.ts';
+import { countTraffic } from './metrics.ts';
 import { EXPORTER_BYTES, EXPORTER_LABEL } from './wire.ts';
 
 /** What the owner of a connection is told. */
@@ -36,6 +37,7 @@ export class Connection implements Watched {
   roundTrip: number | undefined;
   readonly #socket: Socket;
   #error: Error | undefined;
+  #counted: () => void = () => {};
 
   constructor(options: ConnectionOptions) {
     const { socket, dialed, liveness, events } = options;
@@ -57,11 +59,13 @@ export class Connection implements Watched {
         onGoaway: (reason) => events.onGoaway(reason),
         onClose: (reason) => {
           liveness.unwatch(this);
+          this.#counted();
           events.onClose(reason, this.#error);
         },
       },
     });
     liveness.watch(this);
+    this.#counted = countTraffic(this);
   }
 
   get bytesRead(): number {

@@ -19,7 +19,7 @@ export interface LivenessLimits {
   readonly silence: number;
 }
 
-const LIMITS: LivenessLimits = { look: 250, ping: 1_000, silence: 2_500 };
+const LIMITS: LivenessLimits = { look: 250, ping: 1_000, silence: 2_200 };
 
 /**
  * Finds peers that fell silent: within 3 s, also where no packet says so. Anything that arrives counts as life, so that a

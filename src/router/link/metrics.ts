@@ -34,19 +34,58 @@ export const linkMetrics = {
   attempts: counter('earshot_router_link_attempts_total', 'Attempts to open a link, by outcome.', ['outcome']),
 };
 
+const PEER = ['site', 'router'] as const;
+
 gauge('earshot_router_links', 'Links that are up, by who opened them.', ['direction'], (made) => {
   made.set({ direction: 'outgoing' }, 0);
   made.set({ direction: 'incoming' }, 0);
   for (const link of links()) if (link.state === 'up') made.inc({ direction: link.dialed ? 'outgoing' : 'incoming' });
 });
 
-perLink('earshot_router_link_round_trip_seconds', 'Round trip over a link, as of the last ping.', (link) =>
-  link.roundTrip === undefined ? undefined : link.roundTrip / 1_000,
-);
-perLink('earshot_router_link_open_streams', 'Streams that are open on a link.', (link) => link.openStreams);
-perLink('earshot_router_link_queued_bytes', 'Bytes that wait to be sent on a link.', (link) => link.queued);
-perLink('earshot_router_link_sent_bytes', 'Bytes that were sent on the open connections of a link.', (link) => sum(link, 'bytesWritten'));
-perLink('earshot_router_link_received_bytes', 'Bytes that arrived on the open connections of a link.', (link) => sum(link, 'bytesRead'));
+gauge('earshot_router_link_round_trip_seconds', 'Round trip to an adjacent router, as of the last ping.', PEER, (made) => {
+  made.reset();
+  for (const [labels, between] of peers()) {
+    const times = between.map(({ roundTrip }) => roundTrip).filter((time) => time !== undefined);
+    if (times.length > 0) made.set(labels, Math.min(...times) / 1_000);
+  }
+});
+
+gauge('earshot_router_link_open_streams', 'Streams that are open on the links to an adjacent router.', PEER, (made) => {
+  made.reset();
+  for (const [labels, between] of peers()) made.set(labels, sum(between, 'openStreams'));
+});
+
+gauge('earshot_router_link_queued_bytes', 'Bytes that wait to be sent to an adjacent router.', PEER, (made) => {
+  made.reset();
+  for (const [labels, between] of peers()) made.set(labels, sum(between, 'queued'));
+});
+
+const ended = { bytesRead: 0, bytesWritten: 0 };
+const connections = new Set<{ readonly bytesRead: number; readonly bytesWritten: number }>();
+
+/** Counts what a connection carries, now and after its end. @returns what to call at its end */
+export function countTraffic(connection: { readonly bytesRead: number; readonly bytesWritten: number }): () => void {
+  connections.add(connection);
+  return () => {
+    connections.delete(connection);
+    ended.bytesRead += connection.bytesRead;
+    ended.bytesWritten += connection.bytesWritten;
+  };
+}
+
+for (const [direction, of] of [
+  ['received', 'bytesRead'],
+  ['sent', 'bytesWritten'],
+] as const) {
+  let counted = 0;
+  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes that were ${direction} on links, within TLS.`, [], (made) => {
+    let total = ended[of];
+    for (const connection of connections) total += connection[of];
+    // A connection that is closing may have been counted with more than it says at last.
+    made.inc(Math.max(0, total - counted));
+    counted = Math.max(counted, total);
+  });
+}
 
 gauge('earshot_router_routers', 'Routers that can be reached, this one included.', [], (made) => {
   let most = 0;
@@ -80,14 +119,12 @@ function* links(): Iterable<Link> {
   for (const source of sources) yield* source.links();
 }
 
-function perLink(name: string, help: string, value: (link: Link) => number | undefined): void {
-  gauge(name, help, ['link', 'site'], (made) => {
-    made.reset();
-    for (const link of links()) {
-      const at = value(link);
-      // Ids of links are of their own making: with the site's id a scrape's series stay bounded by the links that are up.
-      if (at !== undefined && link.state === 'up') made.set({ link: link.id, site: link.peer.site.id }, at);
-    }
+/** Links by the router that they lead to: their own ids are new with each connection, and would be series without end. */
+function peers(): Iterable<readonly [{ readonly site: string; readonly router: string }, readonly Link[]]> {
+  const up = [...links()].filter(({ state }) => state === 'up');
+  return [...Map.groupBy(up, ({ router }) => router).values()].flatMap((between) => {
+    const peer = between[0]?.peer;
+    return peer === undefined ? [] : [[{ site: peer.site.id, router: peer.router }, between] as const];
   });
 }
 
@@ -102,8 +139,6 @@ function rising(name: string, help: string, value: (source: MetricsSource) => nu
   });
 }
 
-function sum(link: Link, of: 'bytesRead' | 'bytesWritten'): number {
-  let total = 0;
-  for (const connection of link.connections) total += connection[of];
-  return total;
+function sum(between: readonly Link[], of: 'openStreams' | 'queued'): number {
+  return between.reduce((total, link) => total + link[of], 0);
 }

@@ -21,8 +21,8 @@ export function certificateError(verdict: Verdict): LinkError {
     case 'tls-expired':
       return new LinkError(
         code,
-        `The certificate of ${peer} ended at ${certificate?.validToDate.toISOString() ?? 'an unknown time'}; the clock here says ${clock}. ` +
-          `Renew it there, or set the clock here.`,
+        `The certificate of ${peer} ended at ${certificate?.validToDate.toISOString() ?? 'an unknown time'}; ` +
+          `the clock here says ${clock}. Renew it there, or set the clock here.`,
       );
     case 'tls-not-yet-valid':
       return new LinkError(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { metrics } from '../../../src/telemetry/metrics.ts';
 import { testAuthority } from './support/certificates.ts';
 import { access, accessPort, ask, connector, echoServer, freePort, link, listener, siteConfig, start, until } from './support/site.ts';
 
@@ -35,4 +36,40 @@ test('a listener in one site reaches a connector in another, whichever of the tw
     westRouter.state.incoming.map(({ siteName }) => siteName),
     ['east'],
   );
+});
+
+test('a router shows its links, its certificates and what passes through it as metrics', async () => {
+  const authority = await testAuthority();
+  const bundle = await authority.issue();
+  await using west = await start({ ...siteConfig('west'), accesses: [access(bundle)] });
+  const config = { ...siteConfig('east'), links: [link('west', await accessPort(west), await authority.issue())] };
+  await using east = await start(config);
+  await until(east, 'the link', (state) => state.links.west?.operational === true);
+  await until(east, 'the other router', (state) => state.network.length === 2);
+  await until(west, 'the peer', (state) => state.incoming.length === 1 && state.network.length === 2);
+  const text = await metrics.metrics();
+  assert.match(text, /^earshot_router_links_sent_bytes_total [1-9]/m);
+  assert.match(text, /^earshot_router_links\{direction="outgoing"\} 1$/m);
+  assert.match(text, /^earshot_router_links\{direction="incoming"\} 1$/m);
+  assert.match(text, /^earshot_router_routers 2$/m);
+  assert.match(text, new RegExp(`^earshot_router_certificate_days_left\\{bundle="${bundle.name}"\\} 0\\.0`, 'm'));
+  assert.match(text, new RegExp(`^earshot_router_link_open_streams\\{site="${config.site.id}",router="main"\\} `, 'm'));
+  assert.match(text, /^earshot_router_event_loop_delay_seconds\{quantile="0.99"\} /m);
+  assert.match(text, /^earshot_router_transit_connections_total 0$/m);
+});
+
+test('a router whose site id is not that of its key does not start', async () => {
+  await assert.rejects(start({ ...siteConfig('west'), siteKey: siteConfig('other').siteKey }), { code: 'site-key' });
+});
+
+test('a config that is equal to the one before changes nothing', async () => {
+  const authority = await testAuthority();
+  await using west = await start({ ...siteConfig('west'), accesses: [access(await authority.issue())] });
+  const config = { ...siteConfig('east'), links: [link('west', await accessPort(west), await authority.issue())] };
+  await using east = await start(config);
+  await until(east, 'the link', (state) => state.links.west?.operational === true);
+  const before = east.state.network[0]?.links;
+  east.apply({ ...config, links: structuredClone(config.links) });
+  assert.deepEqual(east.state.network[0]?.links, before);
+  assert.equal(east.state.links.west?.operational, true);
 });

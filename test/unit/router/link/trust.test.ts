@@ -74,6 +74,16 @@ test('a certificate that is not for clients is refused as such', async () => {
   await problem(pair.client, 'tls-wrong-purpose');
 });
 
+test('a weak key is refused before it is used', async () => {
+  await using pair = await attempt(await authority.issue(), await authority.issue({ weak: true }));
+  assert.match(await problem(pair.client, 'tls-weak'), /1024 bits/);
+});
+
+test('a server that shows a certificate of another site is not that site', async () => {
+  await using pair = await attempt(await authority.issue({ siteId: siteConfig('another').site.id }), await authority.issue());
+  await problem(pair.client, 'wrong-site');
+});
+
 test('a certificate that was issued to another site is refused', async () => {
   await using pair = await attempt(await authority.issue(), await authority.issue({ siteId: siteConfig('another').site.id }));
   assert.match(await problem(pair.client, 'wrong-site'), /issued to site/);

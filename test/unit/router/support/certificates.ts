@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { createPrivateKey, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   BasicConstraintsExtension,
@@ -25,6 +25,8 @@ export interface IssueOptions {
   readonly from?: Date;
   readonly to?: Date;
   readonly uses?: readonly ('client' | 'server')[];
+  /** An RSA key of 1024 bits, which nobody should use any more. */
+  readonly weak?: boolean;
   /** What the other side is checked against, if not this authority. */
   readonly ca?: string;
 }
@@ -55,7 +57,7 @@ export async function testAuthority(name = 'test authority'): Promise<TestAuthor
   return {
     ca,
     issue: async (options = {}) => {
-      const own = await newKeys();
+      const own = options.weak === true ? await weakKeys() : await newKeys();
       issued += 1;
       const { hosts = ['127.0.0.1', 'localhost'], siteId, uses = ['client', 'server'] } = options;
       const names: JsonGeneralName[] = hosts.map((host) => ({ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }));
@@ -79,13 +81,13 @@ export async function testAuthority(name = 'test authority'): Promise<TestAuthor
   };
 }
 
-/** A key of a size that nobody should use any more. */
-export function weakKey(): string {
-  return generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-}
-
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+}
+
+function weakKeys(): Promise<webcrypto.CryptoKeyPair> {
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' };
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 }
 
 async function privatePem(keys: webcrypto.CryptoKeyPair): Promise<string> {

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Router, RouterConfig } from '../../../../src/router/contract.ts';
+import { openBundle } from '../../../../src/router/link/bundle.ts';
+import type { LinkHost } from '../../../../src/router/link/host.ts';
+import { Links } from '../../../../src/router/link/links.ts';
+import { Liveness } from '../../../../src/router/link/liveness.ts';
+import { openLink, type OpenedLink } from '../../../../src/router/link/outgoing.ts';
+import { refuse } from '../../../../src/router/link/refusal.ts';
+import { dialTls } from '../../../../src/router/link/tls-dial.ts';
+import { createRouting } from '../../../../src/router/routing/routing.ts';
+import { testAuthority } from '../support/certificates.ts';
+import {
+  access,
+  accessPort,
+  ask,
+  connector,
+  echoServer,
+  freePort,
+  link,
+  listener,
+  quiet,
+  siteConfig,
+  start,
+  until,
+} from '../support/site.ts';
+
+const authority = await testAuthority();
+
+/** A peer that does all that a link needs, and then says on its routing stream what it likes. */
+async function liar(config: RouterConfig, port: number, id: string): Promise<OpenedLink & Disposable> {
+  const { site, siteKey, router, edge } = config;
+  const liveness = new Liveness();
+  const host: LinkHost = {
+    log: quiet,
+    self: `${site.id}/${router}`,
+    siteKey,
+    links: new Links(),
+    liveness,
+    hooks: {},
+    events: { onUp: () => {}, onDown: () => {}, onCost: () => {} },
+    draining: false,
+    hello: (of) => ({ versions: [1], router, site, edge, link: of }),
+    isRevoked: () => false,
+    connect: (stream) => refuse(stream, 404, 'destination_not_found'),
+    routingMessage: () => {},
+    changed: () => {},
+  };
+  const bundle = openBundle(await authority.issue(), Date.now());
+  const { signal } = new AbortController();
+  const opened = await openLink({
+    host,
+    peer: 'the victim',
+    cost: 1,
+    id,
+    signal,
+    dial: (protocol, deadline) => dialTls({ endpoint: { host: '127.0.0.1', port }, bundle, protocol, deadline, signal }),
+  });
+  return {
+    link: opened.link,
+    serial: opened.serial,
+    drained: false,
+    request: (head, handler) => opened.request(head, handler),
+    [Symbol.dispose]: () => {
+      opened.link.cut(new Error('the test is over'));
+      liveness[Symbol.dispose]();
+    },
+  };
+}
+
+/** What somebody else's router says of itself, without its key: its record with one byte changed. */
+function forgedRecords(): readonly Buffer[] {
+  const { site, siteKey } = siteConfig('victim');
+  const victim = createRouting({ router: 'main', site, siteKey });
+  const neighbour = siteConfig('neighbour');
+  victim.setFacts({ edge: false, keys: [{ routingKey: 'key', connectors: 1, listeners: 0 }] }, Date.now());
+  const adjacency = { router: `${neighbour.site.id}/main`, site: neighbour.site, link: 'x'.repeat(16), cost: 1 };
+  const sent = victim.adjacencyUp(adjacency, Date.now()).map(({ message }) => Buffer.from(message));
+  for (const message of sent) message.writeUInt8(message.readUInt8(message.length - 70) ^ 1, message.length - 70);
+  return sent.filter((message) => message.readUInt8(0) === 4);
+}
+
+const lies: readonly { readonly what: string; readonly messages: () => readonly Buffer[] }[] = [
+  { what: "a record with a signature that is not its site's", messages: forgedRecords },
+  { what: 'a record that is cut short', messages: () => [Buffer.from([4, 0, 0, 0, 200, 1, 2, 3])] },
+  { what: 'an impossible cost', messages: () => [Buffer.concat([Buffer.from([0xf1]), Buffer.from('{"cost":0}')])] },
+  { what: 'a cost that is no JSON', messages: () => [Buffer.concat([Buffer.from([0xf1]), Buffer.from('{')])] },
+];
+
+async function served(): Promise<
+  AsyncDisposable & { readonly server: Router; readonly at: number; readonly service: () => Promise<void> }
+> {
+  const stack = new AsyncDisposableStack();
+  const echo = stack.use(await echoServer());
+  const port = await freePort();
+  const server = stack.use(
+    await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }),
+  );
+  const at = await accessPort(server);
+  const client = stack.use(
+    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }),
+  );
+  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  return {
+    server,
+    at,
+    service: async () => assert.equal(await ask(port, 'still served'), 'still served'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+for (const [at, { what, messages }] of lies.entries()) {
+  test(`a peer that sends ${what} is cut off, and nobody else`, async () => {
+    await using net = await served();
+    const said = messages();
+    assert.ok(said.length > 0);
+    using peer = await liar(siteConfig('liar'), net.at, `liar${at}`.padEnd(16, '0'));
+    await until(net.server, 'the liar', (state) => state.incoming.length === 2);
+    for (const message of said) peer.link.routing.send(message);
+    await until(net.server, 'the liar is gone', (state) => state.incoming.length === 1);
+    assert.equal(net.server.state.incoming[0]?.siteName, 'client');
+    await net.service();
+  });
+}
+
+test('messages of a newer peer are let go by', async () => {
+  await using net = await served();
+  using peer = await liar(siteConfig('newer'), net.at, 'newer'.padEnd(16, '0'));
+  for (const type of [0x7f, 0xef, 0xf7, 0xff]) peer.link.routing.send(Buffer.from([type, 1, 2, 3]));
+  peer.link.routing.send(Buffer.concat([Buffer.from([0xf1]), Buffer.from('{"cost":7,"colour":"blue"}')]));
+  await until(net.server, 'the new cost', (state) => state.network[0]?.links.some(({ cost }) => cost === 7) === true);
+  await net.service();
+});
+
+test("nobody can take a link's id that is in use", async () => {
+  await using net = await served();
+  using first = await liar(siteConfig('first'), net.at, 'same'.padEnd(16, '0'));
+  await assert.rejects(liar(siteConfig('second'), net.at, first.link.id), { code: 'protocol', message: /id of the link is in use/ });
+  assert.equal(first.link.state, 'up');
+  await net.service();
+});
