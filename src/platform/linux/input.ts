@@ -116,20 +116,22 @@ function failure(problem: FileProblem): ParsedFile {
  * last read, and says so.
  */
 function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
-  const error = fresh.problems.find(({ severity }) => severity === 'error');
-  if (error === undefined) return fresh;
+  if (!fresh.problems.some(({ severity }) => severity === 'error')) return fresh;
+  const firstUnnamed = fresh.problems.find(({ severity, resource }) => severity === 'error' && resource === undefined);
   const defined = new Set(fresh.objects.map(({ value }) => keyOf(value)));
-  const named = new Set(fresh.problems.map(({ resource }) => resource));
+  const named = new Set(fresh.problems.filter(({ severity }) => severity === 'error').map(({ resource }) => resource));
   // Where the mistakes have names, only what they name is kept: the rest was removed on purpose.
-  const isKept = named.has(undefined) ? () => true : (key: string) => named.has(key);
-  const kept = before.objects.filter(({ value }) => !defined.has(keyOf(value)) && isKept(keyOf(value)));
-  const told = kept.map(({ value }): FileProblem => ({ ...(fresh.problems.find(({ resource }) => resource === keyOf(value)) ?? error), resource: keyOf(value) }));
-  const others = fresh.problems.filter(({ resource, severity }) => severity !== 'error' || resource === undefined || !kept.some(({ value }) => keyOf(value) === resource));
-  return {
-    objects: [...fresh.objects, ...kept],
-    bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles,
-    problems: [...others, ...told.map((problem) => ({ ...problem, message: `${problem.message} Until then the last valid version runs.` }))],
-  };
+  const unnamed = named.has(undefined);
+  const kept = before.objects.filter(({ value }) => !defined.has(keyOf(value)) && (unnamed || named.has(keyOf(value))));
+  if (kept.length === 0) return fresh;
+  const keys = new Set<string>(kept.map(({ value }) => keyOf(value)));
+  const told = fresh.problems.map((problem): FileProblem => {
+    if (problem.severity !== 'error') return problem;
+    const message = `${problem.message} Until then the last valid version runs.`;
+    if (problem.resource !== undefined) return keys.has(problem.resource) ? { ...problem, message } : problem;
+    return problem === firstUnnamed ? { ...problem, message, affected: [...keys].filter((key) => !named.has(key)) } : problem;
+  });
+  return { objects: [...fresh.objects, ...kept], bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles, problems: told };
 }
 
 /** What is defined twice counts where it stands first; the problem names both places. */

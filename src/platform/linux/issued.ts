@@ -2,11 +2,12 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { Site } from '../../api/skupper/index.ts';
-import { certificateFacts, issueBundle, openSiteAuthority, readBundle, renewalPlan, TrustError, writeBundle, type CertificateFacts } from '../../pki/index.ts';
+import { certificateFacts, issueBundle, openSiteAuthority, readBundle, TrustError, writeBundle, type CertificateFacts } from '../../pki/index.ts';
 import type { Problem } from '../../router/contract.ts';
 import type { CertificateState } from '../../site/observe-trust.ts';
 import type { WantedBundle } from '../../site/certificates.ts';
 import type { Authorities } from './authorities.ts';
+import { isRenewalDue } from './due.ts';
 import type { NamespaceLayout } from './layout.ts';
 
 export interface IssuedBundles {
@@ -40,7 +41,7 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
           bundle.cert !== undefined &&
           serves(facts, wanted) &&
           (authority === undefined || new X509Certificate(bundle.cert).checkIssued(authority.certificate)) &&
-          !renewalPlan(facts, now).due;
+          !isRenewalDue(facts, now);
         if (stands) return { expires: facts.notAfter, written: false };
         const made = await makeNew(wanted, site, days);
         return { expires: made.notAfter, written: true };

@@ -19,6 +19,8 @@ export interface FileProblem {
   readonly message: string;
   /** `Listener/backend`, where that much can be read. */
   readonly resource?: string;
+  /** Resources that run as they were before this mistake. */
+  readonly affected?: readonly string[];
 }
 
 export interface ParsedFile {

@@ -1,9 +1,10 @@
 /** Renews the certificates of links over the links themselves, long before they end. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { certificateFacts, openPendingKeys, renewalPlan, requestRenewal, writeBundle } from '../../pki/index.ts';
+import { certificateFacts, openPendingKeys, requestRenewal, writeBundle } from '../../pki/index.ts';
 import type { LinkConfig, Router } from '../../router/contract.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { isRenewalDue } from './due.ts';
 import type { NamespaceLayout } from './layout.ts';
 
 export interface Renewals {
@@ -62,7 +63,7 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
 
 function isDue(cert: string, now: number): boolean {
   try {
-    return renewalPlan(certificateFacts(cert, 'the link\'s tls.crt'), now).due;
+    return isRenewalDue(certificateFacts(cert, 'the link\'s tls.crt'), now);
   } catch {
     // Mangled: the plan says so.
     return false;

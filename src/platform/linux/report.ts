@@ -43,12 +43,15 @@ export function placeText({ file, line, column, field, message }: FileProblem): 
   return `${place}: ${field === undefined ? '' : `${field}: `}${message}`;
 }
 
-/** Problems of files whose resource runs all the same. */
+/** Problems of files, for the statuses of the resources that they are about. */
 export function problemsOfFiles(problems: readonly FileProblem[]): readonly ResourceProblem[] {
-  return problems.flatMap(({ resource, severity, ...rest }): readonly ResourceProblem[] => {
-    const [kind = '', name = ''] = resource?.split('/') ?? [];
-    if (!isSiteKind(kind)) return [];
-    return [{ resource: `${kind}/${name}`, severity, code: 'invalid-file', message: placeText({ severity, ...rest }) }];
+  return problems.flatMap((problem) => {
+    const concerned = [...(problem.resource === undefined ? [] : [problem.resource]), ...(problem.affected ?? [])];
+    return concerned.flatMap((resource): readonly ResourceProblem[] => {
+      const [kind = '', name = ''] = resource.split('/');
+      if (!isSiteKind(kind)) return [];
+      return [{ resource: `${kind}/${name}`, severity: problem.severity, code: 'invalid-file', message: placeText(problem) }];
+    });
   });
 }
 

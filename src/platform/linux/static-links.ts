@@ -7,11 +7,12 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import type { Endpoint, Site } from '../../api/skupper/index.ts';
-import { certificateFacts, issueBundle, readBundle, renewalPlan, writeBundle, type IssuedBundle, type Ledger } from '../../pki/index.ts';
+import { certificateFacts, issueBundle, readBundle, writeBundle, type IssuedBundle, type Ledger } from '../../pki/index.ts';
 import type { Access } from '../../site/access.ts';
 import type { Authorities } from './authorities.ts';
 import { emitYaml } from './emit.ts';
 import { readText, removeFile, writeDurably } from './files.ts';
+import { isRenewalDue } from './due.ts';
 import type { NamespaceLayout } from './layout.ts';
 
 export interface StaticLinkSource {
@@ -34,7 +35,7 @@ export function createStaticLinks({ layout, ledger, authorities }: StaticLinksOp
     const directory = join(layout.internal.certs, name);
     const { cert, key, ca } = await readBundle(directory, name);
     const authority = await authorities.find(issuer, site);
-    if (cert !== undefined && key !== undefined && ca !== undefined && !renewalPlan(certificateFacts(cert, `internal/certs/${name}/tls.crt`), now).due) {
+    if (cert !== undefined && key !== undefined && ca !== undefined && !isRenewalDue(certificateFacts(cert, `internal/certs/${name}/tls.crt`), now)) {
       return { name, cert, key, ca };
     }
     const made = issueBundle(authority, name, { subject: name, client: true, ...(days === undefined ? {} : { days }) });

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PlatformError } from '../../../src/platform/linux/errors.ts';
+import { readText, writeDurably } from '../../../src/platform/linux/files.ts';
+import { aDirectory } from './support.ts';
+
+function refusal(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof PlatformError && error.code === code;
+}
+
+test('a file is replaced as a whole, with its mode, and nothing is left beside it', async (t) => {
+  const path = join(await aDirectory(t), 'a.yaml');
+  await writeDurably(path, 'one', 0o644);
+  await writeDurably(path, 'two', 0o600);
+  assert.equal(await readFile(path, 'utf8'), 'two');
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  assert.deepEqual(await readdir(join(path, '..')), ['a.yaml']);
+});
+
+test('where the disk is full, the old file stays and the draft goes', async (t) => {
+  const directory = await aDirectory(t);
+  const path = join(directory, 'a.yaml');
+  await writeDurably(path, 'old', 0o644);
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  await assert.rejects(writeDurably(path, 'new', 0o644, { open, rename: () => Promise.reject(full) }), { code: 'ENOSPC' });
+  assert.equal(await readFile(path, 'utf8'), 'old');
+  assert.deepEqual(await readdir(directory), ['a.yaml']);
+});
+
+test('a file that is not there is undefined', async (t) => {
+  const directory = await aDirectory(t);
+  assert.equal(await readText(join(directory, 'none'), { bytes: 10 }), undefined);
+  assert.equal(await readText(join(directory, 'none'), { bytes: 10, within: directory }), undefined);
+});
+
+test('what is no file, too big or not text is refused by name', async (t) => {
+  const directory = await aDirectory(t);
+  const at = (name: string): string => join(directory, name);
+  await mkdir(at('folder'));
+  await writeFile(at('big'), 'x'.repeat(11));
+  await writeFile(at('binary'), Buffer.from([0xff, 0xfe, 0x00]));
+  execFileSync('mkfifo', [at('pipe')]);
+  await assert.rejects(readText(at('folder'), { bytes: 10 }), refusal('FILE_KIND'));
+  await assert.rejects(readText(at('pipe'), { bytes: 10 }), refusal('FILE_KIND'));
+  await assert.rejects(readText(at('big'), { bytes: 10 }), refusal('FILE_TOO_BIG'));
+  await assert.rejects(readText(at('binary'), { bytes: 10 }), refusal('FILE_ENCODING'));
+});
+
+test('a link may lead to a file inside, not outside', async (t) => {
+  const [directory, other] = [await aDirectory(t), await aDirectory(t)];
+  await writeFile(join(directory, 'real'), 'inside');
+  await writeFile(join(other, 'secret'), 'outside');
+  await symlink('real', join(directory, 'good'));
+  await symlink(join(other, 'secret'), join(directory, 'bad'));
+  await symlink('loop', join(directory, 'loop'));
+  assert.equal(await readText(join(directory, 'good'), { bytes: 10, within: directory }), 'inside');
+  await assert.rejects(readText(join(directory, 'bad'), { bytes: 10, within: directory }), refusal('FILE_OUTSIDE'));
+  await assert.rejects(readText(join(directory, 'loop'), { bytes: 10, within: directory }), refusal('FILE_UNREADABLE'));
+});
+
+test('rename is what makes a new file current', async (t) => {
+  const path = join(await aDirectory(t), 'a');
+  let draft = '';
+  await writeDurably(path, 'whole', 0o644, {
+    open,
+    rename: async (from, to) => {
+      draft = await readFile(String(from), 'utf8');
+      await rename(from, to);
+    },
+  });
+  assert.equal(draft, 'whole');
+});

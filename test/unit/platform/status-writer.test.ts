@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { writeDurably } from '../../../src/platform/linux/files.ts';
+import { createStatusWriter, type WrittenFile } from '../../../src/platform/linux/status-writer.ts';
+import { aDirectory, until } from './support.ts';
+
+const files = (given: Readonly<Record<string, string>>): ReadonlyMap<string, WrittenFile> =>
+  new Map(Object.entries(given).map(([name, text]) => [name, { text, mode: 0o644 }]));
+
+test('only what changed is written, and what is no longer wanted goes', async (t) => {
+  const directory = await aDirectory(t);
+  await writeFile(join(directory, 'of-an-earlier-run.yaml'), 'old');
+  const written: string[] = [];
+  using writer = createStatusWriter({
+    directory,
+    onTrouble: () => {},
+    write: (path, text, mode) => {
+      written.push(path.slice(directory.length + 1));
+      return writeDurably(path, text, mode);
+    },
+  });
+  writer.write(files({ 'a.yaml': '1', 'b.yaml': '1' }));
+  await writer.settled();
+  writer.write(files({ 'a.yaml': '1', 'b.yaml': '2' }));
+  await writer.settled();
+  writer.write(files({ 'b.yaml': '2' }));
+  await writer.settled();
+  assert.deepEqual(written, ['a.yaml', 'b.yaml', 'b.yaml']);
+  assert.deepEqual(await readdir(directory), ['b.yaml']);
+  assert.equal(await readFile(join(directory, 'b.yaml'), 'utf8'), '2');
+});
+
+test('a full disk is told once, tried again, and over when it is', async (t) => {
+  const directory = await aDirectory(t);
+  let full = true;
+  let attempts = 0;
+  const told: (string | undefined)[] = [];
+  using writer = createStatusWriter({
+    directory,
+    retry: 5,
+    onTrouble: (trouble) => told.push(trouble),
+    write: (path, text, mode) => {
+      attempts += 1;
+      return full ? Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })) : writeDurably(path, text, mode);
+    },
+  });
+  writer.write(files({ 'a.yaml': '1' }));
+  await until(() => attempts >= 3, 'it has been tried three times');
+  assert.match(writer.trouble ?? '', /disk is full/);
+  full = false;
+  await until(() => writer.trouble === undefined, 'the trouble is over');
+  assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '1');
+  assert.equal(told.length, 2);
+  assert.equal(told[1], undefined);
+});
+
+test('one file that cannot be written does not keep the others back', async (t) => {
+  const directory = await aDirectory(t);
+  using writer = createStatusWriter({
+    directory,
+    onTrouble: () => {},
+    write: (path, text, mode) => (path.endsWith('a.yaml') ? Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) : writeDurably(path, text, mode)),
+  });
+  writer.write(files({ 'a.yaml': '1', 'b.yaml': '1' }));
+  await writer.settled();
+  assert.deepEqual(await readdir(directory), ['b.yaml']);
+});
+
+test('of many states in a row the last is on disk', async (t) => {
+  const directory = await aDirectory(t);
+  using writer = createStatusWriter({ directory, onTrouble: () => {} });
+  for (let state = 0; state <= 200; state++) writer.write(files({ 'a.yaml': String(state) }));
+  await writer.settled();
+  assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '200');
+});
