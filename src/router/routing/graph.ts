@@ -1,6 +1,7 @@
 import type { RouterId } from './contract.ts';
 import type { KnownRouter } from './database.ts';
 import { longestPath } from './limits.ts';
+import { siteOf } from './names.ts';
 
 /** An adjacency of this router, as far as paths need it. */
 export interface OwnEdge {
@@ -50,7 +51,7 @@ export function findPaths(self: RouterId, routers: ReadonlyMap<RouterId, KnownRo
     if (hop > longestPath) continue;
     const here = cost[node] ?? 0;
     const inside = graph.confined[node] === 1;
-    for (const [next, weight] of graph.edges(node)) {
+    for (const { to: next, cost: weight } of graph.edges[node] ?? []) {
       if (done[next] === 1 || (inside && graph.sites[next] !== graph.sites[node])) continue;
       const length = here + weight;
       const known = cost[next] ?? Infinity;
@@ -87,9 +88,15 @@ interface Graph {
   readonly sites: readonly string[];
   /** 1 where a path may only go on within the node's site. */
   readonly confined: Uint8Array;
-  edges(node: number): Iterable<readonly [number, number]>;
+  /** By node: those that both ends list. */
+  readonly edges: readonly (readonly Edge[])[];
   /** Which of two equal predecessors a node takes: the smaller. */
   mix(node: number, predecessor: number): number;
+}
+
+interface Edge {
+  readonly to: number;
+  readonly cost: number;
 }
 
 function readGraph(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, ownEdges: readonly OwnEdge[]): Graph {
@@ -102,28 +109,30 @@ function readGraph(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, 
     ids.push(router.id);
     nodes.push(router);
   }
-  const sites = ids.map((id) => id.slice(0, 36));
-  const listed: Map<number, number>[] = ids.map(() => new Map<number, number>());
+  const sites = ids.map(siteOf);
+  // The cost that one end lists, by both.
+  const listed = new Map<number, number>();
   const list = (from: number, router: RouterId, cost: number): void => {
     const to = numbers.get(router);
     if (to === undefined || to === from) return;
-    const costs = listed[from];
-    costs?.set(to, Math.min(cost, costs.get(to) ?? Infinity));
+    const both = from * ids.length + to;
+    listed.set(both, Math.min(cost, listed.get(both) ?? Infinity));
   };
   for (const edge of ownEdges) list(0, edge.router, edge.cost);
   for (const [number, node] of nodes.entries()) {
     if (number === 0 || node === undefined) continue;
     for (const record of node.parts) for (const neighbour of record?.neighbours ?? []) list(number, neighbour.router, neighbour.cost);
   }
-  const edges = function* edges(node: number): Iterable<readonly [number, number]> {
-    for (const [to, cost] of listed[node] ?? []) {
-      const back = listed[to]?.get(node);
-      if (back !== undefined) yield [to, Math.max(cost, back)];
-    }
-  };
+  const edges: Edge[][] = ids.map(() => []);
+  for (const [both, cost] of listed) {
+    const from = Math.floor(both / ids.length);
+    const to = both % ids.length;
+    const back = listed.get(to * ids.length + from);
+    if (back !== undefined) edges[from]?.push({ to, cost: Math.max(cost, back) });
+  }
   const connected = new Set([0]);
   // A set gives what is added while it is read.
-  for (const node of connected) for (const [to] of edges(node)) connected.add(to);
+  for (const node of connected) for (const { to } of edges[node] ?? []) connected.add(to);
   const edgeSites = new Set([...connected].filter((node) => nodes[node]?.about?.edge === true).map((node) => sites[node]));
   const hashes = Uint32Array.from(ids, hashOf);
   const salt = hashes[0] ?? 0;

@@ -1,10 +1,10 @@
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import type { RouterId, RoutingCounters } from './contract.ts';
 import type { Change, Database } from './database.ts';
 import { RoutingError } from './errors.ts';
 import { forgetAfter, recordsOfLink, recordsOfRouter } from './limits.ts';
 import { Pace } from './pace.ts';
-import { readHead, readRecord, signatureOf, signedBytes } from './record.ts';
+import { readHead, signatureOf, signedBytes } from './record.ts';
 import type { RouteRecord } from './record.ts';
 
 /** What the intake needs of its surroundings. */
@@ -12,6 +12,8 @@ export interface IntakeContext {
   readonly self: RouterId;
   readonly database: Database;
   readonly verify: (publicKey: Buffer, message: Buffer, signature: Buffer) => boolean;
+  /** Reads and keeps a record; the bytes are part of a whole message. */
+  readonly read: (bytes: Buffer) => RouteRecord | undefined;
   /** On the ageing clock. */
   clock(): number;
   reachable(): Iterable<RouterId>;
@@ -46,7 +48,7 @@ export class Intake {
    * @throws RoutingError where no honest peer would have sent it
    */
   take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
-    const { database, verify, self } = this.#context;
+    const { database, verify, read, self } = this.#context;
     const head = readHead(bytes);
     if (!database.isNew(head.id, head) || age * 1000 >= forgetAfter) {
       this.counters.stale += 1;
@@ -66,8 +68,7 @@ export class Intake {
       this.#context.contested(head.epoch);
       return undefined;
     }
-    // A copy: the bytes are part of a whole message.
-    const record = readRecord(Buffer.from(bytes));
+    const record = read(bytes);
     if (record === undefined) {
       this.counters.malformed += 1;
       return undefined;

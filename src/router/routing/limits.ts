@@ -22,6 +22,7 @@ export const longestPath = 32;
 /** Milliseconds. */
 export const refreshEvery = 600_000;
 export const forgetAfter = 1_800_000;
+export const sweepEvery = 10_000;
 
 /** Bytes of a message that we send: one that is not too long to wait behind. */
 export const sentMessageBytes = 32_768;

@@ -44,11 +44,12 @@ export class OwnRecords {
   }
 
   stateNeighbours(neighbours: readonly Neighbour[]): void {
-    this.#state('link ', new Map(neighbours.map((neighbour) => [`link ${neighbour.link}`, writeNeighbour(neighbour)])));
+    this.#state('link ', 0, new Map(neighbours.map((neighbour) => [`link ${neighbour.link}`, writeNeighbour(neighbour)])));
   }
 
   stateKeys(keys: readonly KeyCount[]): void {
-    this.#state('key ', new Map(keys.map((key) => [`key ${key.routingKey}`, writeKey(key)])));
+    // Part 0 is made anew every ten minutes and with each link that comes or goes, so it carries no keys.
+    this.#state('key ', 1, new Map(keys.map((key) => [`key ${key.routingKey}`, writeKey(key)])));
   }
 
   /** Begins a new epoch: all parts are made anew. */
@@ -83,21 +84,21 @@ export class OwnRecords {
   }
 
   /** All entries whose names begin so are these from now on. */
-  #state(group: string, wanted: ReadonlyMap<string, Buffer>): void {
+  #state(group: string, first: number, wanted: ReadonlyMap<string, Buffer>): void {
     for (const [entry, place] of this.#places) {
       if (entry.startsWith(group) && !wanted.has(entry)) this.#remove(place, entry);
     }
     let leftOut = 0;
     for (const [entry, bytes] of wanted) {
-      const place = this.#places.get(entry) ?? this.#placeFor(bytes);
+      const place = this.#places.get(entry) ?? this.#placeFor(bytes, first);
       if (place === undefined) leftOut += 1;
       else this.#put(place, entry, bytes);
     }
     this.#leftOut.set(group, leftOut);
   }
 
-  #placeFor(bytes: Buffer): number | undefined {
-    for (let number = this.#room; number < partsOfRouter; number += 1) {
+  #placeFor(bytes: Buffer, first: number): number | undefined {
+    for (let number = Math.max(first, this.#room); number < partsOfRouter; number += 1) {
       const part = this.#parts[number];
       if (part === undefined || part.size + bytes.length <= partBytes) return number;
       if (number === this.#room && part.size + longestEntry > partBytes) this.#room += 1;

@@ -1,4 +1,4 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import type { RouterRecord } from '../contract.ts';
 import { AgeingClock } from './ageing-clock.ts';
 import { Answers } from './answers.ts';
@@ -9,7 +9,7 @@ import { Database } from './database.ts';
 import { RoutingError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { Intake } from './intake.ts';
-import { contestsAnswered, defaultLimits, forgetAfter, ownReleases, refreshEvery, sentMessageBytes } from './limits.ts';
+import { contestsAnswered, defaultLimits, forgetAfter, ownReleases, refreshEvery, sentMessageBytes, sweepEvery } from './limits.ts';
 import { fitText, isRouterName, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
 import { Credit } from './pace.ts';
@@ -20,10 +20,18 @@ import { verifySignature } from './site-key.ts';
 
 /**
  * One router's part in the link-state protocol of `codec.ts`.
+ * @param read reads a record from bytes that do not last; a simulation of many routers gives them the same objects
  * @throws RoutingError `site-key` where the site's id is not the one of its key, or the router's name is none
  */
-export function createRouting(options: RoutingOptions): Routing {
-  return new LinkState(options);
+export function createRouting(options: RoutingOptions, read = readCopy): Routing {
+  return new LinkState(options, read);
+}
+
+/** Apart from the pool of small buffers: there, a record that stays would keep others that are long replaced. */
+function readCopy(bytes: Buffer): RouteRecord | undefined {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return readRecord(copy);
 }
 
 class LinkState implements Routing {
@@ -31,6 +39,7 @@ class LinkState implements Routing {
   readonly #options: RoutingOptions;
   readonly #limits: RoutingLimits;
   readonly #adjacencies = new Map<string, Adjacency>();
+  readonly #read: typeof readCopy;
   readonly #own: OwnRecords;
   readonly #database: Database;
   readonly #answers: Answers;
@@ -46,16 +55,18 @@ class LinkState implements Routing {
   #keysLeftOut = 0;
   #neighboursLeftOut = 0;
   #refreshAt = 0;
+  #sweepAt = 0;
   /** The greatest epoch in which someone else spoke as this router, while that is unanswered. */
   #contestedEpoch = 0;
 
-  constructor(options: RoutingOptions) {
+  constructor(options: RoutingOptions, read: typeof readCopy) {
     const { router, site, siteKey } = options;
     if (!isRouterName(router)) throw new RoutingError('site-key', `A router cannot be named ${JSON.stringify(router)}: lower-case letters, digits and hyphens, at most 63.`);
     const keyId = siteIdOf(siteKey.publicKey);
     if (keyId !== site.id) throw new RoutingError('site-key', `The site's id is ${JSON.stringify(site.id)}, its key says ${keyId}.`);
     this.self = routerId(site.id, router);
     this.#options = options;
+    this.#read = read;
     this.#limits = { ...defaultLimits, ...options.limits };
     this.#own = new OwnRecords(router, siteKey);
     this.#database = new Database(this.#limits);
@@ -65,6 +76,7 @@ class LinkState implements Routing {
       self: this.self,
       database: this.#database,
       verify: options.verify ?? verifySignature,
+      read,
       clock: () => this.#clock.reading,
       reachable: () => this.#answers.reachable,
       changed: (change) => this.#answers.apply(change),
@@ -146,9 +158,12 @@ class LinkState implements Routing {
     this.#clock.advance(now);
     const { reading } = this.#clock;
     if (this.#own.epoch > 0 && reading >= this.#refreshAt) this.#own.refresh();
-    for (const { id, made } of this.#database.routers.values()) {
-      const change = id !== this.self && reading - made >= forgetAfter ? this.#database.forget(id) : undefined;
-      if (change !== undefined) this.#answers.apply(change);
+    if (reading >= this.#sweepAt) {
+      this.#sweepAt = reading + sweepEvery;
+      for (const { id, made } of this.#database.routers.values()) {
+        const change = id !== this.self && reading - made >= forgetAfter ? this.#database.forget(id) : undefined;
+        if (change !== undefined) this.#answers.apply(change);
+      }
     }
     this.#intake.tick();
     this.#exchange.tick();
@@ -213,7 +228,7 @@ class LinkState implements Routing {
 
   #publish(): void {
     const { reading } = this.#clock;
-    const records = this.#own.make().map((bytes) => readRecord(bytes)).filter((record) => record !== undefined);
+    const records = this.#own.make().map((bytes) => this.#read(bytes)).filter((record) => record !== undefined);
     for (const record of records) {
       this.#answers.apply(this.#database.take(record, reading));
       // No dice here: signatures differ enough.
