@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import { addApply } from './apply.ts';
+import { addCompletion } from './completion.ts';
 import { addConnector } from './connector.ts';
+import { addDebug } from './debug.ts';
 import { addExposure } from './exposure.ts';
 import { addLink } from './link.ts';
 import { addListener } from './listener.ts';
@@ -8,8 +10,10 @@ import { namespaceOption } from './options.ts';
 import { addOverview } from './overview.ts';
 import { addRun } from './run-command.ts';
 import { addSite } from './site.ts';
+import { addSystem } from './system.ts';
 import type { Terminal } from './terminal.ts';
 import { addToken } from './token.ts';
+import { addVersion } from './version.ts';
 
 /** All commands. What a command does is loaded when it is run, so that each process holds only what it needs. */
 export function buildProgram(terminal: Terminal): Command {
@@ -21,6 +25,7 @@ export function buildProgram(terminal: Terminal): Command {
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.note })
     .showHelpAfterError('(run with --help for the options)')
     .exitOverride();
+  program.commandsGroup('Connection:');
   addSite(program, terminal);
   addListener(program, terminal);
   addConnector(program, terminal);
@@ -29,6 +34,12 @@ export function buildProgram(terminal: Terminal): Command {
   addOverview(program, terminal);
   addApply(program, terminal);
   addRun(program);
+  addSystem(program, terminal);
+  program.commandsGroup('Exposure, in a cluster:');
   addExposure(program);
+  program.commandsGroup('This program:');
+  addDebug(program, terminal);
+  addCompletion(program, terminal);
+  addVersion(program, terminal);
   return program;
 }

@@ -45,8 +45,7 @@ export async function deleteSite(
 export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
   const ledger = await openLedger(layoutOf(namespace).internal.trust);
   const { name, serials, siteIds } = await ledger.revoke(site).catch((error: unknown) => {
-    const unknown = error instanceof TrustError && error.code === 'unknown-site';
-    throw unknown ? new CliError('NOT_FOUND', `No site "${printable(site)}" was ever given a certificate here, so there is nothing to revoke.`, error) : error;
+    throw error instanceof TrustError && error.code === 'unknown-site' ? new CliError('NOT_FOUND', `${error.message}.`) : error;
   });
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   terminal.out(`Site "${printable(name)}" is revoked: ${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')} are refused from now on.\n`);

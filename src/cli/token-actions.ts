@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import type { AccessToken } from '../api/skupper/index.ts';
+import type { AccessGrantStatus, AccessToken, Link } from '../api/skupper/index.ts';
 import { readToken, type Token } from '../pki/index.ts';
 import { readText, writeDurably } from '../platform/linux/files.ts';
 import { isResourceName, layoutOf, type NamespaceLayout } from '../platform/linux/layout.ts';
 import { CliError } from './errors.ts';
-import { findDefined, manifest, putManifest } from './input-files.ts';
+import { findDefined, manifest, putManifest, removeManifest } from './input-files.ts';
 import { checked, notFound, resourcesOf } from './resource-actions.ts';
 import { readRuntime } from './runtime-files.ts';
 import { printable, type Terminal } from './terminal.ts';
@@ -23,10 +23,10 @@ export async function issueToken(namespace: string, file: string, options: Issue
   else if ((await findDefined(layout, 'AccessGrant', name)) === undefined) {
     throw notFound('AccessGrant', name, (await resourcesOf(layout, 'AccessGrant')).map(({ metadata }) => metadata.name ?? ''));
   }
-  const status = await waitUntil(`AccessGrant "${name}" to be ready`, options.timeout, terminal, async () => {
-    const { status: now } = (await readRuntime(layout, 'AccessGrant', name)) ?? {};
-    if (now?.status === 'Ready') return { done: now };
-    return { waitingFor: now?.message ?? 'it has not been taken up yet', error: now?.status === 'Error' };
+  const status = await readyGrant(layout, name, options.timeout, terminal).catch(async (error: unknown) => {
+    // What nobody got a token of is of no use to anyone.
+    if (options.grant === undefined) await removeManifest(layout, 'AccessGrant', name);
+    throw error;
   });
   const { url, code, ca } = status;
   if (url === undefined || code === undefined || ca === undefined) throw new CliError('FAILED', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
@@ -40,6 +40,14 @@ export async function issueToken(namespace: string, file: string, options: Issue
   }
   const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
   terminal.note(`Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file}\n`);
+}
+
+async function readyGrant(layout: NamespaceLayout, name: string, timeout: number, terminal: Terminal): Promise<AccessGrantStatus> {
+  return waitUntil<AccessGrantStatus>(`AccessGrant "${name}" to be ready`, timeout, terminal, async () => {
+    const { status } = (await readRuntime(layout, 'AccessGrant', name)) ?? {};
+    if (status?.status === 'Ready') return { done: status };
+    return { waitingFor: status?.message ?? 'it has not been taken up yet', error: status?.status === 'Error' };
+  });
 }
 
 /** @throws CliError where no other site could use a link to this one */
@@ -80,10 +88,13 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
   await requireUnused(layout, resource);
   await putManifest(layout, wanted);
   await settle(layout, resource, 'ready', { wait: 'ready', timeout: options.timeout }, terminal);
-  const link = await waitUntil(`Link "${name}" to be ready`, options.timeout, terminal, async () => {
+  const link = await waitUntil<Link>(`Link "${name}" to be ready`, options.timeout, terminal, async () => {
     const found = await readRuntime(layout, 'Link', name);
     if (found?.status?.status === 'Ready') return { done: found };
-    return { waitingFor: found?.status?.message ?? 'it has not been taken up yet', error: found?.status?.status === 'Error' };
+    if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
+    const isMade = (await findDefined(layout, 'Link', name)) !== undefined;
+    const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
+    return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
   });
   const { remoteSiteName } = link.status ?? {};
   terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);

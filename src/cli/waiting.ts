@@ -8,31 +8,34 @@ import type { Wait, WaitOptions } from './options.ts';
 import { listRuntime, readRuntime, runningRouters, type OfKind } from './runtime-files.ts';
 import { printable, type Terminal } from './terminal.ts';
 
-/** What one look finds. An error that stays for `patience` is final; one that goes by is not. */
+/** What one look finds. An error that stays is final; one that goes by is not. */
 export type Look<T> = { readonly done: T } | { readonly waitingFor: string; readonly error?: boolean };
 
-const everyMilliseconds = 50;
-const patience = 3000;
+/** Milliseconds: between looks; how long a state stays before it is shown; how long an error stays before it is believed. */
+const pace = { look: 50, show: 400, error: 3000 };
 
 /** @throws CliError NOT_READY at the end of the time, FAILED where an error stays */
 export async function waitUntil<T>(goal: string, timeout: number, terminal: Terminal, look: () => Promise<Look<T>>): Promise<T> {
   const begin = performance.now();
-  let shown: string | undefined;
+  let state = { message: '', since: begin, shown: false };
   let errorSince: number | undefined;
-  for (;;) {
+  for (let first = true; ; first = false) {
     const seen = await look();
     if ('done' in seen) return seen.done;
+    if (first) terminal.note(`Waiting for ${goal}...\n`);
     const now = performance.now();
     const message = printable(seen.waitingFor);
-    if (shown === undefined) terminal.note(`Waiting for ${goal}...\n`);
-    if (message !== shown && (shown !== undefined || seen.error === true)) terminal.note(`  ${message}\n`);
-    shown = message;
-    errorSince = seen.error === true ? (errorSince ?? now) : undefined;
-    if (errorSince !== undefined && now - errorSince >= Math.min(patience, timeout)) throw new CliError('FAILED', `${goal}: ${message}`);
-    if (now - begin >= timeout) {
-      throw new CliError('NOT_READY', `${goal} did not come about within ${timeout / 1000} s: ${message}. It may still; look with \`earshot status\`.`);
+    if (message !== state.message) state = { message, since: now, shown: false };
+    if (!state.shown && now - state.since >= pace.show) {
+      terminal.note(`  ${message}\n`);
+      state.shown = true;
     }
-    await pause(Math.max(1, Math.min(everyMilliseconds, timeout - (now - begin))));
+    errorSince = seen.error === true ? (errorSince ?? now) : undefined;
+    if (errorSince !== undefined && now - errorSince >= Math.min(pace.error, timeout)) throw new CliError('FAILED', `Waited for ${goal}: ${message}`);
+    if (now - begin >= timeout) {
+      throw new CliError('NOT_READY', `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${message}. Go on looking with \`earshot status\`.`);
+    }
+    await pause(Math.max(1, Math.min(pace.look, timeout - (now - begin))));
   }
 }
 

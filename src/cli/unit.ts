@@ -1,0 +1,61 @@
+/** The systemd unit of a namespace, as text (systemd.unit(5), systemd.service(5)). */
+export interface UnitOptions {
+  readonly namespace: string;
+  /** The program and what comes before `-n`, absolute. */
+  readonly command: readonly string[];
+  /** EARSHOT_HOME. */
+  readonly home: string;
+  /** For one user's own systemd. */
+  readonly user: boolean;
+  readonly drainSeconds: number;
+}
+
+export function unitName(namespace: string): string {
+  return `earshot-${namespace}.service`;
+}
+
+export function unitText({ namespace, command, home, user, drainSeconds }: UnitOptions): string {
+  const start = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`].map((word) => quoted(word)).join(' ');
+  return `# Written by \`earshot system install\`, and written anew by the next one: put changes into a drop-in (systemctl edit).
+[Unit]
+Description=Earshot, namespace ${namespace}
+${user ? '' : 'Wants=network-online.target\nAfter=network-online.target\n'}StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+ExecStart=${start}
+ExecReload=/bin/kill -HUP $MAINPID
+Environment=${quoted(`EARSHOT_HOME=${home}`, 'setting')}
+Restart=always
+RestartSec=1
+KillMode=mixed
+TimeoutStopSec=${drainSeconds + 10}
+UMask=0077
+NoNewPrivileges=true
+LimitNOFILE=1048576
+${user ? '' : hardening(home)}
+[Install]
+WantedBy=${user ? 'default.target' : 'multi-user.target'}
+`;
+}
+
+/** The site keeps all that it writes below its home. */
+function hardening(home: string): string {
+  return `ProtectSystem=strict
+ReadWritePaths=${quoted(home, 'setting')}
+ProtectKernelTunables=true
+ProtectKernelModules=true
+ProtectControlGroups=true
+RestrictSUIDSGID=true
+RestrictRealtime=true
+LockPersonality=true
+SystemCallArchitectures=native
+`;
+}
+
+/** A word of a command line, or of a setting, which knows no variables. In both `%` begins a specifier. */
+function quoted(word: string, where: 'command' | 'setting' = 'command'): string {
+  const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('%', '%%');
+  const text = where === 'command' ? escaped.replaceAll('$', '$$$$') : escaped;
+  return /^[\w./=:@,+-]+$/.test(text) ? text : `"${text}"`;
+}
