@@ -273,6 +273,8 @@ export interface GrantServerOptions {
   /** Asked at each redemption. */
   offer(): LinkOffer;
   readonly clock?: Clock;
+  /** Never goes back: for how long who guesses must wait. */
+  readonly monotonic?: Clock;
   /** How long the certificates of other sites last. Default 30. */
   readonly certificateDays?: number;
   readonly log?: GrantServerLog;

@@ -32,7 +32,11 @@ export function grantUrl(host: string, port: number, grant: string): string {
 export async function startGrantServer(options: GrantServerOptions): Promise<GrantServer> {
   const limits = { ...defaultLimits, ...options.limits };
   const service = createService(options, limits);
-  const server = createServer({ ...tlsOptions(options.tls), handshakeTimeout: 5_000, maxHeaderSize: 8_192 }, service.onRequest);
+  const server = createServer(
+    // Timeouts are looked at only so often: every 30 s, if it is not said.
+    { ...tlsOptions(options.tls), handshakeTimeout: limits.requestMilliseconds, maxHeaderSize: 8_192, connectionsCheckingInterval: limits.requestMilliseconds / 4 },
+    service.onRequest,
+  );
   server.maxConnections = limits.connections;
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
@@ -74,7 +78,7 @@ interface Service {
 
 function createService(options: GrantServerOptions, limits: GrantServerLimits): Service {
   const counts = new Map<string, number>();
-  const throttle = createThrottle(() => performance.now());
+  const throttle = createThrottle(options.monotonic ?? (() => performance.now()));
   const mayLog = createLogPace();
   let open = 0;
   const count = (answer: string): void => void counts.set(answer, (counts.get(answer) ?? 0) + 1);
