@@ -52,9 +52,10 @@
  *
  * Order of things on a new adjacency: the router with the smaller id sends its summary. Whoever gets a summary and holds
  * something else in some buckets sends a digest of those, asking for one in return. Whoever gets a digest requests what is
- * newer there than here, with one request at a time: the next after `done`. A summary may be sent at any time to begin this
- * again. Each record that is new to a router goes at once to all its other adjacent routers. Records of one router are sent
- * with part 0 first where its epoch is new.
+ * newer there than here, with one request at a time: the next after `done`. A digest or an answer may come late, where they
+ * are asked for more often than is of use; who leaves out a digest sends a summary later. A summary may be sent at any time to
+ * begin this again. Each record that is new to a router goes at once to all its other adjacent routers. Records of one router
+ * are sent with part 0 first where its epoch is new.
  */
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';

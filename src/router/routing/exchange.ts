@@ -3,6 +3,9 @@ import type { Database } from './database.ts';
 import { longestRequest, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
 import type { AgedRecord, Message, PartsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
+import { RoutingError } from './errors.ts';
+import { answersOfLink, digestsOfLink } from './limits.ts';
+import { Credit } from './pace.ts';
 import type { RecordVersion } from './record.ts';
 
 /** What the exchange needs of its surroundings. */
@@ -17,6 +20,8 @@ export interface ExchangeContext {
   age(router: RouterId): number;
   /** How many records of that router would be taken from that link now. */
   room(link: string, router: RouterId): number;
+  /** That link is to be compared with later. */
+  postponed(link: string): void;
 }
 
 /**
@@ -36,7 +41,9 @@ export class Exchange {
 
   /** @param begins whether this side says first what it has */
   up(link: string, begins: boolean): void {
-    this.#links.set(link, { wanted: new Map(), asked: [], since: 0, overflowed: false });
+    this.#links.set(link, {
+      wanted: new Map(), asked: [], since: 0, overflowed: false, deferred: undefined, digests: new Credit(digestsOfLink), answers: new Credit(answersOfLink),
+    });
     if (begins) this.summarize(link);
   }
 
@@ -76,7 +83,16 @@ export class Exchange {
     this.#ask();
   }
 
+  /** @throws RoutingError where the peer did not wait for the answer to its last one */
   onRequest(link: string, request: Extract<Message, { kind: 'request' }>): void {
+    const state = this.#links.get(link);
+    if (state === undefined) return;
+    if (state.deferred !== undefined) throw new RoutingError('routing-request', 'The peer sends a request before its last one was answered.');
+    if (state.answers.take(this.#context.clock())) this.#answer(link, request);
+    else state.deferred = request;
+  }
+
+  #answer(link: string, request: Extract<Message, { kind: 'request' }>): void {
     const records: AgedRecord[] = [];
     for (const { router, parts } of request.parts) {
       const known = this.#context.database.routers.get(router);
@@ -104,13 +120,22 @@ export class Exchange {
 
   /** Gives up on answers that do not come. */
   tick(): void {
-    for (const state of this.#links.values()) {
+    for (const [link, state] of this.#links) {
+      if (state.deferred !== undefined && state.answers.take(this.#context.clock())) {
+        this.#answer(link, state.deferred);
+        state.deferred = undefined;
+      }
       if (state.asked.length > 0 && this.#context.clock() - state.since > answerWithin) this.#release(state);
     }
     this.#ask();
   }
 
+  /** A digest can be long and what asks for it is short, so they are rationed. Our summary begins the comparison again later. */
   #digest(link: string, of: ReadonlySet<number>, wanted: boolean): void {
+    if (this.#links.get(link)?.digests.take(this.#context.clock()) !== true) {
+      this.#context.postponed(link);
+      return;
+    }
     for (const message of writeDigest(wanted, of, this.#context.database.versions(of), this.#context.messageBytes)) this.#context.send(link, message);
   }
 
@@ -154,6 +179,10 @@ interface LinkExchange {
   /** The request that is under way. */
   asked: string[];
   since: number;
+  /** What the peer requested more often than it is answered at once. */
+  deferred: Extract<Message, { kind: 'request' }> | undefined;
+  readonly digests: Credit;
+  readonly answers: Credit;
   /** The peer had more than `wanted` takes. */
   overflowed: boolean;
 }

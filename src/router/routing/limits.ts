@@ -38,3 +38,9 @@ export const recordsOfRouter: Rate = { burst: 1024, perSecond: 50 };
 
 /** New records that are taken from one link, whoever made them. */
 export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
+
+/** Digests that are sent over one link. */
+export const digestsOfLink: Rate = { burst: 16, perSecond: 1 };
+
+/** Requests of one link that are answered, of at most 256 records each. */
+export const answersOfLink: Rate = { burst: 64, perSecond: 8 };

@@ -92,6 +92,7 @@ class LinkState implements Routing {
       send: (link, message) => this.#outgoing.push({ link, message }),
       age: (id) => this.#ageOf(id),
       room: (link, id) => this.#intake.room(link, id),
+      postponed: (link) => this.#behind.add(link),
     });
   }
 
@@ -167,7 +168,7 @@ class LinkState implements Routing {
     }
     this.#intake.tick();
     this.#exchange.tick();
-    for (const link of this.#behind) this.#exchange.summarize(link);
+    for (const link of this.#behind) if (this.#adjacencies.has(link)) this.#exchange.summarize(link);
     this.#behind.clear();
     return this.#release();
   }
