@@ -44,7 +44,7 @@ type Outcome =
 
 async function tryOnce(url: URL, ca: string, body: string, left: number, signal: AbortSignal | undefined, clock: () => number): Promise<Outcome> {
   try {
-    const { status, headers, text } = await post(url, ca, body, Math.max(1, Math.min(ATTEMPT, left)), signal);
+    const { status, headers, text } = await post(url, ca, body, Math.ceil(Math.max(1, Math.min(ATTEMPT, left))), signal);
     if (status === 200) return { kind: 'answer', answer: decodeAnswer(text) };
     const error = refusalOf(status, text, url);
     return { kind: 'failure', error, mayRetry: error.code === 'server-busy', after: retryAfter(headers) };

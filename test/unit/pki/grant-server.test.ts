@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { certificateFacts, createKey, createRequest, grantUrl, redeemToken, TrustError, type Token } from '../../../src/pki/index.ts';
+import { certificateFacts, createKey, createRequest, grantUrl, issueBundle, redeemToken, TrustError, type Token } from '../../../src/pki/index.ts';
 import { encodeRedemption } from '../../../src/pki/redemption.ts';
 import { offer, startGranting } from './support/grant-server.ts';
 import { post } from './support/post.ts';
@@ -199,7 +199,6 @@ describe('The grant server', () => {
     raw.write('GET / HTTP/1.1\r\n\r\n');
     raw.resume();
     await once(raw, 'close');
-    const { issueBundle } = await import('../../../src/pki/index.ts');
     const renewed = issueBundle(west.authority, 'grant-server', { subject: 'renewed', hosts: ['127.0.0.1'], server: true });
     west.server.setTls(renewed);
     const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
@@ -208,7 +207,7 @@ describe('The grant server', () => {
     socket.destroy();
   });
 
-  it('does not wait for a body without end', async () => {
+  it('does not wait for a body without end', { timeout: 10_000 }, async () => {
     await using west = await startGranting({ limits: { requestMilliseconds: 200 } });
     const token = await west.issue();
     const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpsServer, type Server } from 'node:https';
 import type { RequestListener } from 'node:http';
-import { createServer, type AddressInfo, type Server as NetServer } from 'node:net';
+import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { createKey, issueBundle, redeemToken, type RedeemOptions, type Token } from '../../../src/pki/index.ts';
 import { startGranting } from './support/grant-server.ts';
@@ -58,9 +58,8 @@ describe('Redeeming a token', () => {
   });
 
   it('names hosts and ports that cannot be reached', async () => {
-    const closed = createServer();
-    const port = await listen(closed);
-    closed.close();
+    const { port, [Symbol.asyncDispose]: close } = await startTcp(() => {});
+    await close();
     const { ca } = makeAuthority();
     const token = { name: 't', url: `https://127.0.0.1:${port}/v1/redeem/g`, code: 'x', ca };
     const short = { deadlineMilliseconds: 100 };
@@ -69,19 +68,15 @@ describe('Redeeming a token', () => {
   });
 
   it('gives up at its deadline where a server takes the connection and says nothing', async () => {
-    const silent = createServer((socket) => void socket.on('error', () => {}).resume());
-    const port = await listen(silent);
-    const token = { name: 't', url: `https://127.0.0.1:${port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
+    await using silent = await startTcp((socket) => socket.resume());
+    const token = { name: 't', url: `https://127.0.0.1:${silent.port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
     await assert.rejects(redeem(token, { deadlineMilliseconds: 100 }), refusal('unreachable', /no answer in time/));
-    silent.close();
   });
 
   it('names a server that speaks no TLS, or is no grant server', async () => {
-    const plain = createServer((socket) => void socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    await using plain = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const { ca } = makeAuthority();
-    const port = await listen(plain);
-    await assert.rejects(redeem({ name: 't', url: `https://127.0.0.1:${port}/v1/redeem/g`, code: 'x', ca }), refusal('server-failed', /does not speak TLS/));
-    plain.close();
+    await assert.rejects(redeem({ name: 't', url: `https://127.0.0.1:${plain.port}/v1/redeem/g`, code: 'x', ca }), refusal('server-failed', /does not speak TLS/));
     const answers: readonly [number, string, Parameters<typeof refusal>][] = [
       [404, '<html>', ['token-unknown-grant', /something else answers there/]],
       [418, '{}', ['token-refused', /status 418/]],
@@ -125,13 +120,13 @@ describe('Redeeming a token', () => {
   });
 
   it('ends at once when it is no longer wanted', async () => {
-    const silent = createServer((socket) => void socket.on('error', () => {}).resume());
-    const port = await listen(silent);
     const end = new AbortController();
-    silent.on('connection', () => end.abort(new Error('stopped')));
-    const token = { name: 't', url: `https://127.0.0.1:${port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
+    await using silent = await startTcp((socket) => {
+      socket.resume();
+      end.abort(new Error('stopped'));
+    });
+    const token = { name: 't', url: `https://127.0.0.1:${silent.port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
     await assert.rejects(redeem(token, { signal: end.signal }), /stopped/);
-    silent.close();
   });
 });
 
@@ -146,6 +141,29 @@ async function listen(server: NetServer | Server): Promise<number> {
   await once(server, 'listening');
   // A TCP server that listens has an address of this kind.
   return (server.address() as AddressInfo).port;
+}
+
+interface Tcp extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** A server below TLS. */
+async function startTcp(onSocket: (socket: Socket) => void): Promise<Tcp> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    onSocket(socket);
+  });
+  const port = await listen(server);
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }
 
 interface Other extends AsyncDisposable {
