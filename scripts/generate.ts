@@ -8,6 +8,7 @@ import { stringify } from 'yaml';
 import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
 import type { CustomResourceDefinition } from '../src/api/crd.ts';
 import { skupperDefinitions } from '../src/api/skupper/crds.ts';
+import { cliManual } from './cli-manual.ts';
 import { reference } from './reference.ts';
 import * as skupperTexts from './reference-skupper.ts';
 import * as listenersTexts from './reference-texts.ts';
@@ -23,6 +24,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ...skupper.map((definition) => [`deploy/crds/skupper-${definition.spec.names.plural}.yaml`, toYaml(definition, 'skupper')] as const),
     ['docs/reference/listeners.md', reference(listeners, listenersTexts)],
     ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
+    ['docs/reference/cli.md', cliManual()],
     ['src/api/skupper/spec-shapes.ts', specShapes()],
   ]);
 }

@@ -39,7 +39,7 @@ export async function issueToken(namespace: string, file: string, options: Issue
     terminal.out(`Token file ${file} is written.\n`);
   }
   const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
-  terminal.note(`Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file}\n`);
+  terminal.note(`Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file === '-' ? 'FILE' : file}\n`);
 }
 
 async function readyGrant(layout: NamespaceLayout, name: string, timeout: number, terminal: Terminal): Promise<AccessGrantStatus> {
@@ -87,8 +87,20 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
   const resource = checked('AccessToken', wanted);
   await requireUnused(layout, resource);
   await putManifest(layout, wanted);
-  await settle(layout, resource, 'ready', { wait: 'ready', timeout: options.timeout }, terminal);
-  const link = await waitUntil<Link>(`Link "${name}" to be ready`, options.timeout, terminal, async () => {
+  const link = await redeemed(layout, resource, options.timeout, terminal).catch(async (error: unknown) => {
+    // One that can become nothing any more is taken out again; one that is only late is left to go on.
+    if (error instanceof CliError && error.code === 'FAILED') await removeManifest(layout, 'AccessToken', name);
+    throw error;
+  });
+  const { remoteSiteName } = link.status ?? {};
+  terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);
+  if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
+}
+
+async function redeemed(layout: NamespaceLayout, token: AccessToken, timeout: number, terminal: Terminal): Promise<Link> {
+  const name = token.metadata.name ?? '';
+  await settle(layout, token, 'ready', { wait: 'ready', timeout }, terminal);
+  return waitUntil<Link>(`Link "${name}" to be ready`, timeout, terminal, async () => {
     const found = await readRuntime(layout, 'Link', name);
     if (found?.status?.status === 'Ready') return { done: found };
     if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
@@ -96,9 +108,6 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
     const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
     return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
   });
-  const { remoteSiteName } = link.status ?? {};
-  terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);
-  if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
 }
 
 async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
