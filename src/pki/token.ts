@@ -5,7 +5,7 @@ import { parseYaml } from './yaml.ts';
 
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
-const MAX_BYTES = 262_144;
+const MAX_BYTES = 131_072;
 
 /** The YAML file of a token: one AccessToken. */
 export async function writeToken(token: Token): Promise<string> {

@@ -49,8 +49,9 @@ describe('A token file', () => {
     ['aliases', 'a: &a [x]\nb: *a\n', /aliases/],
     ['an endless nest', '['.repeat(100_000), /nested/],
     ['an endless nest of lines', Array.from({ length: 500 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'), /nested/],
+    ['an endless nest by tabs', '-\t'.repeat(5_000), /nested|not YAML/],
     ['an endless nest in one line', '- '.repeat(5_000), /nested/],
-    ['a huge file', `# ${'x'.repeat(300_000)}`, /more than 262144 bytes/],
+    ['a huge file', `# ${'x'.repeat(300_000)}`, /more than 131072 bytes/],
   ];
   for (const [what, content, words] of mangled) {
     it(`is refused as ${what}, with its name and no secret`, async () => {
@@ -75,9 +76,9 @@ describe('A token file', () => {
         assert.ok(error instanceof TrustError && error.code === 'token-mangled', String(error));
       }
     };
-    await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary' }), either), { numRuns: 300 });
+    await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary' }), either), { numRuns: 100 });
     const edits = fc.array(fc.tuple(fc.nat(text.length), fc.nat(20), fc.string({ unit: 'binary', maxLength: 5 })), { minLength: 1, maxLength: 4 });
     const edited = edits.map((all) => all.reduce((before, [at, length, insert]) => before.slice(0, at) + insert + before.slice(at + length), text));
-    await fc.assert(fc.asyncProperty(edited, either), { numRuns: 300 });
+    await fc.assert(fc.asyncProperty(edited, either), { numRuns: 100 });
   });
 });
