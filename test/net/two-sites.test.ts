@@ -85,3 +85,12 @@ test('a link that is cut and restored carries again, with no one to help it', as
   await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
   await eventually('the page', async () => (await client.run(PAGE)) === 'hello from east\n');
 });
+
+test('a site tells on a local port how many connections reached a server', async (t) => {
+  await using pair = await twoSites(t);
+  const { west, client } = pair;
+  await west.waitFor('Listener', 'web');
+  await client.run(PAGE);
+  await client.run(PAGE);
+  await eventually('both connections to be counted', async () => await west.metric('earshot_router_connections_opened_total') === 2);
+});

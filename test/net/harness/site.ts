@@ -151,10 +151,10 @@ export class Site implements AsyncDisposable {
   /** The sum of a metric's samples whose labels hold these; 0 where there is none. */
   async metric(name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
     const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-    return (await this.metrics()).split('\n')
-      .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
-      .filter((line) => wanted.every((label) => line.includes(label)))
-      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf('}') + 1).trim().split(' ').at(line.includes('}') ? 0 : -1)), 0);
+    return (await this.metrics()).split('\n').reduce((sum, line) => {
+      const [, of, labelled = '', value] = /^([^{ ]+)(\{.*\})? (\S+)/.exec(line) ?? [];
+      return of === name && wanted.every((label) => labelled.includes(label)) ? sum + Number(value) : sum;
+    }, 0);
   }
 
   /** Ends it as a crash would. */

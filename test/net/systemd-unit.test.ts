@@ -1,0 +1,49 @@
+/** The units that `earshot system install` writes, judged by systemd itself, which need not run for that. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { unitName, unitText } from '../../src/cli/unit.ts';
+
+const run = promisify(execFile);
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+describe('systemd accepts the unit', () => {
+  for (const user of [false, true]) {
+    for (const home of ['/var/lib/earshot', '/srv/a b/100%/"quoted"']) {
+      it(`of ${user ? 'one user' : 'the system'} with its files in ${home}`, async () => {
+        const folder = await mkdtemp(join(tmpdir(), 'earshot-unit-'));
+        try {
+          const program = join(folder, 'with $dollar', 'node');
+          await mkdir(join(folder, 'with $dollar'));
+          await writeFile(program, '#!/bin/sh\n', { mode: 0o755 });
+          const file = join(folder, unitName('west'));
+          await writeFile(file, unitText({ namespace: 'west', command: [program, main], home, user, drainSeconds: 30 }));
+          const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', ...(user ? ['--user'] : []), file], {
+            env: { ...process.env, XDG_RUNTIME_DIR: folder },
+          });
+          assert.equal(stdout + stderr, '');
+        } finally {
+          await rm(folder, { recursive: true, force: true });
+        }
+      });
+    }
+  }
+
+  it('and names what is wrong with one that is mangled', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'earshot-unit-'));
+    try {
+      const file = join(folder, unitName('west'));
+      const text = unitText({ namespace: 'west', command: [process.execPath, main], home: '/srv', user: false, drainSeconds: 30 });
+      await writeFile(file, text.replace('Type=exec', 'Type=wrong'));
+      const { stderr } = await run('systemd-analyze', ['verify', '--man=no', file]).catch((error: { readonly stderr: string }) => error);
+      assert.match(stderr, /wrong/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
