@@ -44,7 +44,7 @@ export interface StreamReset {
 
 export interface Stream {
   readonly id: number;
-  /** Bytes that were written and are not yet with the socket. */
+  /** Bytes that were written and are not yet with the socket. At 0 no chunk is referred to any more: its memory may be used again. */
   readonly queued: number;
   /** Answers a request. */
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
