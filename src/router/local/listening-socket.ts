@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Problem, TlsBundle } from '../contract.ts';
 import { KEEP_ALIVE, type Place } from './connect.ts';
+import { takeOver } from './direct-socket.ts';
 import { at } from './server-connection.ts';
 
 /** Clients that have not shown themselves by then are closed. */
@@ -82,7 +83,10 @@ export class ListeningSocket {
   }
 
   #plainServer(): Server {
-    return createServer({ allowHalfOpen: true, noDelay: true, ...KEEP_ALIVE }, (socket) => this.#options.onSocket(socket, socket));
+    return createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true, ...KEEP_ALIVE }, (accepted) => {
+      const socket = takeOver(accepted);
+      this.#options.onSocket(socket, socket);
+    });
   }
 
   /**

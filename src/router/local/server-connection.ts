@@ -29,7 +29,7 @@ export function connectServer(place: Place, tls: ClientTls | undefined, deadline
     giveUp();
     finish({ kind: 'failed', failure: failure('timeout', `No connection to ${at(place)} within ${deadline / 1000} s.`) });
   }, deadline);
-  giveUp = connectAny(place, (result: TcpResult) => {
+  giveUp = connectAny(place, tls === undefined, (result: TcpResult) => {
     if (result.kind === 'failed') finish(result);
     else if (tls === undefined) finish({ kind: 'connected', socket: result.socket, raw: result.socket });
     else giveUp = secure(result.socket, place, tls, finish);

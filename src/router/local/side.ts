@@ -3,6 +3,8 @@ import type { Tap } from '../observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
 export interface End {
+  /** Bytes that were written and are still held; at 0 no chunk is referred to any more. */
+  readonly queued: number;
   /** @returns false where the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
   end(): void;
@@ -51,6 +53,11 @@ export class Side implements StreamHandler {
     server.#join(client, counts.toClient, over);
     client.#passHeld();
     server.#passHeld();
+  }
+
+  /** All that came has been taken by the other end, which holds none of it any more. */
+  get isPassedOn(): boolean {
+    return this.#held === undefined && this.#peer?.end?.queued === 0;
   }
 
   onResponse(head: ResponseHead): void {
@@ -125,7 +132,7 @@ export class Side implements StreamHandler {
     this.#held = undefined;
     const { end } = this;
     this.#peer = new Side();
-    this.#peer.end = { write: () => true, end() {}, reset() {}, consumed() {} };
+    this.#peer.end = { queued: 0, write: () => true, end() {}, reset() {}, consumed() {} };
     if (bytes > 0) end?.consumed(bytes);
   }
 

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net';
+import { DirectSocket } from './direct-socket.ts';
+import { LentChunks } from './lent-chunks.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import type { End, Side } from './side.ts';
 
@@ -15,6 +17,7 @@ export class SocketEnd implements End {
   #unconsumed = 0;
   #paused = false;
   #corked = false;
+  #lent: LentChunks | undefined;
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
   constructor(socket: Socket, raw: Socket, side: Side) {
@@ -22,14 +25,13 @@ export class SocketEnd implements End {
     this.#raw = raw;
     side.closed = false;
     let failure: Error | undefined;
-    socket.on('data', (chunk: Buffer) => {
-      this.#unconsumed += chunk.length;
-      side.onData(chunk);
-      if (this.#unconsumed > 0 && !this.#paused) {
-        this.#paused = true;
-        socket.pause();
-      }
-    });
+    if (socket instanceof DirectSocket) {
+      const lent = new LentChunks(() => side.isPassedOn);
+      this.#lent = lent;
+      socket.onLanded = (length) => this.#onData(lent.copyLanded(length), side);
+    } else {
+      socket.on('data', (chunk: Buffer) => this.#onData(chunk, side));
+    }
     socket.on('end', () => side.onEnd());
     socket.on('drain', () => side.onDrain());
     socket.on('error', (error) => {
@@ -37,9 +39,15 @@ export class SocketEnd implements End {
     });
     if (raw !== socket) raw.on('error', () => socket.destroy());
     socket.on('close', () => {
+      this.#lent?.forget();
       if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
       else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
     });
+    socket.resume();
+  }
+
+  get queued(): number {
+    return this.#socket.writableLength;
   }
 
   write(chunk: Buffer): boolean {
@@ -72,6 +80,15 @@ export class SocketEnd implements End {
     if (this.#unconsumed > 0 || !this.#paused) return;
     this.#paused = false;
     this.#socket.resume();
+  }
+
+  #onData(chunk: Buffer, side: Side): void {
+    this.#unconsumed += chunk.length;
+    side.onData(chunk);
+    if (this.#unconsumed > 0 && !this.#paused) {
+      this.#paused = true;
+      this.#socket.pause();
+    }
   }
 }
 

@@ -48,6 +48,26 @@ for (const [way, make] of Object.entries(ways)) {
       assert.deepEqual([client.error, server.peers[0]?.error], [undefined, undefined]);
     });
 
+    it('keeps the bytes of many connections apart, however fast each is read', async () => {
+      using server = await serve(({ socket }) => socket.pipe(socket));
+      await using path = await make(server);
+      const sent = Array.from({ length: 12 }, (_unused, index) => Buffer.alloc(700_000, randomBytes(997 + index)));
+      const clients = sent.map((bytes, index) => {
+        const client = dial(path.port);
+        client.socket.end(bytes);
+        // Some do not read until all others are through.
+        if (index % 4 === 0) client.socket.pause();
+        return client;
+      });
+      const isSlow = (index: number): boolean => index % 4 === 0;
+      await until('the fast ones have all', () => clients.every(({ ended }, index) => ended || isSlow(index)));
+      for (const { socket } of clients) socket.resume();
+      await until('the slow ones have all', () => clients.every(({ ended }) => ended));
+      for (const [index, { chunks }] of clients.entries()) {
+        assert.ok(Buffer.concat(chunks).equals(sent[index] ?? Buffer.alloc(0)), `connection ${index} has other bytes`);
+      }
+    });
+
     it('stays open towards the client after the client has ended', async () => {
       using server = await serve();
       await using path = await make(server);
