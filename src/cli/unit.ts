@@ -15,7 +15,9 @@ export function unitName(namespace: string): string {
 }
 
 export function unitText({ namespace, command, home, user, drainSeconds }: UnitOptions): string {
-  const start = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`].map((word) => quoted(word)).join(' ');
+  const [program = '', ...words] = [...command, '-n', namespace, 'run', '--drain-timeout', `${drainSeconds}s`];
+  // Variables are for the words after the program only.
+  const start = [quoted(program, 'setting'), ...words.map((word) => quoted(word, 'word'))].join(' ');
   return `# Written by \`earshot system install\`, and written anew by the next one: put changes into a drop-in (systemctl edit).
 [Unit]
 Description=Earshot, namespace ${namespace}
@@ -53,9 +55,9 @@ SystemCallArchitectures=native
 `;
 }
 
-/** A word of a command line, or of a setting, which knows no variables. In both `%` begins a specifier. */
-function quoted(word: string, where: 'command' | 'setting' = 'command'): string {
+/** In words of a command line `$` begins a variable; there and in settings `%` begins a specifier. */
+function quoted(word: string, where: 'word' | 'setting'): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n').replaceAll('%', '%%');
-  const text = where === 'command' ? escaped.replaceAll('$', '$$$$') : escaped;
+  const text = where === 'word' ? escaped.replaceAll('$', '$$$$') : escaped;
   return /^[\w./=:@,+-]+$/.test(text) ? text : `"${text}"`;
 }

@@ -31,8 +31,9 @@ export async function waitUntil<T>(goal: string, timeout: number, terminal: Term
       state.shown = true;
     }
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
-    if (errorSince !== undefined && now - errorSince >= Math.min(pace.error, timeout)) throw new CliError('FAILED', `Waited for ${goal}: ${message}`);
-    if (now - begin >= timeout) {
+    const isOver = now - begin >= timeout;
+    if (errorSince !== undefined && (isOver || now - errorSince >= pace.error)) throw new CliError('FAILED', `Waited for ${goal}: ${message}`);
+    if (isOver) {
       throw new CliError('NOT_READY', `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${message}. Go on looking with \`earshot status\`.`);
     }
     await pause(Math.max(1, Math.min(pace.look, timeout - (now - begin))));

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { Namespace } from './namespace.ts';
+
+const create = ['listener', 'create', 'backend', '8080', '--host', '127.0.0.1'];
+const filled = { routingKey: 'backend', host: '127.0.0.1', port: 8080, type: 'tcp', exposePodsByName: false };
+const holds = (type: string, status = 'True') => ({ type, status, lastTransitionTime: '2030-01-01T00:00:00Z', reason: type, message: '' });
+const configured = { status: 'Pending', message: 'no connector', conditions: [holds('Configured'), holds('Matched', 'False')] };
+
+describe('without a running process', () => {
+  it('a resource is written and not waited for', async () => {
+    await using west = await Namespace.make();
+    const made = await west.earshot(create);
+    assert.deepEqual([made.code, made.out], [0, 'Listener "backend" is created.\n']);
+    assert.match(made.err, /^Nothing runs the namespace west yet: start it with `earshot -n west run`/);
+    assert.deepEqual(parse((await west.text('Listener-backend.yaml')) ?? ''), {
+      apiVersion: 'skupper.io/v2alpha1',
+      kind: 'Listener',
+      metadata: { name: 'backend' },
+      spec: { routingKey: 'backend', host: '127.0.0.1', port: 8080 },
+    });
+    assert.deepEqual(await readdir(west.layout.input.resources), ['Listener-backend.yaml']);
+  });
+
+  it('status shows what is asked for', async () => {
+    await using west = await Namespace.make();
+    await west.earshot(create);
+    const { out, err } = await west.earshot(['listener', 'status']);
+    assert.match(out, /^NAME +ROUTING-KEY +PORT +HOST +STATUS\nbackend +backend +8080 +127\.0\.0\.1 +-\n$/);
+    assert.match(err, /^Nothing runs/);
+  });
+
+  it('waits all the same where it is told to, and says how it ended', async () => {
+    await using west = await Namespace.make();
+    const waited = await west.earshot([...create, '--wait', 'configured', '--timeout', '200ms']);
+    assert.equal(waited.code, 3);
+    assert.match(waited.err, /^Waiting for Listener "backend" to be configured\.\.\.\n.*nothing runs the namespace west/s);
+  });
+});
+
+describe('with a running process', () => {
+  it('a listener is waited for until it is configured, and its message is passed on', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    const made = west.earshot(create);
+    await west.answer('Listener', 'backend', filled, configured);
+    assert.deepEqual(await made.then(({ code, out }) => [code, out]), [0, 'Listener "backend" is configured.\n']);
+    assert.match((await made).err, /It is Pending: no connector\n$/);
+  });
+
+  it('what was written back of an earlier spec does not count', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Listener', 'backend', { ...filled, port: 8081 }, { ...configured, status: 'Ready' });
+    const made = await west.earshot([...create, '--timeout', '200ms']);
+    assert.equal(made.code, 3);
+    assert.match(made.err, /the change has not been taken up yet/);
+  });
+
+  it('what is not ready in time ends with 3, what is an error with 1', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Listener', 'backend', filled, configured);
+    const late = await west.earshot([...create, '--wait', 'ready', '--timeout', '150ms']);
+    assert.equal(late.code, 3);
+    assert.match(late.err, /Waited 0\.15 s for Listener "backend" to be ready, and it is not so yet: it is Pending: no connector/);
+    await west.answer('Listener', 'backend', filled, { status: 'Error', message: 'port 8080 is in use' });
+    const wrong = await west.earshot(['listener', 'update', 'backend', '--port', '8080', '--wait', 'ready', '--timeout', '150ms']);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.err, /it is Error: port 8080 is in use\n$/);
+  });
+
+  it('a deletion is waited for until nothing is written back any more', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.earshot([...create, '--wait', 'none']);
+    await west.answer('Listener', 'backend', filled, configured);
+    const gone = await west.earshot(['listener', 'delete', 'backend', '--timeout', '100ms']);
+    assert.equal(gone.code, 3);
+    assert.equal(await west.text('Listener-backend.yaml'), undefined);
+  });
+
+  it('-o gives what programs read', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Listener', 'backend', filled, configured);
+    const one = await west.earshot(['listener', 'status', 'backend', '-o', 'json']);
+    assert.deepEqual(JSON.parse(one.out).status, configured);
+    const all = await west.earshot(['listener', 'status', '-o', 'yaml']);
+    const list: { readonly kind: string; readonly items: readonly { readonly spec: object }[] } = parse(all.out);
+    assert.deepEqual([list.kind, list.items.map(({ spec }) => spec)], ['List', [filled]]);
+    assert.equal(all.err, '');
+  });
+});
+
+describe('an edit', () => {
+  const mine = `# my listeners
+apiVersion: skupper.io/v2alpha1
+kind: Listener
+metadata:
+  name: one
+spec:
+  routingKey: one # the key
+  host: 127.0.0.1
+  port: 8080
+---
+apiVersion: skupper.io/v2alpha1
+kind: Listener
+metadata:
+  name: two
+spec:
+  routingKey: two
+  host: 127.0.0.1
+  port: 8081
+`;
+
+  it('changes a resource where it stands, and nothing else in the file', async () => {
+    await using west = await Namespace.make();
+    await west.put('mine.yaml', mine);
+    assert.equal((await west.earshot(['listener', 'update', 'one', '--port', '9090'])).code, 0);
+    assert.equal(await west.text('mine.yaml'), mine.replace('8080', '9090'));
+    assert.deepEqual(await readdir(west.layout.input.resources), ['mine.yaml']);
+  });
+
+  it('removes one of several, and the file with the last', async () => {
+    await using west = await Namespace.make();
+    await west.put('mine.yaml', mine);
+    await west.earshot(['listener', 'delete', 'two']);
+    assert.equal(await west.text('mine.yaml'), mine.slice(0, mine.indexOf('---')));
+    await west.earshot(['listener', 'delete', 'one']);
+    assert.equal(await west.text('mine.yaml'), undefined);
+  });
+
+  it('takes an option back with an empty text', async () => {
+    await using west = await Namespace.make();
+    await west.earshot([...create, '--tls-credentials', 'web']);
+    await west.earshot(['listener', 'update', 'backend', '--tls-credentials', '', '--routing-key', 'other']);
+    assert.deepEqual(parse((await west.text('Listener-backend.yaml')) ?? '').spec, { routingKey: 'other', host: '127.0.0.1', port: 8080 });
+  });
+
+  it('keeps settings that it does not name', async () => {
+    await using west = await Namespace.make();
+    await west.put('site.yaml', 'apiVersion: skupper.io/v2alpha1\nkind: Site\nmetadata: {name: west}\nspec: {settings: {size: small}}\n');
+    await west.earshot(['site', 'update', '--grant-port', '9191', '--enable-link-access']);
+    assert.deepEqual(parse((await west.text('site.yaml')) ?? '').spec, { linkAccess: 'default', settings: { size: 'small', 'grant-port': '9191' } });
+  });
+
+  it('does not write over a file that is no YAML', async () => {
+    await using west = await Namespace.make();
+    await west.put('Listener-backend.yaml', 'spec: [');
+    const made = await west.earshot(create);
+    assert.equal(made.code, 1);
+    assert.match(made.err, /Listener-backend\.yaml is there and is no YAML; mend or remove it/);
+    assert.equal(await west.text('Listener-backend.yaml'), 'spec: [');
+  });
+
+  it('keeps what holds a code to its user', async () => {
+    await using west = await Namespace.make();
+    const grant = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'east' }, spec: { code: 'abcdefgh' } };
+    await west.earshot(['apply', '-f', '-'], JSON.stringify(grant));
+    const { mode } = await stat(join(west.layout.input.resources, 'AccessGrant-east.yaml'));
+    assert.equal(mode & 0o777, 0o600);
+  });
+});
+
+describe('what cannot be done ends with a code and says what to do', () => {
+  const cases: readonly (readonly [name: string, args: readonly string[], code: number, err: RegExp])[] = [
+    ['a name that is none', ['listener', 'create', 'A', '80'], 2, /metadata\.name: must be lower-case letters/],
+    ['a path for a name', ['connector', 'create', '../x', '80'], 2, /metadata\.name: must be/],
+    ['port 0', ['listener', 'create', 'a', '0'], 2, /It must be a port number, 1 to 65535/],
+    ['an unknown option', ['listener', 'create', 'a', '80', '--colour', 'red'], 2, /unknown option '--colour'/],
+    ['an unknown command', ['listen'], 2, /unknown command 'listen'.*Did you mean listener\?/s],
+    ['pods without a cluster', ['connector', 'create', 'a', '80', '--selector', 'a=b'], 2, /give the server with --host/],
+    ['a time that is none', ['listener', 'delete', 'a', '--timeout', 'soon'], 2, /It must be a length of time like 30s/],
+    ['what exists', ['listener', 'create', 'there', '80'], 5, /Listener "there" exists already, in input\/resources\/there\.yaml/],
+    ['a second site', ['site', 'create', 'other'], 5, /has a site already: "west"/],
+    ['a listener that is not there', ['listener', 'update', 'gone', '--port', '80'], 4, /There is no Listener "gone" .*there is there\./],
+    ['a connector where there is none', ['connector', 'delete', 'gone'], 4, /there is no Connector at all\./],
+    ['a status of nothing', ['link', 'status', 'gone'], 4, /There is no Link "gone"/],
+    ['a token of a site that does not run', ['token', 'issue', 'x.yaml'], 6, /^Nothing runs the namespace west yet/],
+    ['a link of a site that does not run', ['link', 'generate'], 6, /^Nothing runs the namespace west yet/],
+    ['a stop of nothing', ['system', 'stop'], 6, /Nothing runs the namespace west/],
+    ['a network that was never seen', ['network'], 4, /has not seen a network yet/],
+    ['a file that is not there', ['apply', '-f', '/nowhere.yaml'], 4, /There is no file \/nowhere\.yaml/],
+    ['a token that is not there', ['token', 'redeem', '/nowhere.yaml'], 4, /There is no file \/nowhere\.yaml/],
+    ['no file', ['apply'], 2, /required option '-f, --filename/],
+  ];
+  for (const [name, args, code, err] of cases) {
+    it(name, async () => {
+      await using west = await Namespace.make();
+      const listener = 'apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: there}\nspec: {routingKey: a, host: a, port: 80}\n';
+      await west.put('there.yaml', listener);
+      await west.put('site.yaml', 'apiVersion: skupper.io/v2alpha1\nkind: Site\nmetadata: {name: west}\nspec: {}\n');
+      const result = await west.earshot(args);
+      assert.match(result.err, err);
+      assert.equal(result.code, code);
+      assert.deepEqual((await readdir(west.layout.input.resources)).toSorted(), ['site.yaml', 'there.yaml']);
+    });
+  }
+
+  it('a namespace that is a path', async () => {
+    await using west = await Namespace.make();
+    const result = await west.earshot(['listener', 'create', 'a', '80', '-n', '../../etc']);
+    assert.equal(result.code, 2);
+    assert.match(result.err, /"\.\.\/\.\.\/etc" cannot be the name of a namespace/);
+  });
+});
+
+describe('apply and delete', () => {
+  const two = `apiVersion: skupper.io/v2alpha1
+kind: Listener
+metadata: {name: a, namespace: elsewhere, uid: x}
+spec: {routingKey: a, host: a, port: 80}
+status: {status: Ready}
+---
+apiVersion: skupper.io/v2alpha1
+kind: Connector
+metadata: {name: a}
+spec: {routingKey: a, host: a, port: 80}
+`;
+
+  it('put and take out what a file holds, without what others added', async () => {
+    await using west = await Namespace.make();
+    const put = await west.earshot(['apply', '-f', '-'], two);
+    assert.deepEqual([put.code, put.out], [0, 'Listener "a" is created.\nConnector "a" is created.\n']);
+    assert.match(put.err, /Warning: standard input:3:\d+: metadata\.namespace: /);
+    const { metadata, status } = parse((await west.text('Listener-a.yaml')) ?? '');
+    assert.deepEqual([metadata, status], [{ name: 'a' }, undefined]);
+    const again = await west.earshot(['apply', '-f', '-'], two.replace('port: 80', 'port: 81'));
+    assert.equal(again.out, 'Listener "a" is changed.\nConnector "a" is unchanged.\n');
+    const gone = await west.earshot(['delete', '-f', '-'], two);
+    assert.equal(gone.out, 'Listener "a" is deleted.\nConnector "a" is deleted.\n');
+    assert.deepEqual(await readdir(west.layout.input.resources), []);
+    assert.equal((await west.earshot(['delete', '-f', '-'], two)).code, 4);
+    assert.equal((await west.earshot(['delete', '--ignore-not-found', '-f', '-'], two)).code, 0);
+  });
+
+  it('change nothing where one document is wrong, and name file, line and field', async () => {
+    await using west = await Namespace.make();
+    const wrong = await west.earshot(['apply', '-f', '-'], two.replaceAll('port: 80', 'port: 0'));
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.err, /Nothing was changed:\n {2}standard input:4:\d+: spec\.port: must be .*, not 0\.\n {2}standard input:10:\d+: spec\.port: /);
+    assert.equal(await west.text('Listener-a.yaml'), undefined);
+  });
+
+  it('refuse a YAML bomb', async () => {
+    await using west = await Namespace.make();
+    const bomb = Array.from({ length: 12 }, (_, level) => `a${level}: &a${level} [${Array.from({ length: 9 }, () => (level === 0 ? 'x' : `*a${level - 1}`)).join(', ')}]`);
+    const result = await west.earshot(['apply', '-f', '-'], `${bomb.join('\n')}\n`);
+    assert.equal(result.code, 2);
+    assert.match(result.err, /anchors, aliases/);
+  });
+});
+
+describe('status of the whole and network', () => {
+  const network = [
+    { id: '1', name: 'west', namespace: 'west', platform: 'linux', version: '1', links: [], services: [{ routingKey: 'db', connectors: ['a', 'b'] }] },
+    { id: '2', name: 'ea\u001B[2Jst', namespace: 'x', links: [{ name: 'l', remoteSiteName: 'west', operational: false }], services: [{ routingKey: 'db', listeners: ['c'] }] },
+  ];
+
+  it('show sites, links and keys, and nothing that steers a terminal', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready', sitesInNetwork: 2, network });
+    const { out } = await west.earshot(['network']);
+    assert.equal(out, `west (linux, 1, namespace west, 1), this site
+└─ key db: 2 connectors, 0 listeners
+ea\\u{1b}[2Jst (namespace x, 2)
+├─ link l to west, down
+└─ key db: 0 connectors, 1 listener
+
+ROUTING-KEY   CONNECTORS-AT   LISTENERS-AT
+db            west            ea\\u{1b}[2Jst
+`);
+  });
+
+  it('tell what is wrong in files', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.answer('Site', 'west', {}, { status: 'Ready', sitesInNetwork: 1 });
+    await west.write(west.layout.runtime.problems, 'problems: [{file: input/resources/a.yaml, line: 3, column: 7, severity: error, message: it is not YAML}]\n');
+    const { out } = await west.earshot(['status']);
+    assert.match(out, /^Namespace: +west\n.*^Sites in network: +1$.*^ {2}input\/resources\/a\.yaml:3:7: it is not YAML$/ms);
+  });
+});

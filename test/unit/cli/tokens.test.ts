@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { openLedger, openSiteAuthority } from '../../../src/pki/index.ts';
+import { eventually } from '../../harness/wait.ts';
+import { Namespace } from './namespace.ts';
+
+const authorityFolder = await mkdtemp(join(tmpdir(), 'earshot-authority-'));
+const { ca } = await openSiteAuthority(authorityFolder, { siteName: 'east' });
+await rm(authorityFolder, { recursive: true });
+const ready = { status: 'Ready', url: 'https://west.example.com:9090/v1/redeem/east', code: 'codeofthegrant', ca, expirationTime: '2030-01-01T00:00:00Z' };
+const token = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessToken', metadata: { name: 'to-east' }, spec: { url: ready.url, code: ready.code, ca } };
+
+async function running(linkAccess = 'default'): Promise<Namespace> {
+  const west = await Namespace.make();
+  await west.run();
+  await west.answer('Site', 'west', { linkAccess }, { status: 'Ready' });
+  return west;
+}
+
+const files = (west: Namespace): Promise<readonly string[]> => readdir(west.layout.input.resources).catch(() => []);
+
+describe('token issue', () => {
+  it('makes a grant, waits for it, and writes a file for its user alone', async () => {
+    await using west = await running();
+    const file = join(west.home, 'out', 'token.yaml');
+    const issued = west.earshot(['token', 'issue', file, '--name', 'east', '--redemptions-allowed', '3', '--expiration-window', '1h', '--cost', '5']);
+    await eventually('the grant', async () => (await files(west)).includes('AccessGrant-east.yaml'));
+    assert.deepEqual(parse((await west.text('AccessGrant-east.yaml')) ?? '').spec, { redemptionsAllowed: 3, expirationWindow: '1h' });
+    await west.answer('AccessGrant', 'east', {}, ready);
+    const { code, out, err } = await issued;
+    assert.deepEqual([code, out], [0, `Token file ${file} is written.\n`]);
+    assert.match(err, /redeem it there until 2030-01-01T00:00:00Z: earshot token redeem /);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    const { kind, metadata, spec } = parse(await readFile(file, 'utf8'));
+    assert.deepEqual({ kind, metadata, spec }, { kind: 'AccessToken', metadata: { name: 'east' }, spec: { url: ready.url, code: ready.code, ca, linkCost: 5 } });
+  });
+
+  it('takes a grant that is there', async () => {
+    await using west = await running();
+    const grant = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'mine' }, spec: {} };
+    await west.put('grant.yaml', JSON.stringify(grant));
+    await west.answer('AccessGrant', 'mine', {}, ready);
+    const { code, out } = await west.earshot(['token', 'issue', '-', '--grant', 'mine', '--name', 'to-west']);
+    assert.deepEqual([code, parse(out).metadata], [0, { name: 'to-west' }]);
+    assert.equal((await west.earshot(['token', 'issue', '-', '--grant', 'other'])).code, 4);
+  });
+
+  it('takes the grant back when it comes to nothing', async () => {
+    await using west = await running();
+    const { code } = await west.earshot(['token', 'issue', join(west.home, 'token.yaml'), '--timeout', '100ms']);
+    assert.equal(code, 3);
+    assert.deepEqual(await files(west), []);
+  });
+
+  it('is refused at a site that lets no one in', async () => {
+    await using west = await running('none');
+    const { code, err } = await west.earshot(['token', 'issue', join(west.home, 'token.yaml')]);
+    assert.equal(code, 1);
+    assert.match(err, /earshot site update --enable-link-access/);
+  });
+});
+
+describe('token redeem', () => {
+  const redeem = (west: Namespace, ...more: readonly string[]) => west.earshot(['token', 'redeem', '-', ...more], JSON.stringify(token));
+
+  it('hands the token over and waits for its link', async () => {
+    await using west = await running();
+    const done = redeem(west, '--link-cost', '7');
+    await eventually('the token', async () => (await files(west)).includes('AccessToken-to-east.yaml'));
+    assert.equal((await stat(join(west.layout.input.resources, 'AccessToken-to-east.yaml'))).mode & 0o777, 0o600);
+    await west.answer('Link', 'to-east', { endpoints: [] }, { status: 'Ready', remoteSiteName: 'east' });
+    await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 7 }, { status: 'Ready', redeemed: true });
+    assert.deepEqual(await done.then(({ code, out }) => [code, out]), [0, 'Link "to-east" is ready: it leads to site "east".\n']);
+  });
+
+  it('takes the token out again where it is refused', async () => {
+    await using west = await running();
+    await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 1 }, { status: 'Error', message: 'it has expired' });
+    const { code, err } = await redeem(west, '--timeout', '100ms', '--link-cost', '1');
+    assert.equal(code, 1);
+    assert.match(err, /it has expired/);
+    assert.deepEqual(await files(west), []);
+  });
+
+  it('leaves it to go on where it is only late', async () => {
+    await using west = await running();
+    const { code } = await redeem(west, '--timeout', '100ms');
+    assert.equal(code, 3);
+    assert.deepEqual(await files(west), ['AccessToken-to-east.yaml']);
+  });
+
+  it('does not take the place of another link', async () => {
+    await using west = await running();
+    const link = { apiVersion: 'skupper.io/v2alpha1', kind: 'Link', metadata: { name: 'to-east' }, spec: { endpoints: [] } };
+    await west.put('link.yaml', JSON.stringify(link));
+    const { code, err } = await redeem(west);
+    assert.equal(code, 5);
+    assert.match(err, /Link "to-east" is there already: take another name with --name/);
+  });
+
+  it('names the field of a token that is mangled, and not its code', async () => {
+    await using west = await running();
+    const { code, err } = await west.earshot(['token', 'redeem', '-'], JSON.stringify({ ...token, spec: { ...token.spec, url: 'ftp://x' } }));
+    assert.equal(code, 1);
+    assert.match(err, /url/);
+    assert.doesNotMatch(err, /codeofthegrant/);
+    assert.deepEqual(await files(west), []);
+  });
+});
+
+describe('link', () => {
+  const offered = (host: string) => `---
+apiVersion: v1
+kind: Secret
+metadata: {name: link-west}
+type: kubernetes.io/tls
+data: {tls.key: a2V5}
+---
+apiVersion: skupper.io/v2alpha1
+kind: Link
+metadata: {name: link-west}
+spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host: ${host}, port: "55671"}]}
+`;
+
+  it('generate prints one that another machine can use, under the name and cost asked for', async () => {
+    await using west = await running();
+    await west.write(join(west.layout.runtime.links, 'link-west-127.0.0.1.yaml'), offered('127.0.0.1'));
+    await west.write(join(west.layout.runtime.links, 'link-west-west.example.com.yaml'), offered('west.example.com'));
+    const { out } = await west.earshot(['link', 'generate', 'to-west', '--cost', '3', '-o', 'json']);
+    const [secret, link] = JSON.parse(out).items;
+    assert.deepEqual([secret.metadata.name, link.metadata.name, link.spec.tlsCredentials, link.spec.cost], ['to-west', 'to-west', 'to-west', 3]);
+    assert.equal(link.spec.endpoints[0].host, 'west.example.com');
+    const chosen = await west.earshot(['link', 'generate', '--host', '127.0.0.1']);
+    assert.match(chosen.out, /^---\napiVersion: v1\n.*host: 127\.0\.0\.1$/ms);
+    const other = await west.earshot(['link', 'generate', '--host', 'nowhere', '--timeout', '100ms']);
+    assert.equal(other.code, 3);
+    assert.match(other.err, /none uses that host; there is 127\.0\.0\.1, west\.example\.com/);
+  });
+
+  it('delete takes out the token that it came of as well', async () => {
+    await using west = await Namespace.make();
+    await west.put('AccessToken-to-east.yaml', JSON.stringify(token));
+    const link = { apiVersion: 'skupper.io/v2alpha1', kind: 'Link', metadata: { name: 'to-east' }, spec: { endpoints: [] } };
+    await west.write(join(west.layout.internal.links, 'Link-to-east.yaml'), JSON.stringify(link));
+    assert.equal((await west.earshot(['link', 'update', 'to-east', '--cost', '4'])).code, 0);
+    assert.equal(parse(await readFile(join(west.layout.internal.links, 'Link-to-east.yaml'), 'utf8')).spec.cost, 4);
+    assert.equal((await west.earshot(['link', 'delete', 'to-east'])).code, 0);
+    assert.deepEqual([await files(west), await readdir(west.layout.internal.links)], [[], []]);
+  });
+});
+
+describe('site revoke', () => {
+  it('puts a site that was given a certificate out, and in again', async () => {
+    await using west = await Namespace.make();
+    const entry = { siteName: 'east', siteId: '873f7632-3838-8275-8aad-abfcf2526e25', serial: '0A0B', notAfter: 4_102_444_800_000 };
+    await west.write(join(west.layout.internal.root, '.keep'), '');
+    const ledger = await openLedger(west.layout.internal.trust);
+    await ledger.record(entry);
+    const gone = await west.earshot(['site', 'revoke', 'east']);
+    assert.deepEqual([gone.code, gone.out], [0, 'Site "east" is revoked: 1 certificate and 1 site id are refused from now on.\n']);
+    assert.deepEqual((await ledger.revoked()).map(({ name, serials }) => [name, serials]), [['east', ['0A0B']]]);
+    assert.equal((await west.earshot(['site', 'unrevoke', 'east'])).code, 0);
+    assert.deepEqual(await ledger.revoked(), []);
+    const unknown = await west.earshot(['site', 'unrevoke', 'east']);
+    assert.equal(unknown.code, 4);
+    assert.equal((await west.earshot(['site', 'revoke', 'nobody'])).code, 4);
+  });
+});
