@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TestNetwork } from './support/network.ts';
+import { RoutingError } from '../../../../src/router/routing/errors.ts';
+import { createRouting } from '../../../../src/router/routing/routing.ts';
+import { TestNetwork, testKey, testSite } from './support/network.ts';
+import { differences } from './support/reference.ts';
+
+const connector = (routingKey: string, connectors = 1): { routingKey: string; connectors: number; listeners: number } => ({ routingKey, connectors, listeners: 0 });
 
 test('a connector in another site is found over the least-cost path', () => {
   const network = new TestNetwork(['a', 'b', 'c', 'd']);
-  network.facts('d', { edge: false, keys: [{ routingKey: 'backend', connectors: 2, listeners: 0 }] });
+  network.facts('d', { edge: false, keys: [connector('backend', 2)] });
   network.link('a', 'b', 1);
   network.link('b', 'd', 1);
   network.link('a', 'c', 1);
@@ -13,4 +18,169 @@ test('a connector in another site is found over the least-cost path', () => {
   const [found, ...others] = network.routing('a').destinations('backend');
   assert.deepEqual(others, []);
   assert.deepEqual(found, { router: network.id('d'), cost: 2, connectors: 2, path: [network.id('b'), network.id('d')], links: ['a-b'] });
+});
+
+test('destinations come least cost first, this router before all, with an empty path', () => {
+  const network = new TestNetwork(['a', 'b', 'c']);
+  for (const name of ['a', 'b', 'c']) network.facts(name, { edge: false, keys: [connector('backend')] });
+  network.link('a', 'b', 7);
+  network.link('a', 'c', 3);
+  network.settle();
+  const found = network.routing('a').destinations('backend');
+  assert.deepEqual(found.map(({ router, cost }) => [router, cost]), [[network.id('a'), 0], [network.id('c'), 3], [network.id('b'), 7]]);
+  assert.deepEqual([found[0]?.path, found[0]?.links], [[], []]);
+});
+
+test('of several links to a neighbour the cheapest counts, and all are named in that order', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.facts('b', { edge: false, keys: [connector('backend')] });
+  network.link('a', 'b', 5, 'second');
+  network.link('a', 'b', 2, 'first');
+  network.settle();
+  assert.deepEqual(network.routing('a').destinations('backend').map(({ cost, links }) => [cost, links]), [[2, ['first', 'second']]]);
+  network.cut('first');
+  network.settle();
+  assert.deepEqual(network.routing('a').destinations('backend').map(({ cost, links }) => [cost, links]), [[5, ['second']]]);
+  network.link('a', 'b', 9, 'second');
+  network.settle();
+  assert.deepEqual(network.routing('a').destinations('backend').map(({ cost }) => cost), [9]);
+});
+
+test('an edge site is reached and reaches, but nothing passes through it', () => {
+  const network = new TestNetwork(['a', 'b', 'edge/1', 'edge/2']);
+  for (const name of ['edge/1', 'edge/2']) network.facts(name, { edge: true, keys: [connector('at-edge')] });
+  network.facts('b', { edge: false, keys: [connector('at-b')] });
+  network.link('a', 'edge/1', 1);
+  network.link('edge/1', 'edge/2', 1);
+  network.link('edge/2', 'b', 1);
+  network.settle();
+  assert.deepEqual(network.routing('a').destinations('at-b'), [], 'a does not reach b through the edge site');
+  assert.deepEqual(network.routing('a').destinations('at-edge').map(({ cost }) => cost), [1, 2], 'within the edge site the path goes on');
+  assert.deepEqual(network.routing('edge/1').destinations('at-b').map(({ cost }) => cost), [2], 'the edge site itself reaches b through its own routers');
+});
+
+test('a path over more than 32 routers is not offered', () => {
+  const names = Array.from({ length: 35 }, (_, index) => `s${index}`);
+  const network = new TestNetwork(names);
+  network.facts('s34', { edge: false, keys: [connector('far')] });
+  network.facts('s32', { edge: false, keys: [connector('near')] });
+  for (const [index, name] of names.entries()) if (index > 0) network.link(names[index - 1] ?? '', name, 1);
+  network.settle();
+  assert.equal(network.routing('s0').destinations('near')[0]?.path.length, 32);
+  assert.deepEqual(network.routing('s0').destinations('far'), []);
+  assert.equal(network.routing('s2').destinations('far')[0]?.path.length, 32);
+});
+
+test('listeners are known of, wherever they are', () => {
+  const network = new TestNetwork(['a', 'b', 'c']);
+  network.link('a', 'b', 1);
+  network.link('b', 'c', 1);
+  network.facts('c', { edge: false, keys: [{ routingKey: 'backend', connectors: 0, listeners: 1 }] });
+  network.settle();
+  assert.ok(network.routing('a').hasListener('backend'));
+  assert.deepEqual(network.routing('a').destinations('backend'), []);
+  network.cut('b-c');
+  network.settle();
+  assert.ok(!network.routing('a').hasListener('backend'));
+});
+
+test('the network lists all that can be reached, this router first, with links, keys and the names of sites', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.facts('b', { edge: true, keys: [connector('backend', 3)] });
+  network.link('a', 'b', 4);
+  network.settle();
+  const [self, other, ...more] = network.routing('a').network();
+  assert.deepEqual(more, []);
+  assert.deepEqual(self, { router: 'r', site: testSite('a'), edge: false, links: [{ name: 'a-b', siteId: testSite('b').id, siteName: 'b', cost: 4 }], keys: [] });
+  assert.deepEqual(other, {
+    router: 'r', site: testSite('b'), edge: true, links: [{ name: 'a-b', siteId: testSite('a').id, siteName: 'a', cost: 4 }], keys: [connector('backend', 3)],
+  });
+});
+
+test('the version rises with each change of an answer, and not by what changes none', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.link('a', 'b', 1);
+  network.settle();
+  const routing = network.routing('a');
+  const { version } = routing;
+  network.facts('b', { edge: false, keys: [] });
+  network.pass(700_000);
+  assert.equal(routing.version, version, 'a refresh says nothing new');
+  network.facts('b', { edge: false, keys: [connector('new')] });
+  network.settle();
+  assert.ok(routing.version > version);
+});
+
+test('partitions heal: what changed on either side meanwhile is known on both', () => {
+  const network = new TestNetwork(['a', 'b', 'c', 'd']);
+  network.link('a', 'b', 1);
+  network.link('b', 'c', 1);
+  network.link('c', 'd', 1);
+  network.settle();
+  network.cut('b-c');
+  network.facts('a', { edge: false, keys: [connector('left')] });
+  network.facts('d', { edge: false, keys: [connector('right')] });
+  network.settle();
+  network.link('b', 'c', 1);
+  network.settle();
+  assert.deepEqual(differences(network, ['left', 'right']), []);
+});
+
+test('two databases that are all but equal meet with a few small messages', () => {
+  const network = new TestNetwork(['a', 'b', 'c']);
+  network.facts('c', { edge: false, keys: Array.from({ length: 2000 }, (_, index) => connector(`key-${index}`)) });
+  network.link('a', 'b', 1);
+  network.link('b', 'c', 1);
+  network.link('a', 'c', 1);
+  network.settle();
+  network.cut('a-b');
+  network.settle();
+  const { delivered, bytes } = network;
+  network.link('a', 'b', 1);
+  network.settle();
+  // A summary, what a and b now say of themselves, passed on once more, and digests of the buckets of these two.
+  assert.ok(network.delivered - delivered <= 14, `${network.delivered - delivered} messages`);
+  assert.ok(network.bytes - bytes < 5000, `${network.bytes - bytes} bytes`);
+});
+
+test('one key of ten thousand costs one part, not the whole site', () => {
+  const network = new TestNetwork(['a', 'b']);
+  const keys = Array.from({ length: 10_000 }, (_, index) => connector(`service-${index}.example`));
+  network.facts('a', { edge: false, keys });
+  network.link('a', 'b', 1);
+  network.settle();
+  assert.equal(network.routing('b').destinations('service-9999.example').length, 1);
+  const { bytes } = network;
+  network.facts('a', { edge: false, keys: keys.map((key, index) => index === 5000 ? connector(key.routingKey, 2) : key) });
+  network.settle();
+  assert.equal(network.routing('b').destinations('service-5000.example')[0]?.connectors, 2);
+  assert.ok(network.bytes - bytes < 1500, `${network.bytes - bytes} bytes`);
+  assert.ok(network.longest <= 32_768);
+});
+
+test('many changes at once go out together', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.link('a', 'b', 1);
+  network.settle();
+  const { delivered } = network;
+  for (let index = 0; index < 500; index += 1) network.facts('a', { edge: false, keys: [connector(`key-${index}`)] });
+  network.pass(3000);
+  assert.equal(network.routing('b').destinations('key-499').length, 1);
+  assert.ok(network.delivered - delivered < 30, `${network.delivered - delivered} messages`);
+});
+
+test('a key that is more than a key can be is left out, and counted', () => {
+  const network = new TestNetwork(['a', 'b'], { keysOfRouter: 3 });
+  network.facts('a', { edge: false, keys: ['', 'x'.repeat(254), 'a\nb', 'é'.repeat(126), 'good', ' spaces are fine ', 'one too many'].map((key) => connector(key)) });
+  network.link('a', 'b', 1);
+  network.settle();
+  assert.deepEqual(network.routing('b').network()[1]?.keys.map(({ routingKey }) => routingKey), ['é'.repeat(126), 'good', ' spaces are fine ']);
+  assert.equal(network.routing('a').counters.leftOut, 4);
+});
+
+test('a site whose id is not that of its key is not started, nor a router with a name that is none', () => {
+  const options = { router: 'r', site: testSite('a'), siteKey: testKey('b') };
+  const isKeyError = (error: unknown): boolean => error instanceof RoutingError && error.code === 'site-key';
+  assert.throws(() => createRouting(options), isKeyError);
+  assert.throws(() => createRouting({ ...options, siteKey: testKey('a'), router: 'R/1' }), isKeyError);
 });

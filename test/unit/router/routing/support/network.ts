@@ -13,6 +13,8 @@ export class TestNetwork {
   now = 1_700_000_000_000;
   /** Messages that were delivered. */
   delivered = 0;
+  /** Bytes that were sent. */
+  bytes = 0;
   /** The longest message that any router sent. */
   longest = 0;
   /** The most links that there were at once. */
@@ -140,6 +142,7 @@ export class TestNetwork {
 
   #send(from: string, outgoing: readonly Outgoing[]): void {
     for (const { link: name, message } of outgoing) {
+      this.bytes += message.length;
       this.longest = Math.max(this.longest, message.length);
       if (this.#sent.length < this.#remember) this.#sent.push(message);
       const link = this.#links.get(name);
@@ -189,13 +192,13 @@ export function testSite(name: string): SiteIdentity {
   return { id: siteIdOf(testKey(name).publicKey), name, namespace: 'test', platform: 'linux', version: '1' };
 }
 
-/** `site` or `site/router`. */
+/** `site` or `site/router`; what stands behind a # tells a copy of it apart. */
 function siteName(name: string): string {
-  return name.split('/')[0] ?? name;
+  return /^[^/#]*/.exec(name)?.[0] ?? name;
 }
 
 function routerName(name: string): string {
-  return name.split('/')[1] ?? 'r';
+  return /\/([^#]*)/.exec(name)?.[1] ?? 'r';
 }
 
 function digest(publicKey: Buffer, message: Uint8Array): Buffer {

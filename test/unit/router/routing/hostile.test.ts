@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fuzz } from '../../../../bench/routing/fuzz.ts';
+import type { RoutingLimits } from '../../../../src/router/routing/contract.ts';
+import { readMessage, writeDigest, writeRecords, writeRequest, writeSummary } from '../../../../src/router/routing/codec.ts';
+import { RoutingError } from '../../../../src/router/routing/errors.ts';
+import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
+import { createRouting } from '../../../../src/router/routing/routing.ts';
+import { siteIdOf } from '../../../../src/router/routing/site-id.ts';
+import { generateSiteKey } from '../../../../src/router/routing/site-key.ts';
+import { TestNetwork, testKey, testSite, testVerify } from './support/network.ts';
+
+const code = (expected: string) => (error: unknown): boolean => error instanceof RoutingError && error.code === expected;
+const about = writeAbout({ name: 'x', namespace: '', platform: '', version: '', edge: false });
+const now = 1_700_000_000_000;
+
+/** A router with two neighbours that say what the test wants. */
+function victim(limits: Partial<RoutingLimits> = {}): ReturnType<typeof createRouting> {
+  const routing = createRouting({ router: 'r', site: testSite('victim'), siteKey: testKey('victim'), verify: testVerify, limits });
+  for (const link of ['left', 'right']) routing.adjacencyUp({ router: idOf(link), site: testSite(link), link, cost: 1 }, now);
+  return routing;
+}
+
+function idOf(site: string): string {
+  return `${testSite(site).id}/r`;
+}
+
+function record(site: string, fields: readonly Buffer[], version: { readonly epoch?: number; readonly counter?: number; readonly part?: number } = {}): Buffer {
+  return writeRecord({ router: 'r', epoch: 1, counter: 1, part: 0, ...version }, [about, ...fields], testKey(site));
+}
+
+function records(...all: readonly Buffer[]): Buffer {
+  return writeRecords(all.map((bytes) => ({ age: 0, bytes })), 60_000)[0] ?? Buffer.alloc(0);
+}
+
+const toVictim = writeNeighbour({ router: idOf('victim'), cost: 1, link: 'up' });
+const keyField = (routingKey: string): Buffer => writeKey({ routingKey, connectors: 1, listeners: 0 });
+
+test('a record that its site did not sign ends the link, and harms nobody', () => {
+  const [siteKey, key] = [generateSiteKey().key, generateSiteKey().key];
+  const routing = createRouting({ router: 'r', site: siteOf(siteKey), siteKey });
+  routing.adjacencyUp({ router: `${siteIdOf(key.publicKey)}/r`, site: siteOf(key), link: 'l', cost: 1 }, now);
+  const good = writeRecord({ router: 'r', epoch: 5, counter: 5, part: 0 }, [about, keyField('true')], key);
+  for (const at of [0, 33, 40, 60, good.length - 1]) {
+    const forged = Buffer.from(good);
+    forged[at] = (forged[at] ?? 0) ^ 1;
+    assert.throws(() => routing.receive('l', records(forged), now), (error: unknown) => error instanceof RoutingError, `byte ${at}`);
+  }
+  routing.receive('l', records(good), now);
+  assert.equal(routing.counters.accepted, 1);
+});
+
+function siteOf(key: { readonly publicKey: Buffer }): ReturnType<typeof testSite> {
+  return { id: siteIdOf(key.publicKey), name: 'real', namespace: '', platform: '', version: '' };
+}
+
+test('what came before a forged record in one message still reaches others', () => {
+  const routing = victim();
+  const forged = Buffer.from(record('b', []));
+  forged[forged.length - 1] = (forged[forged.length - 1] ?? 0) ^ 1;
+  assert.throws(() => routing.receive('left', records(record('a', []), forged), now), code('routing-forged'));
+  const sent = routing.adjacencyDown('left', now);
+  assert.ok(sent.some(({ link, message }) => link === 'right' && message.includes(record('a', []))));
+});
+
+test('an edge that only one end lists does not count, nor a cost below the neighbour\'s', () => {
+  const routing = victim();
+  const claim = (to: string, cost: number): Buffer => writeNeighbour({ router: idOf(to), cost, link: `to-${to}` });
+  routing.receive('left', records(
+    record('left', [toVictim, claim('far', 1), claim('other', 1)]),
+    record('far', [claim('left', 900), keyField('far')]),
+    record('other', [keyField('other')]),
+  ), now);
+  assert.deepEqual(routing.destinations('far').map(({ cost }) => cost), [901]);
+  assert.deepEqual(routing.destinations('other'), []);
+});
+
+test('records and messages of a later version are passed on unchanged', () => {
+  const routing = victim();
+  const later = record('later', [Buffer.of(77, 0, 2, 1, 2), toVictim]);
+  const sent = routing.receive('left', records(later), now);
+  assert.deepEqual(sent.filter(({ link }) => link === 'right').map(({ message }) => readMessage(message)), [{ kind: 'records', records: [{ age: 0, bytes: later }] }]);
+  assert.deepEqual(routing.receive('left', Buffer.of(99, 1, 2, 3), now), []);
+});
+
+test('a record whose body breaks the rules is neither taken nor passed on, but its bearer is not to blame', () => {
+  const routing = victim();
+  assert.deepEqual(routing.receive('left', records(record('a', [Buffer.of(7, 0, 1, 1)])), now), []);
+  assert.equal(routing.counters.malformed, 1);
+});
+
+test('a router with more keys or neighbours than allowed is refused beyond that, others are not', () => {
+  const routing = victim({ keysOfRouter: 2, neighboursOfRouter: 2 });
+  routing.receive('left', records(record('left', [toVictim, keyField('a'), keyField('b')])), now);
+  routing.receive('left', records(record('left', [keyField('c')], { part: 1 })), now);
+  routing.receive('left', records(record('many', [1, 2, 3].map((cost) => writeNeighbour({ router: idOf('left'), cost, link: `l${cost}` })))), now);
+  assert.equal(routing.counters.refused, 2);
+  routing.receive('right', records(record('right', [toVictim, keyField('c')])), now);
+  assert.equal(routing.destinations('c').length, 1);
+});
+
+test('endless routers do not displace those that can be reached', () => {
+  const routing = victim({ routers: 10 });
+  routing.receive('left', records(...Array.from({ length: 40 }, (_, index) => record(`sybil-${index}`, []))), now);
+  // Ten minus this one, and once more as many, when those that could not be reached gave way.
+  assert.ok(routing.counters.accepted <= 20 && routing.counters.refused >= 20);
+  routing.receive('right', records(record('right', [toVictim, keyField('real')])), now + 20_000);
+  assert.equal(routing.destinations('real').length, 1, 'unreachable ones give way');
+});
+
+test('bytes are bounded, whatever the number of routers', () => {
+  const routing = victim({ databaseBytes: 20_000 });
+  for (let index = 0; index < 50; index += 1) routing.receive('left', records(record(`s${index}`, [Buffer.concat([Buffer.of(99, 3, 232), Buffer.alloc(1000)])])), now);
+  // A dozen, and once more as many.
+  assert.ok(routing.counters.accepted <= 24 && routing.counters.refused >= 26);
+});
+
+test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {
+  const network = new TestNetwork(['a', 'b', 'c']);
+  network.link('a', 'b', 1);
+  network.link('b', 'c', 1);
+  network.settle();
+  const loud = testKey('loud');
+  for (let counter = 1; counter <= 5000; counter += 1) {
+    const bytes = writeRecord({ router: 'r', epoch: 1, counter, part: 0 }, [about], loud);
+    network.inject('b', 'a-b', records(bytes));
+  }
+  const { accepted, postponed } = network.routing('b').counters;
+  assert.ok(accepted < 1100 && postponed > 3900, `${accepted} taken, ${postponed} postponed`);
+  assert.ok(network.routing('c').counters.accepted <= accepted);
+});
+
+test('what was left for later is fetched by itself', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.link('a', 'b', 1);
+  network.settle();
+  // 2,500 parts at once, where a router's burst is 1,024 records.
+  const keys = Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `${'long-'.repeat(45)}${index}`, connectors: 1, listeners: 0 }));
+  network.facts('a', { edge: false, keys });
+  network.pass(1000);
+  assert.ok(network.routing('b').counters.postponed > 0);
+  network.settle();
+  assert.equal(network.routing('b').network()[1]?.keys.length, 10_000);
+});
+
+test('few bytes do not bring about many, again and again', () => {
+  const network = new TestNetwork(['a', 'b']);
+  network.facts('a', { edge: false, keys: Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `key-${index}`, connectors: 1, listeners: 0 })) });
+  network.link('a', 'b', 1);
+  network.settle();
+  const routing = network.routing('a');
+  const all = new Set(Array.from({ length: 64 }, (_, bucket) => bucket));
+  const askers = [writeSummary([]), ...writeDigest(true, all, [], 4096)];
+  let bytes = 0;
+  for (let index = 0; index < 1000; index += 1) {
+    for (const asker of askers) for (const { message } of routing.receive('a-b', asker, network.now)) bytes += message.length;
+  }
+  assert.ok(bytes < 200_000, `${bytes} bytes`);
+  const request = writeRequest([{ router: network.id('a'), parts: Array.from({ length: 256 }, (_, part) => part) }]);
+  assert.throws(() => {
+    for (let index = 0; index < 1000; index += 1) routing.receive('a-b', request, network.now);
+  }, code('routing-request'));
+});
+
+test('a message over a link that is not up is the caller\'s mistake', () => {
+  assert.throws(() => victim().receive('nowhere', writeSummary([]), now), code('routing-link'));
+});
+
+test('a message longer than allowed ends the link', () => {
+  assert.throws(() => victim({ messageBytes: 1000 }).receive('left', Buffer.alloc(1001, 99), now), code('routing-message'));
+});
+
+test('noise, mutants and lies are refused with a routing error or taken within bounds', () => {
+  const { cases, cut, accepted, mostOutgoing } = fuzz(20_000, 7);
+  assert.equal(cases, 20_000);
+  assert.ok(cut > 1000 && accepted > 100 && mostOutgoing > 0, 'each kind of outcome was met');
+});
