@@ -17,7 +17,10 @@ export function cliManual(): string {
 }
 
 function leavesOf(command: Command): readonly Command[] {
-  const subcommands = command.createHelp().visibleCommands(command).filter((sub) => sub.name() !== 'help');
+  const subcommands = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((sub) => sub.name() !== 'help');
   return subcommands.length === 0 ? [command] : subcommands.flatMap(leavesOf);
 }
 

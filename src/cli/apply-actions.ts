@@ -57,7 +57,13 @@ async function manifestsIn(layout: NamespaceLayout, paths: readonly string[], te
       else terminal.note(`Warning: ${line}\n`);
     }
     // What cannot be parsed or goes out of bounds has been named by now, and is not looked at again.
-    if (errors.length === 0) manifests.push(...parseAllDocuments(text).map((document): unknown => document.toJS({ maxAliasCount: 50 })).filter(isManifest).map(asked));
+    if (errors.length === 0)
+      manifests.push(
+        ...parseAllDocuments(text)
+          .map((document): unknown => document.toJS({ maxAliasCount: 50 }))
+          .filter(isManifest)
+          .map(asked),
+      );
   }
   if (errors.length > 0) throw new CliError('USAGE', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   if (manifests.length === 0) throw new CliError('USAGE', `There is no resource in ${paths.join(', ')}.`);
@@ -67,7 +73,10 @@ async function manifestsIn(layout: NamespaceLayout, paths: readonly string[], te
 /** Without what a cluster or another namespace added. */
 function asked({ status: _status, metadata, ...manifest }: Manifest): Manifest {
   const { name, labels, annotations } = metadata;
-  return { ...manifest, metadata: { name, ...(labels === undefined ? {} : { labels }), ...(annotations === undefined ? {} : { annotations }) } };
+  return {
+    ...manifest,
+    metadata: { name, ...(labels === undefined ? {} : { labels }), ...(annotations === undefined ? {} : { annotations }) },
+  };
 }
 
 async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { readonly name: string; readonly text: string }[]> {
@@ -75,7 +84,12 @@ async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { r
   const found = await stat(path).catch((cause: unknown) => {
     throw new CliError('NOT_FOUND', `There is no file ${path}.`, cause);
   });
-  const files = found.isDirectory() ? (await readdir(path)).filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name)).sort().map((name) => join(path, name)) : [path];
+  const files = found.isDirectory()
+    ? (await readdir(path))
+        .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
+        .sort()
+        .map((name) => join(path, name))
+    : [path];
   return Promise.all(files.map(async (name) => ({ name, text: (await readText(name, { bytes: 16 * 1024 * 1024 })) ?? '' })));
 }
 

@@ -12,7 +12,10 @@ export function addApply(program: Command, terminal: Terminal): void {
       .addOption(namespaceOption()),
     'none',
   )
-    .addHelpText('after', examples('earshot apply -f west.yaml', 'earshot apply -f west/ --wait configured', 'earshot apply -f - < link-to-west.yaml'))
+    .addHelpText(
+      'after',
+      examples('earshot apply -f west.yaml', 'earshot apply -f west/ --wait configured', 'earshot apply -f - < link-to-west.yaml'),
+    )
     .action(async ({ filename, ...options }: WaitOptions & { readonly filename: readonly string[] }, command: Command) => {
       const { applyFiles } = await import('./apply-actions.ts');
       await applyFiles(namespaceOf(command), filename, options, terminal);

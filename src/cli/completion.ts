@@ -10,11 +10,14 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .command('completion')
     .description('print a script that completes commands, options and names in a shell')
     .addArgument(new Argument('<shell>', 'which shell').choices([...shells]))
-    .addHelpText('after', examples(
-      'source <(earshot completion bash)',
-      'earshot completion zsh > "${fpath[1]}/_earshot"',
-      'earshot completion fish > ~/.config/fish/completions/earshot.fish',
-    ))
+    .addHelpText(
+      'after',
+      examples(
+        'source <(earshot completion bash)',
+        'earshot completion zsh > "${fpath[1]}/_earshot"',
+        'earshot completion fish > ~/.config/fish/completions/earshot.fish',
+      ),
+    )
     .action((shell: (typeof shells)[number]) => terminal.out(scripts[shell]));
 
   program
@@ -49,7 +52,11 @@ function takesNext(command: Command, word: string): Option | undefined {
 
 async function openWords(command: Command, current: string, namespace: string | undefined): Promise<readonly string[]> {
   if (current.startsWith('-')) return command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []);
-  if (command.commands.length > 0) return command.createHelp().visibleCommands(command).map((sub) => sub.name());
+  if (command.commands.length > 0)
+    return command
+      .createHelp()
+      .visibleCommands(command)
+      .map((sub) => sub.name());
   const [argument] = command.registeredArguments;
   if (argument?.argChoices !== undefined) return argument.argChoices;
   const kind = kinds[command.parent?.name() ?? ''];

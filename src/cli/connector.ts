@@ -21,7 +21,10 @@ export function addConnector(program: Command, terminal: Terminal): void {
   const group = program.command('connector').description('servers at this site that listeners lead to');
   const of: ResourceCommand<'Connector'> = { group, kind: 'Connector', terminal };
 
-  const create = subcommand(of, 'create', 'make a connector',
+  const create = subcommand(
+    of,
+    'create',
+    'make a connector',
     'earshot connector create backend 8080 --host 127.0.0.1',
     'earshot connector create database 5432 --routing-key db --host db.internal --tls-credentials db-ca',
   );
@@ -33,7 +36,10 @@ export function addConnector(program: Command, terminal: Terminal): void {
     },
   );
 
-  const update = subcommand(of, 'update', 'change a connector while it runs; an empty text takes an option back',
+  const update = subcommand(
+    of,
+    'update',
+    'change a connector while it runs; an empty text takes an option back',
     'earshot connector update backend --host 192.0.2.7 --port 8081',
   ).argument('<name>', 'name of the connector');
   addClusterOptions(addOptions(update)).addOption(new Option('--port <port>', 'port of the server').argParser(servicePort));
@@ -46,7 +52,10 @@ export function addConnector(program: Command, terminal: Terminal): void {
   addDelete(of, 'remove a connector; open connections may end in their own time', 'earshot connector delete backend');
   addStatus(of, 'show all connectors, or one', 'earshot connector status', 'earshot connector status backend -o json');
 
-  const generate = subcommand(of, 'generate', 'print a connector, and make nothing',
+  const generate = subcommand(
+    of,
+    'generate',
+    'print a connector, and make nothing',
     'earshot connector generate backend 8080 --host 127.0.0.1 > backend.yaml',
     'earshot connector generate backend 8080 --selector app=backend | kubectl apply -f -',
   );
@@ -70,7 +79,7 @@ function addOptions(command: Command): Command {
     .option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified')
     .option('--use-client-cert', 'show the certificate of that bundle to the server')
     .option('--no-use-client-cert', 'do not show it')
-    .option('--verify-hostname', 'the server\'s certificate must name the host (as it is unless told)')
+    .option('--verify-hostname', "the server's certificate must name the host (as it is unless told)")
     .option('--no-verify-hostname', 'it need not')
     .addOption(new Option('--type <type>', 'what is carried').choices(['tcp']));
 }

@@ -22,7 +22,11 @@ const most = { files: 5000, bytes: 16 * 1024 * 1024, logLines: 20_000, milliseco
 
 export async function dump(namespace: string, file: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
-  const parsed = (await Promise.all([layout.input.resources, layout.internal.links, layout.runtime.resources].map((folder) => resourceFiles(layout, folder)))).flat();
+  const parsed = (
+    await Promise.all(
+      [layout.input.resources, layout.internal.links, layout.runtime.resources].map((folder) => resourceFiles(layout, folder)),
+    )
+  ).flat();
   const secrets = [...new Set(parsed.flatMap(({ values }) => values.flatMap(secretsIn)))];
   const texts: readonly ArchiveFile[] = [
     { path: 'about.yaml', content: stringify(await about(layout)) },
@@ -32,7 +36,10 @@ export async function dump(namespace: string, file: string, terminal: Terminal):
     { path: 'journal.txt', content: await journal(namespace) },
     ...(await metrics(layout)),
   ];
-  const resources = parsed.map(({ path, values }) => ({ path, content: values.map((value) => `---\n${stringify(redacted(value))}`).join('') }));
+  const resources = parsed.map(({ path, values }) => ({
+    path,
+    content: values.map((value) => `---\n${stringify(redacted(value))}`).join(''),
+  }));
   const root = `earshot-${namespace}`;
   const files = [...texts, ...resources].map(({ path, content }) => ({ path: `${root}/${path}`, content: scrubbed(content, secrets) }));
   const draft = `${resolve(file)}.${process.pid}.tmp`;
@@ -49,14 +56,21 @@ interface ParsedResources {
 
 /** What cannot be parsed is named by the problems, and its text stays out. */
 async function resourceFiles(layout: NamespaceLayout, folder: string): Promise<readonly ParsedResources[]> {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => /^[\w][\w.-]{0,150}\.(ya?ml|json)$/.test(name)).slice(0, most.files);
-  return Promise.all(names.map(async (name) => {
-    const path = relative(layout.root, join(folder, name));
-    const text = await readText(join(folder, name), { bytes: most.bytes }).catch(() => undefined);
-    if (text === undefined || guardYaml(text) !== undefined) return { path, values: [] };
-    const documents = parseAllDocuments(text);
-    return { path, values: documents.filter(({ errors }) => errors.length === 0).map((document): unknown => document.toJS({ maxAliasCount: 50 })) };
-  }));
+  const names = (await readdir(folder).catch(() => []))
+    .filter((name) => /^[\w][\w.-]{0,150}\.(ya?ml|json)$/.test(name))
+    .slice(0, most.files);
+  return Promise.all(
+    names.map(async (name) => {
+      const path = relative(layout.root, join(folder, name));
+      const text = await readText(join(folder, name), { bytes: most.bytes }).catch(() => undefined);
+      if (text === undefined || guardYaml(text) !== undefined) return { path, values: [] };
+      const documents = parseAllDocuments(text);
+      return {
+        path,
+        values: documents.filter(({ errors }) => errors.length === 0).map((document): unknown => document.toJS({ maxAliasCount: 50 })),
+      };
+    }),
+  );
 }
 
 async function about(layout: NamespaceLayout): Promise<object> {
@@ -82,7 +96,9 @@ async function fileList(layout: NamespaceLayout): Promise<string> {
       const found = await lstat(path).catch(() => undefined);
       if (found === undefined) continue;
       const kind = found.isDirectory() ? 'd' : found.isFile() ? '-' : found.isSymbolicLink() ? 'l' : '?';
-      lines.push(`${kind}${(found.mode & 0o7777).toString(8).padStart(4, '0')} ${found.uid} ${String(found.size).padStart(9)} ${found.mtime.toISOString()} ${printable(relative(layout.root, path))}\n`);
+      const mode = (found.mode & 0o7777).toString(8).padStart(4, '0');
+      const size = String(found.size).padStart(9);
+      lines.push(`${kind}${mode} ${found.uid} ${size} ${found.mtime.toISOString()} ${printable(relative(layout.root, path))}\n`);
       if (found.isDirectory()) await walk(path);
     }
   };
@@ -98,10 +114,12 @@ async function certificates(layout: NamespaceLayout): Promise<readonly object[]>
   });
   const all = [...(await Promise.all(folders)).flat().slice(0, most.files), layout.internal.ca];
   const found = all.flatMap((folder) => ['tls.crt', 'ca.crt'].map((name) => join(folder, name)));
-  const facts = await Promise.all(found.map(async (path) => {
-    const text = await readText(path, { bytes: 1024 * 1024 }).catch(() => undefined);
-    return text === undefined ? [] : [{ file: relative(layout.root, path), ...factsOf(text) }];
-  }));
+  const facts = await Promise.all(
+    found.map(async (path) => {
+      const text = await readText(path, { bytes: 1024 * 1024 }).catch(() => undefined);
+      return text === undefined ? [] : [{ file: relative(layout.root, path), ...factsOf(text) }];
+    }),
+  );
   return facts.flat();
 }
 
@@ -116,7 +134,9 @@ function factsOf(pem: string): object {
 
 async function metrics(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
   const routers = await runningRouters(layout);
-  const parts = routers.flatMap(({ router, httpPort }) => ['metrics', 'readyz'].map(async (page) => ({ path: `routers/${router}/${page}.txt`, content: await pageOf(httpPort, page) })));
+  const parts = routers.flatMap(({ router, httpPort }) =>
+    ['metrics', 'readyz'].map(async (page) => ({ path: `routers/${router}/${page}.txt`, content: await pageOf(httpPort, page) })),
+  );
   return Promise.all(parts);
 }
 
@@ -130,7 +150,16 @@ async function pageOf(port: number, page: string): Promise<string> {
 }
 
 async function journal(namespace: string): Promise<string> {
-  const args = [...(process.getuid?.() === 0 ? [] : ['--user']), '--no-pager', '--output', 'cat', '--lines', String(most.logLines), '--unit', unitName(namespace)];
+  const args = [
+    ...(process.getuid?.() === 0 ? [] : ['--user']),
+    '--no-pager',
+    '--output',
+    'cat',
+    '--lines',
+    String(most.logLines),
+    '--unit',
+    unitName(namespace),
+  ];
   try {
     const { stdout } = await promisify(execFile)('journalctl', args, { maxBuffer: most.bytes, timeout: most.milliseconds });
     return stdout;

@@ -12,7 +12,7 @@ export function addExposure(program: Command): void {
     .requiredOption('--namespace <name>', 'namespace of the Lease by which one replica leads', process.env['POD_NAMESPACE'])
     .requiredOption('--identity <name>', 'name of this replica, unique among them', process.env['POD_NAME'])
     .option('--csi-socket <path>', 'serve the CSI controller service on this Unix socket')
-    .option('--cluster-domain <name>', 'domain of the cluster\'s DNS', 'cluster.local')
+    .option('--cluster-domain <name>', "domain of the cluster's DNS", 'cluster.local')
     .addOption(new Option('--preset <name>', 'ListenerClasses to make if they are absent').choices(presetNames).default('none'))
     .option('--no-leader-election', 'lead at once; only for a single replica')
     .option('--no-manage-crds', 'leave the CustomResourceDefinitions as they are')
@@ -27,7 +27,7 @@ export function addExposure(program: Command): void {
     .command('csi-node')
     .description('mount listener volumes into the pods of one node; runs as a DaemonSet')
     .requiredOption('--node-name <name>', 'the Node that this process runs on', process.env['NODE_NAME'])
-    .option('--kubelet-dir <path>', 'the kubelet\'s root directory (its --root-dir)', '/var/lib/kubelet')
+    .option('--kubelet-dir <path>', "the kubelet's root directory (its --root-dir)", '/var/lib/kubelet')
     .addOption(httpPort(8081))
     .addOption(kubeconfig())
     .addOption(logLevel())
@@ -40,7 +40,7 @@ function httpPort(port: number): Option {
 }
 
 function kubeconfig(): Option {
-  return new Option('--kubeconfig <path>', 'reach the API server as this file says; left out: as a pod\'s service account');
+  return new Option('--kubeconfig <path>', "reach the API server as this file says; left out: as a pod's service account");
 }
 
 function logLevel(): Option {

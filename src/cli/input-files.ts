@@ -45,7 +45,8 @@ export async function definedResources(layout: NamespaceLayout): Promise<readonl
       const documents = await documentsOf(path);
       for (const [index, document] of (documents ?? []).entries()) {
         const value = toManifest(document);
-        if (value !== undefined) found.push({ path, file: relative(layout.root, path), manifest: value, documents: documents ?? [], index });
+        if (value !== undefined)
+          found.push({ path, file: relative(layout.root, path), manifest: value, documents: documents ?? [], index });
       }
     }
   }
@@ -62,7 +63,8 @@ export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Pr
   const found = await findDefined(layout, kind, metadata.name);
   if (found === undefined) {
     const path = join(layout.input.resources, resourceFileName(kind, metadata.name));
-    if ((await documentsOf(path)) === undefined) throw new CliError('FAILED', `${path} is there and is no YAML; mend or remove it, and try again.`);
+    if ((await documentsOf(path)) === undefined)
+      throw new CliError('FAILED', `${path} is there and is no YAML; mend or remove it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
     await writeDurably(path, stringify(wanted), modeOf(kind));
     return 'created';
@@ -125,7 +127,13 @@ function toManifest(document: Document.Parsed): Manifest | undefined {
 }
 
 export function isManifest(value: unknown): value is Manifest {
-  return isRecord(value) && typeof value['apiVersion'] === 'string' && typeof value['kind'] === 'string' && isRecord(value['metadata']) && typeof value['metadata']['name'] === 'string';
+  return (
+    isRecord(value) &&
+    typeof value['apiVersion'] === 'string' &&
+    typeof value['kind'] === 'string' &&
+    isRecord(value['metadata']) &&
+    typeof value['metadata']['name'] === 'string'
+  );
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

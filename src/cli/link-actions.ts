@@ -13,7 +13,11 @@ import { printable, type Terminal } from './terminal.ts';
 import { requireRunning, runtimeSite, settleGone, waitUntil } from './waiting.ts';
 
 /** A link that came of a token is a file of the system's; the token goes first, so that nothing makes the link again. */
-export async function deleteLink(target: Target<'Link'>, name: string, options: { readonly wait: boolean; readonly timeout: number }): Promise<void> {
+export async function deleteLink(
+  target: Target<'Link'>,
+  name: string,
+  options: { readonly wait: boolean; readonly timeout: number },
+): Promise<void> {
   const layout = layoutOf(target.namespace);
   const fromToken = (await findDefined(layout, 'Link', name))?.path === join(layout.internal.links, resourceFileName('Link', name));
   if (!fromToken) return deleteResource(target, name, options);
@@ -24,7 +28,12 @@ export async function deleteLink(target: Target<'Link'>, name: string, options: 
 }
 
 /** Prints what the running process keeps in `runtime/links`, under another name and cost where asked for. */
-export async function generateLink(namespace: string, name: string | undefined, options: GenerateOptions, terminal: Terminal): Promise<void> {
+export async function generateLink(
+  namespace: string,
+  name: string | undefined,
+  options: GenerateOptions,
+  terminal: Terminal,
+): Promise<void> {
   const layout = layoutOf(namespace);
   await requireRunning(layout);
   const link = await waitUntil('a link to this site', options.timeout, terminal, async () => {
@@ -33,11 +42,18 @@ export async function generateLink(namespace: string, name: string | undefined, 
     if (found !== undefined) return { done: found };
     const site = await runtimeSite(layout);
     if (site?.spec.linkAccess === undefined || site.spec.linkAccess === 'none') await requireAccess(layout);
-    const others = links.flatMap(({ hosts }) => hosts).map(printable).join(', ');
+    const others = links
+      .flatMap(({ hosts }) => hosts)
+      .map(printable)
+      .join(', ');
     return { waitingFor: others === '' ? 'nothing listens for links yet' : `none uses that host; there is ${others}` };
   });
   const documents = link.documents.map((document) => renamed(document, name, options.cost));
-  terminal.out(options.output === 'json' ? structured(listOf(documents), 'json') : documents.map((document) => `---\n${structured(document, 'yaml')}`).join(''));
+  terminal.out(
+    options.output === 'json'
+      ? structured(listOf(documents), 'json')
+      : documents.map((document) => `---\n${structured(document, 'yaml')}`).join(''),
+  );
 }
 
 interface Offered {
@@ -52,14 +68,24 @@ async function offeredLinks(layout: NamespaceLayout): Promise<readonly Offered[]
     if (hasCode(error, 'ENOENT')) return [];
     throw error;
   });
-  const files = await Promise.all(names.filter((file) => file.endsWith('.yaml')).sort().map((file) => readText(join(layout.runtime.links, file), { bytes: 1024 * 1024 })));
-  return files.filter((text) => text !== undefined).map((text) => {
-    const documents = parseAllDocuments(text).map((document): unknown => document.toJS()).filter(isDocument);
-    const link = documents.find(({ kind }) => kind === 'Link');
-    const endpoints = isDocument(link?.['spec']) ? link['spec']['endpoints'] : undefined;
-    const hosts = Array.isArray(endpoints) ? endpoints.filter(isDocument).map(({ host }) => String(host)) : [];
-    return { documents, hosts };
-  }).filter(({ hosts }) => hosts.length > 0);
+  const files = await Promise.all(
+    names
+      .filter((file) => file.endsWith('.yaml'))
+      .sort()
+      .map((file) => readText(join(layout.runtime.links, file), { bytes: 1024 * 1024 })),
+  );
+  return files
+    .filter((text) => text !== undefined)
+    .map((text) => {
+      const documents = parseAllDocuments(text)
+        .map((document): unknown => document.toJS())
+        .filter(isDocument);
+      const link = documents.find(({ kind }) => kind === 'Link');
+      const endpoints = isDocument(link?.['spec']) ? link['spec']['endpoints'] : undefined;
+      const hosts = Array.isArray(endpoints) ? endpoints.filter(isDocument).map(({ host }) => String(host)) : [];
+      return { documents, hosts };
+    })
+    .filter(({ hosts }) => hosts.length > 0);
 }
 
 /** Loopback addresses last: another machine cannot use them. */
@@ -81,7 +107,11 @@ function renamed(document: Document, name: string | undefined, cost: number | un
   const metadata = name === undefined || !isDocument(document['metadata']) ? document['metadata'] : { ...document['metadata'], name };
   const { spec } = document;
   if (document['kind'] !== 'Link' || !isDocument(spec)) return { ...document, metadata };
-  return { ...document, metadata, spec: { ...spec, ...(name === undefined ? {} : { tlsCredentials: name }), ...(cost === undefined ? {} : { cost }) } };
+  return {
+    ...document,
+    metadata,
+    spec: { ...spec, ...(name === undefined ? {} : { tlsCredentials: name }), ...(cost === undefined ? {} : { cost }) },
+  };
 }
 
 function isDocument(value: unknown): value is Document {

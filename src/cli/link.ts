@@ -33,16 +33,23 @@ export function addLink(program: Command, terminal: Terminal): void {
 
   addStatus(of, 'show all links of this site, or one', 'earshot link status', 'earshot link status west-6bfn6 -o yaml');
 
-  subcommand(of, 'generate', 'print a link to this site, with its key, for another site to apply',
+  subcommand(
+    of,
+    'generate',
+    'print a link to this site, with its key, for another site to apply',
     'earshot link generate > link-to-west.yaml',
     'earshot link generate to-west --host west.example.com --cost 5 > link-to-west.yaml',
   )
     .argument('[name]', 'name of the link; left out: made from the access that it leads to')
     .addOption(cost())
-    .option('--host <host>', 'which of this site\'s names and addresses it is to use')
+    .option('--host <host>', "which of this site's names and addresses it is to use")
     .addOption(timeoutOption())
     .addOption(outputOption('format').default('yaml'))
-    .addHelpText('after', '\nWhoever has what it prints can link to this site: treat it as a key. A token (`earshot token issue`) is safer, since\nit expires and its certificate is renewed.')
+    .addHelpText(
+      'after',
+      '\nWhoever has what it prints can link to this site: treat it as a key. A token (`earshot token issue`) is safer, since' +
+        '\nit expires and its certificate is renewed.',
+    )
     .action(async (name: string | undefined, options: LinkOptions & GenerateOptions, command: Command) => {
       const { generateLink } = await import('./link-actions.ts');
       await generateLink(namespaceOf(command), name, options, terminal);

@@ -18,7 +18,10 @@ export function addListener(program: Command, terminal: Terminal): void {
   const group = program.command('listener').description('what clients at this site connect to');
   const of: ResourceCommand<'Listener'> = { group, kind: 'Listener', terminal };
 
-  const create = subcommand(of, 'create', 'make a listener',
+  const create = subcommand(
+    of,
+    'create',
+    'make a listener',
     'earshot listener create backend 8080 --host 127.0.0.1',
     'earshot listener create database 5432 --routing-key db --host 127.0.0.1 --wait ready',
   );
@@ -29,21 +32,30 @@ export function addListener(program: Command, terminal: Terminal): void {
     },
   );
 
-  const update = subcommand(of, 'update', 'change a listener while it runs; an empty text takes an option back',
+  const update = subcommand(
+    of,
+    'update',
+    'change a listener while it runs; an empty text takes an option back',
     'earshot listener update backend --routing-key backend-v2',
     'earshot listener update backend --tls-credentials ""',
   ).argument('<name>', 'name of the listener');
-  addWaiting(addOptions(update).addOption(new Option('--port <port>', 'port that clients connect to').argParser(servicePort)), 'configured').action(
-    async (name: string, options: ListenerOptions & WaitOptions, command: Command) => {
-      const { updateResource } = await import('./resource-actions.ts');
-      await updateResource(targetOf(of, command), name, changeOf(options), 'configured', options);
-    },
-  );
+  addWaiting(
+    addOptions(update).addOption(new Option('--port <port>', 'port that clients connect to').argParser(servicePort)),
+    'configured',
+  ).action(async (name: string, options: ListenerOptions & WaitOptions, command: Command) => {
+    const { updateResource } = await import('./resource-actions.ts');
+    await updateResource(targetOf(of, command), name, changeOf(options), 'configured', options);
+  });
 
   addDelete(of, 'remove a listener; open connections may end in their own time', 'earshot listener delete backend');
   addStatus(of, 'show all listeners, or one', 'earshot listener status', 'earshot listener status backend -o json');
 
-  const generate = subcommand(of, 'generate', 'print a listener, and make nothing', 'earshot listener generate backend 8080 > backend.yaml');
+  const generate = subcommand(
+    of,
+    'generate',
+    'print a listener, and make nothing',
+    'earshot listener generate backend 8080 > backend.yaml',
+  );
   addOptions(withArguments(generate))
     .addOption(outputOption('format').default('yaml'))
     .action(async (name: string, port: number, options: ListenerOptions & { readonly output: OutputFormat }) => {

@@ -44,9 +44,7 @@ export function timeoutOption(milliseconds = 60_000): Option {
 /** Adds `--wait` and `--timeout`. */
 export function addWaiting(command: Command, usual: Wait): Command {
   return command
-    .addOption(
-      new Option('--wait <status>', `status to wait for; left out: ${usual}, where the site is running`).choices([...waitChoices]),
-    )
+    .addOption(new Option('--wait <status>', `status to wait for; left out: ${usual}, where the site is running`).choices([...waitChoices]))
     .addOption(timeoutOption());
 }
 

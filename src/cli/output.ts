@@ -18,7 +18,15 @@ export function listOf(items: readonly unknown[]): unknown {
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((row) => row.map((cell) => printable(cell)));
   const widths = head.map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)));
-  return lines.map((line) => `${line.map((cell, column) => pad(cell, widths[column] ?? 0)).join('   ').trimEnd()}\n`).join('');
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, column) => pad(cell, widths[column] ?? 0))
+          .join('   ')
+          .trimEnd()}\n`,
+    )
+    .join('');
 }
 
 /** A table of resources of one kind: its printer columns, without those that are empty in all of them. */
@@ -36,7 +44,9 @@ export function resourceTable(kind: SkupperKind, resources: readonly object[]): 
 
 /** `Name:  value`, one a line; fields without a value are left out. */
 export function fieldLines(fields: readonly (readonly [name: string, value: unknown])[]): string {
-  const shown = fields.filter(([, value]) => value !== undefined && value !== '').map(([name, value]) => [`${name}:`, printable(cellOf(value))]);
+  const shown = fields
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value]) => [`${name}:`, printable(cellOf(value))]);
   const width = Math.max(0, ...shown.map(([name = '']) => name.length));
   return shown.map(([name = '', value = '']) => `${name.padEnd(width)}   ${value}\n`).join('');
 }

@@ -9,7 +9,14 @@ import { readProblems, runningRouters } from './runtime-files.ts';
 import { printable, type Terminal } from './terminal.ts';
 import { notRunning, runtimeSite } from './waiting.ts';
 
-const shown = ['Link', 'Listener', 'MultiKeyListener', 'Connector', 'RouterAccess', 'AccessGrant'] as const satisfies readonly SkupperKind[];
+const shown = [
+  'Link',
+  'Listener',
+  'MultiKeyListener',
+  'Connector',
+  'RouterAccess',
+  'AccessGrant',
+] as const satisfies readonly SkupperKind[];
 
 export async function showOverview(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
@@ -27,17 +34,22 @@ export async function showOverview(namespace: string, output: OutputFormat | und
   if (routers.length === 0) terminal.note(notRunning(layout));
   const [site] = sites;
   if (site === undefined) terminal.note(`The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.\n`);
-  terminal.out(fieldLines([
-    ['Namespace', namespace],
-    ['Directory', layout.root],
-    ['Site', site?.metadata.name],
-    ['Status', site?.status?.status],
-    ['Message', site?.status?.message],
-    ['Sites in network', site?.status?.sitesInNetwork],
-    ['Running', routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`).join(', ')],
-  ]));
+  terminal.out(
+    fieldLines([
+      ['Namespace', namespace],
+      ['Directory', layout.root],
+      ['Site', site?.metadata.name],
+      ['Status', site?.status?.status],
+      ['Message', site?.status?.message],
+      ['Sites in network', site?.status?.sitesInNetwork],
+      ['Running', routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`).join(', ')],
+    ]),
+  );
   for (const { kind, items } of resources) terminal.out(`\n${kind}s\n${resourceTable(kind, items)}`);
-  if (problems.length > 0) terminal.out(`\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(placeText(problem))}\n`).join('')}`);
+  if (problems.length > 0)
+    terminal.out(
+      `\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(placeText(problem))}\n`).join('')}`,
+    );
 }
 
 export async function showNetwork(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
@@ -56,25 +68,46 @@ export async function showNetwork(namespace: string, output: OutputFormat | unde
   terminal.out(`\n${keyTable(network)}`);
 }
 
-function siteTree({ name = '', id = '', namespace = '', platform = '', version = '', links = [], services = [] }: SiteRecord, isThis: boolean): string {
-  const head = `${name} (${[platform, version, `namespace ${namespace}`, id].filter((part) => part !== '').join(', ')})${isThis ? ', this site' : ''}`;
+function siteTree(
+  { name = '', id = '', namespace = '', platform = '', version = '', links = [], services = [] }: SiteRecord,
+  isThis: boolean,
+): string {
+  const facts = [platform, version, `namespace ${namespace}`, id].filter((part) => part !== '').join(', ');
+  const head = `${name} (${facts})${isThis ? ', this site' : ''}`;
   const lines = [
-    ...links.map((link) => `link ${link.name} to ${link.remoteSiteName ?? link.remoteSiteId ?? 'an unknown site'}${link.operational === false ? ', down' : ''}`),
-    ...services.map(({ routingKey = '', connectors = [], listeners = [] }) => `key ${routingKey}: ${counted(connectors, 'connector')}, ${counted(listeners, 'listener')}`),
+    ...links.map(linkLine),
+    ...services.map(
+      ({ routingKey = '', connectors = [], listeners = [] }) =>
+        `key ${routingKey}: ${counted(connectors, 'connector')}, ${counted(listeners, 'listener')}`,
+    ),
   ];
   const branches = lines.map((line, index) => `${index === lines.length - 1 ? '└─' : '├─'} ${printable(line)}`);
   return `${[printable(head), ...branches].join('\n')}\n`;
 }
 
+function linkLine({ name = '', remoteSiteName, remoteSiteId, operational }: NonNullable<SiteRecord['links']>[number]): string {
+  return `link ${name} to ${remoteSiteName ?? remoteSiteId ?? 'an unknown site'}${operational === false ? ', down' : ''}`;
+}
+
 /** Each routing key, and at which sites it has what. */
 function keyTable(network: readonly SiteRecord[]): string {
   const uses = network.flatMap(({ name = '', services = [] }) => services.map((service) => ({ site: name, ...service })));
-  const rows = [...Map.groupBy(uses, ({ routingKey = '' }) => routingKey)].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([key, of]) => [
-    key,
-    of.filter(({ connectors = [] }) => connectors.length > 0).map(({ site }) => site).join(', ') || '-',
-    of.filter(({ listeners = [] }) => listeners.length > 0).map(({ site }) => site).join(', ') || '-',
-  ]);
-  return rows.length === 0 ? 'No routing key has a listener or a connector yet.\n' : table(['ROUTING-KEY', 'CONNECTORS-AT', 'LISTENERS-AT'], rows);
+  const rows = [...Map.groupBy(uses, ({ routingKey = '' }) => routingKey)]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, of]) => [
+      key,
+      of
+        .filter(({ connectors = [] }) => connectors.length > 0)
+        .map(({ site }) => site)
+        .join(', ') || '-',
+      of
+        .filter(({ listeners = [] }) => listeners.length > 0)
+        .map(({ site }) => site)
+        .join(', ') || '-',
+    ]);
+  return rows.length === 0
+    ? 'No routing key has a listener or a connector yet.\n'
+    : table(['ROUTING-KEY', 'CONNECTORS-AT', 'LISTENERS-AT'], rows);
 }
 
 function counted(list: readonly unknown[], what: string): string {

@@ -12,10 +12,18 @@ export const hidden = '(hidden)';
 export function redacted(value: unknown): unknown {
   if (!isRecord(value)) return `(${value === null ? 'null' : typeof value}, hidden)`;
   const { apiVersion, kind, metadata, spec, status } = value;
-  const head = { apiVersion: textOf(apiVersion), kind: textOf(kind), metadata: isRecord(metadata) ? { name: textOf(metadata['name']), namespace: textOf(metadata['namespace']) } : hidden };
+  const head = {
+    apiVersion: textOf(apiVersion),
+    kind: textOf(kind),
+    metadata: isRecord(metadata) ? { name: textOf(metadata['name']), namespace: textOf(metadata['namespace']) } : hidden,
+  };
   // Of a Secret only that it is there, and which keys it has.
   if (typeof kind !== 'string' || !isSkupperKind(kind)) return { ...head, keys: isRecord(value['data']) ? Object.keys(value['data']) : [] };
-  return { ...head, spec: shown(specShapes[kind], spec), ...(status === undefined ? {} : { status: isRecord(status) ? withoutSecrets(status) : hidden }) };
+  return {
+    ...head,
+    spec: shown(specShapes[kind], spec),
+    ...(status === undefined ? {} : { status: isRecord(status) ? withoutSecrets(status) : hidden }),
+  };
 }
 
 function shown(shape: Structural, value: unknown): unknown {
@@ -42,7 +50,9 @@ function withoutSecrets(status: Readonly<Record<string, unknown>>): Readonly<Rec
 /** Of several resources: the values of fields that are secret, to look for them elsewhere. */
 export function secretsIn(value: unknown): readonly string[] {
   if (!isRecord(value)) return [];
-  const codes = [value['spec'], value['status']].flatMap((part) => (isRecord(part) && typeof part['code'] === 'string' ? [part['code']] : []));
+  const codes = [value['spec'], value['status']].flatMap((part) =>
+    isRecord(part) && typeof part['code'] === 'string' ? [part['code']] : [],
+  );
   const data = isRecord(value['data']) ? Object.values(value['data']).filter((entry) => typeof entry === 'string') : [];
   return [...codes, ...data].filter((secret) => secret.length >= 4);
 }

@@ -80,7 +80,12 @@ export async function showStatus(
     return;
   }
   const resource = all.find(({ metadata }) => metadata.name === name);
-  if (resource === undefined) throw notFound(kind, name, all.map(({ metadata }) => metadata.name ?? ''));
+  if (resource === undefined)
+    throw notFound(
+      kind,
+      name,
+      all.map(({ metadata }) => metadata.name ?? ''),
+    );
   terminal.out(output === undefined ? described(resource) : structured(resource, output));
 }
 
@@ -105,7 +110,8 @@ export async function resourcesOf<K extends SkupperKind>(layout: NamespaceLayout
 }
 
 export function notFound(kind: SkupperKind, name: string, there: readonly string[]): CliError {
-  const others = there.length === 0 ? `there is no ${kind} at all` : `there is ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
+  const others =
+    there.length === 0 ? `there is no ${kind} at all` : `there is ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
   return new CliError('NOT_FOUND', `There is no ${kind} "${name}" in this namespace; ${others}.`);
 }
 
@@ -155,7 +161,9 @@ function described({ kind, metadata, spec, status = {} }: SkupperResource): stri
   const lines = fieldLines([
     ['Name', metadata.name],
     ['Kind', kind],
-    ...Object.entries(state).filter(([, value]) => typeof value !== 'object').map(labelled),
+    ...Object.entries(state)
+      .filter(([, value]) => typeof value !== 'object')
+      .map(labelled),
     ...Object.entries(spec).map(labelled),
   ]);
   const rows = conditions.map(({ type, status: holds, message }) => `  ${type}: ${holds}${message === '' ? '' : `, ${message}`}`);
@@ -171,4 +179,3 @@ function labelled([field, value]: readonly [string, unknown]): readonly [string,
 async function namesOf(layout: NamespaceLayout, kind: SkupperKind): Promise<readonly string[]> {
   return (await resourcesOf(layout, kind)).map(({ metadata }) => metadata.name ?? '');
 }
-

@@ -17,8 +17,17 @@ export function targetOf<K extends SkupperKind>({ kind, terminal }: ResourceComm
 }
 
 /** A subcommand with `-n` and examples. */
-export function subcommand({ group }: Pick<ResourceCommand, 'group'>, name: string, description: string, ...lines: readonly string[]): Command {
-  return group.command(name).description(description).addOption(namespaceOption()).addHelpText('after', examples(...lines));
+export function subcommand(
+  { group }: Pick<ResourceCommand, 'group'>,
+  name: string,
+  description: string,
+  ...lines: readonly string[]
+): Command {
+  return group
+    .command(name)
+    .description(description)
+    .addOption(namespaceOption())
+    .addHelpText('after', examples(...lines));
 }
 
 export function addDelete(of: ResourceCommand, description: string, ...lines: readonly string[]): void {

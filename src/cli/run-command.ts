@@ -16,8 +16,14 @@ export function addRun(program: Command): void {
     .command('run')
     .description('run the site of the namespace, in the foreground')
     .option('--router <name>', 'which router of the site, where several run')
-    .addOption(new Option('--http-port <number>', 'loopback port of /metrics, /livez and /readyz; 0 for any').argParser(portNumber).default(0))
-    .addOption(new Option('--drain-timeout <duration>', 'how long open connections may go on after SIGTERM').argParser(drainTime).default(30_000, '30s'))
+    .addOption(
+      new Option('--http-port <number>', 'loopback port of /metrics, /livez and /readyz; 0 for any').argParser(portNumber).default(0),
+    )
+    .addOption(
+      new Option('--drain-timeout <duration>', 'how long open connections may go on after SIGTERM')
+        .argParser(drainTime)
+        .default(30_000, '30s'),
+    )
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addOption(namespaceOption())
     .addHelpText('after', examples('earshot run', 'earshot -n west run --http-port 9100', 'earshot -n west run --router second'))

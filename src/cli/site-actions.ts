@@ -9,8 +9,8 @@ import { printable, type Terminal } from './terminal.ts';
 export async function createSite(target: Target<'Site'>, name: string, change: SpecChange, options: WaitOptions): Promise<void> {
   const [other] = await resourcesOf(layoutOf(target.namespace), 'Site');
   if (other !== undefined) {
-    const message = `The namespace ${target.namespace} has a site already: "${other.metadata.name}". Change it with \`earshot site update\`, or take another namespace (-n).`;
-    throw new CliError('EXISTS', message);
+    const advice = 'Change it with `earshot site update`, or take another namespace (-n).';
+    throw new CliError('EXISTS', `The namespace ${target.namespace} has a site already: "${other.metadata.name}". ${advice}`);
   }
   await createResource(target, name, change, 'ready', options);
 }
@@ -19,7 +19,8 @@ export async function createSite(target: Target<'Site'>, name: string, change: S
 export async function siteName(namespace: string, name: string | undefined): Promise<string> {
   const sites = (await resourcesOf(layoutOf(namespace), 'Site')).map(({ metadata }) => metadata.name ?? '');
   const [only] = sites;
-  if (only === undefined) throw new CliError('NOT_FOUND', `The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.`);
+  if (only === undefined)
+    throw new CliError('NOT_FOUND', `The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.`);
   if (name !== undefined && !sites.includes(name)) throw notFound('Site', name, sites);
   return name ?? only;
 }
@@ -48,7 +49,8 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
     throw error instanceof TrustError && error.code === 'unknown-site' ? new CliError('NOT_FOUND', `${error.message}.`) : error;
   });
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
-  terminal.out(`Site "${printable(name)}" is revoked: ${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')} are refused from now on.\n`);
+  const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
+  terminal.out(`Site "${printable(name)}" is revoked: ${refused} are refused from now on.\n`);
 }
 
 export async function unrevokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {

@@ -18,13 +18,22 @@ export function addSite(program: Command, terminal: Terminal): void {
   const group = program.command('site').description('this namespace as a place in the network');
   const of: ResourceCommand<'Site'> = { group, kind: 'Site', terminal };
 
-  const create = subcommand(of, 'create', 'make the site of the namespace', 'earshot site create west --enable-link-access').argument('<name>', 'name of the site');
+  const create = subcommand(of, 'create', 'make the site of the namespace', 'earshot site create west --enable-link-access').argument(
+    '<name>',
+    'name of the site',
+  );
   addWaiting(addOptions(create), 'ready').action(async (name: string, options: SiteOptions & WaitOptions, command: Command) => {
     const { createSite } = await import('./site-actions.ts');
     await createSite(targetOf(of, command), name, changeOf(options), options);
   });
 
-  const update = subcommand(of, 'update', 'change the site while it runs', 'earshot site update --enable-link-access', 'earshot site update --no-enable-link-access');
+  const update = subcommand(
+    of,
+    'update',
+    'change the site while it runs',
+    'earshot site update --enable-link-access',
+    'earshot site update --no-enable-link-access',
+  );
   addWaiting(addOptions(update.argument('[name]', 'name of the site; left out: that of the namespace')), 'ready').action(
     async (name: string | undefined, options: SiteOptions & WaitOptions, command: Command) => {
       const [{ siteName }, { updateResource }] = await Promise.all([import('./site-actions.ts'), import('./resource-actions.ts')]);
@@ -34,13 +43,19 @@ export function addSite(program: Command, terminal: Terminal): void {
 
   subcommand(of, 'delete', 'remove the site, which ends its links and connections', 'earshot site delete', 'earshot site delete --all')
     .argument('[name]', 'name of the site; left out: that of the namespace')
-    .option('--all', 'remove the namespace\'s other resources too')
+    .option('--all', "remove the namespace's other resources too")
     .option('--no-wait', 'do not wait until it is gone')
     .addOption(timeoutOption())
-    .action(async (name: string | undefined, options: { readonly all?: boolean; readonly wait: boolean; readonly timeout: number }, command: Command) => {
-      const { deleteSite } = await import('./site-actions.ts');
-      await deleteSite(targetOf(of, command), name, options);
-    });
+    .action(
+      async (
+        name: string | undefined,
+        options: { readonly all?: boolean; readonly wait: boolean; readonly timeout: number },
+        command: Command,
+      ) => {
+        const { deleteSite } = await import('./site-actions.ts');
+        await deleteSite(targetOf(of, command), name, options);
+      },
+    );
 
   addStatus(of, 'show the site', 'earshot site status', 'earshot site status -o yaml');
 
@@ -52,9 +67,13 @@ export function addSite(program: Command, terminal: Terminal): void {
       generateResource(terminal, 'Site', name, changeOf(options), options.output);
     });
 
-  subcommand(of, 'revoke', 'end another site\'s links to this one, at once and for good', 'earshot site revoke east')
+  subcommand(of, 'revoke', "end another site's links to this one, at once and for good", 'earshot site revoke east')
     .argument('<site>', 'name or id of the other site')
-    .addHelpText('after', '\nIts certificates, its tokens and its renewals are refused from now on. Links that this site opened to it are not\ntouched: delete them with `earshot link delete`.')
+    .addHelpText(
+      'after',
+      '\nIts certificates, its tokens and its renewals are refused from now on. Links that this site opened to it are not' +
+        '\ntouched: delete them with `earshot link delete`.',
+    )
     .action(async (site: string, _options: object, command: Command) => {
       const { revokeSite } = await import('./site-actions.ts');
       await revokeSite(namespaceOf(command), site, terminal);

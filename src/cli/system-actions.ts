@@ -85,12 +85,14 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
   const state = { namespace, directory: layout.root, unit, routers };
   if (output !== undefined) terminal.out(structured(state, output));
   else {
-    terminal.out(fieldLines([
-      ['Namespace', namespace],
-      ['Directory', layout.root],
-      ['Unit', unit.systemd ? `${unitName(namespace)}, ${unit.state}` : 'systemd does not run on this machine'],
-      ['Running', routers.map(({ router, pid, startedAt }) => `${router} (process ${pid}, since ${startedAt})`).join(', ') || 'nothing'],
-    ]));
+    terminal.out(
+      fieldLines([
+        ['Namespace', namespace],
+        ['Directory', layout.root],
+        ['Unit', unit.systemd ? `${unitName(namespace)}, ${unit.state}` : 'systemd does not run on this machine'],
+        ['Running', routers.map(({ router, pid, startedAt }) => `${router} (process ${pid}, since ${startedAt})`).join(', ') || 'nothing'],
+      ]),
+    );
   }
   if (routers.length === 0) throw new CliError('NOT_RUNNING', `Nothing runs the namespace ${namespace}.`);
 }
@@ -103,7 +105,11 @@ async function signalRouters(layout: NamespaceLayout, signal: 'SIGTERM' | 'SIGHU
       process.kill(pid, signal);
     } catch (error) {
       if (hasCode(error, 'ESRCH')) continue;
-      throw new CliError('FAILED', `Process ${pid}, which runs the router ${router}, cannot be told: it is another user's. Try again as that user.`, error);
+      throw new CliError(
+        'FAILED',
+        `Process ${pid}, which runs the router ${router}, cannot be told: it is another user's. Try again as that user.`,
+        error,
+      );
     }
   }
 }
@@ -117,7 +123,9 @@ async function unitState(namespace: string): Promise<UnitState> {
   if (!(await isSystemdThere())) return { systemd: false, state: 'unknown' };
   if (!(await exists(join(unitFolder(), unitName(namespace))))) return { systemd: true, state: 'not installed' };
   // It says `inactive` with an exit code of its own.
-  const { stdout } = await run('systemctl', [...scope(), 'is-active', unitName(namespace)]).catch((error: unknown) => ({ stdout: stdoutOf(error) }));
+  const { stdout } = await run('systemctl', [...scope(), 'is-active', unitName(namespace)]).catch((error: unknown) => ({
+    stdout: stdoutOf(error),
+  }));
   return { systemd: true, state: stdout.trim() || 'unknown' };
 }
 
@@ -127,7 +135,11 @@ async function hasUnit(namespace: string): Promise<boolean> {
 
 async function requireUnit(namespace: string): Promise<void> {
   layoutOf(namespace);
-  if (!(await hasUnit(namespace))) throw new CliError('NOT_FOUND', `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`);
+  if (!(await hasUnit(namespace)))
+    throw new CliError(
+      'NOT_FOUND',
+      `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`,
+    );
 }
 
 /** sd_booted(3). */
@@ -137,8 +149,8 @@ function isSystemdThere(): Promise<boolean> {
 
 async function requireSystemd(namespace: string): Promise<void> {
   if (await isSystemdThere()) return;
-  const message = `systemd does not run on this machine. Let whatever looks after processes here run \`earshot -n ${namespace} run\`; it ends in order on SIGTERM.`;
-  throw new CliError('FAILED', message);
+  const advice = `Let whatever looks after processes here run \`earshot -n ${namespace} run\`; it ends in order on SIGTERM.`;
+  throw new CliError('FAILED', `systemd does not run on this machine. ${advice}`);
 }
 
 function unitFolder(): string {

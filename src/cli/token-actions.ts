@@ -21,7 +21,11 @@ export async function issueToken(namespace: string, file: string, options: Issue
   const name = options.grant ?? options.name ?? (await freshName(layout));
   if (options.grant === undefined) await makeGrant(layout, name, options);
   else if ((await findDefined(layout, 'AccessGrant', name)) === undefined) {
-    throw notFound('AccessGrant', name, (await resourcesOf(layout, 'AccessGrant')).map(({ metadata }) => metadata.name ?? ''));
+    throw notFound(
+      'AccessGrant',
+      name,
+      (await resourcesOf(layout, 'AccessGrant')).map(({ metadata }) => metadata.name ?? ''),
+    );
   }
   const status = await readyGrant(layout, name, options.timeout, terminal).catch(async (error: unknown) => {
     // What nobody got a token of is of no use to anyone.
@@ -29,7 +33,8 @@ export async function issueToken(namespace: string, file: string, options: Issue
     throw error;
   });
   const { url, code, ca } = status;
-  if (url === undefined || code === undefined || ca === undefined) throw new CliError('FAILED', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
+  if (url === undefined || code === undefined || ca === undefined)
+    throw new CliError('FAILED', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
   const cost = options.cost === undefined ? {} : { linkCost: options.cost };
   const text = stringify(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }), { lineWidth: 0 });
   if (file === '-') terminal.out(text);
@@ -39,7 +44,9 @@ export async function issueToken(namespace: string, file: string, options: Issue
     terminal.out(`Token file ${file} is written.\n`);
   }
   const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
-  terminal.note(`Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file === '-' ? 'FILE' : file}\n`);
+  terminal.note(
+    `Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file === '-' ? 'FILE' : file}\n`,
+  );
 }
 
 async function readyGrant(layout: NamespaceLayout, name: string, timeout: number, terminal: Terminal): Promise<AccessGrantStatus> {
@@ -53,10 +60,17 @@ async function readyGrant(layout: NamespaceLayout, name: string, timeout: number
 /** @throws CliError where no other site could use a link to this one */
 async function requireWayIn(layout: NamespaceLayout): Promise<void> {
   const site = await runtimeSite(layout);
-  if (site === undefined) throw new CliError('NOT_FOUND', `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`);
+  if (site === undefined)
+    throw new CliError(
+      'NOT_FOUND',
+      `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
+    );
   const { linkAccess = 'none' } = site.spec;
   if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return;
-  throw new CliError('FAILED', `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`);
+  throw new CliError(
+    'FAILED',
+    `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,
+  );
 }
 
 async function makeGrant(layout: NamespaceLayout, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
@@ -83,7 +97,12 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
   if (!isResourceName(name)) throw new CliError('USAGE', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
   await requireRunning(layout);
   const linkCost = options.linkCost ?? token.linkCost;
-  const wanted = manifest('AccessToken', name, { url: token.url, code: token.code, ca: token.ca, ...(linkCost === undefined ? {} : { linkCost }) });
+  const wanted = manifest('AccessToken', name, {
+    url: token.url,
+    code: token.code,
+    ca: token.ca,
+    ...(linkCost === undefined ? {} : { linkCost }),
+  });
   const resource = checked('AccessToken', wanted);
   await requireUnused(layout, resource);
   await putManifest(layout, wanted);
@@ -121,7 +140,8 @@ async function requireUnused(layout: NamespaceLayout, { metadata, spec }: Access
   const name = metadata.name ?? '';
   const before = (await resourcesOf(layout, 'AccessToken')).find((token) => token.metadata.name === name);
   const advice = `take another name with --name, or remove it with \`earshot link delete ${name}\``;
-  if (before !== undefined && before.spec.code !== spec.code) throw new CliError('EXISTS', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
+  if (before !== undefined && before.spec.code !== spec.code)
+    throw new CliError('EXISTS', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
   if (before === undefined && (await findDefined(layout, 'Link', name)) !== undefined) {
     throw new CliError('EXISTS', `Link "${name}" is there already: ${advice}.`);
   }

@@ -30,13 +30,13 @@ export function addToken(program: Command, terminal: Terminal): void {
     .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
     .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
     .option('--grant <name>', 'use this AccessGrant instead of a new one')
-    .option('--name <name>', 'name of the token and of the link; left out: made from the site\'s name')
+    .option('--name <name>', "name of the token and of the link; left out: made from the site's name")
     .addOption(timeoutOption())
     .addOption(namespaceOption())
-    .addHelpText('after', examples(
-      'earshot token issue token.yaml',
-      'earshot token issue token.yaml --redemptions-allowed 3 --expiration-window 24h',
-    ))
+    .addHelpText(
+      'after',
+      examples('earshot token issue token.yaml', 'earshot token issue token.yaml --redemptions-allowed 3 --expiration-window 24h'),
+    )
     .action(async (file: string, { linkCost, ...options }: IssueOptions & { readonly linkCost?: number }, command: Command) => {
       const { issueToken } = await import('./token-actions.ts');
       await issueToken(namespaceOf(command), file, linkCost === undefined ? options : { cost: linkCost, ...options }, terminal);

@@ -32,9 +32,13 @@ export async function waitUntil<T>(goal: string, timeout: number, terminal: Term
     }
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
     const isOver = now - begin >= timeout;
-    if (errorSince !== undefined && (isOver || now - errorSince >= pace.error)) throw new CliError('FAILED', `Waited for ${goal}: ${message}`);
+    if (errorSince !== undefined && (isOver || now - errorSince >= pace.error))
+      throw new CliError('FAILED', `Waited for ${goal}: ${message}`);
     if (isOver) {
-      throw new CliError('NOT_READY', `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${message}. Go on looking with \`earshot status\`.`);
+      throw new CliError(
+        'NOT_READY',
+        `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${message}. Go on looking with \`earshot status\`.`,
+      );
     }
     await pause(Math.max(1, Math.min(pace.look, timeout - (now - begin))));
   }
@@ -72,7 +76,13 @@ export async function settle(
 }
 
 /** Waits until nothing is written back of it any more. */
-export async function settleGone(layout: NamespaceLayout, kind: SkupperKind, name: string, timeout: number, terminal: Terminal): Promise<void> {
+export async function settleGone(
+  layout: NamespaceLayout,
+  kind: SkupperKind,
+  name: string,
+  timeout: number,
+  terminal: Terminal,
+): Promise<void> {
   if ((await runningRouters(layout)).length === 0) return;
   await waitUntil(`${kind} "${name}" to be gone`, timeout, terminal, async () => {
     const gone = (await readRuntime(layout, kind, name)) === undefined || (await runningRouters(layout)).length === 0;

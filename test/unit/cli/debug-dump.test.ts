@@ -9,12 +9,18 @@ import { tarOf } from '../../../src/cli/tar.ts';
 import { Namespace } from './namespace.ts';
 
 const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0LW1hcmtlcg==\n-----END PRIVATE KEY-----\n';
-const resource = (kind: string, spec: object, more: object = {}) => ({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name: 'x' }, spec, ...more });
+const resource = (kind: string, spec: object, more: object = {}) => ({
+  apiVersion: 'skupper.io/v2alpha1',
+  kind,
+  metadata: { name: 'x' },
+  spec,
+  ...more,
+});
 
 /** Name and text of each file of a tar archive. */
 function untar(archive: Buffer): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (let at = 0; at + 512 <= archive.length && archive[at] !== 0; ) {
+  for (let at = 0; at + 512 <= archive.length && archive[at] !== 0;) {
     const field = (from: number, to: number) => archive.toString('utf8', at + from, at + to).replace(/\0.*$/s, '');
     const size = Number.parseInt(field(124, 136), 8);
     const prefix = field(345, 500);
@@ -31,7 +37,10 @@ describe('the archive of debug dump', () => {
     const token = { url: 'https://example.com', code: `${marker}1`, ca: 'PEM' };
     const last = JSON.stringify(resource('AccessToken', token));
     await west.put('token.yaml', JSON.stringify(resource('AccessToken', token, { metadata: { name: 'x', annotations: { last } } })));
-    await west.put('secret.yaml', JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, data: { 'tls.key': `${marker}2` } }));
+    await west.put(
+      'secret.yaml',
+      JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, data: { 'tls.key': `${marker}2` } }),
+    );
     await west.put('unknown.yaml', JSON.stringify(resource('Listener', { routingKey: 'a', password: `${marker}3` })));
     await west.put('broken.yaml', `code: ${marker}4\n  spec: [`);
     await west.put('scalar.yaml', `${marker}5\n`);
@@ -40,8 +49,16 @@ describe('the archive of debug dump', () => {
     await west.write(west.layout.internal.identityKey, key);
     await west.write(join(west.layout.internal.grants, 'x.json'), `{"code":"${marker}6"}`);
     await west.write(join(west.layout.runtime.links, 'link-x.yaml'), `data: {tls.key: ${marker}7}\n`);
-    await west.answer('AccessGrant', 'x', { code: `${marker}8` }, { status: 'Ready', code: `${marker}9`, message: `not even ${marker}9 here` });
-    await west.write(west.layout.runtime.problems, `problems: [{file: broken.yaml, line: 2, severity: error, message: 'it is not YAML near ${marker}1'}]\n`);
+    await west.answer(
+      'AccessGrant',
+      'x',
+      { code: `${marker}8` },
+      { status: 'Ready', code: `${marker}9`, message: `not even ${marker}9 here` },
+    );
+    await west.write(
+      west.layout.runtime.problems,
+      `problems: [{file: broken.yaml, line: 2, severity: error, message: 'it is not YAML near ${marker}1'}]\n`,
+    );
 
     const file = join(west.home, 'dump.tar.gz');
     const { code, out } = await west.earshot(['debug', 'dump', file]);
@@ -52,7 +69,14 @@ describe('the archive of debug dump', () => {
     assert.doesNotMatch(everything, new RegExp(`${marker}|c2VjcmV0`));
     assert.doesNotMatch(everything, /PRIVATE KEY/);
 
-    const expected = ['about.yaml', 'certificates.yaml', 'files.txt', 'problems.txt', 'input/resources/token.yaml', 'runtime/resources/AccessGrant-x.yaml'];
+    const expected = [
+      'about.yaml',
+      'certificates.yaml',
+      'files.txt',
+      'problems.txt',
+      'input/resources/token.yaml',
+      'runtime/resources/AccessGrant-x.yaml',
+    ];
     for (const name of expected) assert.ok(files.has(`earshot-west/${name}`), `${name} of ${[...files.keys()].join(' ')}`);
     assert.match(files.get('earshot-west/input/resources/token.yaml') ?? '', /url: https:\/\/example\.com\n {2}code: \(hidden\)/);
     assert.match(files.get('earshot-west/input/resources/secret.yaml') ?? '', /keys:\n {2}- tls\.key/);
@@ -68,7 +92,14 @@ describe('what may be shown of a resource', () => {
     const kinds = fc.constantFrom('AccessToken', 'AccessGrant', 'Secret', 'Unknown', '__proto__');
     fc.assert(
       fc.property(kinds, value, value, value, (kind, code, other, data) => {
-        const shown = redacted({ apiVersion: 'x', kind, metadata: { name: 'x', annotations: other }, spec: { code, unknown: other }, data, status: { code } });
+        const shown = redacted({
+          apiVersion: 'x',
+          kind,
+          metadata: { name: 'x', annotations: other },
+          spec: { code, unknown: other },
+          data,
+          status: { code },
+        });
         assert.equal(JSON.stringify(shown).includes(secret), false);
       }),
     );
@@ -78,7 +109,10 @@ describe('what may be shown of a resource', () => {
   it('keeps what helps to find a fault', () => {
     const spec = { endpoints: [{ host: 'a', port: '1' }], cost: 2 };
     const status = { status: 'Pending', message: 'm' };
-    assert.deepEqual(redacted(resource('Link', spec, { status })), { ...resource('Link', spec, { status }), metadata: { name: 'x', namespace: undefined } });
+    assert.deepEqual(redacted(resource('Link', spec, { status })), {
+      ...resource('Link', spec, { status }),
+      metadata: { name: 'x', namespace: undefined },
+    });
   });
 
   it('has no private key, not even one that is cut off', () => {
@@ -93,7 +127,10 @@ describe('a tar archive', () => {
       { path: 'a', content: '' },
       { path: `${'d'.repeat(90)}/${'e'.repeat(90)}`, content: 'ü'.repeat(600) },
     ];
-    assert.deepEqual([...untar(tarOf(files, 0))], files.map(({ path, content }) => [path, content]));
+    assert.deepEqual(
+      [...untar(tarOf(files, 0))],
+      files.map(({ path, content }) => [path, content]),
+    );
     assert.equal(tarOf(files, 0).length % 512, 0);
   });
 

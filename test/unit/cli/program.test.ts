@@ -58,13 +58,22 @@ describe('the program', () => {
     const script = `
       import { registerHooks } from 'node:module';
       const loaded = [];
-      registerHooks({ resolve(specifier, context, next) { const found = next(specifier, context); loaded.push(found.url); return found; } });
+      registerHooks({
+        resolve(specifier, context, next) {
+          const found = next(specifier, context);
+          loaded.push(found.url);
+          return found;
+        },
+      });
       const { buildProgram } = await import(${JSON.stringify(new URL('../../../src/cli/program.ts', import.meta.url).href)});
       buildProgram({});
       console.log(loaded.join('\\n'));`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script]);
     assert.match(stdout, /src\/cli\/listener\.ts/);
-    assert.doesNotMatch(stdout, /node_modules\/(?:yaml|typebox|@peculiar|undici|nice-grpc)|src\/(?:pki|router|site|kube\/client|platform\/linux\/site)\b/);
+    assert.doesNotMatch(
+      stdout,
+      /node_modules\/(?:yaml|typebox|@peculiar|undici|nice-grpc)|src\/(?:pki|router|site|kube\/client|platform\/linux\/site)\b/,
+    );
   });
 
   it('ends with the code that is documented', async () => {
@@ -82,11 +91,20 @@ describe('completion', () => {
   const cases: readonly (readonly [words: readonly string[], found: readonly string[]])[] = [
     [['lis'], ['listener']],
     [['listener', 'c'], ['create']],
-    [['-n', 'west', 'token', ''], ['help', 'issue', 'redeem']],
-    [['listener', 'update', ''], ['backend', 'database']],
+    [
+      ['-n', 'west', 'token', ''],
+      ['help', 'issue', 'redeem'],
+    ],
+    [
+      ['listener', 'update', ''],
+      ['backend', 'database'],
+    ],
     [['-n', 'west', 'listener', 'update', 'd'], ['database']],
     [['listener', 'create', 'x', '80', '--obs'], ['--observer']],
-    [['listener', 'create', 'x', '80', '--observer', 'http'], ['http1', 'http2']],
+    [
+      ['listener', 'create', 'x', '80', '--observer', 'http'],
+      ['http1', 'http2'],
+    ],
     [['-n', ''], ['west']],
     [['listener', 'create', 'x', '80', '--tls-credentials', ''], ['web']],
     [['completion', 'b'], ['bash']],
@@ -119,12 +137,26 @@ describe('completion', () => {
 
 describe('a table', () => {
   it('is as wide as what is in it, and on one line a row', () => {
-    assert.equal(table(['A', 'B'], [['long', 'x\ny'], ['s', '\u202Ez']]), 'A      B\nlong   x y\ns      \\u{202e}z\n');
+    assert.equal(
+      table(
+        ['A', 'B'],
+        [
+          ['long', 'x\ny'],
+          ['s', '\u202Ez'],
+        ],
+      ),
+      'A      B\nlong   x y\ns      \\u{202e}z\n',
+    );
   });
 
   it('leaves out columns that no resource has a value for', () => {
-    const resources = [{ metadata: { name: 'a' }, spec: { routingKey: 'k', port: 1 }, status: { status: 'Ready', hasMatchingConnector: true } }];
-    assert.equal(resourceTable('Listener', resources), 'NAME   ROUTING-KEY   PORT   STATUS   HAS-MATCHING-CONNECTOR\na      k             1      Ready    true\n');
+    const resources = [
+      { metadata: { name: 'a' }, spec: { routingKey: 'k', port: 1 }, status: { status: 'Ready', hasMatchingConnector: true } },
+    ];
+    assert.equal(
+      resourceTable('Listener', resources),
+      'NAME   ROUTING-KEY   PORT   STATUS   HAS-MATCHING-CONNECTOR\na      k             1      Ready    true\n',
+    );
   });
 });
 

@@ -145,7 +145,10 @@ spec:
     await using west = await Namespace.make();
     await west.put('site.yaml', 'apiVersion: skupper.io/v2alpha1\nkind: Site\nmetadata: {name: west}\nspec: {settings: {size: small}}\n');
     await west.earshot(['site', 'update', '--grant-port', '9191', '--enable-link-access']);
-    assert.deepEqual(parse((await west.text('site.yaml')) ?? '').spec, { linkAccess: 'default', settings: { size: 'small', 'grant-port': '9191' } });
+    assert.deepEqual(parse((await west.text('site.yaml')) ?? '').spec, {
+      linkAccess: 'default',
+      settings: { size: 'small', 'grant-port': '9191' },
+    });
   });
 
   it('does not write over a file that is no YAML', async () => {
@@ -191,7 +194,8 @@ describe('what cannot be done ends with a code and says what to do', () => {
   for (const [name, args, code, err] of cases) {
     it(name, async () => {
       await using west = await Namespace.make();
-      const listener = 'apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: there}\nspec: {routingKey: a, host: a, port: 80}\n';
+      const listener =
+        'apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: there}\nspec: {routingKey: a, host: a, port: 80}\n';
       await west.put('there.yaml', listener);
       await west.put('site.yaml', 'apiVersion: skupper.io/v2alpha1\nkind: Site\nmetadata: {name: west}\nspec: {}\n');
       const result = await west.earshot(args);
@@ -242,13 +246,19 @@ spec: {routingKey: a, host: a, port: 80}
     await using west = await Namespace.make();
     const wrong = await west.earshot(['apply', '-f', '-'], two.replaceAll('port: 80', 'port: 0'));
     assert.equal(wrong.code, 2);
-    assert.match(wrong.err, /Nothing was changed:\n {2}standard input:4:\d+: spec\.port: must be .*, not 0\.\n {2}standard input:10:\d+: spec\.port: /);
+    assert.match(
+      wrong.err,
+      /Nothing was changed:\n {2}standard input:4:\d+: spec\.port: must be .*, not 0\.\n {2}standard input:10:\d+: spec\.port: /,
+    );
     assert.equal(await west.text('Listener-a.yaml'), undefined);
   });
 
   it('refuse a YAML bomb', async () => {
     await using west = await Namespace.make();
-    const bomb = Array.from({ length: 12 }, (_, level) => `a${level}: &a${level} [${Array.from({ length: 9 }, () => (level === 0 ? 'x' : `*a${level - 1}`)).join(', ')}]`);
+    const bomb = Array.from(
+      { length: 12 },
+      (_, level) => `a${level}: &a${level} [${Array.from({ length: 9 }, () => (level === 0 ? 'x' : `*a${level - 1}`)).join(', ')}]`,
+    );
     const result = await west.earshot(['apply', '-f', '-'], `${bomb.join('\n')}\n`);
     assert.equal(result.code, 2);
     assert.match(result.err, /anchors, aliases/);
@@ -257,8 +267,22 @@ spec: {routingKey: a, host: a, port: 80}
 
 describe('status of the whole and network', () => {
   const network = [
-    { id: '1', name: 'west', namespace: 'west', platform: 'linux', version: '1', links: [], services: [{ routingKey: 'db', connectors: ['a', 'b'] }] },
-    { id: '2', name: 'ea\u001B[2Jst', namespace: 'x', links: [{ name: 'l', remoteSiteName: 'west', operational: false }], services: [{ routingKey: 'db', listeners: ['c'] }] },
+    {
+      id: '1',
+      name: 'west',
+      namespace: 'west',
+      platform: 'linux',
+      version: '1',
+      links: [],
+      services: [{ routingKey: 'db', connectors: ['a', 'b'] }],
+    },
+    {
+      id: '2',
+      name: 'ea\u001B[2Jst',
+      namespace: 'x',
+      links: [{ name: 'l', remoteSiteName: 'west', operational: false }],
+      services: [{ routingKey: 'db', listeners: ['c'] }],
+    },
   ];
 
   it('show sites, links and keys, and nothing that steers a terminal', async () => {
@@ -266,7 +290,9 @@ describe('status of the whole and network', () => {
     await west.run();
     await west.answer('Site', 'west', {}, { status: 'Ready', sitesInNetwork: 2, network });
     const { out } = await west.earshot(['network']);
-    assert.equal(out, `west (linux, 1, namespace west, 1), this site
+    assert.equal(
+      out,
+      `west (linux, 1, namespace west, 1), this site
 └─ key db: 2 connectors, 0 listeners
 ea\\u{1b}[2Jst (namespace x, 2)
 ├─ link l to west, down
@@ -274,14 +300,18 @@ ea\\u{1b}[2Jst (namespace x, 2)
 
 ROUTING-KEY   CONNECTORS-AT   LISTENERS-AT
 db            west            ea\\u{1b}[2Jst
-`);
+`,
+    );
   });
 
   it('tell what is wrong in files', async () => {
     await using west = await Namespace.make();
     await west.run();
     await west.answer('Site', 'west', {}, { status: 'Ready', sitesInNetwork: 1 });
-    await west.write(west.layout.runtime.problems, 'problems: [{file: input/resources/a.yaml, line: 3, column: 7, severity: error, message: it is not YAML}]\n');
+    await west.write(
+      west.layout.runtime.problems,
+      'problems: [{file: input/resources/a.yaml, line: 3, column: 7, severity: error, message: it is not YAML}]\n',
+    );
     const { out } = await west.earshot(['status']);
     assert.match(out, /^Namespace: +west\n.*^Sites in network: +1$.*^ {2}input\/resources\/a\.yaml:3:7: it is not YAML$/ms);
   });

@@ -11,8 +11,19 @@ import { Namespace } from './namespace.ts';
 const authorityFolder = await mkdtemp(join(tmpdir(), 'earshot-authority-'));
 const { ca } = await openSiteAuthority(authorityFolder, { siteName: 'east' });
 await rm(authorityFolder, { recursive: true });
-const ready = { status: 'Ready', url: 'https://west.example.com:9090/v1/redeem/east', code: 'codeofthegrant', ca, expirationTime: '2030-01-01T00:00:00Z' };
-const token = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessToken', metadata: { name: 'to-east' }, spec: { url: ready.url, code: ready.code, ca } };
+const ready = {
+  status: 'Ready',
+  url: 'https://west.example.com:9090/v1/redeem/east',
+  code: 'codeofthegrant',
+  ca,
+  expirationTime: '2030-01-01T00:00:00Z',
+};
+const token = {
+  apiVersion: 'skupper.io/v2alpha1',
+  kind: 'AccessToken',
+  metadata: { name: 'to-east' },
+  spec: { url: ready.url, code: ready.code, ca },
+};
 
 async function running(linkAccess = 'default'): Promise<Namespace> {
   const west = await Namespace.make();
@@ -27,7 +38,19 @@ describe('token issue', () => {
   it('makes a grant, waits for it, and writes a file for its user alone', async () => {
     await using west = await running();
     const file = join(west.home, 'out', 'token.yaml');
-    const issued = west.earshot(['token', 'issue', file, '--name', 'east', '--redemptions-allowed', '3', '--expiration-window', '1h', '--cost', '5']);
+    const issued = west.earshot([
+      'token',
+      'issue',
+      file,
+      '--name',
+      'east',
+      '--redemptions-allowed',
+      '3',
+      '--expiration-window',
+      '1h',
+      '--cost',
+      '5',
+    ]);
     await eventually('the grant', async () => (await files(west)).includes('AccessGrant-east.yaml'));
     assert.deepEqual(parse((await west.text('AccessGrant-east.yaml')) ?? '').spec, { redemptionsAllowed: 3, expirationWindow: '1h' });
     await west.answer('AccessGrant', 'east', {}, ready);
@@ -36,7 +59,10 @@ describe('token issue', () => {
     assert.match(err, /redeem it there until 2030-01-01T00:00:00Z: earshot token redeem /);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     const { kind, metadata, spec } = parse(await readFile(file, 'utf8'));
-    assert.deepEqual({ kind, metadata, spec }, { kind: 'AccessToken', metadata: { name: 'east' }, spec: { url: ready.url, code: ready.code, ca, linkCost: 5 } });
+    assert.deepEqual(
+      { kind, metadata, spec },
+      { kind: 'AccessToken', metadata: { name: 'east' }, spec: { url: ready.url, code: ready.code, ca, linkCost: 5 } },
+    );
   });
 
   it('takes a grant that is there', async () => {
@@ -104,7 +130,10 @@ describe('token redeem', () => {
 
   it('names the field of a token that is mangled, and not its code', async () => {
     await using west = await running();
-    const { code, err } = await west.earshot(['token', 'redeem', '-'], JSON.stringify({ ...token, spec: { ...token.spec, url: 'ftp://x' } }));
+    const { code, err } = await west.earshot(
+      ['token', 'redeem', '-'],
+      JSON.stringify({ ...token, spec: { ...token.spec, url: 'ftp://x' } }),
+    );
     assert.equal(code, 1);
     assert.match(err, /url/);
     assert.doesNotMatch(err, /codeofthegrant/);
@@ -132,7 +161,10 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     await west.write(join(west.layout.runtime.links, 'link-west-west.example.com.yaml'), offered('west.example.com'));
     const { out } = await west.earshot(['link', 'generate', 'to-west', '--cost', '3', '-o', 'json']);
     const [secret, link] = JSON.parse(out).items;
-    assert.deepEqual([secret.metadata.name, link.metadata.name, link.spec.tlsCredentials, link.spec.cost], ['to-west', 'to-west', 'to-west', 3]);
+    assert.deepEqual(
+      [secret.metadata.name, link.metadata.name, link.spec.tlsCredentials, link.spec.cost],
+      ['to-west', 'to-west', 'to-west', 3],
+    );
     assert.equal(link.spec.endpoints[0].host, 'west.example.com');
     const chosen = await west.earshot(['link', 'generate', '--host', '127.0.0.1']);
     assert.match(chosen.out, /^---\napiVersion: v1\n.*host: 127\.0\.0\.1$/ms);
@@ -162,7 +194,10 @@ describe('site revoke', () => {
     await ledger.record(entry);
     const gone = await west.earshot(['site', 'revoke', 'east']);
     assert.deepEqual([gone.code, gone.out], [0, 'Site "east" is revoked: 1 certificate and 1 site id are refused from now on.\n']);
-    assert.deepEqual((await ledger.revoked()).map(({ name, serials }) => [name, serials]), [['east', ['0A0B']]]);
+    assert.deepEqual(
+      (await ledger.revoked()).map(({ name, serials }) => [name, serials]),
+      [['east', ['0A0B']]],
+    );
     assert.equal((await west.earshot(['site', 'unrevoke', 'east'])).code, 0);
     assert.deepEqual(await ledger.revoked(), []);
     const unknown = await west.earshot(['site', 'unrevoke', 'east']);
