@@ -16,7 +16,10 @@ function hostName(host: string): Buffer {
   if (isIP(host) !== 0) return contextBytes(7, addressBytes(host));
   const name = host.endsWith('.') ? host.slice(0, -1) : host;
   if (name.length > 253 || !DNS_NAME.test(name)) {
-    throw new TrustError('bad-argument', `host ${JSON.stringify(host.slice(0, 260))} is neither an IP address nor a DNS name that a certificate can hold`);
+    throw new TrustError(
+      'bad-argument',
+      `host ${JSON.stringify(host.slice(0, 260))} is neither an IP address nor a DNS name that a certificate can hold`,
+    );
   }
   return contextBytes(2, Buffer.from(name.toLowerCase(), 'latin1'));
 }
@@ -26,6 +29,8 @@ const DNS_NAME = /^(?:\*\.)?[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  if (address.includes('%')) throw new TrustError('bad-argument', `host ${address} has a zone: it holds on one machine only, so a certificate cannot name it`);
+  if (address.includes('%')) {
+    throw new TrustError('bad-argument', `host ${address} has a zone: it holds on one machine only, so a certificate cannot name it`);
+  }
   return Buffer.from(groupsOf(address).map((group) => group.padStart(4, '0')).join(''), 'hex');
 }

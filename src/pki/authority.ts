@@ -80,7 +80,10 @@ async function removeUnfinished(directory: string, disk: Disk): Promise<void> {
 export async function readAuthority(directory: string, name: string, clock: Clock = Date.now): Promise<Authority> {
   const bundle = await readBundle(directory, name);
   if (bundle.cert === undefined && bundle.key === undefined) {
-    throw new TrustError('authority-missing', `there is no certificate authority ${JSON.stringify(name)}: put its tls.crt and tls.key into ${directory}`);
+    throw new TrustError(
+      'authority-missing',
+      `there is no certificate authority ${JSON.stringify(name)}: put its tls.crt and tls.key into ${directory}`,
+    );
   }
   return authorityOf(bundle, name, clock);
 }

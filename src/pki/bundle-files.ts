@@ -38,7 +38,11 @@ async function currentOf(directory: string): Promise<string | undefined> {
   } catch (error) {
     // No link stands there, or nothing at all.
     if (hasCode(error, 'ENOENT', 'EINVAL', 'ENOTDIR')) return undefined;
-    throw new TrustError('state-unavailable', `${directory} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new TrustError(
+      'state-unavailable',
+      `${directory} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      error,
+    );
   }
 }
 

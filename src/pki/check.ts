@@ -43,7 +43,9 @@ function collect<T>(found: Found, read: () => T): T | undefined {
 
 function checkOwn(bundle: PemBundle, purpose: Exclude<Purpose, { kind: 'trust' }>, label: string, found: Found): ReadCertificate | undefined {
   const { cert, key } = bundle;
-  if (cert === undefined) wrong(found, 'tls-no-certificate', `${label} lacks tls.crt: put the certificate there (PEM, with its intermediates behind it)`);
+  if (cert === undefined) {
+    wrong(found, 'tls-no-certificate', `${label} lacks tls.crt: put the certificate there (PEM, with its intermediates behind it)`);
+  }
   if (key === undefined) wrong(found, 'tls-no-key', `${label} lacks tls.key: put the certificate's private key there (PEM, no passphrase)`);
   const chain = cert === undefined ? undefined : collect(found, () => readCertificates(cert, `${label}: tls.crt`));
   const privateKey = key === undefined ? undefined : collect(found, () => readKey(key, `${label}: tls.key`));
@@ -52,7 +54,11 @@ function checkOwn(bundle: PemBundle, purpose: Exclude<Purpose, { kind: 'trust' }
   for (const [index, certificate] of chain.entries()) checkCertificate(certificate, placeOf(`${label}: tls.crt`, index), found);
   for (const [index, certificate] of chain.entries()) checkOrder(certificate, chain[index + 1], index, label, found);
   if (privateKey !== undefined && !leaf.x509.checkPrivateKey(privateKey)) {
-    wrong(found, 'tls-key-mismatch', `${label}: tls.key is not the key of the first certificate in tls.crt: put the pair there that belongs together`);
+    wrong(
+      found,
+      'tls-key-mismatch',
+      `${label}: tls.key is not the key of the first certificate in tls.crt: put the pair there that belongs together`,
+    );
   }
   if (purpose.kind === 'authority') checkSigner(leaf, label, found);
   else checkUse(leaf, purpose.kind, label, found);
@@ -65,9 +71,14 @@ const placeOf = (file: string, index: number): string => (index === 0 ? file : `
 /** @throws TrustError without a word of the key */
 function readKey(pem: string, where: string): KeyObject {
   const label = keyLabel(pem, where);
-  if (label === undefined) throw new TrustError('tls-no-key', `${where} holds no private key: it has no line "-----BEGIN PRIVATE KEY-----"`);
+  if (label === undefined) {
+    throw new TrustError('tls-no-key', `${where} holds no private key: it has no line "-----BEGIN PRIVATE KEY-----"`);
+  }
   if (label.startsWith('ENCRYPTED') || /^Proc-Type:.*ENCRYPTED/m.test(pem)) {
-    throw new TrustError('tls-mangled', `${where} is protected by a passphrase: take it off with "openssl pkey -in tls.key -out plain.key"`);
+    throw new TrustError(
+      'tls-mangled',
+      `${where} is protected by a passphrase: take it off with "openssl pkey -in tls.key -out plain.key"`,
+    );
   }
   try {
     return createPrivateKey(pem);
@@ -88,17 +99,27 @@ function keyLabel(pem: string, where: string): string | undefined {
 function checkCertificate(certificate: ReadCertificate, where: string, found: Found): void {
   const { notBefore, notAfter } = certificate.facts;
   if (found.now > notAfter) {
-    wrong(found, 'tls-expired', `${where} expired at ${iso(notAfter)} and this machine's clock says ${iso(found.now)}: renew it, or set the clock`);
+    wrong(
+      found,
+      'tls-expired',
+      `${where} expired at ${iso(notAfter)} and this machine's clock says ${iso(found.now)}: renew it, or set the clock`,
+    );
   }
   if (found.now < notBefore) {
-    wrong(found, 'tls-not-yet-valid', `${where} is valid from ${iso(notBefore)} on and this machine's clock says ${iso(found.now)}: set the clock`);
+    wrong(
+      found,
+      'tls-not-yet-valid',
+      `${where} is valid from ${iso(notBefore)} on and this machine's clock says ${iso(found.now)}: set the clock`,
+    );
   }
   const weakness = weaknessOf(certificate.x509.publicKey);
   if (weakness !== undefined) wrong(found, 'tls-weak', `${where} has ${weakness}: make a new key and certificate`);
   const hash = weakSignatures.get(certificate.parts.signatureAlgorithm);
   // Nobody relies on what a root says of itself.
   const isRoot = certificate.x509.checkIssued(certificate.x509);
-  if (hash !== undefined && !isRoot) wrong(found, 'tls-weak', `${where} is signed with ${hash}: have it issued anew with SHA-256 or better`);
+  if (hash !== undefined && !isRoot) {
+    wrong(found, 'tls-weak', `${where} is signed with ${hash}: have it issued anew with SHA-256 or better`);
+  }
 }
 
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
@@ -122,12 +143,21 @@ function checkOrder(certificate: ReadCertificate, next: ReadCertificate | undefi
 
 function checkSigner(leaf: ReadCertificate, label: string, found: Found): void {
   if (leaf.facts.isAuthority && leaf.maySign) return;
-  wrong(found, 'tls-not-a-ca', `${label}: tls.crt is no certificate authority (basicConstraints CA:TRUE and keyUsage keyCertSign): put an authority's certificate and key there`);
+  wrong(
+    found,
+    'tls-not-a-ca',
+    `${label}: tls.crt is no certificate authority (basicConstraints CA:TRUE and keyUsage keyCertSign): put an authority's ` +
+      'certificate and key there',
+  );
 }
 
 function checkUse(leaf: ReadCertificate, kind: 'server' | 'client', label: string, found: Found): void {
   if (leaf.uses === undefined || leaf.uses.includes(Use[kind]) || leaf.uses.includes(Use.any)) return;
-  wrong(found, 'tls-wrong-purpose', `${label}: tls.crt is not for a TLS ${kind}: its extendedKeyUsage lacks ${kind}Auth; have it issued for that`);
+  wrong(
+    found,
+    'tls-wrong-purpose',
+    `${label}: tls.crt is not for a TLS ${kind}: its extendedKeyUsage lacks ${kind}Auth; have it issued for that`,
+  );
 }
 
 function checkHosts(leaf: ReadCertificate, hosts: readonly string[], label: string, found: Found): void {
@@ -144,7 +174,9 @@ function checkTrusted(bundle: PemBundle, purpose: Purpose, label: string, found:
     purpose.kind === 'trust' || (purpose.kind === 'server' && purpose.clientCa === true) || (purpose.kind === 'client' && purpose.serverCa === true);
   const { ca } = bundle;
   if (ca === undefined) {
-    if (isNeeded) wrong(found, 'tls-no-ca', `${label} lacks ca.crt: put the certificate there that the other side's certificate comes from`);
+    if (isNeeded) {
+      wrong(found, 'tls-no-ca', `${label} lacks ca.crt: put the certificate there that the other side's certificate comes from`);
+    }
     return;
   }
   const authorities = collect(found, () => readCertificates(ca, `${label}: ca.crt`));

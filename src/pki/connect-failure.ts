@@ -28,16 +28,26 @@ export function connectFailure(error: unknown, url: URL, now: number): TrustErro
     );
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
-    return new TrustError('server-failed', `${where} does not speak TLS 1.3 as a grant server does (${code}): see that the url is that of an Earshot site`, error);
+    return new TrustError(
+      'server-failed',
+      `${where} does not speak TLS 1.3 as a grant server does (${code}): see that the url is that of an Earshot site`,
+      error,
+    );
   }
-  return new TrustError('unreachable', `${where} cannot be reached: ${reasons.get(code) ?? code}. See that the other site runs, and that this machine may connect to it`, error);
+  return new TrustError(
+    'unreachable',
+    `${where} cannot be reached: ${reasons.get(code) ?? code}. See that the other site runs, and that this machine may connect to it`,
+    error,
+  );
 }
 
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   // Several addresses were tried: the first one's reason stands for all.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  if (error.name === 'TimeoutError' || (error.name === 'AbortError' && error.cause instanceof Error && error.cause.name === 'TimeoutError')) return 'TIMEOUT';
+  if (error.name === 'TimeoutError' || (error.name === 'AbortError' && error.cause instanceof Error && error.cause.name === 'TimeoutError')) {
+    return 'TIMEOUT';
+  }
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 

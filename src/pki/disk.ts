@@ -33,7 +33,9 @@ export const realDisk: Disk = {
       await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
       const stats = await file.stat();
       if (!stats.isFile()) throw new TrustError('state-unavailable', `${path} is no file: put a regular file there`);
-      if (stats.size > maxBytes) throw new TrustError('state-unavailable', `${path} has ${stats.size} bytes, more than the ${maxBytes} that it may have`);
+      if (stats.size > maxBytes) {
+        throw new TrustError('state-unavailable', `${path} has ${stats.size} bytes, more than the ${maxBytes} that it may have`);
+      }
       return await readFully(file, Buffer.alloc(stats.size));
     } catch (error) {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;

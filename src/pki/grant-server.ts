@@ -92,7 +92,9 @@ function createService(options: GrantServerOptions, limits: GrantServerLimits): 
     } catch (error) {
       const refusal = refusalOf(error);
       count(refusal.code);
-      if (mayLog()) options.log?.warn({ address, code: refusal.code, error: refusal.isOurs ? error : undefined }, 'a redemption was refused');
+      if (mayLog()) {
+        options.log?.warn({ address, code: refusal.code, error: refusal.isOurs ? error : undefined }, 'a redemption was refused');
+      }
       const headers: Record<string, string> = {};
       if (refusal.retryAfter !== undefined) headers['retry-after'] = String(refusal.retryAfter);
       // What is left of a body that nobody reads would be taken for the next request.
@@ -108,7 +110,12 @@ function createService(options: GrantServerOptions, limits: GrantServerLimits): 
       response.on('error', () => {});
       if (open >= limits.concurrentRequests) {
         count('busy');
-        send(response, 503, { code: 'server-busy', message: 'too many redemptions at once: come back in a second' }, { 'retry-after': '1', connection: 'close' });
+        send(
+          response,
+          503,
+          { code: 'server-busy', message: 'too many redemptions at once: come back in a second' },
+          { 'retry-after': '1', connection: 'close' },
+        );
         return;
       }
       open += 1;
@@ -161,7 +168,9 @@ async function redeem(
   try {
     options.store.check(name, wanted.code);
   } catch (error) {
-    if (error instanceof TrustError && (error.code === 'token-wrong-code' || error.code === 'token-unknown-grant')) throttle.guessed(address);
+    if (error instanceof TrustError && (error.code === 'token-wrong-code' || error.code === 'token-unknown-grant')) {
+      throttle.guessed(address);
+    }
     throw error;
   }
   return certify(name, wanted, address, options);
@@ -181,7 +190,10 @@ async function certify(name: string, wanted: RedemptionRequest, address: string,
   const authority = await options.authority(store.get(name)?.issuer);
   const offer = options.offer();
   if (offer.endpoints.length === 0) {
-    throw new TrustError('server-failed', `site ${offer.siteName} has nowhere to link to: enable link access there (linkAccess of its Site), then try again`);
+    throw new TrustError(
+      'server-failed',
+      `site ${offer.siteName} has nowhere to link to: enable link access there (linkAccess of its Site), then try again`,
+    );
   }
   const grant = await store.redeem({ grant: name, code: wanted.code, siteId, siteName, keyHash });
   const issued = issueCertificate(authority, { subject: siteName, siteId, client: true, csr, days: options.certificateDays ?? 30 }, clock);
@@ -196,7 +208,9 @@ async function certify(name: string, wanted: RedemptionRequest, address: string,
 function grantOf({ url = '', method }: IncomingMessage): string {
   const [path = ''] = url.split('?', 1);
   const name = path.slice(PREFIX.length);
-  if (!path.startsWith(PREFIX) || !isGrantName(name)) throw new HttpRefusal(404, 'token-unknown-grant', 'here is only POST /v1/redeem/GRANT: take the url of the token as it is');
+  if (!path.startsWith(PREFIX) || !isGrantName(name)) {
+    throw new HttpRefusal(404, 'token-unknown-grant', 'here is only POST /v1/redeem/GRANT: take the url of the token as it is');
+  }
   if (method !== 'POST') throw new HttpRefusal(405, 'request-malformed', 'a token is redeemed with POST');
   return name;
 }
@@ -229,7 +243,9 @@ interface Answer {
 }
 
 function refusalOf(error: unknown): Answer {
-  if (error instanceof HttpRefusal) return { status: error.status, code: error.code, message: error.message, retryAfter: error.retryAfter, isOurs: false };
+  if (error instanceof HttpRefusal) {
+    return { status: error.status, code: error.code, message: error.message, retryAfter: error.retryAfter, isOurs: false };
+  }
   const status = error instanceof TrustError ? statuses.get(error.code) : undefined;
   if (error instanceof TrustError && status !== undefined) return { status, code: error.code, message: error.message, isOurs: false };
   // Paths and the like are not for strangers.

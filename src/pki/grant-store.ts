@@ -113,7 +113,8 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
 const optionally = (record: GrantRecord | undefined): Grant | undefined => (record === undefined ? undefined : shown(record));
 
 /** The name becomes a file and a part of a URL. RFC 1123, as names of resources are. */
-export const isGrantName = (name: string): boolean => name.length <= 200 && /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name) && !name.includes('..');
+export const isGrantName = (name: string): boolean =>
+  name.length <= 200 && /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name) && !name.includes('..');
 
 async function readGrant(disk: Disk, path: string, name: string): Promise<{ readonly record: GrantRecord } | { readonly problem: TrustProblem }> {
   try {
@@ -134,11 +135,15 @@ function refuseSpec(spec: GrantSpec): void {
     throw new TrustError('bad-argument', `grant ${JSON.stringify(spec.name.slice(0, 100))}: ${why}`);
   };
   if (!isGrantName(spec.name)) bad('the name must be a DNS name in lower case of at most 200 characters');
-  if (spec.code !== undefined && (spec.code === '' || spec.code.length > MAX_CODE_CHARACTERS)) bad(`spec.code must have 1 to ${MAX_CODE_CHARACTERS} characters`);
+  if (spec.code !== undefined && (spec.code === '' || spec.code.length > MAX_CODE_CHARACTERS)) {
+    bad(`spec.code must have 1 to ${MAX_CODE_CHARACTERS} characters`);
+  }
   if (!Number.isSafeInteger(spec.redemptionsAllowed) || spec.redemptionsAllowed < 0 || spec.redemptionsAllowed > MAX_REDEMPTIONS) {
     bad(`spec.redemptionsAllowed must be a whole number from 0 to ${MAX_REDEMPTIONS}`);
   }
-  if (!(spec.expirationWindowSeconds > 0) || spec.expirationWindowSeconds > 100 * 366 * 86_400) bad('spec.expirationWindow must be more than 0 and at most 100 years');
+  if (!(spec.expirationWindowSeconds > 0) || spec.expirationWindowSeconds > 100 * 366 * 86_400) {
+    bad('spec.expirationWindow must be more than 0 and at most 100 years');
+  }
 }
 
 /** The first time decides when it was made and, without a code of the owner's, its code. */
@@ -161,8 +166,18 @@ export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now:
 
 /** The code comes first: without it, nobody is told more of a grant than that it is there. */
 function checkCode(record: GrantRecord | undefined, name: string, code: string, now: number): GrantRecord {
-  if (record === undefined) throw new TrustError('token-unknown-grant', `there is no grant ${name}: it was deleted, or the token is of another site. Ask for a new token`);
-  if (!isSameCode(code, record.code)) throw new TrustError('token-wrong-code', `the code is not that of grant ${name}: the token was edited, or the grant was made anew. Ask for a new token`);
+  if (record === undefined) {
+    throw new TrustError(
+      'token-unknown-grant',
+      `there is no grant ${name}: it was deleted, or the token is of another site. Ask for a new token`,
+    );
+  }
+  if (!isSameCode(code, record.code)) {
+    throw new TrustError(
+      'token-wrong-code',
+      `the code is not that of grant ${name}: the token was edited, or the grant was made anew. Ask for a new token`,
+    );
+  }
   if (now >= record.expires) {
     throw new TrustError('token-expired', `grant ${name} expired at ${new Date(record.expires).toISOString()}: ask for a new token`);
   }
@@ -179,14 +194,23 @@ function isSameCode(given: string, right: string): boolean {
 export function refuseRevoked(attempt: RedeemAttempt, grant: Grant, revoked: readonly RevokedSite[]): void {
   const isOut = (siteId: string): boolean => revoked.some(({ siteIds }) => siteIds.includes(siteId));
   if (isOut(attempt.siteId)) {
-    throw new TrustError('revoked', `site ${attempt.siteName} (${attempt.siteId}) is revoked: no token lets it in until its revocation is taken back`);
+    throw new TrustError(
+      'revoked',
+      `site ${attempt.siteName} (${attempt.siteId}) is revoked: no token lets it in until its revocation is taken back`,
+    );
   }
   const older = revoked.find(({ name, at }) => name === attempt.siteName && at >= grant.created);
   if (older !== undefined) {
-    throw new TrustError('revoked', `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`);
+    throw new TrustError(
+      'revoked',
+      `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`,
+    );
   }
   if (grant.redeemedBy.some(({ siteId }) => isOut(siteId))) {
-    throw new TrustError('revoked', `a site that had used grant ${grant.name} was revoked, and may have the token still: ask for a token of a new grant`);
+    throw new TrustError(
+      'revoked',
+      `a site that had used grant ${grant.name} was revoked, and may have the token still: ask for a token of a new grant`,
+    );
   }
 }
 
@@ -195,7 +219,10 @@ export function planRedemption(attempt: RedeemAttempt, grant: GrantRecord, now: 
   const earlier = grant.keyHashes.indexOf(attempt.keyHash);
   if (earlier !== -1 && grant.redeemedBy[earlier]?.siteId === attempt.siteId) return grant;
   if (grant.redemptions >= grant.redemptionsAllowed) {
-    throw new TrustError('token-used-up', `grant ${grant.name} was redeemed ${grant.redemptions} times of ${grant.redemptionsAllowed} allowed: ask for a new token`);
+    throw new TrustError(
+      'token-used-up',
+      `grant ${grant.name} was redeemed ${grant.redemptions} times of ${grant.redemptionsAllowed} allowed: ask for a new token`,
+    );
   }
   return {
     ...grant,

@@ -71,15 +71,23 @@ interface Validity {
 
 /** A certificate that begins before or ends after its authority's would fail wherever both are checked. */
 function validityOf(authority: Authority, days: number, now: number): Validity {
-  if (!(days > 0 && days <= 3_650)) throw new TrustError('bad-argument', `a certificate cannot last ${days} days: give more than 0, at most 3650`);
+  if (!(days > 0 && days <= 3_650)) {
+    throw new TrustError('bad-argument', `a certificate cannot last ${days} days: give more than 0, at most 3650`);
+  }
   const { certificate, name } = authority;
   const ends = certificate.validToDate.getTime();
   const begins = certificate.validFromDate.getTime();
   if (now >= ends) {
-    throw new TrustError('tls-expired', `the authority ${name} ended at ${iso(ends)} and this machine's clock says ${iso(now)}: replace the authority, or set the clock`);
+    throw new TrustError(
+      'tls-expired',
+      `the authority ${name} ended at ${iso(ends)} and this machine's clock says ${iso(now)}: replace the authority, or set the clock`,
+    );
   }
   if (now < begins) {
-    throw new TrustError('tls-not-yet-valid', `the authority ${name} begins at ${iso(begins)} and this machine's clock says ${iso(now)}: set the clock`);
+    throw new TrustError(
+      'tls-not-yet-valid',
+      `the authority ${name} begins at ${iso(begins)} and this machine's clock says ${iso(now)}: set the clock`,
+    );
   }
   return { notBefore: wholeSecond(Math.max(begins, now - BACKDATE)), notAfter: wholeSecond(Math.min(ends, now + days * DAY)) };
 }

@@ -62,7 +62,11 @@ export async function parseRevoked(text: string, path: string): Promise<readonly
     return list.map(parseRevokedSite);
   } catch (error) {
     const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
-    throw new TrustError('state-damaged', `${path} is damaged: ${why}. Mend it or restore it from a backup: until then nobody can be let in or revoked`, error);
+    throw new TrustError(
+      'state-damaged',
+      `${path} is damaged: ${why}. Mend it or restore it from a backup: until then nobody can be let in or revoked`,
+      error,
+    );
   }
 }
 

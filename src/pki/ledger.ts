@@ -96,7 +96,10 @@ export async function openLedger(directory: string, options: LedgerOptions = {})
 
 function refuseRevoked({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[]): void {
   if (siteId === undefined || !revoked.some(({ siteIds }) => siteIds.includes(siteId))) return;
-  throw new TrustError('revoked', `site ${siteName} (${siteId}) is revoked here: it gets no certificate until its revocation is taken back`);
+  throw new TrustError(
+    'revoked',
+    `site ${siteName} (${siteId}) is revoked here: it gets no certificate until its revocation is taken back`,
+  );
 }
 
 /**

@@ -88,7 +88,11 @@ async function make(path: string, number: number, content: string): Promise<bool
     return true;
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;
-    throw new TrustError('state-unavailable', `the lock ${path} cannot be taken: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new TrustError(
+      'state-unavailable',
+      `the lock ${path} cannot be taken: ${error instanceof Error ? error.message : String(error)}`,
+      error,
+    );
   } finally {
     await unlink(temporary).catch(absent);
   }

@@ -30,7 +30,9 @@ export function readPem(text: string): readonly PemBlock[] {
     const number = index + 1;
     const [, edge, label = ''] = /^-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----$/.exec(line) ?? [];
     if (edge === 'BEGIN') {
-      if (open !== undefined) throw new PemError(`the ${open.label} that begins in line ${open.line} has no END line before line ${number}`);
+      if (open !== undefined) {
+        throw new PemError(`the ${open.label} that begins in line ${open.line} has no END line before line ${number}`);
+      }
       if (blocks.length === MAX_BLOCKS) throw new PemError(`has more than ${MAX_BLOCKS} blocks`);
       open = { label, line: number, body: [] };
     } else if (edge === 'END') {

@@ -86,9 +86,17 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
         chunks.push(chunk);
-        if (length > MAX_ANSWER_BYTES) response.destroy(new TrustError('server-failed', `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`));
+        if (length > MAX_ANSWER_BYTES) {
+          response.destroy(new TrustError(
+            'server-failed',
+            `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`,
+          ));
+        }
       });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }));
+      response.on(
+        'end',
+        () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
+      );
     });
     sent.on('error', reject);
     sent.end(body);

@@ -96,7 +96,9 @@ function parseJson(text: string): unknown {
 
 function textOf(fields: Fields, name: string, most: number): string {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
-  if (typeof value !== 'string' || value === '' || value.length > most) throw malformed(`${name} must be a text of 1 to ${most} characters`);
+  if (typeof value !== 'string' || value === '' || value.length > most) {
+    throw malformed(`${name} must be a text of 1 to ${most} characters`);
+  }
   return value;
 }
 
@@ -113,7 +115,11 @@ const MAX_ENDPOINTS = 64;
 
 /** @throws TrustError `server-failed`, saying which field */
 export function decodeAnswer(text: string): RedemptionAnswer {
-  const failed = (why: string): TrustError => new TrustError('server-failed', `the grant server's answer is malformed: ${why}. See that it is an Earshot site of a version that fits`);
+  const failed = (why: string): TrustError =>
+    new TrustError(
+      'server-failed',
+      `the grant server's answer is malformed: ${why}. See that it is an Earshot site of a version that fits`,
+    );
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null) throw failed('it must be a JSON object');
   const fields = value as Fields;
@@ -123,7 +129,9 @@ export function decodeAnswer(text: string): RedemptionAnswer {
     return field;
   };
   const list = fields['endpoints'];
-  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ENDPOINTS) throw failed(`endpoints must be a list of 1 to ${MAX_ENDPOINTS}`);
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ENDPOINTS) {
+    throw failed(`endpoints must be a list of 1 to ${MAX_ENDPOINTS}`);
+  }
   const siteId = string('siteId');
   const siteName = string('siteName');
   if (!isSiteId(siteId)) throw failed('siteId must be a UUID in lower case');
@@ -136,6 +144,8 @@ function endpointOf(value: unknown, failed: (why: string) => TrustError): Offere
   if (typeof name !== 'string' || !/^[a-z][-a-z]{0,30}$/.test(name)) throw failed('an endpoint has no name');
   if (typeof host !== 'string' || !/^[-a-zA-Z0-9_.:]{1,253}$/.test(host)) throw failed(`endpoint ${name} has no host`);
   if (typeof port !== 'string' || !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw failed(`endpoint ${name} has no port`);
-  if (group !== undefined && (typeof group !== 'string' || !/^[-a-zA-Z0-9_.]{1,253}$/.test(group))) throw failed(`endpoint ${name} has no proper group`);
+  if (group !== undefined && (typeof group !== 'string' || !/^[-a-zA-Z0-9_.]{1,253}$/.test(group))) {
+    throw failed(`endpoint ${name} has no proper group`);
+  }
   return { name, host, port, ...(group === undefined ? {} : { group }) };
 }

@@ -21,7 +21,12 @@ export function refusalOf(status: number, body: string, url: URL): TrustError {
     // One of `known`.
     return new TrustError(code as TrustCode, `${url.host} refuses the token${said}`);
   }
-  if (status === 404) return new TrustError('token-unknown-grant', `${url.host} does not know ${url.pathname}: the grant was deleted, or something else answers there`);
+  if (status === 404) {
+    return new TrustError(
+      'token-unknown-grant',
+      `${url.host} does not know ${url.pathname}: the grant was deleted, or something else answers there`,
+    );
+  }
   if (status >= 500) return new TrustError('server-failed', `${url.host} failed with status ${status}${said}`);
   return new TrustError('token-refused', `${url.host} refuses the token with status ${status}${said}`);
 }

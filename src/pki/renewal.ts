@@ -30,7 +30,9 @@ const MAX_KEY_BYTES = 16_384;
 /** Keys that wait for their certificate, a file each (mode 0600) in the directory. */
 export function openPendingKeys(directory: string, disk: Disk = realDisk): PendingKeys {
   const pathOf = (name: string): string => {
-    if (!/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) throw new TrustError('bad-argument', `${JSON.stringify(name.slice(0, 100))} cannot be the name of a bundle`);
+    if (!/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) {
+      throw new TrustError('bad-argument', `${JSON.stringify(name.slice(0, 100))} cannot be the name of a bundle`);
+    }
     return join(directory, `${name}.key`);
   };
   return {
@@ -82,15 +84,27 @@ export async function renewFor(
   const { x509, facts, uses } = readCertificate(peer.certificate, "the peer's certificate");
   const { commonName } = facts;
   if (!x509.checkIssued(authority.certificate) || !x509.verify(authority.certificate.publicKey)) {
-    throw new TrustError('tls-foreign-ca', `the certificate ${facts.serial} of ${facts.subject} is not of the authority ${authority.name}: who issued it must renew it`);
+    throw new TrustError(
+      'tls-foreign-ca',
+      `the certificate ${facts.serial} of ${facts.subject} is not of the authority ${authority.name}: who issued it must renew it`,
+    );
   }
   checkValid(facts, clock());
   if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client))) {
-    throw new TrustError('tls-wrong-purpose', `the certificate ${facts.serial} of ${facts.subject} is not a client's: only a link's own certificate is renewed over it`);
+    throw new TrustError(
+      'tls-wrong-purpose',
+      `the certificate ${facts.serial} of ${facts.subject} is not a client's: only a link's own certificate is renewed over it`,
+    );
   }
-  if (commonName === undefined) throw new TrustError('request-malformed', `the certificate ${facts.serial} has no common name, so nobody can say whose it is`);
+  if (commonName === undefined) {
+    throw new TrustError('request-malformed', `the certificate ${facts.serial} has no common name, so nobody can say whose it is`);
+  }
   if (facts.siteId !== undefined && facts.siteId !== peer.siteId) {
-    throw new TrustError('request-malformed', `the certificate ${facts.serial} is that of site ${facts.siteId}, and site ${peer.siteId} asks for the next one: it must redeem a token of its own`);
+    throw new TrustError(
+      'request-malformed',
+      `the certificate ${facts.serial} is that of site ${facts.siteId}, and site ${peer.siteId} asks for the next one: it must redeem ` +
+        'a token of its own',
+    );
   }
   await refuseRevoked(facts.serial, peer.siteId, commonName, ledger);
   const wanted = checkRequest(request).commonName;
@@ -108,10 +122,18 @@ export async function renewFor(
 
 function checkValid(facts: CertificateFacts, now: number): void {
   if (now > facts.notAfter) {
-    throw new TrustError('tls-expired', `the certificate ${facts.serial} of ${facts.subject} expired at ${new Date(facts.notAfter).toISOString()}: it is too late to renew it; redeem a new token`);
+    throw new TrustError(
+      'tls-expired',
+      `the certificate ${facts.serial} of ${facts.subject} expired at ${new Date(facts.notAfter).toISOString()}: it is too late to ` +
+        'renew it; redeem a new token',
+    );
   }
   if (now < facts.notBefore) {
-    throw new TrustError('tls-not-yet-valid', `the certificate ${facts.serial} of ${facts.subject} is not valid yet by this machine's clock (${new Date(now).toISOString()}): set the clock`);
+    throw new TrustError(
+      'tls-not-yet-valid',
+      `the certificate ${facts.serial} of ${facts.subject} is not valid yet by this machine's clock (${new Date(now).toISOString()}): ` +
+        'set the clock',
+    );
   }
 }
 

@@ -23,7 +23,10 @@ export function createRequest(key: string, subject: string): string {
 export function subjectName(commonName: string): Buffer {
   // oxlint-disable-next-line no-control-regex -- they are what is refused
   if (commonName === '' || commonName.length > 64 || /[\u0000-\u001f\u007f]/.test(commonName)) {
-    throw new TrustError('bad-argument', `subject ${JSON.stringify(commonName.slice(0, 80))} must have 1 to 64 characters, none of them a control character`);
+    throw new TrustError(
+      'bad-argument',
+      `subject ${JSON.stringify(commonName.slice(0, 80))} must have 1 to 64 characters, none of them a control character`,
+    );
   }
   return sequence(set(sequence(objectIdentifier(COMMON_NAME), utf8String(commonName))));
 }
@@ -53,7 +56,10 @@ export function checkRequest(pem: string): CheckedRequest {
 function isSignedBy(parts: RequestParts, publicKey: KeyObject): boolean {
   const hash = signatureHashes.get(parts.signatureAlgorithm);
   if (hash === undefined) {
-    throw new TrustError('tls-weak', `the certificate request is signed by the algorithm ${parts.signatureAlgorithm}, which is not taken (SHA-256 or better)`);
+    throw new TrustError(
+      'tls-weak',
+      `the certificate request is signed by the algorithm ${parts.signatureAlgorithm}, which is not taken (SHA-256 or better)`,
+    );
   }
   try {
     return verify(hash, parts.signed, publicKey, parts.signature);

@@ -31,7 +31,10 @@ export function algorithmFor(key: KeyObject): SignatureAlgorithm {
       return { identifier: sequence(objectIdentifier('1.3.101.113')), hash: null };
     default:
   }
-  throw new TrustError('tls-weak', `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign: take ECDSA P-256, P-384, P-521, Ed25519 or RSA`);
+  throw new TrustError(
+    'tls-weak',
+    `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign: take ECDSA P-256, P-384, P-521, Ed25519 or RSA`,
+  );
 }
 
 const curves = new Map([

@@ -42,7 +42,9 @@ export function parseToken(resource: { readonly metadata?: unknown; readonly spe
   if (typeof name !== 'string' || name.length > 253 || !/^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name)) {
     throw mangled(where, 'metadata.name must be a DNS name in lower case');
   }
-  if (typeof code !== 'string' || code === '' || code.length > 1_024) throw mangled(where, 'spec.code must be a text of 1 to 1024 characters');
+  if (typeof code !== 'string' || code === '' || code.length > 1_024) {
+    throw mangled(where, 'spec.code must be a text of 1 to 1024 characters');
+  }
   if (linkCost !== undefined && (typeof linkCost !== 'number' || !Number.isSafeInteger(linkCost) || linkCost < 1 || linkCost > 2_147_483_647)) {
     throw mangled(where, 'spec.linkCost must be a whole number of at least 1');
   }
@@ -76,5 +78,9 @@ function fieldsOf(value: unknown, where: string, what: string): Readonly<Record<
 }
 
 function mangled(where: string, why: string, cause?: unknown): TrustError {
-  return new TrustError('token-mangled', `${where} is not a token as it was issued: ${why}. Copy it again, whole, or ask for a new one`, cause);
+  return new TrustError(
+    'token-mangled',
+    `${where} is not a token as it was issued: ${why}. Copy it again, whole, or ask for a new one`,
+    cause,
+  );
 }

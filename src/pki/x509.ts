@@ -77,7 +77,9 @@ export function commonNameOf(name: Buffer): string | undefined {
     for (const pair of readChildren(part, 'the name')) {
       const [type, value] = readChildren(pair, 'the name');
       if (readObjectIdentifier(type, 'the name') !== COMMON_NAME || value === undefined) continue;
-      if (value.tag === Tag.utf8String || value.tag === Tag.printableString || value.tag === Tag.ia5String) found = value.content.toString('utf8');
+      if (value.tag === Tag.utf8String || value.tag === Tag.printableString || value.tag === Tag.ia5String) {
+        found = value.content.toString('utf8');
+      }
     }
   }
   return found;

@@ -11,7 +11,9 @@ export async function parseYaml(text: string, refuse: (why: string) => Error): P
   const documents = attempt(() => parseAllDocuments(text, { prettyErrors: false, logLevel: 'silent', uniqueKeys: true }), refuse);
   return ('empty' in documents ? [] : documents).map((document) => {
     const [error] = document.errors;
-    if (error !== undefined) throw refuse(`line ${lineOf(text, error.pos[0])} is not YAML (${error.code.toLowerCase().replaceAll('_', ' ')})`);
+    if (error !== undefined) {
+      throw refuse(`line ${lineOf(text, error.pos[0])} is not YAML (${error.code.toLowerCase().replaceAll('_', ' ')})`);
+    }
     // The number of aliases is checked when the value is made.
     const value: unknown = attempt(() => document.toJS({ maxAliasCount: 0 }), refuse);
     return value;
