@@ -23,6 +23,7 @@ import type { FileProblem } from './parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles } from './report.ts';
 import { siblingsOf, tryLead } from './routers.ts';
 import { readSettings } from './settings.ts';
+import { createSettler } from './settle.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createTrust, type Trust, type TrustOutcome } from './trust.ts';
 import { startWatch } from './watch.ts';
@@ -105,7 +106,9 @@ class SiteLoop {
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
   #listening = '';
   #problemsWritten: string | undefined;
-  #told = new Set<string>();
+  readonly #told = new Set<string>();
+  readonly #settle = createSettler();
+  #restless: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: SiteOptions) {
     this.#options = options;
@@ -141,6 +144,7 @@ class SiteLoop {
     this.#ended = true;
     this.#again = false;
     clearTimeout(this.#reportTimer);
+    clearTimeout(this.#restless);
     await this.#pass;
     await this.#trust?.[Symbol.asyncDispose]();
     await this.#router?.[Symbol.asyncDispose]();
@@ -178,7 +182,9 @@ class SiteLoop {
       ...user.directories,
       ...issued.directories,
     ]);
-    const material = gatherMaterial({ user, secrets: input.bundles, issued }, await this.#siteAuthority(resources), layout);
+    const settled = this.#settle(user.bundles, Date.now());
+    if (settled.restless) this.#lookAgain();
+    const material = gatherMaterial({ user: { ...user, bundles: settled.bundles }, secrets: input.bundles, issued }, await this.#siteAuthority(resources), layout);
     const plan = planSite(resources, material, this.#seen?.plan);
     const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
     this.#seen = {
@@ -191,6 +197,13 @@ class SiteLoop {
     await this.#apply(plan);
     if (this.#router !== undefined) await this.#trust?.follow(this.#router, plan.config.links);
     await this.#report();
+  }
+
+  #lookAgain(): void {
+    this.#restless ??= setTimeout(() => {
+      this.#restless = undefined;
+      this.refresh();
+    }, 500);
   }
 
   /** The first process of a site leads; when it ends, another does. */
