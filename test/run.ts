@@ -15,6 +15,10 @@ interface Tally {
   readonly skipped: number;
 }
 
+/** Minutes after which a tier that still runs has failed: a test that never ends would otherwise keep everything from being told. */
+const LIMITS = { checks: 5, unit: 10, net: 20, e2e: 45, setup: 60 } as const;
+/** The same for one test, in milliseconds: far beyond what any takes. */
+const ONE_BY_ONE = ['--test', '--test-concurrency=1', '--test-reporter=spec', '--test-timeout=600000'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NONE: Tally = { passed: 0, failed: 0, skipped: 0 };
 const chosen = process.argv.slice(2);
@@ -22,7 +26,7 @@ const NET = filesOf('test/net');
 const E2E = filesOf('test/e2e');
 
 const checks = await checkTier();
-const unit = await testTier('npm', ['test', '--silent'], {});
+const unit = await testTier('npm', ['test', '--silent'], LIMITS.unit);
 const net = await connectionTier();
 const e2e = await clusterTier();
 const all = [checks, unit, net, e2e].reduce(add);
@@ -31,7 +35,7 @@ process.exitCode = all.failed > 0 ? 1 : 0;
 
 async function checkTier(): Promise<Tally> {
   console.log('— Checks: types and lint');
-  const { code } = await tee('npm', ['run', '--silent', 'check'], {});
+  const { code } = await tee('npm', ['run', '--silent', 'check'], LIMITS.checks);
   return code === 0 ? { ...NONE, passed: 1 } : { ...NONE, failed: 1 };
 }
 
@@ -44,22 +48,22 @@ function filesOf(folder: string): readonly string[] {
 async function connectionTier(): Promise<Tally> {
   if (NET.length === 0) return NONE;
   console.log('— Connections between network namespaces');
-  const { code, output } = await tee('scripts/setup/ready.sh', ['net'], {});
+  const { code, output } = await tee('scripts/setup/ready.sh', ['net'], LIMITS.setup);
   if (code !== 0) return skipAll(NET, 'no network namespaces can be had here', output);
-  return testTier('node', ['--test', '--test-concurrency=1', '--test-reporter=spec', ...NET], {});
+  return testTier('node', [...ONE_BY_ONE, ...NET], LIMITS.net);
 }
 
 async function clusterTier(): Promise<Tally> {
   if (E2E.length === 0) return NONE;
   console.log('— Cluster tests');
-  const { code, output } = await tee('scripts/setup/ready.sh', ['e2e'], {});
+  const { code, output } = await tee('scripts/setup/ready.sh', ['e2e'], LIMITS.setup);
   if (code !== 0) return skipAll(E2E, 'no cluster can run here', output);
   try {
     const cluster = await startCluster({ name: 'e2e', log: (line) => console.log(`  ${line}`) });
     let tally: Tally = { ...NONE, failed: 1 };
     try {
       await installEarshot(cluster, { log: (line) => console.log(`  ${line}`) });
-      tally = await testTier('node', ['--test', '--test-concurrency=1', '--test-reporter=spec', ...E2E], { EARSHOT_CLUSTER_STATE: `${cluster.layout.dir}/state.json` });
+      tally = await testTier('node', [...ONE_BY_ONE, ...E2E], LIMITS.e2e, { EARSHOT_CLUSTER_STATE: `${cluster.layout.dir}/state.json` });
     } finally {
       await cluster.stop({ keepLogs: tally.failed > 0 });
       if (tally.failed > 0) console.log(`The cluster's logs are in ${cluster.logs}`);
@@ -78,23 +82,35 @@ function skipAll(files: readonly string[], why: string, output: string): Tally {
   return { ...NONE, failed: process.env['CI'] === 'true' ? 1 : 0, skipped: files.length };
 }
 
-async function testTier(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Tally> {
-  const { code, output } = await tee(program, args, env);
+async function testTier(program: string, args: readonly string[], minutes: number, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
+  const { code, output } = await tee(program, args, minutes, env);
   const count = (word: string): number => Number([...output.matchAll(new RegExp(`^\\S* ?${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0);
   const tally = { passed: count('pass'), failed: count('fail') + count('cancelled'), skipped: count('skipped') + count('todo') };
   // A runner that fails without a failed test has failed all the same, and so has one that ran no test.
   return tally.failed === 0 && (code !== 0 || tally.passed === 0) ? { ...tally, failed: 1 } : tally;
 }
 
-/** Runs a program whose output is shown and kept. */
-function tee(program: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<{ code: number | null; output: string }> {
+/** Runs a program whose output is shown and kept, and ends it when the time is up. */
+function tee(
+  program: string,
+  args: readonly string[],
+  minutes: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ code: number | null; output: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ code: number | null; output: string }>();
   const child = spawn(program, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const limit = setTimeout(() => {
+    console.log(`✖ ${[program, ...args].join(' ')} still ran after ${minutes} minutes, and is ended`);
+    child.kill();
+  }, minutes * 60_000);
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stdout.write(chunk); });
   child.stderr.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stderr.write(chunk); });
   child.on('error', reject);
-  child.on('close', (code) => resolve({ code, output: Buffer.concat(chunks).toString() }));
+  child.on('close', (code) => {
+    clearTimeout(limit);
+    resolve({ code, output: Buffer.concat(chunks).toString() });
+  });
   return promise;
 }
 

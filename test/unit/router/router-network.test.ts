@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import type { RouterConfig, TlsBundle } from '../../../src/router/contract.ts';
+import type { RouterConfig, RouterState, TlsBundle } from '../../../src/router/contract.ts';
 import { testAuthority } from './support/certificates.ts';
 import { access, accessPort, ask, connector, echoServer, freePort, link, listener, siteConfig, start, until } from './support/site.ts';
 
@@ -114,7 +114,7 @@ test('traffic takes the cheaper of two links, and the cost changes live', async 
     links: [link('one', ports[0], tls, { cost: first }), link('two', ports[1], tls, { cost: second })],
   });
   await using client = await start(withCosts(1, 5));
-  await until(client, 'both sites', (state) => state.network.length === 3 && state.listeners['Listener/key']?.listening === true);
+  await until(client, 'both connectors', (state) => connectorsOf('key', state) === 2 && state.listeners['Listener/key']?.listening === true);
   assert.equal(await ask(port, ''), 'near');
   client.apply(withCosts(9, 5));
   await until(two, 'the new cost is known', (state) =>
@@ -129,7 +129,7 @@ test('service goes on over another path as soon as a link is reset', async () =>
   await using first = await echoServer('first');
   await using second = await echoServer('second');
   const port = await freePort();
-  const one = await start({
+  await using one = await start({
     ...siteConfig('one'),
     accesses: [access(await authority.issue())],
     connectors: [connector('key', first.port)],
@@ -145,7 +145,7 @@ test('service goes on over another path as soon as a link is reset', async () =>
     listeners: [listener('key', port)],
     links: [link('one', await accessPort(one), tls), link('two', await accessPort(two), tls, { cost: 2 })],
   });
-  await until(client, 'both sites', (state) => state.network.length === 3 && state.listeners['Listener/key']?.listening === true);
+  await until(client, 'both connectors', (state) => connectorsOf('key', state) === 2 && state.listeners['Listener/key']?.listening === true);
   assert.equal(await ask(port, ''), 'first');
   await one[Symbol.asyncDispose]();
   await until(client, 'the loss', (state) => state.links.one?.operational === false);
@@ -156,7 +156,7 @@ test('a link comes back by itself when its site does', async () => {
   const authority = await testAuthority();
   const tls = await authority.issue();
   const config = siteConfig('server');
-  const server = await start({ ...config, accesses: [access(tls)] });
+  await using server = await start({ ...config, accesses: [access(tls)] });
   const at = await accessPort(server);
   await using client = await start({ ...siteConfig('client'), links: [link('server', at, await authority.issue())] });
   await until(client, 'the link', (state) => state.links.server?.operational === true);
@@ -297,6 +297,9 @@ test('a router that drains lets connections finish, and takes no new ones', asyn
   assert.equal(String(said), 'last');
   await drained;
 });
+
+const connectorsOf = (key: string, { network }: RouterState): number =>
+  network.flatMap(({ keys }) => keys).filter(({ routingKey }) => routingKey === key).reduce((sum, { connectors }) => sum + connectors, 0);
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
