@@ -14,3 +14,4 @@ export { createAuthority, issue, type Authority, type CertificateFiles } from '.
 export { postgresPrograms, startEcho, startIperf3, startNginx, startPostgres, startRedis, startSshd, type Sshd } from './servers.ts';
 export { connector, listener, manifest, type Manifest } from './manifests.ts';
 export { linkByToken, Site, startSite, type SiteOptions, type Status, type Written } from './site.ts';
+export { startLinkedPair, type LinkedPair } from './linked-pair.ts';

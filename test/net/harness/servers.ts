@@ -15,13 +15,19 @@ export interface NginxOptions extends ServerOptions {
   /** By their paths, `/index.html`. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly workers?: number;
+  /** HTTP/2 as well; without TLS only for clients that know it beforehand (RFC 9113 section 3.3). */
+  readonly http2?: boolean;
+  /** Further lines of its `server` block. */
+  readonly server?: string;
 }
 
 /** nginx: HTTP/1.1 keep-alive without a limit. `/` answers `hello from HOST`, all else are `files`. */
-export async function startNginx(host: Host, { port, address, tls, files = {}, workers = 1 }: NginxOptions): Promise<Program> {
+export async function startNginx(host: Host, options: NginxOptions): Promise<Program> {
+  const { port, address, tls, files = {}, workers = 1, http2 = false, server = '' } = options;
   const dir = await host.folder('nginx', 'www-data');
   for (const [path, content] of Object.entries(files)) await writeFile(`${dir}${path}`, content);
-  const listen = (at: string): string => `listen ${at}:${port}${tls === undefined ? '' : ' ssl'} reuseport backlog=4096;`;
+  const kind = `${tls === undefined ? '' : ' ssl'}${http2 ? ' http2' : ''}`;
+  const listen = (at: string): string => `listen ${at}:${port}${kind} reuseport backlog=4096;`;
   await writeFile(`${dir}/nginx.conf`, `
     user www-data;
     worker_processes ${workers};
@@ -46,6 +52,7 @@ export async function startNginx(host: Host, { port, address, tls, files = {}, w
         ${tls === undefined ? '' : `ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key};`}
         location = / { return 200 'hello from ${host.name}\\n'; }
         location / { root ${dir}; }
+        ${server}
       }
     }
   `);
@@ -54,11 +61,17 @@ export async function startNginx(host: Host, { port, address, tls, files = {}, w
   return nginx;
 }
 
+export interface RedisOptions extends ServerOptions {
+  /** 10,000 unless told, as it has by itself. */
+  readonly maxClients?: number;
+}
+
 /** Redis without a file on disk. */
-export async function startRedis(host: Host, { port, address = '*' }: ServerOptions): Promise<Program> {
+export async function startRedis(host: Host, { port, address = '*', maxClients = 10_000 }: RedisOptions): Promise<Program> {
   const dir = await host.folder('redis');
   const redis = await host.spawn([
     'redis-server', '--port', String(port), '--bind', address, '--dir', dir, '--save', '', '--appendonly', 'no', '--protected-mode', 'no',
+    '--maxclients', String(maxClients), '--tcp-backlog', '4096',
   ], { name: `redis-${port}` });
   await redis.ready(() => host.listens(port));
   return redis;
