@@ -1,0 +1,150 @@
+import type { Random } from '../../bench/routing/random.ts';
+import { FrameType, PREFACE, writeFrameHeader } from '../../src/router/http2/frames.ts';
+import { encodeHeaderBlock } from '../../src/router/http2/hpack/encoder.ts';
+import { mutate, noise } from './mutate.ts';
+
+type Lines = readonly (readonly [string, string])[];
+
+/** Whose side the noise takes. */
+export type Role = 'client' | 'server';
+
+export function frame(type: number, flags: number, streamId: number, payload: Buffer = EMPTY, length = payload.length): Buffer {
+  const bytes = Buffer.allocUnsafe(9 + payload.length);
+  writeFrameHeader(bytes, 0, length, type, flags, streamId);
+  payload.copy(bytes, 9);
+  return bytes;
+}
+
+export function headers(streamId: number, lines: Lines, end = false): Buffer {
+  return frame(FrameType.HEADERS, end ? 0x5 : 0x4, streamId, encodeHeaderBlock(lines));
+}
+
+export const data = (streamId: number, payload: Buffer, end = false): Buffer => frame(FrameType.DATA, end ? 0x1 : 0, streamId, payload);
+
+/** What a case sends before all else: nearly always what the protocol asks for, or nothing after it would be looked at. */
+export function beginning(random: Random, role: Role): Buffer[] {
+  const settings = frame(FrameType.SETTINGS, 0, 0, random.below(3) === 0 ? settingsOf(random) : EMPTY);
+  if (random.below(40) === 0) return [noise(random, random.below(80))];
+  return role === 'client' ? [PREFACE, settings] : [settings];
+}
+
+/** Frames that know of a session: identifiers rise, blocks decode. Some are absurd, and some are mutated afterwards. */
+export class FrameSource {
+  readonly #random: Random;
+  readonly #role: Role;
+  readonly #requests: readonly Lines[];
+  #next: number;
+
+  /** @param requests what a client asks for */
+  constructor(random: Random, role: Role, requests: readonly Lines[] = REQUESTS) {
+    this.#random = random;
+    this.#role = role;
+    this.#requests = requests;
+    this.#next = 1;
+  }
+
+  next(): Buffer {
+    const random = this.#random;
+    const one = this.#made();
+    switch (random.below(12)) {
+      case 0: return mutate(random, one);
+      case 1: return noise(random, random.below(30));
+      default: return one;
+    }
+  }
+
+  #made(): Buffer {
+    const random = this.#random;
+    const id = this.#streamId();
+    switch (random.below(16)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: return this.#head();
+      case 4:
+      case 5:
+      case 6: return data(id, noise(random, random.pick([0, 0, 1, 10, 200])), random.below(4) === 0);
+      case 7: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(random.below(12)), noise(random, random.below(20))]));
+      case 8: return frame(FrameType.RST_STREAM, 0, id, Buffer.of(0, 0, 0, random.below(20)));
+      case 9: return frame(FrameType.WINDOW_UPDATE, 0, random.below(2) === 0 ? 0 : id, numberOf(random));
+      case 10: return frame(FrameType.SETTINGS, random.below(8) === 0 ? 1 : 0, 0, random.below(8) === 0 ? EMPTY : settingsOf(random));
+      case 11: return frame(FrameType.PING, random.below(2), 0, noise(random, 8));
+      case 12: return frame(FrameType.GOAWAY, 0, 0, Buffer.concat([numberOf(random), numberOf(random), noise(random, random.below(30))]));
+      case 13: return this.#inParts(id);
+      case 14: return frame(random.below(14), random.below(256), id, noise(random, random.below(20)));
+      default: return frame(random.below(10), random.below(256), random.pick([0, id, 0x7fff_ffff, 2]), noise(random, random.below(12)), random.pick([0, 4, 5, 8, 100, 65_535, 65_536, 0xff_ffff]));
+    }
+  }
+
+  #head(): Buffer {
+    const random = this.#random;
+    if (this.#role === 'server') return headers(this.#streamId(), random.pick(RESPONSES), random.below(3) === 0);
+    const id = random.below(10) === 0 ? this.#streamId() : this.#new();
+    return headers(id, random.pick(this.#requests), random.below(3) === 0);
+  }
+
+  /** A block in HEADERS and CONTINUATION, with something between them now and then. */
+  #inParts(id: number): Buffer {
+    const random = this.#random;
+    const block = random.below(3) === 0 ? noise(random, 1 + random.below(40)) : encodeHeaderBlock(random.pick(this.#role === 'client' ? this.#requests : RESPONSES));
+    const parts: Buffer[] = [frame(FrameType.HEADERS, random.below(2), this.#role === 'client' ? this.#new() : id, block.subarray(0, 5))];
+    for (let left = random.below(4); left > 0; left -= 1) parts.push(frame(FrameType.CONTINUATION, 0, id, noise(random, random.below(3))));
+    if (random.below(6) === 0) parts.push(frame(FrameType.PING, 0, 0, noise(random, 8)));
+    parts.push(frame(FrameType.CONTINUATION, 0x4, this.#next - (this.#role === 'client' ? 2 : 0), block.subarray(5)));
+    return Buffer.concat(parts);
+  }
+
+  #new(): number {
+    const id = this.#next;
+    this.#next += 2;
+    return id;
+  }
+
+  /** One that may be open, or may have been. */
+  #streamId(): number {
+    const random = this.#random;
+    const newest = this.#role === 'client' ? this.#next : 21;
+    return random.below(30) === 0 ? random.below(2 ** 31) : 1 + 2 * random.below((newest + 3) >> 1);
+  }
+}
+
+function settingsOf(random: Random): Buffer {
+  const some = Array.from({ length: random.below(5) }, () => Buffer.concat([Buffer.of(0, random.below(8)), numberOf(random)]));
+  return Buffer.concat(some);
+}
+
+function numberOf(random: Random): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(random.pick([0, 0, 1, 1, 100, 16_384, 65_535, 1 << 20, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, random.below(2 ** 31)]));
+  return bytes;
+}
+
+const long = 'x'.repeat(2_000);
+
+export const REQUESTS: readonly Lines[] = [
+  [[':method', 'CONNECT'], [':authority', 'key']],
+  [[':method', 'CONNECT'], [':authority', 'key'], ['earshot-connection', 'abc']],
+  [[':method', 'CONNECT'], [':authority', '']],
+  [[':method', 'CONNECT'], [':authority', '%zz%00']],
+  [[':method', 'POST'], [':scheme', 'https'], [':path', '/.well-known/earshot/routing'], [':authority', 'earshot']],
+  [[':method', 'POST'], [':scheme', 'https'], [':path', '/.well-known/earshot/renew'], [':authority', 'earshot'], ['content-length', '12']],
+  [[':method', 'POST'], [':scheme', 'https'], [':path', '/'], ['content-length', '99999999999999999']],
+  [[':method', 'GET'], [':scheme', 'https'], [':path', '/']],
+  [[':method', 'CONNECT'], [':authority', 'key'], ...Array.from({ length: 10 }, (_, index): readonly [string, string] => [`x-${index}`, long])],
+  [[':method', 'CONNECT'], [':authority', 'key'], ['__proto__', 'x'], ['constructor', 'y'], ['cookie', 'a'], ['cookie', 'b']],
+  [[':method', 'CONNECT'], [':authority', 'key'], ['connection', 'close']],
+  [['x-trailer', 'v']],
+];
+
+const RESPONSES: readonly Lines[] = [
+  [[':status', '200']],
+  [[':status', '200'], ['proxy-status', 'a; details="b"']],
+  [[':status', '103']],
+  [[':status', '404']],
+  [[':status', '503'], ['proxy-status', 'earshot; error=http_request_denied; details="busy: later"']],
+  [[':status', '99']],
+  [[':status', '200'], [':status', '200']],
+  [['x-trailer', 'v']],
+];
+
+const EMPTY = Buffer.alloc(0);

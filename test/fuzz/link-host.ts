@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import type { Random } from '../../bench/routing/random.ts';
+import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
+import type { Hello } from '../../src/router/link/hello.ts';
+import type { LinkHost } from '../../src/router/link/host.ts';
+import type { Link } from '../../src/router/link/link.ts';
+import { Links } from '../../src/router/link/links.ts';
+import type { Liveness } from '../../src/router/link/liveness.ts';
+import { refuse } from '../../src/router/link/refusal.ts';
+import { relay } from '../../src/router/link/relay.ts';
+import { nextStep } from '../../src/router/link/route.ts';
+import { ROUTE_FIELD } from '../../src/router/link/wire.ts';
+import type { Outgoing, Routing } from '../../src/router/routing/contract.ts';
+import { createRouting } from '../../src/router/routing/routing.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
+import { SITES } from './link-words.ts';
+import { StreamUser } from './session-user.ts';
+
+const NOW = 1_700_000_000_000;
+const quiet = createLogger({ level: 'silent', component: 'fuzz' });
+
+/** A router around one peer: what links ask of it is real, but for the local side, where each key has someone who takes the connection. */
+export class FuzzedHost implements LinkHost {
+  readonly log = quiet;
+  readonly self = `${SITES[0].site.id}/main`;
+  readonly siteKey = SITES[0].siteKey;
+  readonly links = new Links();
+  readonly liveness: Liveness;
+  readonly hooks = {};
+  readonly draining = false;
+  readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
+  readonly users: StreamUser[] = [];
+  ups = 0;
+  messages = 0;
+  readonly #random: Random;
+  readonly #routing: Routing;
+  #downs = 0;
+
+  constructor(random: Random, liveness: Liveness) {
+    this.#random = random;
+    this.liveness = liveness;
+    const { site, siteKey } = SITES[0];
+    // Signatures count as right in every second case, so that what is behind them is reached too.
+    const trusting = random.below(2) === 0;
+    this.#routing = createRouting({ router: 'main', site, siteKey: { ...siteKey, sign: () => Buffer.alloc(64, 1) }, verify: () => trusting });
+  }
+
+  readonly events = {
+    onUp: (link: Link): void => {
+      this.ups += 1;
+      this.#send(this.#routing.adjacencyUp({ router: link.router, site: link.peer.site, link: link.id, cost: link.cost }, NOW));
+    },
+    onDown: (link: Link): void => {
+      this.#downs += 1;
+      this.links.delete(link);
+      this.#send(this.#routing.adjacencyDown(link.id, NOW));
+    },
+    onCost: (link: Link): void => {
+      if (link.state === 'up') this.#send(this.#routing.adjacencyUp({ router: link.router, site: link.peer.site, link: link.id, cost: link.cost }, NOW));
+    },
+  };
+
+  hello(link: Hello['link']): Hello {
+    return { versions: [1], router: 'main', site: SITES[0].site, edge: false, link };
+  }
+
+  isRevoked(): boolean {
+    return false;
+  }
+
+  connect(stream: Stream, head: RequestHead): StreamHandler {
+    const step = nextStep(head.fields[ROUTE_FIELD], this.self, false);
+    if (step.kind === 'refuse') return refuse(stream, step.status, 'http_request_error', step.reason);
+    if (step.kind === 'forward') {
+      const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
+      return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed);
+    }
+    const user = new StreamUser(this.#random, false);
+    user.stream = stream;
+    this.users.push(user);
+    user.act();
+    return user;
+  }
+
+  routingMessage(link: Link, message: Buffer): void {
+    this.messages += 1;
+    this.#send(this.#routing.receive(link.id, message, NOW + this.messages));
+  }
+
+  changed(): void {}
+
+  /** Somebody behind the router does something. */
+  act(): void {
+    for (const user of this.users) user.act();
+  }
+
+  /** @throws AssertionError where something of a peer that is gone is left */
+  check(): void {
+    assert.equal([...this.links.all].length, 0, 'no link is left');
+    assert.ok(this.#downs >= this.ups, 'each link that was up went down');
+    assert.equal(this.relayed.open, 0, 'nothing passes through any more');
+    for (const user of this.users) assert.ok(user.isOver, 'each connection was told of its end');
+  }
+
+  #send(outgoing: readonly Outgoing[]): void {
+    for (const { link, message } of outgoing) this.links.get(link)?.routing.send(message);
+  }
+}

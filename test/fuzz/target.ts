@@ -1,0 +1,41 @@
+/** What can be fuzzed, and what a run of it comes to. */
+
+export interface Target {
+  /** What one case is: for the summary. */
+  readonly what: string;
+  /** Cases from which `npm run fuzz` is worth its time. */
+  readonly cases: number;
+  /** Kilobytes of the heap that may be held more at the end than after the first tenth. */
+  readonly heapKilobytes: number;
+  /** Milliseconds that the slowest step may take. A step is what holds the event loop up: one case, or one batch where it says so. */
+  readonly slowest: number;
+  /** @throws Fault for the first case that shows a mistake of ours, and says how to see it again */
+  run(plan: Plan): Promise<Tally>;
+}
+
+export interface Plan {
+  readonly cases: number;
+  readonly seed: number;
+  /** To be called after each step, with the cases that it held: watches memory and time. */
+  step(cases: number): void;
+}
+
+export interface Tally {
+  readonly cases: number;
+  /** Taken as good, or at least gone through without a refusal. */
+  readonly accepted: number;
+  readonly refused: number;
+  /** What else is worth seeing: that each kind of outcome was met. */
+  readonly notes?: Readonly<Record<string, number>>;
+}
+
+/** A case that did what must not be. */
+export class Fault extends Error {
+  readonly code = 'FUZZ_FAULT';
+
+  /** @param input enough to see it again without the run */
+  constructor(where: string, input: string, cause: unknown) {
+    super(`${where}: ${cause instanceof Error ? cause.message : String(cause)}\n  input: ${input.slice(0, 4_000)}`, { cause });
+    this.name = 'Fault';
+  }
+}
