@@ -2,10 +2,13 @@ import { quote } from './bundle-finder.ts';
 import type { ResourceProblem } from './problem.ts';
 import type { ResourceKey } from './resources.ts';
 
-/** A routing key is the `:authority` of a request (RFC 9113 section 8.5) and a label of metrics. */
+/**
+ * A routing key is the `:authority` of a request (RFC 9113 section 8.5) and a label of metrics. Routers tell each other of none that
+ * is longer (`isRoutingKey`), so it would never meet its other side.
+ */
 export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
-  if (/^[!-~]{1,255}$/.test(key)) return [];
-  const message = `${quote(key)} cannot be a routing key; use 1 to 255 printable ASCII characters without spaces.`;
+  if (/^[!-~]{1,253}$/.test(key)) return [];
+  const message = `${quote(key)} cannot be a routing key; use 1 to 253 printable ASCII characters without spaces.`;
   return [{ resource, severity: 'error', code: 'routing-key', field, message }];
 }
 

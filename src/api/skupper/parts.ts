@@ -4,10 +4,11 @@ import { conditions } from '../condition.ts';
 import { choice, flag, integer, listOf, mapOf, object, optional, text, type Validation } from '../schema.ts';
 
 /**
- * Printable ASCII without spaces: a routing key stands in the `:authority` of HTTP/2 and in log lines as it is.
+ * Printable ASCII without spaces: a routing key stands in the `:authority` of HTTP/2 and in log lines as it is. Routers tell
+ * each other of keys of at most 253 bytes.
  */
 export function routingKey(description: string) {
-  return text({ description }, { minLength: 1, maxLength: 255, pattern: '^[!-~]+$' });
+  return text({ description }, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });
 }
 
 export function host(description: string) {

@@ -42,7 +42,7 @@ export const specShapes: Readonly<Record<SkupperKind, Structural>> = {
       "routingKey": {
         "type": "string",
         "minLength": 1,
-        "maxLength": 255,
+        "maxLength": 253,
         "pattern": "^[!-~]+$"
       },
       "host": {
@@ -119,7 +119,7 @@ export const specShapes: Readonly<Record<SkupperKind, Structural>> = {
                 "items": {
                   "type": "string",
                   "minLength": 1,
-                  "maxLength": 255,
+                  "maxLength": 253,
                   "pattern": "^[!-~]+$"
                 },
                 "minItems": 1,
@@ -193,7 +193,7 @@ export const specShapes: Readonly<Record<SkupperKind, Structural>> = {
       "routingKey": {
         "type": "string",
         "minLength": 1,
-        "maxLength": 255,
+        "maxLength": 253,
         "pattern": "^[!-~]+$"
       },
       "port": {
@@ -593,7 +593,7 @@ export const specShapes: Readonly<Record<SkupperKind, Structural>> = {
       "routingKey": {
         "type": "string",
         "minLength": 1,
-        "maxLength": 255,
+        "maxLength": 253,
         "pattern": "^[!-~]+$"
       },
       "exposePodsByName": {
