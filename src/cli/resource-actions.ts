@@ -2,6 +2,7 @@
 import type { SkupperKind, SkupperResource } from '../api/skupper/index.ts';
 import { problemText, validateResource, type ResourceProblem } from '../api/skupper/validate.ts';
 import { layoutOf, type NamespaceLayout } from '../platform/linux/layout.ts';
+import { stopped, unsettled } from '../platform/linux/standing.ts';
 import { CliError } from './errors.ts';
 import { definedResources, findDefined, manifest, putManifest, removeManifest, type Manifest } from './input-files.ts';
 import type { OutputFormat, Wait, WaitOptions } from './options.ts';
@@ -96,17 +97,25 @@ export function generateResource(terminal: Terminal, kind: SkupperKind, name: st
   terminal.out(structured(wanted, output));
 }
 
-/** As written back, and those of the files that are not (yet). */
+/** As written back, and those of the files that are not (yet). Where nothing runs, nothing is ready, whatever was last written. */
 export async function resourcesOf<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {
-  const written = await listRuntime(layout, kind);
+  const found = await listRuntime(layout, kind);
+  const runs = found.length === 0 || (await runningRouters(layout)).length > 0;
+  const written = runs ? found : found.map((resource) => withoutRouter(resource, layout.namespace));
   const known = new Set(written.map(({ metadata }) => metadata.name));
-  const asked = (await definedResources(layout)).flatMap(({ manifest: found }) => {
-    if (found.kind !== kind || known.has(found.metadata.name)) return [];
-    const { resource } = validateResource(found);
+  const asked = (await definedResources(layout)).flatMap(({ manifest: defined }) => {
+    if (defined.kind !== kind || known.has(defined.metadata.name)) return [];
+    const { resource } = validateResource(defined);
     // Its kind has just been compared.
     return resource === undefined ? [] : [resource as OfKind<K>];
   });
   return [...written, ...asked].toSorted((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
+}
+
+function withoutRouter<T extends SkupperResource>(resource: T, namespace: string): T {
+  const now = new Date().toISOString();
+  // A status with fewer fields, all of which may be left out.
+  return { ...resource, status: unsettled(resource.status ?? {}, stopped(namespace), now) } as T;
 }
 
 export function notFound(kind: SkupperKind, name: string, there: readonly string[]): CliError {

@@ -66,6 +66,8 @@ export function observeLink(link: Link, view: View): LinkStatus {
   // Its problem is about connecting, not about what was written.
   const operational =
     state?.operational === true ? done : state?.problem === undefined ? waiting('connecting', 'it is connecting') : failed(state.problem);
+  // What the site calls itself now; when the link was opened it may have had another name.
+  const remoteSiteName = view.router?.network.find(({ site }) => site.id === state?.remoteSiteId)?.site.name ?? state?.remoteSiteName;
   const steps = [
     { type: 'Configured', state: planned },
     { type: 'Operational', state: operational },
@@ -73,7 +75,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
   return {
     ...verdict(steps, warningsOf(view.own), view.moment),
     ...(state?.remoteSiteId === undefined ? {} : { remoteSiteId: state.remoteSiteId }),
-    ...(state?.remoteSiteName === undefined ? {} : { remoteSiteName: state.remoteSiteName }),
+    ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
   };
 }
 

@@ -27,11 +27,12 @@ const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], lin
 /**
  * What is invalid is left out and told as a problem; everything else is planned.
  * @param previous what was planned last: where two listeners want one port, the one that had it keeps it
+ * @param unread why the Site that was written cannot be used, where there is none that can
  */
-export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'incumbents'>): SitePlan {
+export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'incumbents'>, unread?: string): SitePlan {
   const { site, problems: siteProblems } = chooseSite(resources);
   if (site === undefined) {
-    return { config: nothing, problems: [...siteProblems, ...missingSite(resources)], incumbents: new Map() };
+    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], incumbents: new Map() };
   }
   const bundles = new BundleFinder(material);
   const listeners = planListeners(resources, material.platform, bundles, previous?.incumbents ?? new Map());
@@ -66,11 +67,11 @@ function chooseSite(resources: SiteResources): { readonly site?: Site; readonly 
   return { site, problems };
 }
 
-function missingSite(resources: SiteResources): readonly ResourceProblem[] {
+function missingSite(resources: SiteResources, unread: string | undefined): readonly ResourceProblem[] {
   return allOf(resources).map((object): ResourceProblem => ({
     resource: keyOf(object),
     severity: 'error',
     code: 'no-site',
-    message: 'this namespace has no Site, so nothing runs in it; create one.',
+    message: unread === undefined ? 'this namespace has no Site, so nothing runs in it; create one.' : `nothing runs in this namespace, since ${unread}`,
   }));
 }

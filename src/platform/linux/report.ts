@@ -55,6 +55,16 @@ export function problemsOfFiles(problems: readonly FileProblem[]): readonly Reso
   });
 }
 
+/** Why the Site that somebody wrote is not there, where it is not; undefined where nobody wrote any. */
+export function unreadSite(problems: readonly FileProblem[]): string | undefined {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const named = errors.find(({ resource }) => resource?.startsWith('Site/') === true);
+  if (named !== undefined) return `its ${(named.resource ?? '').replace('/', ' ')} cannot be used: ${placeText(named)}`;
+  // What stands in a file that cannot be read may be one.
+  const unnamed = errors.find(({ resource }) => resource === undefined);
+  return unnamed === undefined ? undefined : `it has no Site, unless it is in a file that cannot be read: ${placeText(unnamed)}`;
+}
+
 export function problemsFile(problems: readonly FileProblem[]): string {
   return `# What Earshot cannot use of the files in this namespace. Written by the running router.\n${emitYaml({ problems })}`;
 }

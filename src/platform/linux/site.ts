@@ -20,10 +20,11 @@ import type { Lock } from './lock.ts';
 import { machineHosts } from './machine.ts';
 import { gatherMaterial } from './material.ts';
 import type { FileProblem } from './parse.ts';
-import { problemsFile, problemsOfFiles, statusFiles } from './report.ts';
-import { siblingsOf, tryLead } from './routers.ts';
+import { problemsFile, problemsOfFiles, statusFiles, unreadSite } from './report.ts';
+import { runningRouters, siblingsOf, tryLead } from './routers.ts';
 import { readSettings } from './settings.ts';
 import { createSettler } from './settle.ts';
+import { cannotStart, restate, starting, stopped, stopping, type Standing } from './standing.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createTrust, type Trust, type TrustOutcome } from './trust.ts';
 import { startWatch } from './watch.ts';
@@ -137,6 +138,7 @@ class SiteLoop {
   async drain(deadline: number): Promise<void> {
     this.#ended = true;
     await this.#pass;
+    await this.#restate(stopping);
     await this.#router?.drain(deadline);
   }
 
@@ -148,9 +150,17 @@ class SiteLoop {
     await this.#pass;
     await this.#trust?.[Symbol.asyncDispose]();
     await this.#router?.[Symbol.asyncDispose]();
+    await this.#restate(stopped(this.#options.layout.namespace));
+    this.#lead?.[Symbol.dispose]();
+  }
+
+  /** The last word of this process on the statuses, unless another router of the site has the next one. */
+  async #restate(standing: Standing): Promise<void> {
+    const { layout, router } = this.#options;
     await this.#writer.settled();
     this.#writer[Symbol.dispose]();
-    this.#lead?.[Symbol.dispose]();
+    const others = (await runningRouters(layout)).filter((running) => running.router !== router);
+    if (this.#lead !== undefined && others.length === 0) await restate(layout.runtime.resources, standing, timestamp());
   }
 
   async #run(): Promise<void> {
@@ -161,6 +171,7 @@ class SiteLoop {
       const message = messageOf(error);
       this.unready = message;
       this.#tell(`pass: ${message}`, () => this.#options.log.error({ error }, `the site cannot be brought up to date: ${message}`));
+      if (this.#seen === undefined && this.#lead !== undefined) await restate(this.#options.layout.runtime.resources, cannotStart(message), timestamp());
     }
   }
 
@@ -185,7 +196,8 @@ class SiteLoop {
     const settled = this.#settle(user.bundles, Date.now());
     if (settled.restless) this.#lookAgain();
     const material = gatherMaterial({ user: { ...user, bundles: settled.bundles }, secrets: input.bundles, issued }, await this.#siteAuthority(resources), layout);
-    const plan = planSite(resources, material, this.#seen?.plan);
+    const unread = unreadSite(input.problems);
+    const plan = planSite(resources, material, this.#seen?.plan, unread);
     const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
     this.#seen = {
       resources,
@@ -194,7 +206,7 @@ class SiteLoop {
       files: input.problems,
       trust: outcome.facts,
     };
-    await this.#apply(plan);
+    await this.#apply(plan, unread === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unread}`);
     if (this.#router !== undefined) await this.#trust?.follow(this.#router, plan.config.links);
     await this.#report();
   }
@@ -210,7 +222,10 @@ class SiteLoop {
   async #takeLead(): Promise<void> {
     if (this.#lead !== undefined) return;
     this.#lead = tryLead(this.#options.layout);
-    if (this.#lead !== undefined) this.#options.log.info('this process looks after the site');
+    if (this.#lead === undefined) return;
+    this.#options.log.info('this process looks after the site');
+    // What an earlier process wrote says nothing of this one. Where the router runs already, another has led until now, and it is true.
+    if (this.#router === undefined) await restate(this.#options.layout.runtime.resources, starting, timestamp());
   }
 
   async #stepTrust(resources: SiteResources, userBundles: ReadonlySet<string>): Promise<TrustOutcome> {
@@ -247,7 +262,8 @@ class SiteLoop {
     }
   }
 
-  async #apply(plan: SitePlan): Promise<void> {
+  /** @param siteless what to say where there is no Site */
+  async #apply(plan: SitePlan, siteless: string): Promise<void> {
     const { layout, router: name, version, log, start } = this.#options;
     const identity = this.#identity;
     if (identity === undefined) {
@@ -255,7 +271,7 @@ class SiteLoop {
       return;
     }
     if (plan.site === undefined && this.#applied === undefined) {
-      this.unready = 'this namespace has no Site; create one';
+      this.unready = siteless;
       return;
     }
     const siblings = await siblingsOf(layout, name);
@@ -280,7 +296,7 @@ class SiteLoop {
     } else {
       this.#router.apply(config);
     }
-    this.unready = plan.site === undefined ? 'this namespace has no Site; create one' : undefined;
+    this.unready = plan.site === undefined ? siteless : undefined;
   }
 
   #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): ReturnType<Trust['renew']> {
@@ -312,7 +328,7 @@ class SiteLoop {
     if (this.#lead === undefined || this.#seen === undefined) return;
     const { layout, version, log } = this.#options;
     const { resources, plan, problems, files, trust } = this.#seen;
-    const now = `${new Date().toISOString().slice(0, 19)}Z`;
+    const now = timestamp();
     this.#statuses = observeSite(
       {
         resources,
@@ -353,3 +369,7 @@ class SiteLoop {
   }
 }
 
+/** RFC 3339, seconds. */
+function timestamp(): string {
+  return `${new Date().toISOString().slice(0, 19)}Z`;
+}

@@ -149,6 +149,13 @@ spec:
       linkAccess: 'default',
       settings: { size: 'small', 'grant-port': '9191' },
     });
+    await west.earshot(['site', 'update', '--link-certificate-lifetime', '48h']);
+    assert.deepEqual(parse((await west.text('site.yaml')) ?? '').spec.settings, {
+      size: 'small',
+      'grant-port': '9191',
+      'link-certificate-lifetime': '48h',
+    });
+    assert.equal((await west.earshot(['site', 'update', '--link-certificate-lifetime', '5s'])).code, 2);
   });
 
   it('does not write over a file that is no YAML', async () => {
@@ -302,6 +309,21 @@ ROUTING-KEY   CONNECTORS-AT   LISTENERS-AT
 db            west            ea\\u{1b}[2Jst
 `,
     );
+  });
+
+  it('call nothing ready that no process runs, whatever was written last', async () => {
+    await using west = await Namespace.make();
+    await west.answer('Site', 'west', {}, { status: 'Ready', message: 'OK', sitesInNetwork: 2 });
+    await west.answer('Listener', 'web', { routingKey: 'web', host: 'h', port: 1 }, { status: 'Ready', hasMatchingConnector: true });
+    for (const args of [['status'], ['site', 'status', 'west'], ['listener', 'status', '-o', 'yaml']]) {
+      const { out } = await west.earshot(args);
+      assert.match(out, /Pending/, args.join(' '));
+      assert.match(out, /nothing runs the namespace west; start it with `earshot -n west run`/, args.join(' '));
+      assert.doesNotMatch(out, /Ready\b(?!:)/, args.join(' '));
+    }
+    await west.answer('Listener', 'api', { routingKey: 'api', host: 'api', port: 8080 }, { status: 'Ready' });
+    const waited = await west.earshot(['listener', 'create', 'api', '8080', '--wait', 'ready', '--timeout', '1s']);
+    assert.equal(waited.code, 3, waited.err);
   });
 
   it('tell what is wrong in files', async () => {

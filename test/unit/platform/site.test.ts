@@ -164,6 +164,51 @@ test('without a Site nothing runs, and the site starts as soon as there is one',
   assert.equal(router.config.site.name, 'west');
 });
 
+test('a Site that cannot be used is named, with the place of its mistake, and not taken for none', async (t) => {
+  const { put, status, start } = await prepare(t);
+  await put('site.yaml', document('Site', 'west', { linkAccess: 7 }));
+  await put('web.yaml', listenerFile(8080));
+  const site = await start();
+  assert.match(site.unready ?? '', /^nothing runs in this namespace, since its Site west cannot be used: input\/resources\/site\.yaml:1:\d+: spec\.linkAccess: /);
+  await until(async () => /its Site west cannot be used/.test(String((await status('Listener-web.yaml'))?.['message'])), 'the listener says why');
+  await put('site.yaml', 'kind: [');
+  await until(() => /it has no Site, unless it is in a file that cannot be read: input\/resources\/site\.yaml/.test(site.unready ?? ''), 'it may be in that file');
+});
+
+test('what a process that crashed left behind does not say Ready, though nothing works yet', async (t) => {
+  const { layout, put, status, start } = await prepare(t);
+  await put('site.yaml', siteFile);
+  await put('web.yaml', listenerFile(8080));
+  await writeFile(join(layout.runtime.resources, 'Listener-web.yaml'), document('Listener', 'web', {}).replace('}\n', ',"status":{"status":"Ready"}}\n'));
+  await writeFile(layout.internal.identityKey, 'garbage');
+  const site = await start();
+  assert.match(site.unready ?? '', /damaged/);
+  const left = await status('Listener-web.yaml');
+  assert.equal(left?.['status'], 'Error');
+  assert.match(String(left?.['message']), /^the router cannot start: .*identity\.key is damaged/);
+});
+
+test('a site that has ended says so in its statuses', async (t) => {
+  const { router, put, status, start } = await prepare(t);
+  await put('site.yaml', siteFile);
+  await put('web.yaml', listenerFile(8080));
+  const site = await start();
+  router.reach('web');
+  await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Ready', 'the listener is ready');
+  await site.drain(10);
+  assert.deepEqual([(await status('Listener-web.yaml'))?.['status'], (await status('Listener-web.yaml'))?.['message']], ['Pending', 'the router is stopping']);
+  await site[Symbol.asyncDispose]();
+  assert.match(String((await status('Site-west.yaml'))?.['message']), /^nothing runs the namespace west; start it/);
+});
+
+test('a new name of the site is told to the router', async (t) => {
+  const { router, put, start } = await prepare(t);
+  await put('site.yaml', siteFile);
+  await start();
+  await put('site.yaml', document('Site', 'far-west', {}));
+  await until(() => router.config.site.name === 'far-west', 'the router has the name');
+});
+
 test('linkAccess gets a certificate, listens, and leaves links for other sites that only their owner can read', async (t) => {
   const { layout, router, put, status, start } = await prepare(t);
   await put('site.yaml', document('Site', 'west', { linkAccess: 'default' }));

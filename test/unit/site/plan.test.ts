@@ -130,6 +130,11 @@ test('without a Site nothing runs, and everything says so', () => {
   assert.deepEqual(made.problems.map(({ resource, code }) => `${resource} ${code}`), ['Listener/web no-site', 'Connector/db no-site']);
 });
 
+test('where a Site was written that cannot be used, everything says that, and not that there is none', () => {
+  const { problems } = planSite(resources(aListener('web')), aMaterial(), undefined, 'its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.');
+  assert.deepEqual(problems.map(({ message }) => message), ['nothing runs in this namespace, since its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.']);
+});
+
 test('the plan does not depend on the order in which resources are read', () => {
   const all: readonly SiteObject[] = [aSite(), aSite({}, 'x'), aListener('a'), aListener('b'), aListener('c', { port: 1 }), aConnector('d'), aLink('e'), aRouterAccess('f')];
   fc.assert(

@@ -1,0 +1,83 @@
+/** Statuses while no router stands behind them: what an earlier process wrote must not be taken for what is so now. */
+import { readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { emitYaml } from './emit.ts';
+import { readText } from './files.ts';
+
+/** What the statuses say instead. */
+export interface Standing {
+  readonly status: 'Pending' | 'Error';
+  /** One word, for programs. */
+  readonly reason: string;
+  readonly message: string;
+}
+
+export const starting: Standing = { status: 'Pending', reason: 'Starting', message: 'the router starts' };
+
+export const stopping: Standing = { status: 'Pending', reason: 'Stopping', message: 'the router is stopping' };
+
+export function stopped(namespace: string): Standing {
+  return { status: 'Pending', reason: 'NotRunning', message: `nothing runs the namespace ${namespace}; start it with \`earshot -n ${namespace} run\`` };
+}
+
+export function cannotStart(why: string): Standing {
+  return { status: 'Error', reason: 'CannotStart', message: `the router cannot start: ${why}` };
+}
+
+/** Writes it into each status of the directory. A file that cannot be written is removed: none may go on saying Ready. */
+export async function restate(directory: string, standing: Standing, now: string): Promise<void> {
+  const names = await readdir(directory).catch((): string[] => []);
+  for (const name of names) {
+    if (!/^[A-Z]\w*-.*\.yaml$/.test(name)) continue;
+    const path = join(directory, name);
+    const draft = join(directory, `.${name}.standing.tmp`);
+    try {
+      const text = restated((await readText(path, { bytes: mostBytes })) ?? '', standing, now);
+      if (text === undefined) continue;
+      // Not synced: whoever starts writes it anew, and after a crash of the machine it is a hint that was lost.
+      await writeFile(draft, text, { mode: secret.test(name) ? 0o600 : 0o644 });
+      await rename(draft, path);
+    } catch {
+      await unlink(draft).catch(() => {});
+      await unlink(path).catch(() => {});
+    }
+  }
+}
+
+/** @returns the file's new text; undefined where it says so already */
+export function restated(text: string, standing: Standing, now: string): string | undefined {
+  const resource: unknown = parse(text, { maxAliasCount: 0 });
+  if (!isMap(resource)) return undefined;
+  const { status } = resource;
+  if (!isMap(status) || status['message'] === standing.message) return undefined;
+  return emitYaml({ ...resource, status: unsettled(status, standing, now) });
+}
+
+/** The status of a resource whose router does not run: nothing of it is known, and what only a router can say is left out. */
+export function unsettled(status: object, standing: Standing, now: string): Readonly<Record<string, unknown>> {
+  const { conditions } = status as { readonly conditions?: unknown };
+  const { reason, message } = standing;
+  return {
+    ...Object.fromEntries(Object.entries(status).filter(([field]) => !ofRouter.has(field))),
+    status: standing.status,
+    message,
+    conditions: (Array.isArray(conditions) ? conditions : [])
+      .filter(isMap)
+      .map((condition) => ({ ...condition, status: 'Unknown', lastTransitionTime: now, reason, message })),
+  };
+}
+
+const mostBytes = 64 * 1024 * 1024;
+
+/** They hold a code. */
+const secret = /^Access(Grant|Token)-/;
+
+/** What is so only while a router runs. */
+const ofRouter: ReadonlySet<string> = new Set([
+  'hasMatchingConnector', 'hasMatchingListener', 'hasDestination', 'strategy', 'network', 'sitesInNetwork', 'endpoints', 'url',
+]);
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
