@@ -31,6 +31,15 @@ export function addLink(program: Command, terminal: Terminal): void {
       await deleteLink(targetOf(of, command), name, options);
     });
 
+  subcommand(of, 'renew', 'get a new key and certificate for a link now; no connection is lost', 'earshot link renew west-6bfn6')
+    .argument('<name>', 'name of the link')
+    .addOption(timeoutOption())
+    .addHelpText('after', '\nCertificates of links are renewed by themselves, long before they end.')
+    .action(async (name: string, { timeout }: { readonly timeout: number }, command: Command) => {
+      const { renewLink } = await import('./link-renew.ts');
+      await renewLink(namespaceOf(command), name, timeout, terminal);
+    });
+
   addStatus(of, 'show all links of this site, or one', 'earshot link status', 'earshot link status west-6bfn6 -o yaml');
 
   subcommand(

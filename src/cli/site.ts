@@ -1,5 +1,5 @@
-import { Option, type Command } from 'commander';
-import { addWaiting, namespaceOf, outputOption, servicePort, timeoutOption, type OutputFormat, type WaitOptions } from './options.ts';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { addWaiting, duration, durationText, namespaceOf, outputOption, servicePort, timeoutOption, type OutputFormat, type WaitOptions } from './options.ts';
 import type { SpecChange } from './resource-actions.ts';
 import { addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
 import type { Terminal } from './terminal.ts';
@@ -11,6 +11,7 @@ interface SiteOptions {
   readonly edge?: boolean;
   readonly defaultIssuer?: string;
   readonly grantPort?: number;
+  readonly linkCertificateLifetime?: string;
 }
 
 /** `earshot site`. */
@@ -97,12 +98,28 @@ function addOptions(command: Command): Command {
     .option('--edge', 'link to others and carry nothing between them')
     .option('--no-edge', 'be an ordinary site')
     .option('--default-issuer <name>', 'certificate authority below input/issuers to sign with')
-    .addOption(new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort));
+    .addOption(new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort))
+    .addOption(
+      new Option('--link-certificate-lifetime <duration>', 'for how long other sites get certificates; at first 720h, which is 30 days').argParser(
+        lifetime,
+      ),
+    );
 }
 
-function changeOf({ enableLinkAccess, linkAccessType, enableHa, edge, defaultIssuer, grantPort }: SiteOptions): SpecChange {
+/** As short as the site takes it (`settings.link-certificate-lifetime`). */
+function lifetime(text: string): string {
+  if (duration(text) < 10_000) throw new InvalidArgumentError('It must be 10s at least.');
+  return durationText(text);
+}
+
+function changeOf(options: SiteOptions): SpecChange {
+  const { enableLinkAccess, linkAccessType, enableHa, edge, defaultIssuer, grantPort, linkCertificateLifetime } = options;
   const usual = enableLinkAccess === undefined ? undefined : enableLinkAccess ? 'default' : 'none';
-  const settings = grantPort === undefined ? undefined : { 'grant-port': String(grantPort) };
-  const change = { linkAccess: linkAccessType ?? usual, ha: enableHa, edge, defaultIssuer, settings };
+  const settings = {
+    ...(grantPort === undefined ? {} : { 'grant-port': String(grantPort) }),
+    ...(linkCertificateLifetime === undefined ? {} : { 'link-certificate-lifetime': linkCertificateLifetime }),
+  };
+  const given = Object.keys(settings).length === 0 ? undefined : settings;
+  const change = { linkAccess: linkAccessType ?? usual, ha: enableHa, edge, defaultIssuer, settings: given };
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

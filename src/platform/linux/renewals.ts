@@ -6,10 +6,18 @@ import type { LinkConfig, Router } from '../../router/contract.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { isRenewalDue } from './due.ts';
 import type { NamespaceLayout } from './layout.ts';
+import { openRenewalRequests, type RenewalAnswer } from './renewal-requests.ts';
+
+/** As much of a router as renews. */
+export type RenewingRouter = Pick<Router, 'state' | 'renew'>;
 
 export interface Renewals {
-  /** Starts what is due and not tried lately. Of a certificate that was just renewed at least half the time is used. @param ours whether Earshot may replace the bundle of that name */
-  check(links: readonly LinkConfig[], router: Router, ours: (bundle: string) => boolean, now: number): void;
+  /**
+   * Starts what is due and not tried lately, and what was asked for. Of a certificate that was just renewed at least half the time is used.
+   * @param ours whether Earshot may replace the bundle of that name
+   * @returns the links whose renewal was started
+   */
+  check(links: readonly LinkConfig[], router: RenewingRouter, ours: (bundle: string) => boolean, now: number): Promise<readonly string[]>;
 }
 
 /** Milliseconds between two tries for one link. */
@@ -19,8 +27,9 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
   const pending = openPendingKeys(join(layout.internal.root, 'pending'));
   const tries = new Map<string, { readonly next: number; readonly failures: number }>();
   const running = new Set<string>();
+  const requests = openRenewalRequests(layout);
 
-  async function renew(link: LinkConfig, router: Router): Promise<number> {
+  async function renew(link: LinkConfig, router: RenewingRouter): Promise<Renewed> {
     const { tls } = link;
     const { csr, key } = await requestRenewal(tls, pending);
     const { cert, ca } = await router.renew(link.name, csr);
@@ -30,35 +39,75 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
     await writeBundle(join(layout.internal.certs, tls.name), { name: tls.name, cert, key, ca });
     await pending.drop(tls.name);
     log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');
-    return Date.parse(leaf.validTo);
+    const before = new X509Certificate(tls.cert ?? '').serialNumber;
+    return { serial: leaf.serialNumber, before, until: Date.parse(leaf.validTo) };
+  }
+
+  function start(link: LinkConfig, router: RenewingRouter, isAsked: boolean, now: number): void {
+    const { name } = link;
+    const answer = async (given: RenewalAnswer): Promise<void> => {
+      if (isAsked) await requests.answer(linkOf(link), given);
+    };
+    running.add(name);
+    renew(link, router)
+      .then(async ({ serial, before, until }) => {
+        // A short-lived certificate is due as soon as it is there, since its life is counted from before its issue.
+        tries.set(name, { next: now + Math.max(1000, (until - now) / 2), failures: 0 });
+        await answer({ serial, before, until: new Date(until).toISOString() });
+      })
+      .catch(async (error: unknown) => {
+        const failures = (tries.get(name)?.failures ?? 0) + 1;
+        const wait = Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures - 1, 12));
+        tries.set(name, { next: now + wait, failures });
+        log.warn({ link: name, error }, `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`);
+        await answer({ refused: messageOf(error) });
+      })
+      .catch((error: unknown) => log.error({ link: name, error }, `what came of a renewal cannot be told: ${messageOf(error)}`))
+      .finally(() => {
+        running.delete(name);
+        onRenewed();
+      });
   }
 
   return {
-    check: (links, router, ours, now) => {
+    check: async (links, router, ours, now) => {
+      const asked = await requests.open();
+      for (const name of asked) {
+        const hindrance = hindranceOf(links.find((link) => linkOf(link) === name), ours);
+        if (hindrance !== undefined) await requests.answer(name, { refused: hindrance });
+      }
+      const started: string[] = [];
       for (const link of links) {
         const { tls, name } = link;
         if (tls.cert === undefined || !ours(tls.name) || running.has(name)) continue;
         if (router.state.links[name]?.operational !== true) continue;
-        const before = tries.get(name);
-        if (before !== undefined && before.next > now) continue;
-        if (!isDue(tls.cert, now)) continue;
-        running.add(name);
-        renew(link, router)
-          .then((until) => {
-            // A short-lived certificate is due as soon as it is there, since its life is counted from before its issue.
-            tries.set(name, { next: now + Math.max(1000, (until - now) / 2), failures: 0 });
-            onRenewed();
-          })
-          .catch((error: unknown) => {
-            const failures = (before?.failures ?? 0) + 1;
-            const wait = Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures - 1, 12));
-            tries.set(name, { next: now + wait, failures });
-            log.warn({ link: name, error }, `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`);
-          })
-          .finally(() => running.delete(name));
+        const isAsked = asked.has(linkOf(link));
+        if (!isAsked && ((tries.get(name)?.next ?? 0) > now || !isDue(tls.cert, now))) continue;
+        start(link, router, isAsked, now);
+        started.push(name);
       }
+      return started;
     },
   };
+}
+
+interface Renewed {
+  readonly serial: string;
+  readonly before: string;
+  readonly until: number;
+}
+
+/** The Link's own name: the router has it with its kind, `Link/NAME`. */
+function linkOf({ name }: LinkConfig): string {
+  return name.slice(name.indexOf('/') + 1);
+}
+
+/** Why its certificate will not be renewed whatever happens. */
+function hindranceOf(link: LinkConfig | undefined, ours: (bundle: string) => boolean): string | undefined {
+  if (link === undefined) return 'the link is not in use: its status says why';
+  const { name, cert } = link.tls;
+  if (!ours(name)) return `its certificate is your own: put another into input/certs/${name}`;
+  return cert === undefined ? 'it has no certificate' : undefined;
 }
 
 function isDue(cert: string, now: number): boolean {

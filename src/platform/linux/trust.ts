@@ -126,7 +126,7 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
     follow: async (router, links) => {
       if (latest === undefined) return;
       const { resources, site, machine, settings, userBundles, now } = latest;
-      renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
+      await renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
       const { accesses } = listAccesses(resources, site);
       try {
         const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, machine, router.state.accesses) }));
