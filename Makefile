@@ -6,13 +6,18 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 NAME ?= earshot
 READY := scripts/setup/ready.sh
 
-.PHONY: help demo test test-net cluster cluster-stop image check
+.PHONY: help demo demo-connection test test-net cluster cluster-stop image check
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-14s %s\n' "$$target" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
 
-demo: ## a Redis Cluster whose pods know their outside addresses, on a two-node Kubernetes on this machine
+demo: ## both: demo-connection, then a Redis Cluster whose pods know their outside addresses, on a two-node Kubernetes on this machine
+	@$(READY) connection && node scripts/demo-connection.ts
+	@printf '\nThat was the connection half. Now the exposure half, in a Kubernetes of its own; the first time, that is built from source.\n'
 	@$(READY) demo && exec node scripts/demo.ts
+
+demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; ten seconds, no root
+	@$(READY) connection && exec node scripts/demo-connection.ts
 
 test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
 	@$(READY) node && exec node test/run.ts

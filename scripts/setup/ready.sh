@@ -2,7 +2,8 @@
 # Makes this machine ready for a target, or says what is missing and what to do about it.
 #
 #   scripts/setup/ready.sh node       the pinned Node.js and the packages of package-lock.json
-#   scripts/setup/ready.sh net        that, and what the tests of connections and their figures use: Debian packages
+#   scripts/setup/ready.sh connection that, curl and a web server: root only where a Debian package is missing
+#   scripts/setup/ready.sh net        node's part, and what the tests of connections and their figures use: Debian packages
 #   scripts/setup/ready.sh cluster    node's part, and a test cluster with Earshot: Debian packages, Go tools
 #   scripts/setup/ready.sh demo       the same
 #   scripts/setup/ready.sh e2e        the same, and what only the cluster tests use
@@ -12,17 +13,23 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-target=${1:?usage: scripts/setup/ready.sh node|net|demo|cluster|e2e}
+target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e}
 
 # What a cluster needs, and redis-cli, the client outside of it. Nothing of it starts a service here.
 cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-tools runc tar util-linux busybox-static)
 # Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
-net_packages=(curl faketime haproxy iperf3 iproute2 iptables libatomic1 nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
+net_packages=(busybox-static curl faketime haproxy iperf3 iproute2 iptables libatomic1 nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
   openssl postgresql procps redis-server redis-tools socat util-linux wrk)
 
 packages=("${cluster_packages[@]}")
 case $target in
   node) tools=() packages=() ;;
+  connection)
+    tools=() packages=()
+    command -v curl >/dev/null || packages+=(curl)
+    # Not grep -q: it would end before busybox has said all, and that counts as a failure here.
+    busybox --list 2>/dev/null | grep -x httpd >/dev/null || packages+=(busybox-static)
+    ;;
   net) tools=() packages=("${net_packages[@]}") ;;
   demo | cluster) tools=(etcd kubernetes coredns csi-provisioner) ;;
   e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
@@ -41,6 +48,11 @@ fi
 if [ "$target" != node ]; then
   if [ "$(uname -s)" != Linux ]; then
     missing+=("Linux: hosts and nodes are network namespaces; this is $(uname -s)")
+  elif [ "$target" = connection ]; then
+    # Whoever has the programs needs neither root nor Debian.
+    if [ ${#packages[@]} -gt 0 ] && { [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; }; then
+      missing+=("${packages[*]} (Debian: sudo apt-get install ${packages[*]})")
+    fi
   else
     if [ "$(id -u)" != 0 ]; then
       missing+=("root: run the same command with sudo (sudo env PATH=\"\$PATH\" make ...)")

@@ -1,0 +1,140 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DemoError, type Narrator } from '../narrator.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+/** Milliseconds that one command may take. */
+const LONGEST = 60_000;
+/** Milliseconds that a program may take to end in order. */
+const GRACE = 3_000;
+
+export interface Ended {
+  readonly code: number | null;
+  /** Standard output and standard error, as a terminal would show them. */
+  readonly output: string;
+}
+
+/**
+ * A folder that all of the demo lives in, with namespaces of its own, and a shell there. What is shown is what runs. Its
+ * programs end with it, and the folder goes, unless it is kept for whoever asks why.
+ */
+export class Playground implements AsyncDisposable {
+  readonly folder: string;
+  keep = false;
+  readonly #narrator: Narrator;
+  readonly #programs = new Set<ChildProcess>();
+  #ended = false;
+
+  private constructor(folder: string, narrator: Narrator) {
+    this.folder = folder;
+    this.#narrator = narrator;
+  }
+
+  static async open(narrator: Narrator): Promise<Playground> {
+    return new Playground(await mkdtemp(join(tmpdir(), 'earshot-demo-')), narrator);
+  }
+
+  /** Runs a command and returns what it prints. @throws DemoError where it fails */
+  async run(command: string): Promise<string> {
+    this.#narrator.command(command);
+    const { code, output } = await this.attempt(command);
+    if (output !== '') this.#narrator.output(output, { head: 40 });
+    if (code !== 0) throw new DemoError(`\`${command}\` failed with exit code ${code}`);
+    return output;
+  }
+
+  /** Runs a command that is to fail, and shows it too. */
+  async runToFail(command: string): Promise<Ended> {
+    this.#narrator.command(command);
+    const ended = await this.attempt(command);
+    this.#narrator.output(ended.output);
+    return ended;
+  }
+
+  /** Runs a command without showing it. */
+  async attempt(command: string): Promise<Ended> {
+    const child = this.#spawn(command, 'pipe');
+    const chunks: Buffer[] = [];
+    child.stdout?.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    const late = setTimeout(() => end(child, 'SIGKILL'), LONGEST);
+    const code = await closed(child);
+    clearTimeout(late);
+    return { code, output: Buffer.concat(chunks).toString() };
+  }
+
+  /** Starts a program that goes on running; what it says is in `NAME.log`. */
+  start(command: string, name: string): ChildProcess {
+    this.#narrator.command(`${command} > ${name}.log 2>&1 &`);
+    const log = openSync(join(this.folder, `${name}.log`), 'a');
+    try {
+      return this.#spawn(`exec ${command}`, log);
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /** Starts a program whose output is read here, at the speed of the reader. */
+  follow(command: string): ChildProcess {
+    this.#narrator.command(command);
+    return this.#spawn(`exec ${command}`, 'pipe');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended = true;
+    await Promise.all([...this.#programs].map(async (child) => {
+      end(child, 'SIGTERM');
+      const late = setTimeout(() => end(child, 'SIGKILL'), GRACE);
+      await closed(child);
+      clearTimeout(late);
+    }));
+    if (!this.keep) await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #spawn(command: string, output: 'pipe' | number): ChildProcess {
+    if (this.#ended) throw new DemoError('the demo was stopped');
+    // A process group of its own: Ctrl-C is for the demo, which then ends its programs in order.
+    const child = spawn('sh', ['-c', `exec 2>&1; ${command}`], {
+      cwd: this.folder, env: this.#environment(), stdio: ['ignore', output, output], detached: true,
+    });
+    this.#programs.add(child);
+    child.once('close', () => this.#programs.delete(child));
+    return child;
+  }
+
+  /** Nothing of the person's own but where programs are: no other namespaces, no proxy between curl and this machine. */
+  #environment(): NodeJS.ProcessEnv {
+    return {
+      PATH: `${ROOT}bin:${process.env['PATH'] ?? ''}`,
+      HOME: this.folder,
+      LANG: 'C.UTF-8',
+      TERM: 'dumb',
+      EARSHOT_HOME: join(this.folder, 'home'),
+      // What Node.js compiles is kept between the many short commands.
+      NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
+    };
+  }
+}
+
+/** The program and what it has started. */
+function end(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch (error) {
+    // It has ended meanwhile.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
+
+/** @returns its exit code; null where a signal ended it */
+function closed(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code));
+  });
+}
