@@ -12,10 +12,11 @@ import { fieldLines, structured } from './output.ts';
 import { runningRouters } from './runtime-files.ts';
 import type { Terminal } from './terminal.ts';
 import { unitName, unitText } from './unit.ts';
-import { waitUntil } from './waiting.ts';
+import { untilRunning, waitUntil } from './waiting.ts';
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
+const START_TIMEOUT = 30_000;
 
 export async function install(
   namespace: string,
@@ -42,6 +43,7 @@ export async function install(
   if (!options.start) return;
   await systemctl('enable', unitName(namespace));
   await systemctl('restart', unitName(namespace));
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
   terminal.out(`${unitName(namespace)} is started, now and at each boot.\n`);
 }
 
@@ -59,6 +61,7 @@ export async function start(namespace: string, terminal: Terminal): Promise<void
   await requireSystemd(namespace);
   await requireUnit(namespace);
   await systemctl('start', unitName(namespace));
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
   terminal.out(`${unitName(namespace)} is started.\n`);
 }
 
@@ -157,6 +160,10 @@ function unitFolder(): string {
   if (isRoot) return '/etc/systemd/system';
   const config = process.env['XDG_CONFIG_HOME'];
   return join(config?.startsWith('/') === true ? config : join(homedir(), '.config'), 'systemd', 'user');
+}
+
+function logOf(namespace: string): string {
+  return `journalctl ${[...scope(), '-u', unitName(namespace)].join(' ')}`;
 }
 
 function scope(): readonly string[] {

@@ -88,6 +88,18 @@ export async function settleGone(
   });
 }
 
+/**
+ * Waits until a process has said that it runs the namespace. Whoever started it knows earlier that it was started, and a
+ * command that follows at once would find nothing.
+ * @param log the command that shows what it wrote
+ */
+export async function untilRunning(layout: NamespaceLayout, timeout: number, log: string, terminal: Terminal): Promise<void> {
+  await waitUntil(`the namespace ${layout.namespace} to be run`, timeout, terminal, async () => {
+    if ((await runningRouters(layout)).length > 0) return { done: undefined };
+    return { waitingFor: `its process has not said that it runs; \`${log}\` shows what it says instead` };
+  });
+}
+
 /** The one Site of the namespace, as the running process sees it. */
 export async function runtimeSite(layout: NamespaceLayout): Promise<OfKind<'Site'> | undefined> {
   return (await listRuntime(layout, 'Site'))[0];
