@@ -96,7 +96,7 @@ export async function settleGone(
 export async function untilRunning(layout: NamespaceLayout, timeout: number, log: string, terminal: Terminal): Promise<void> {
   await waitUntil(`the namespace ${layout.namespace} to be run`, timeout, terminal, async () => {
     if ((await runningRouters(layout)).length > 0) return { done: undefined };
-    return { waitingFor: `its process has not said that it runs; \`${log}\` shows what it says instead` };
+    return { waitingFor: `its process is starting; if it does not, \`${log}\` says why` };
   });
 }
 

@@ -34,5 +34,5 @@ test('a service is started only once its process says that it runs, so that the 
 test('a service whose process never comes up says where to look', async (t) => {
   const layout = await namespaceOf(t);
   const waited = untilRunning(layout, 100, 'journalctl -u earshot-west.service', terminal(() => {}));
-  await assert.rejects(waited, { code: 'NOT_READY', message: /`journalctl -u earshot-west\.service` shows/ });
+  await assert.rejects(waited, { code: 'NOT_READY', message: /`journalctl -u earshot-west\.service` says why/ });
 });
