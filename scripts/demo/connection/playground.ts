@@ -27,7 +27,7 @@ export class Playground implements AsyncDisposable {
   keep = false;
   readonly #narrator: Narrator;
   readonly #programs = new Set<ChildProcess>();
-  #ended = false;
+  #end: Promise<void> | undefined;
 
   private constructor(folder: string, narrator: Narrator) {
     this.folder = folder;
@@ -83,8 +83,12 @@ export class Playground implements AsyncDisposable {
     return this.#spawn(`exec ${command}`, 'pipe');
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended = true;
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#end ??= this.#endAll();
+    return this.#end;
+  }
+
+  async #endAll(): Promise<void> {
     await Promise.all([...this.#programs].map(async (child) => {
       end(child, 'SIGTERM');
       const late = setTimeout(() => end(child, 'SIGKILL'), GRACE);
@@ -95,7 +99,7 @@ export class Playground implements AsyncDisposable {
   }
 
   #spawn(command: string, output: 'pipe' | number): ChildProcess {
-    if (this.#ended) throw new DemoError('the demo was stopped');
+    if (this.#end !== undefined) throw new DemoError('the demo was stopped');
     // A process group of its own: Ctrl-C is for the demo, which then ends its programs in order.
     const child = spawn('sh', ['-c', `exec 2>&1; ${command}`], {
       cwd: this.folder, env: this.#environment(), stdio: ['ignore', output, output], detached: true,
