@@ -21,6 +21,19 @@ export interface OpeningEvents {
   onFailed(why: Failure): void;
 }
 
+/**
+ * Milliseconds before each further look for a way, where the last one broke: what routers know of each other is right again a
+ * moment after a link died or a connector moved. Together less than a second.
+ */
+const PAUSES: readonly number[] = [0, 50, 100, 200, 400];
+
+/** Where a connection may go: as seen when it came, and, where its ways break, as seen later. */
+export interface Ways {
+  readonly candidates: readonly Candidate[];
+  /** Left out: nothing else can come of another look. */
+  lookAgain?(): readonly Candidate[];
+}
+
 /** The head of the request that a router makes of the next one. */
 export type HeadFor = (candidate: Candidate) => RequestHead;
 
@@ -31,19 +44,24 @@ export type HeadFor = (candidate: Candidate) => RequestHead;
 export class Opening {
   readonly #context: OpeningContext;
   readonly #client: Side;
-  readonly #candidates: readonly Candidate[];
+  readonly #ways: Ways;
+  #candidates: readonly Candidate[];
   readonly #headFor: HeadFor;
   readonly #events: OpeningEvents;
   readonly #deadline: NodeJS.Timeout;
   #next = 0;
+  #looks = 0;
+  /** What failed was the way, not the server at its end. */
+  #wayBroke = false;
   #over = false;
   #last: Failure | undefined;
   #giveUp: (() => void) | undefined;
 
-  constructor(context: OpeningContext, client: Side, candidates: readonly Candidate[], headFor: HeadFor, events: OpeningEvents) {
+  constructor(context: OpeningContext, client: Side, ways: Ways, headFor: HeadFor, events: OpeningEvents) {
     this.#context = context;
     this.#client = client;
-    this.#candidates = candidates.slice(0, context.limits.attempts);
+    this.#ways = ways;
+    this.#candidates = ways.candidates.slice(0, context.limits.attempts);
     this.#headFor = headFor;
     this.#events = events;
     const { establish } = context.limits;
@@ -65,7 +83,7 @@ export class Opening {
     const candidate = this.#candidates[this.#next];
     this.#next += 1;
     if (candidate === undefined) {
-      this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys can be reached.'));
+      this.#lookAgain();
     } else if (candidate.to.path.length === 0) {
       this.#tryHere(candidate);
     } else {
@@ -73,11 +91,33 @@ export class Opening {
     }
   }
 
+  /** Nothing was sent but the request, so another way may be tried. */
+  #lookAgain(): void {
+    const pause = this.#wayBroke && this.#ways.lookAgain !== undefined ? PAUSES[this.#looks] : undefined;
+    if (pause === undefined) {
+      this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys can be reached.'));
+      return;
+    }
+    this.#looks += 1;
+    // A stream ends before its link is known to be down: also the shortest pause is one.
+    const timer = setTimeout(() => {
+      if (this.#client.gone) {
+        this.#fail(failure('client-gone', 'The connection was ended before a server took it.'));
+        return;
+      }
+      this.#candidates = this.#ways.lookAgain?.().slice(0, 1) ?? [];
+      this.#wayBroke = this.#candidates.length === 0;
+      this.#next = 0;
+      this.#tryNext();
+    }, pause);
+    this.#giveUp = () => clearTimeout(timer);
+  }
+
   #tryHere(candidate: Candidate): void {
     const { connectors, limits } = this.#context;
     this.#giveUp = connectors.connect(candidate.routingKey, limits.attempts, (result) => {
       if (result.kind === 'failed') {
-        this.#refused(candidate, result.failure);
+        this.#refused(candidate, result.failure, false);
         return;
       }
       const server = new Side();
@@ -89,19 +129,19 @@ export class Opening {
   #tryThere(candidate: Candidate): void {
     const server = new Side();
     let answered = false;
-    const refuse = (why: Failure): void => {
+    const refuse = (why: Failure, wayBroke = true): void => {
       if (answered) return;
       answered = true;
       server.awaiting = undefined;
       server.drop();
-      this.#refused(candidate, why);
+      this.#refused(candidate, why, wayBroke);
     };
     server.awaiting = {
       onResponse: (head) => {
         if (answered || head.status < 200) return;
         if (head.status >= 300) {
           server.abandon(ErrorCode.CANCEL);
-          refuse(answerOf(head, candidate));
+          refuse(answerOf(head, candidate), isOfTheWay(head));
           return;
         }
         answered = true;
@@ -132,8 +172,9 @@ export class Opening {
     this.#events.onOpened(server, candidate);
   }
 
-  #refused(candidate: Candidate, why: Failure): void {
+  #refused(candidate: Candidate, why: Failure, wayBroke: boolean): void {
     this.#last = why;
+    this.#wayBroke ||= wayBroke;
     this.#context.noteOutcome(candidate, true);
     this.#tryNext();
   }
@@ -155,6 +196,14 @@ export class Opening {
     clearTimeout(this.#deadline);
     this.#client.awaiting = undefined;
   }
+}
+
+/**
+ * Whether an answer says that the connection did not get as far as a server: a router in between has no link any more, the
+ * connector has moved, or its router is closing.
+ */
+function isOfTheWay({ status, fields }: ResponseHead): boolean {
+  return status === 404 || / \((destination_unavailable|connection_terminated)\)/.test(reasonGiven(fields));
 }
 
 /** The other router's status stands for what it found. */

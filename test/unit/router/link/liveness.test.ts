@@ -6,10 +6,11 @@ class Peer implements Watched {
   bytesRead = 0;
   pings = 0;
   silentFor: number | undefined;
-  readonly #answer = Promise.withResolvers<number>();
+  #answer = Promise.withResolvers<number>();
 
   ping(): Promise<number> {
     this.pings += 1;
+    this.#answer = Promise.withResolvers<number>();
     return this.#answer.promise;
   }
 
@@ -31,8 +32,8 @@ describe('liveness', () => {
     return liveness;
   };
   const pass = (liveness: Liveness, milliseconds: number, each = (): void => {}): void => {
-    for (let passed = 0; passed < milliseconds; passed += 250) {
-      now += 250;
+    for (let passed = 0; passed < milliseconds; passed += 100) {
+      now += 100;
       each();
       liveness.look();
     }
@@ -44,6 +45,17 @@ describe('liveness', () => {
     pass(liveness, 3_000);
     assert.equal(peer.pings, 1);
     assert.ok(peer.silentFor !== undefined && peer.silentFor <= 3_000);
+  });
+
+  test('one that dies just after it answered is found within three seconds too', async () => {
+    const peer = new Peer();
+    using liveness = watch(peer);
+    liveness.look();
+    peer.answer();
+    await new Promise(setImmediate);
+    pass(liveness, 2_800);
+    assert.equal(peer.pings, 2);
+    assert.notEqual(peer.silentFor, undefined);
   });
 
   test('a peer that sends anything lives, though its answer to a ping waits behind it', () => {
@@ -60,10 +72,10 @@ describe('liveness', () => {
   test('a peer that answers is pinged again, and lives', async () => {
     const peer = new Peer();
     using liveness = watch(peer);
-    pass(liveness, 500);
+    pass(liveness, 100);
     peer.answer();
     await new Promise(setImmediate);
-    pass(liveness, 1_500);
+    pass(liveness, 700);
     assert.equal(peer.pings, 2);
     assert.equal(peer.silentFor, undefined);
   });

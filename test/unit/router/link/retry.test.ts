@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { retryDelay } from '../../../../src/router/link/retry.ts';
+
+test('a link is tried again soon at first, and then ever more rarely', () => {
+  assert.deepEqual([1, 2, 3, 4].map((failures) => retryDelay('refused', failures, 0)), [100, 200, 400, 800]);
+});
+
+test('what passes by itself is tried at least every three seconds, what a person has to mend every ten', () => {
+  assert.equal(retryDelay('unreachable', 1_000, 0), 3_000);
+  assert.equal(retryDelay('timeout', 1_000, 0), 3_000);
+  assert.equal(retryDelay('tls-expired', 1_000, 0), 10_000);
+  assert.equal(retryDelay('revoked', 1_000, 0), 10_000);
+});
+
+test('what failed together does not come back together', () => {
+  assert.equal(retryDelay('refused', 1_000, 0.999) < 1_510, true);
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
+import { until } from '../../kube/wait.ts';
+import { EAST_ROUTER, oneSide, there, type OneSide } from './two-sides.ts';
+
+/** A stream that nobody is at the other end of. */
+class Asking implements Stream {
+  readonly id = 1;
+  readonly queued = 0;
+  answer: ResponseHead | undefined;
+
+  respond(head: ResponseHead): void {
+    this.answer = head;
+  }
+  write(): boolean {
+    return true;
+  }
+  end(): void {}
+  reset(): void {}
+  consumed(): void {}
+}
+
+interface Tried {
+  readonly to: RouteDestination;
+  readonly handler: StreamHandler;
+}
+
+/** A local side whose requests to other routers end as `answer` says: it gets the handler, as a link would have it. */
+function sideThatTries(answer: (tried: Tried, count: number) => void): OneSide & { readonly tried: readonly Tried[] } {
+  const tried: Tried[] = [];
+  const side = oneSide(undefined, {
+    open: (to, _head, handler) => {
+      const attempt = { to, handler };
+      tried.push(attempt);
+      setImmediate(answer, attempt, tried.length);
+      return new Asking();
+    },
+  });
+  return { ...side, tried };
+}
+
+const HEAD: RequestHead = { method: 'CONNECT', authority: 'key', fields: {} };
+const OVER_LEFT = { ...there(EAST_ROUTER, 2), path: ['left', EAST_ROUTER] };
+const OVER_RIGHT = { ...there(EAST_ROUTER, 2), path: ['right', EAST_ROUTER] };
+const refused = (status: number, error: string): ResponseHead => ({ status, fields: { 'proxy-status': `earshot; error=${error}` } });
+
+describe('a connection that is being made', () => {
+  it('takes another way to the same router when the first one breaks', async () => {
+    const { local, routing, tried } = sideThatTries(({ to, handler }) => {
+      if (to.path[0] === 'right') {
+        handler.onResponse({ status: 200, fields: {} });
+        return;
+      }
+      handler.onReset({ code: 2, reason: 'the link died' });
+      // As it is with links: routing hears of it after the streams.
+      routing.places.set('key', [OVER_RIGHT]);
+    });
+    await using _ = local;
+    routing.places.set('key', [OVER_LEFT]);
+    const stream = new Asking();
+    local.enter(stream, HEAD);
+    const answer = await until('an answer', () => stream.answer);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(tried.map(({ to }) => to.path[0]), ['left', 'right']);
+  });
+
+  it('waits a moment for a connector that has just moved', async () => {
+    const { local, routing, tried } = sideThatTries(({ to, handler }, count) => {
+      if (count === 2) routing.places.set('key', [OVER_RIGHT]);
+      handler.onResponse(to === OVER_RIGHT ? { status: 200, fields: {} } : refused(404, 'destination_not_found'));
+    });
+    await using _ = local;
+    routing.places.set('key', [OVER_LEFT]);
+    const stream = new Asking();
+    local.enter(stream, HEAD);
+    const answer = await until('an answer', () => stream.answer);
+    assert.equal(answer.status, 200);
+    assert.equal(tried.length, 3);
+  });
+
+  it('is refused where no way is found soon', async () => {
+    const { local, routing, tried } = sideThatTries(({ handler }) => handler.onResponse(refused(502, 'destination_unavailable')));
+    await using _ = local;
+    routing.places.set('key', [OVER_LEFT]);
+    const stream = new Asking();
+    local.enter(stream, HEAD);
+    const answer = await until('an answer', () => stream.answer);
+    assert.equal(answer.status, 502);
+    assert.equal(tried.length, 6);
+  });
+
+  it('is refused at once where it was the server that refused', async () => {
+    const { local, routing, tried } = sideThatTries(({ handler }) => handler.onResponse(refused(502, 'connection_refused')));
+    await using _ = local;
+    routing.places.set('key', [OVER_LEFT]);
+    const stream = new Asking();
+    local.enter(stream, HEAD);
+    await until('an answer', () => stream.answer);
+    assert.equal(tried.length, 1);
+  });
+
+  it('looks for no other way once its client is gone', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { local, routing, tried } = sideThatTries(({ handler }) => handler.onReset({ code: 2, reason: 'the link died' }));
+    await using _ = local;
+    routing.places.set('key', [OVER_LEFT]);
+    const handler = local.enter(new Asking(), HEAD);
+    await answered();
+    t.mock.timers.tick(1);
+    await answered();
+    assert.equal(tried.length, 2);
+    handler.onReset({ code: 8, reason: 'the client went away' });
+    assert.equal(local.openConnections, 0);
+    t.mock.timers.tick(1_000);
+    assert.equal(tried.length, 2);
+  });
+});
+
+/** Two turns: the answer is given in the first. */
+async function answered(): Promise<void> {
+  for (let turn = 0; turn < 2; turn += 1) await new Promise(setImmediate);
+}
