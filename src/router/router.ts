@@ -12,9 +12,9 @@ import type { Link } from './link/link.ts';
 import { LinkTarget } from './link/link-target.ts';
 import { Links } from './link/links.ts';
 import { Liveness } from './link/liveness.ts';
-import { showMetrics } from './link/metrics.ts';
+import { linkMetrics, showMetrics } from './link/metrics.ts';
 import { refuse } from './link/refusal.ts';
-import { relay } from './link/relay.ts';
+import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
@@ -22,6 +22,7 @@ import { dialedFrom, SiblingAccess, SiblingTarget } from './link/siblings.ts';
 import { ROUTE_FIELD, VERSIONS } from './link/wire.ts';
 import type { LocalSide } from './local/contract.ts';
 import { createLocalSide } from './local/local-side.ts';
+import { barredAmong, passOn, sitesPassed } from './passage.ts';
 import type { Routing } from './routing/contract.ts';
 import { createRouting } from './routing/routing.ts';
 
@@ -40,6 +41,8 @@ export function startRouter(config: RouterConfig, hooks: RouterHooks, options: {
 
 /** From the last listener's end until links are told, so that connections just accepted still find their way. */
 const DRAIN_GRACE = 100;
+/** How often certificates of connections that are open are looked at. */
+const EXPIRY_CHECK = 1_000;
 /** What routers get to read that this one is leaving. */
 const FAREWELL = 250;
 
@@ -51,6 +54,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly links = new Links();
   readonly liveness = new Liveness();
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
+  readonly #passing = new Set<LiveRelay>();
   readonly #routing: Routing;
   readonly #feed: RoutingFeed;
   readonly #local: LocalSide;
@@ -61,12 +65,14 @@ class JoinedRouter implements Router, LinkHost {
   readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
   readonly #listeners = new Set<() => void>();
   readonly #hideMetrics: () => void;
+  readonly #expiry: NodeJS.Timeout;
   #siblingAccess: SiblingAccess | undefined;
   #config: RouterConfig;
   #revokedSites = new Set<string>();
   #revokedSerials = new Set<string>();
   #keys: LocalSide['keys'] | undefined;
   #edge: boolean | undefined;
+  #name: string | undefined;
   #state: RouterState | undefined;
   #notify: NodeJS.Immediate | undefined;
   #draining = false;
@@ -94,6 +100,7 @@ class JoinedRouter implements Router, LinkHost {
       routers: () => this.state.network.length,
       certificates: (now) => this.#certificates(now),
     });
+    this.#expiry = setInterval(() => this.#cutExpired(), EXPIRY_CHECK);
     this.apply(config);
   }
 
@@ -109,7 +116,9 @@ class JoinedRouter implements Router, LinkHost {
   apply(config: RouterConfig): void {
     if (this.#draining) return;
     this.#config = config;
-    this.#revokedSites = new Set(config.revoked.sites);
+    const barred = new Set(config.revoked.sites);
+    const isAsBefore = barred.symmetricDifference(this.#revokedSites).size === 0;
+    this.#revokedSites = barred;
     this.#revokedSerials = new Set(config.revoked.serials.map((serial) => serial.toUpperCase()));
     this.#local.apply(config.listeners, config.connectors, config.siblings !== undefined);
     this.#stateFacts();
@@ -122,6 +131,7 @@ class JoinedRouter implements Router, LinkHost {
       else leaving.dropRevoked();
     }
     for (const dialer of this.#dialers.values()) dialer.dropRevoked();
+    if (!isAsBefore) this.#bar(barred);
     this.changed();
   }
 
@@ -164,8 +174,13 @@ class JoinedRouter implements Router, LinkHost {
     return (siteId !== undefined && this.#revokedSites.has(siteId)) || (serial !== undefined && this.#revokedSerials.has(serial));
   }
 
-  connect(stream: Stream, head: RequestHead): StreamHandler {
+  connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
+    const barred = this.#revokedSites.size === 0 ? undefined : barredAmong(placesOf(head), this.#revokedSites);
+    if (barred !== undefined) {
+      linkMetrics.refused.inc({ reason: 'revoked' });
+      return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through site ${barred}, which is revoked here`);
+    }
     switch (step.kind) {
       case 'enter':
       case 'accept': {
@@ -178,8 +193,9 @@ class JoinedRouter implements Router, LinkHost {
         this.relayed.failed += 1;
         return refuse(stream, step.status, 'http_request_error', step.reason);
       case 'forward': {
-        const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
-        return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed);
+        const passed = passOn(head.fields, from === this.#config.site.id ? undefined : from);
+        const onward = { ...head, fields: { ...passed, [ROUTE_FIELD]: step.rest } };
+        return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed, this.#passing);
       }
     }
   }
@@ -234,6 +250,18 @@ class JoinedRouter implements Router, LinkHost {
     };
   }
 
+  /** What leads to these sites, or comes from them by way of others, ends too. */
+  #bar(sites: ReadonlySet<string>): void {
+    this.#feed.bar(sites);
+    this.#local.bar(sites);
+    for (const passing of this.#passing) if (barredAmong(placesOf(passing.head), sites) !== undefined) passing.cut();
+  }
+
+  #cutExpired(): void {
+    const now = Date.now();
+    for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving]) part.cutExpired(now);
+  }
+
   #routingChanged(): void {
     this.#local.routingChanged();
     this.changed();
@@ -246,11 +274,12 @@ class JoinedRouter implements Router, LinkHost {
 
   #stateFacts(): void {
     const { keys } = this.#local;
-    const { edge } = this.#config;
-    if (this.#draining || (keys === this.#keys && edge === this.#edge)) return;
+    const { edge, site } = this.#config;
+    if (this.#draining || (keys === this.#keys && edge === this.#edge && site.name === this.#name)) return;
     this.#keys = keys;
     this.#edge = edge;
-    this.#feed.setFacts({ edge, keys });
+    this.#name = site.name;
+    this.#feed.setFacts({ edge, keys, name: site.name });
   }
 
   #applyAccesses(config: RouterConfig): void {
@@ -317,6 +346,7 @@ class JoinedRouter implements Router, LinkHost {
     const parts = [...this.#dialers.values(), ...this.#siblings.values(), ...this.#accesses.values(), ...this.#leaving];
     for (const part of parts) part.destroy();
     this.#siblingAccess?.destroy();
+    clearInterval(this.#expiry);
     this.#feed[Symbol.dispose]();
     this.liveness[Symbol.dispose]();
     this.#hideMetrics();
@@ -336,6 +366,13 @@ class JoinedRouter implements Router, LinkHost {
       if (days !== undefined) yield { bundle: name, days };
     }
   }
+}
+
+/** Sites behind a connection, and routers before it. */
+function placesOf({ fields }: RequestHead): readonly string[] {
+  const route = fields[ROUTE_FIELD];
+  const passed = sitesPassed(fields);
+  return route === undefined ? passed : [...passed, ...route.split(' ')];
 }
 
 function statesOf<T>(parts: ReadonlyMap<string, { readonly state: T }>): Readonly<Record<string, T>> {

@@ -12,7 +12,7 @@ import { sayLastWords } from './last-words.ts';
 import { LogRation } from './log-ration.ts';
 import { linkMetrics } from './metrics.ts';
 import { authorizationCode } from './tls-dial.ts';
-import { certificateError, codeOf, sitesOf, weaknessOf } from './verdict.ts';
+import { certificateError, codeOf, expiredError, sitesOf, weaknessOf } from './verdict.ts';
 import { FORWARD, REVERSE } from './wire.ts';
 
 const RETRY_FIRST = 200;
@@ -85,6 +85,17 @@ export class Access {
       linkMetrics.refused.inc({ reason: 'revoked' });
       this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer cut off');
       incoming.cut(new LinkError('revoked', 'This site or its certificate has been revoked here.'));
+    }
+  }
+
+  /** Ends those whose certificate has ended, unless their site has shown a new one on a link since. */
+  cutExpired(now: number): void {
+    for (const incoming of this.#incoming) {
+      if (incoming.expires > now || this.#host.links.vouchFor(incoming.siteId, false, now)) continue;
+      linkMetrics.refused.inc({ reason: 'tls-expired' });
+      const error = expiredError(`the peer at ${incoming.address}`, new Date(incoming.expires), now);
+      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId, error }, 'peer cut off');
+      incoming.cut(error);
     }
   }
 
@@ -210,6 +221,7 @@ export class Access {
       protocol: socket.alpnProtocol === REVERSE ? REVERSE : FORWARD,
       serial: certificate.serialNumber,
       certifiedSites: sitesOf(certificate.subjectAltName ?? ''),
+      expires: certificate.validToDate.getTime(),
       certificate: () => socket.getPeerX509Certificate()?.raw,
       address,
       edgeOnly: this.#config.role === 'edge',

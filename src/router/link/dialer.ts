@@ -3,15 +3,20 @@ import { performance } from 'node:perf_hooks';
 import { randomBytes } from 'node:crypto';
 import type { LinkState, Problem } from '../contract.ts';
 import { LinkError, problemOf } from '../errors.ts';
+import { backoff } from './backoff.ts';
 import type { LinkHost } from './host.ts';
 import { writeCost } from './hello.ts';
 import type { Link } from './link.ts';
 import { linkMetrics } from './metrics.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
-import { retryDelay } from './retry.ts';
+import { expiredError } from './verdict.ts';
 
+const RETRY_FIRST = 100;
+const RETRY_MOST = 10_000;
 /** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
 const STEADY = 5_000;
+/** Milliseconds before the end of the peer's certificate, at most. */
+const EARLY = 3_600_000;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -48,6 +53,9 @@ export class Dialer {
   readonly #stop = new AbortController();
   #attempt: AbortController | undefined;
   #wake: () => void = () => {};
+  readonly #replaced = new Set<OpenedLink>();
+  /** The peer's certificate is about to end. */
+  #isEnding = false;
 
   constructor(host: LinkHost, name: string, target: DialTarget) {
     this.name = name;
@@ -101,7 +109,7 @@ export class Dialer {
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
     const steady = performance.now() - current.upAt >= STEADY;
     this.#failures = steady || (current.opened.drained && this.#failures === 0) ? 0 : this.#failures + 1;
-    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
+    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + this.#delay();
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
     this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
     this.#host.changed();
@@ -109,11 +117,35 @@ export class Dialer {
   }
 
   dropRevoked(): void {
-    const { link, serial } = this.#current?.opened ?? {};
-    if (link === undefined || !this.#host.isRevoked({ siteId: link.peer.site.id, ...(serial === undefined ? {} : { serial }) })) return;
-    const error = new LinkError('revoked', `Site ${link.peer.site.id} is revoked here. Delete the link, or take the revocation back.`);
-    link.cut(error);
-    this.#problem = problemOf(error);
+    for (const { link, serial } of this.#opened()) {
+      if (!this.#host.isRevoked({ siteId: link.peer.site.id, serial })) continue;
+      const error = new LinkError('revoked', `Site ${link.peer.site.id} is revoked here. Delete the link, or take the revocation back.`);
+      link.cut(error);
+      this.#problem = problemOf(error);
+    }
+  }
+
+  /** A link is opened anew before the peer's certificate ends, and cut where it has ended and no successor shows a new one. */
+  cutExpired(now: number): void {
+    for (const { link } of this.#opened()) {
+      if (link.expires > now || this.#host.links.vouchFor(link.peer.site.id, true, now)) continue;
+      const error = expiredError(this.#current?.peer ?? link.router, new Date(link.expires), now);
+      this.#host.log.warn({ linkName: this.name, link: link.id, error }, 'link cut off');
+      link.cut(error);
+      this.#problem = problemOf(error);
+    }
+    if (this.#current === undefined || this.#current.renewAt > now || this.#isEnding) return;
+    this.#isEnding = true;
+    this.#wake();
+  }
+
+  /** The link, and those that it has replaced as long as they carry something. */
+  *#opened(): Iterable<OpenedLink> {
+    for (const opened of this.#replaced) {
+      if (opened.link.connections.size === 0) this.#replaced.delete(opened);
+      else yield opened;
+    }
+    if (this.#current !== undefined) yield this.#current.opened;
   }
 
   /** No more attempts; what the link carries may finish. */
@@ -142,7 +174,7 @@ export class Dialer {
 
   #fits(): boolean {
     const current = this.#current;
-    return current !== undefined && current.opened.link.state === 'up' && this.#target.servedBy(current.target, current.peer);
+    return current !== undefined && current.opened.link.state === 'up' && !this.#isEnding && this.#target.servedBy(current.target, current.peer);
   }
 
   async #run(): Promise<void> {
@@ -167,7 +199,7 @@ export class Dialer {
       if (!(error instanceof LinkError)) this.#host.log.error({ linkName: this.name, error }, 'link attempt failed unexpectedly');
       linkMetrics.attempts.inc({ outcome: reason.code });
       this.#failures += 1;
-      this.#nextAt = performance.now() + retryDelay(reason.code, this.#failures, Math.random());
+      this.#nextAt = performance.now() + this.#delay();
       if (this.#problem?.message !== reason.message) this.#host.log.warn({ linkName: this.name, error: reason }, 'link not open');
       this.#problem = problemOf(reason);
       this.#host.changed();
@@ -182,7 +214,7 @@ export class Dialer {
       try {
         const id = randomBytes(10).toString('hex');
         const opened = await openLink({ host: this.#host, peer, dial, id, cost: target.cost, signal });
-        this.#replace({ opened, target, peer, upAt: performance.now() });
+        this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
         return;
       } catch (error) {
         if (signal.aborted || !(error instanceof LinkError)) throw error;
@@ -195,12 +227,14 @@ export class Dialer {
   }
 
   #replace(next: Current): void {
-    const old = this.#current?.opened.link;
+    const old = this.#current?.opened;
     this.#current = next;
+    this.#isEnding = false;
     this.#problem = undefined;
     // A link that breaks as soon as it is up must not be opened without end: `linkDown` looks at how long it lasted.
     if (next.opened.link.state !== 'up') this.linkDown(next.opened.link);
-    old?.retire('a newer connection has taken its place');
+    old?.link.retire('a newer connection has taken its place');
+    if (old !== undefined && old.link.connections.size > 0) this.#replaced.add(old);
     this.#host.log.info(
       {
         linkName: this.name,
@@ -212,6 +246,10 @@ export class Dialer {
       'link up',
     );
     this.#host.changed();
+  }
+
+  #delay(): number {
+    return backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random());
   }
 
   #woken(milliseconds?: number): Promise<void> {
@@ -228,4 +266,11 @@ interface Current {
   readonly peer: string;
   /** performance.now() */
   readonly upAt: number;
+  /** Milliseconds since 1970: when a new one should be opened, as the peer's certificate ends soon after. */
+  readonly renewAt: number;
+}
+
+/** In the last quarter of what is left, and the last hour: a peer that renews has done so by then. */
+function renewAt(expires: number, now: number): number {
+  return expires - Math.min(EARLY, (expires - now) / 4);
 }

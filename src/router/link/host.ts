@@ -21,8 +21,8 @@ export interface LinkHost {
   hello(link: Hello['link']): Hello;
   /** A peer, or its certificate, is not to be let in any more. */
   isRevoked(peer: { readonly siteId?: string; readonly serial?: string }): boolean;
-  /** A CONNECT came in over any connection. */
-  connect(stream: Stream, head: RequestHead): StreamHandler;
+  /** A CONNECT came in over any connection. @param from the site at its other end, as far as that is proved */
+  connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler;
   /** A message came in on a routing stream. @throws Error to cut the peer off */
   routingMessage(link: Link, message: Buffer): void;
   /** Something that the router's state shows is otherwise. */

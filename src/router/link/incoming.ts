@@ -21,6 +21,8 @@ export interface IncomingOptions {
   readonly serial: string;
   /** Site ids that the certificate names; empty where it names none. */
   readonly certifiedSites: readonly string[];
+  /** When the certificate ends, in milliseconds since 1970; left out where there is none. */
+  readonly expires?: number;
   /** DER. */
   readonly certificate: () => Buffer | undefined;
   readonly address: string;
@@ -41,6 +43,7 @@ const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
 export class Incoming {
   readonly serial: string;
   readonly address: string;
+  readonly expires: number;
   readonly #options: IncomingOptions;
   readonly #connection: Connection;
   /** Who the peer proved to be; undefined for a standard client. */
@@ -54,6 +57,7 @@ export class Incoming {
     this.#options = options;
     this.serial = options.serial;
     this.address = options.address;
+    this.expires = options.expires ?? Infinity;
     const reverse = options.protocol === REVERSE;
     this.#connection = new Connection({
       socket: options.socket,
@@ -95,7 +99,7 @@ export class Incoming {
   }
 
   #request(stream: Stream, head: RequestHead): StreamHandler {
-    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head);
+    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.siteId ?? this.#options.certifiedSites[0]);
     if (head.method !== 'POST') return refuse(stream, 405, 'http_request_error');
     if (head.path === ROUTING_PATH) return this.#routing(stream);
     if (head.path === RENEW_PATH) return this.#renewal(stream);
@@ -126,7 +130,7 @@ export class Incoming {
     const { host } = this.#options;
     const hello = readHello(message, this.#connection.theirs);
     this.#check(hello);
-    const link = new Link({ id: hello.link.id, peer: hello, dialed: false, cost: hello.link.cost, routing, events: host.events });
+    const link = new Link({ id: hello.link.id, peer: hello, dialed: false, cost: hello.link.cost, expires: this.expires, routing, events: host.events });
     this.#hello = hello;
     this.#link = link;
     link.add(this.#connection, false);

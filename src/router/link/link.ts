@@ -20,6 +20,8 @@ export interface LinkOptions {
   readonly peer: Hello;
   readonly dialed: boolean;
   readonly cost: number;
+  /** When the certificate that the peer showed ends, in milliseconds since 1970; `Infinity` where there is none. */
+  readonly expires: number;
   readonly routing: RoutingStream;
   readonly events: LinkEvents;
 }
@@ -36,6 +38,7 @@ export class Link {
   /** `SITE-ID/ROUTER`. */
   readonly router: RouterId;
   cost: number;
+  readonly expires: number;
   readonly routing: RoutingStream;
   readonly #events: LinkEvents;
   readonly #connections = new Set<Connection>();
@@ -51,6 +54,7 @@ export class Link {
     this.dialed = options.dialed;
     this.router = `${options.peer.site.id}/${options.peer.router}`;
     this.cost = options.cost;
+    this.expires = options.expires;
     this.routing = options.routing;
     this.#events = options.events;
   }

@@ -23,6 +23,15 @@ export class Links {
     if (this.#links.get(link.id) === link) this.#links.delete(link.id);
   }
 
+  /**
+   * Whether a site has a link that is up and whose certificate has not ended. Older connections of it may then go on, though theirs
+   * has: a connection of a client outlives the certificate under which it began, as long as the site itself is still let in.
+   */
+  vouchFor(siteId: string | undefined, dialed: boolean, now: number): boolean {
+    if (siteId === undefined) return false;
+    return this.#links.values().some((link) => link.dialed === dialed && link.state === 'up' && link.peer.site.id === siteId && link.expires > now);
+  }
+
   /** Opens a stream over the first link of the way that takes it: links come cheapest first. @throws LinkError where none does */
   openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler): Stream {
     for (const id of to.links) {

@@ -61,6 +61,8 @@ class Outgoing implements OpenedLink {
   #link: Link | undefined;
   #drained = false;
   serial = '';
+  /** When the peer's certificate ends. */
+  #expires = Infinity;
   /** Sites that the peer's certificate names; empty where it names none. */
   #certifiedSites: readonly string[] = [];
   /** Rejects as soon as the forward connection is of no use. */
@@ -91,6 +93,7 @@ class Outgoing implements OpenedLink {
     const socket = await dial(FORWARD, CONNECT_DEADLINE, signal);
     const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
     this.serial = certificate?.serialNumber ?? '';
+    this.#expires = certificate?.validToDate.getTime() ?? Infinity;
     this.#certifiedSites = sitesOf(certificate?.subjectAltName ?? '');
     if (host.isRevoked({ serial: this.serial })) throw revoked(peer, `certificate ${this.serial}`);
     const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
@@ -136,7 +139,7 @@ class Outgoing implements OpenedLink {
       routing.send(writeHello(host.hello({ id, cost }), host.siteKey, forward.ours));
       const hello = await answered.promise;
       this.#check(hello);
-      this.#link = new Link({ id, peer: hello, dialed: true, cost, routing, events: host.events });
+      this.#link = new Link({ id, peer: hello, dialed: true, cost, expires: this.#expires, routing, events: host.events });
       host.links.add(this.#link);
     } finally {
       clearTimeout(timer);
@@ -178,7 +181,7 @@ class Outgoing implements OpenedLink {
       'server',
       (stream, head) => {
         if (head.method === 'CONNECT')
-          return link.state === 'up' ? host.connect(stream, head) : refuse(stream, 503, 'destination_unavailable');
+          return link.state === 'up' ? host.connect(stream, head, link.peer.site.id) : refuse(stream, 503, 'destination_unavailable');
         if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
         const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
         body.use(stream);

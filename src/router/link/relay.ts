@@ -21,8 +21,9 @@ export function relay(
   head: RequestHead,
   open: (head: RequestHead, handler: StreamHandler) => Stream,
   counts: RelayCounts,
+  live: Set<LiveRelay> = new Set(),
 ): StreamHandler {
-  const joined = new Relay(from, counts);
+  const joined = new Relay(from, head, counts, live);
   try {
     joined.to = open(head, joined);
   } catch (error) {
@@ -32,13 +33,24 @@ export function relay(
   }
   counts.total += 1;
   counts.open += 1;
+  live.add(joined);
   return joined.incoming;
 }
 
+/** A connection that passes through now. */
+export interface LiveRelay {
+  /** As it was passed on. */
+  readonly head: RequestHead;
+  /** Ends it, both ends by a reset. */
+  cut(): void;
+}
+
 /** The handler of the stream that leads on; `incoming` is that of the stream that came. */
-class Relay implements StreamHandler {
+class Relay implements StreamHandler, LiveRelay {
+  readonly head: RequestHead;
   readonly #from: Stream;
   readonly #counts: RelayCounts;
+  readonly #live: Set<LiveRelay>;
   to: Stream | undefined;
   #answered = false;
   #over = false;
@@ -48,9 +60,11 @@ class Relay implements StreamHandler {
   #owedFrom = 0;
   #owedTo = 0;
 
-  constructor(from: Stream, counts: RelayCounts) {
+  constructor(from: Stream, head: RequestHead, counts: RelayCounts, live: Set<LiveRelay>) {
     this.#from = from;
+    this.head = head;
     this.#counts = counts;
+    this.#live = live;
   }
 
   readonly incoming: StreamHandler = {
@@ -127,6 +141,13 @@ class Relay implements StreamHandler {
     refuse(this.#from, 502, 'connection_terminated');
   }
 
+  cut(): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#from.reset(CANCEL);
+    this.to?.reset(CANCEL);
+  }
+
   #half(): void {
     this.#ended += 1;
     if (this.#ended === 2) this.#finish();
@@ -135,6 +156,7 @@ class Relay implements StreamHandler {
   #finish(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#live.delete(this);
     this.#counts.open -= 1;
   }
 }

@@ -43,6 +43,14 @@ export class RoutingFeed implements Disposable {
     this.#run((now) => this.#options.routing.adjacencyDown(link.id, now));
   }
 
+  /** From now on these sites count as unreachable. */
+  bar(sites: ReadonlySet<string>): void {
+    this.#run(() => {
+      this.#options.routing.bar(sites);
+      return [];
+    });
+  }
+
   /** @throws RoutingError where the peer is to be cut off */
   receive(link: Link, message: Buffer): void {
     this.#run((now) => this.#options.routing.receive(link.id, message, now));

@@ -93,6 +93,9 @@ export class SiblingAccess {
   /** Routers of this site are not revoked: who shares its key is this site. */
   dropRevoked(): void {}
 
+  /** There are no certificates between routers of a site. */
+  cutExpired(): void {}
+
   stop(): void {
     this.#closed = true;
     clearTimeout(this.#retry);

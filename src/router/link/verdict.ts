@@ -19,11 +19,7 @@ export function certificateError(verdict: Verdict): LinkError {
   const clock = new Date(now).toISOString();
   switch (code) {
     case 'tls-expired':
-      return new LinkError(
-        code,
-        `The certificate of ${peer} ended at ${certificate?.validToDate.toISOString() ?? 'an unknown time'}; ` +
-          `the clock here says ${clock}. Renew it there, or set the clock here.`,
-      );
+      return expiredError(peer, certificate?.validToDate, now);
     case 'tls-not-yet-valid':
       return new LinkError(
         code,
@@ -48,6 +44,15 @@ export function certificateError(verdict: Verdict): LinkError {
     default:
       return new LinkError(code, `The certificate of ${peer} was not accepted: ${printable(verdict.code)}.`);
   }
+}
+
+/** The peer's certificate has ended, at the latest now. */
+export function expiredError(peer: string, end: Date | undefined, now: number): LinkError {
+  return new LinkError(
+    'tls-expired',
+    `The certificate of ${peer} ended at ${end?.toISOString() ?? 'an unknown time'}; ` +
+      `the clock here says ${new Date(now).toISOString()}. Renew it there, or set the clock here.`,
+  );
 }
 
 /** The connection was not made, or broke before both sides were satisfied. */

@@ -61,6 +61,8 @@ export interface LocalSide extends AsyncDisposable {
   accept(stream: Stream, head: RequestHead): StreamHandler;
   /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
   enter(stream: Stream, head: RequestHead): StreamHandler;
+  /** Ends the connections that come from or go to these sites, or through them, and lets none come about. */
+  bar(sites: ReadonlySet<string>): void;
   /** What this router says of its keys in routing. The same array while nothing changes. */
   readonly keys: OwnFacts['keys'];
   readonly state: LocalState;

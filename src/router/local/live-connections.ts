@@ -29,6 +29,10 @@ export class LiveConnections {
     this.#empty = undefined;
   }
 
+  sever(isMeant: (side: Side) => boolean, reason: StreamReset): void {
+    for (const side of this.#sides) if (isMeant(side)) side.sever(reason);
+  }
+
   severAll(reason: StreamReset): void {
     for (const side of this.#sides) side.sever(reason);
     this.#sides.clear();

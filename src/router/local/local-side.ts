@@ -5,6 +5,7 @@ import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { localMetrics, showLocalSide } from '../metrics.ts';
 import { observe } from '../observers/observe.ts';
+import { barredAmong, sitesPassed } from '../passage.ts';
 import type { RouteDestination } from '../routing/contract.ts';
 import { candidates, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
 import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
@@ -15,7 +16,7 @@ import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
 import { FigureBook, type Role } from './key-figures.ts';
 import { Listeners } from './listeners.ts';
 import { LiveConnections } from './live-connections.ts';
-import { Opening, type OpeningContext, type Ways } from './opening.ts';
+import { Opening, type OpeningContext } from './opening.ts';
 import { portOwner } from './port-owner.ts';
 import { Side } from './side.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
@@ -52,6 +53,7 @@ class Local implements LocalSide {
   #listenerConfigs: readonly ListenerConfig[] = [];
   #keys: LocalSide['keys'] = [];
   #state: LocalState | undefined;
+  #barred: ReadonlySet<string> = new Set();
   #isNoting = false;
   #draining = false;
 
@@ -115,12 +117,17 @@ class Local implements LocalSide {
   accept(stream: Stream, head: RequestHead): StreamHandler {
     const to: RouteDestination = { router: this.#options.routing.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
-    return this.#fromStream(stream, head, { candidates: found }, 'connector');
+    return this.#fromStream(stream, head, found, 'connector');
   }
 
   enter(stream: Stream, head: RequestHead): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
-    return this.#fromStream(stream, head, this.#ways(destination), 'listener');
+    return this.#fromStream(stream, head, candidates(destination, this.#view), 'listener');
+  }
+
+  bar(sites: ReadonlySet<string>): void {
+    this.#barred = sites;
+    this.#live.sever(({ places }) => barredAmong(places, sites) !== undefined, REVOKED);
   }
 
   get keys(): LocalSide['keys'] {
@@ -172,7 +179,7 @@ class Local implements LocalSide {
     const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
     this.#open({
       client,
-      ways: this.#ways(destination),
+      candidates: candidates(destination, this.#view),
       role: 'listener',
       routingKey: firstKey,
       id: this.#ids.next(),
@@ -194,9 +201,10 @@ class Local implements LocalSide {
     });
   }
 
-  #fromStream(stream: Stream, head: RequestHead, ways: Ways, role: Role): StreamHandler {
+  #fromStream(stream: Stream, head: RequestHead, found: readonly Candidate[], role: Role): StreamHandler {
     const client = new Side();
     client.end = stream;
+    client.places = sitesPassed(head.fields);
     const routingKey = head.authority;
     const failed = (why: Failure): void => {
       if (client.gone) return;
@@ -211,7 +219,7 @@ class Local implements LocalSide {
     }
     this.#open({
       client,
-      ways,
+      candidates: found,
       role,
       routingKey,
       id: idGiven(head.fields) ?? this.#ids.next(),
@@ -221,11 +229,6 @@ class Local implements LocalSide {
       failed,
     });
     return client;
-  }
-
-  #ways(destination: Destination): Ways {
-    const lookAgain = (): readonly Candidate[] => candidates(destination, this.#view);
-    return { candidates: lookAgain(), lookAgain };
   }
 
   #refusal(): Failure | undefined {
@@ -244,9 +247,10 @@ class Local implements LocalSide {
       authority: routingKey,
       fields: { 'earshot-route': to.path.join(' '), 'earshot-connection': id, ...(origin === '' ? {} : { 'earshot-origin': origin }) },
     });
-    const opening = new Opening(this.#context, client, request.ways, headFor, {
+    const opening = new Opening(this.#context, client, request.candidates, headFor, {
       onOpened: (server, candidate) => {
         const { routingKey, to } = candidate;
+        if (to.path.length > 0) client.places = client.places.length === 0 ? to.path : [...client.places, ...to.path];
         const counted = this.#figures.of(routingKey, role);
         const logged = log.isLevelEnabled('debug');
         counted.opened += 1;
@@ -263,6 +267,8 @@ class Local implements LocalSide {
           const milliseconds = Math.round(performance.now() - begun);
           log.debug({ connection: id, routingKey, milliseconds, ...(reason === undefined ? {} : { reset: reason.reason }) }, 'connection ended');
         });
+        // The site may have been revoked while the connection was being made.
+        if (barredAmong(client.places, this.#barred) !== undefined) client.sever(REVOKED);
       },
       onFailed: (why) => {
         this.#figures.of(request.routingKey, role).countFailure(why.code);
@@ -302,9 +308,11 @@ class Local implements LocalSide {
   }
 }
 
+const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through has been revoked here' } as const;
+
 interface OpenRequest {
   readonly client: Side;
-  readonly ways: Ways;
+  readonly candidates: readonly Candidate[];
   readonly role: Role;
   /** The key by which a failure is counted. */
   readonly routingKey: string;

@@ -40,6 +40,8 @@ export class Side implements StreamHandler {
   gone = false;
   /** Socket sides are open until the socket says so; a stream's are as soon as both sides have ended. */
   closed = true;
+  /** Sites that the connection comes through, and routers that it goes through. Only of a client's side. */
+  places: readonly string[] = nowhere;
   #peer: Side | undefined;
   #count: ByteCount | undefined;
   #over: ((reason: StreamReset | undefined) => void) | undefined;
@@ -189,3 +191,5 @@ export interface Counts {
   readonly toServer: ByteCount;
   readonly toClient: ByteCount;
 }
+
+const nowhere: readonly string[] = [];

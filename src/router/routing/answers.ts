@@ -18,6 +18,7 @@ export class Answers {
   readonly #places: KeyPlaces;
   readonly #destinations = new Map<string, readonly RouteDestination[]>();
   #paths: Paths | undefined;
+  #barred: ReadonlySet<string> = new Set();
   #version = 0;
 
   constructor(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, adjacencies: ReadonlyMap<string, Adjacency>) {
@@ -42,6 +43,12 @@ export class Answers {
   adjacenciesChanged(): void {
     this.#paths = undefined;
     this.#outdate();
+  }
+
+  /** Their records are kept and passed on, as others may want them; here they count as unreachable. */
+  bar(sites: ReadonlySet<string>): void {
+    this.#barred = sites;
+    this.adjacenciesChanged();
   }
 
   get reachable(): readonly RouterId[] {
@@ -96,7 +103,7 @@ export class Answers {
   }
 
   #currentPaths(): Paths {
-    this.#paths ??= findPaths(this.#self, this.#routers, [...this.#adjacencies.values()]);
+    this.#paths ??= findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#barred);
     return this.#paths;
   }
 

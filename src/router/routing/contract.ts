@@ -10,6 +10,8 @@ export type RouterId = string;
 /** What this router says of itself. */
 export interface OwnFacts {
   readonly edge: boolean;
+  /** The site's name as it is now; left out, it stays as it was. */
+  readonly name?: string;
   readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
 }
 
@@ -74,6 +76,8 @@ export interface Routing {
   adjacencyDown(link: string, now: number): readonly Outgoing[];
   /** One whole message from that link. @throws RoutingError where the peer is to be cut off */
   receive(link: string, message: Buffer, now: number): readonly Outgoing[];
+  /** Sites that count as unreachable here, whatever is heard of them. */
+  bar(sites: ReadonlySet<string>): void;
   /** To be called about once a second: ageing, refresh, what was held back. */
   tick(now: number): readonly Outgoing[];
   /** Where connectors of the key are, least cost first. Changes of the answer raise `version`. */

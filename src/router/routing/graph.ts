@@ -31,9 +31,15 @@ export interface Paths {
  * - A predecessor is always nearer than its successor (costs are positive), so no path holds a router twice.
  *
  * @param ownEdges the adjacencies that are up, which may be ahead of this router's own record
+ * @param barred sites to and through which no path leads
  */
-export function findPaths(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, ownEdges: readonly OwnEdge[]): Paths {
-  const graph = readGraph(self, routers, ownEdges);
+export function findPaths(
+  self: RouterId,
+  routers: ReadonlyMap<RouterId, KnownRouter>,
+  ownEdges: readonly OwnEdge[],
+  barred: ReadonlySet<string> = new Set(),
+): Paths {
+  const graph = readGraph(self, routers, ownEdges, barred);
   const size = graph.ids.length;
   const cost = new Float64Array(size).fill(Infinity);
   const hops = new Uint32Array(size);
@@ -99,12 +105,17 @@ interface Edge {
   readonly cost: number;
 }
 
-function readGraph(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, ownEdges: readonly OwnEdge[]): Graph {
+function readGraph(
+  self: RouterId,
+  routers: ReadonlyMap<RouterId, KnownRouter>,
+  ownEdges: readonly OwnEdge[],
+  barred: ReadonlySet<string>,
+): Graph {
   const ids: RouterId[] = [self];
   const numbers = new Map<RouterId, number>([[self, 0]]);
   const nodes: (KnownRouter | undefined)[] = [routers.get(self)];
   for (const router of routers.values()) {
-    if (router.about === undefined || router.id === self) continue;
+    if (router.about === undefined || router.id === self || barred.has(router.site)) continue;
     numbers.set(router.id, ids.length);
     ids.push(router.id);
     nodes.push(router);

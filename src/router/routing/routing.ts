@@ -51,6 +51,7 @@ class LinkState implements Routing {
   /** Links over which something is missing that was left for later. */
   readonly #behind = new Set<string>();
   #edge = false;
+  #name: string;
   #outgoing: Outgoing[] = [];
   #keysLeftOut = 0;
   #neighboursLeftOut = 0;
@@ -66,6 +67,7 @@ class LinkState implements Routing {
     if (keyId !== site.id) throw new RoutingError('site-key', `The site's id is ${JSON.stringify(site.id)}, its key says ${keyId}.`);
     this.self = routerId(site.id, router);
     this.#options = options;
+    this.#name = site.name;
     this.#read = read;
     this.#limits = { ...defaultLimits, ...options.limits };
     this.#own = new OwnRecords(router, siteKey);
@@ -107,6 +109,7 @@ class LinkState implements Routing {
   setFacts(facts: OwnFacts, now: number): readonly Outgoing[] {
     this.#clock.advance(now);
     this.#edge = facts.edge;
+    this.#name = facts.name ?? this.#name;
     const keys = facts.keys.filter(({ routingKey }) => isRoutingKey(routingKey)).slice(0, this.#limits.keysOfRouter);
     this.#keysLeftOut = facts.keys.length - keys.length;
     this.#own.stateKeys(keys.map(({ routingKey, connectors, listeners }) => ({ routingKey, connectors: clamp(connectors, 0), listeners: clamp(listeners, 0) })));
@@ -155,6 +158,10 @@ class LinkState implements Routing {
     return this.#release();
   }
 
+  bar(sites: ReadonlySet<string>): void {
+    this.#answers.bar(sites);
+  }
+
   tick(now: number): readonly Outgoing[] {
     this.#clock.advance(now);
     const { reading } = this.#clock;
@@ -199,8 +206,8 @@ class LinkState implements Routing {
   }
 
   #stateAbout(): void {
-    const { name, namespace, platform, version } = this.#options.site;
-    this.#own.stateAbout({ name: fitText(name), namespace: fitText(namespace), platform: fitText(platform), version: fitText(version), edge: this.#edge });
+    const { namespace, platform, version } = this.#options.site;
+    this.#own.stateAbout({ name: fitText(this.#name), namespace: fitText(namespace), platform: fitText(platform), version: fitText(version), edge: this.#edge });
   }
 
   #adjacenciesChanged(): void {

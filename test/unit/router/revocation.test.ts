@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import type { Router, RouterConfig } from '../../../src/router/contract.ts';
+import { barredAmong, passOn, sitesPassed, VIA_FIELD } from '../../../src/router/passage.ts';
+import { testAuthority } from './support/certificates.ts';
+import { access, accessPort, connector, echoServer, freePort, link, listener, siteConfig, start, until } from './support/site.ts';
+
+const [ONE, TWO] = ['11111111-1111-8111-8111-111111111111', '22222222-2222-8222-8222-222222222222'];
+
+test('each site on the way writes down the one before it, and none writes nothing', () => {
+  assert.deepEqual(passOn({ a: 'b' }, undefined), { a: 'b' });
+  assert.deepEqual(passOn({ a: 'b' }, ONE), { a: 'b', [VIA_FIELD]: ONE });
+  assert.deepEqual(passOn({ [VIA_FIELD]: ONE }, TWO), { [VIA_FIELD]: `${ONE} ${TWO}` });
+  assert.deepEqual(sitesPassed({}), []);
+  assert.deepEqual(sitesPassed({ 'earshot-origin': TWO, [VIA_FIELD]: `${ONE} ${TWO}` }), [TWO, ONE, TWO]);
+});
+
+test('a site is found among sites and among routers', () => {
+  assert.equal(barredAmong([ONE, `${TWO}/main`], new Set([TWO])), TWO);
+  assert.equal(barredAmong([ONE, `${TWO}/main`], new Set()), undefined);
+  assert.equal(barredAmong([], new Set([TWO])), undefined);
+});
+
+interface Row extends AsyncDisposable {
+  readonly left: Router;
+  readonly right: Router;
+  readonly revokeLeft: () => void;
+  readonly unrevokeLeft: () => void;
+  readonly port: number;
+}
+
+/** Left and right have no link to each other: the middle carries what left's listener takes to right's connector. */
+async function row(): Promise<Row> {
+  const stack = new AsyncDisposableStack();
+  const authority = await testAuthority();
+  const echo = stack.use(await echoServer('hello'));
+  const port = await freePort();
+  const middle = stack.use(await start({ ...siteConfig('middle'), accesses: [access(await authority.issue())] }));
+  const at = await accessPort(middle);
+  const leftConfig: RouterConfig = { ...siteConfig('left'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] };
+  const left = stack.use(await start(leftConfig));
+  const rightConfig: RouterConfig = { ...siteConfig('right'), links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] };
+  const right = stack.use(await start(rightConfig));
+  await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  await until(right, 'three sites', (state) => state.network.length === 3);
+  return {
+    left,
+    right,
+    port,
+    revokeLeft: () => right.apply({ ...rightConfig, revoked: { sites: [leftConfig.site.id], serials: [] } }),
+    unrevokeLeft: () => right.apply(rightConfig),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Connects and waits for the server's greeting. */
+async function greeted(port: number): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port });
+  await once(socket, 'data');
+  return socket;
+}
+
+/** How a connection ends: with its server's greeting, or without. */
+async function fate(port: number): Promise<'greeted' | 'ended'> {
+  const socket = connect({ host: '127.0.0.1', port });
+  try {
+    return await Promise.race([once(socket, 'data').then(() => 'greeted' as const), once(socket, 'close').then(() => 'ended' as const)]);
+  } catch {
+    return 'ended';
+  } finally {
+    socket.destroy();
+  }
+}
+
+test('a site that is revoked cannot come in by way of another, and what it has open that way ends at once', async () => {
+  await using sites = await row();
+  const open = await greeted(sites.port);
+  const ended = once(open, 'error');
+  sites.revokeLeft();
+  const [error] = await ended;
+  assert.equal(error.code, 'ECONNRESET');
+  assert.equal(await fate(sites.port), 'ended');
+  assert.deepEqual(sites.right.state.network.map(({ site }) => site.name).sort(), ['middle', 'right'], 'and it counts as unreachable');
+  sites.unrevokeLeft();
+  assert.deepEqual(sites.right.state.network.map(({ site }) => site.name).sort(), ['left', 'middle', 'right'], 'until that is taken back');
+});
+
+test('a revoked site is no destination, and transit for it ends', async () => {
+  const authority = await testAuthority();
+  await using echo = await echoServer('hello');
+  const port = await freePort();
+  const middleConfig = { ...siteConfig('middle'), accesses: [access(await authority.issue())], listeners: [listener('key', await freePort())] };
+  await using middle = await start(middleConfig);
+  const at = await accessPort(middle);
+  const far: RouterConfig = { ...siteConfig('far'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] };
+  await using farthest = await start(far);
+  const atFar = await accessPort(farthest);
+  // Between the middle and the far one there is one more, so that the revoked site is nobody's neighbour here.
+  await using _between = await start({
+    ...siteConfig('between'),
+    links: [link('middle', at, await authority.issue()), link('far', atFar, await authority.issue())],
+  });
+  await using client = await start({ ...siteConfig('client'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] });
+  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  await until(middle, 'its own listener', (state) => state.listeners['Listener/key']?.listening === true);
+  const open = await greeted(port);
+  const ended = once(open, 'error');
+  middle.apply({ ...middleConfig, revoked: { sites: [far.site.id], serials: [] } });
+  await ended;
+  assert.equal(middle.state.listeners['Listener/key']?.listening, false, 'its listener has nowhere to go');
+  assert.equal(await fate(port), 'ended', 'and others do not pass through');
+});
+
+test('a site that changes its name is known by the new one everywhere, with its links as they are', async () => {
+  const authority = await testAuthority();
+  const config = { ...siteConfig('before'), accesses: [access(await authority.issue())] };
+  await using named = await start(config);
+  await using other = await start({ ...siteConfig('other'), links: [link('named', await accessPort(named), await authority.issue())] });
+  await until(other, 'two sites', (state) => state.network.length === 2);
+  let downs = 0;
+  other.onChange(() => {
+    if (other.state.links.named?.operational !== true) downs += 1;
+  });
+  named.apply({ ...config, site: { ...config.site, name: 'after' } });
+  await until(other, 'the new name', (state) => state.network.some(({ site }) => site.name === 'after'));
+  assert.deepEqual(named.state.network.map(({ site }) => site.name).sort(), ['after', 'other']);
+  assert.equal(downs, 0);
+});
