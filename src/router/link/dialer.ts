@@ -3,16 +3,14 @@ import { performance } from 'node:perf_hooks';
 import { randomBytes } from 'node:crypto';
 import type { LinkState, Problem } from '../contract.ts';
 import { LinkError, problemOf } from '../errors.ts';
-import { backoff } from './backoff.ts';
 import type { LinkHost } from './host.ts';
 import { writeCost } from './hello.ts';
 import type { Link } from './link.ts';
 import { linkMetrics } from './metrics.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 import { expiredError } from './verdict.ts';
+import { retryDelay } from './retry.ts';
 
-const RETRY_FIRST = 100;
-const RETRY_MOST = 10_000;
 /** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
 const STEADY = 5_000;
 /** Milliseconds before the end of the peer's certificate, at most. */
@@ -109,7 +107,7 @@ export class Dialer {
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
     const steady = performance.now() - current.upAt >= STEADY;
     this.#failures = steady || (current.opened.drained && this.#failures === 0) ? 0 : this.#failures + 1;
-    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + this.#delay();
+    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
     this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
     this.#host.changed();
@@ -199,7 +197,7 @@ export class Dialer {
       if (!(error instanceof LinkError)) this.#host.log.error({ linkName: this.name, error }, 'link attempt failed unexpectedly');
       linkMetrics.attempts.inc({ outcome: reason.code });
       this.#failures += 1;
-      this.#nextAt = performance.now() + this.#delay();
+      this.#nextAt = performance.now() + retryDelay(reason.code, this.#failures, Math.random());
       if (this.#problem?.message !== reason.message) this.#host.log.warn({ linkName: this.name, error: reason }, 'link not open');
       this.#problem = problemOf(reason);
       this.#host.changed();
@@ -246,10 +244,6 @@ export class Dialer {
       'link up',
     );
     this.#host.changed();
-  }
-
-  #delay(): number {
-    return backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random());
   }
 
   #woken(milliseconds?: number): Promise<void> {

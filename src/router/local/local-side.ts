@@ -16,7 +16,7 @@ import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
 import { FigureBook, type Role } from './key-figures.ts';
 import { Listeners } from './listeners.ts';
 import { LiveConnections } from './live-connections.ts';
-import { Opening, type OpeningContext } from './opening.ts';
+import { Opening, type OpeningContext, type Ways } from './opening.ts';
 import { portOwner } from './port-owner.ts';
 import { Side } from './side.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
@@ -117,12 +117,12 @@ class Local implements LocalSide {
   accept(stream: Stream, head: RequestHead): StreamHandler {
     const to: RouteDestination = { router: this.#options.routing.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
-    return this.#fromStream(stream, head, found, 'connector');
+    return this.#fromStream(stream, head, { candidates: found }, 'connector');
   }
 
   enter(stream: Stream, head: RequestHead): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
-    return this.#fromStream(stream, head, candidates(destination, this.#view), 'listener');
+    return this.#fromStream(stream, head, this.#ways(destination), 'listener');
   }
 
   bar(sites: ReadonlySet<string>): void {
@@ -179,7 +179,7 @@ class Local implements LocalSide {
     const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
     this.#open({
       client,
-      candidates: candidates(destination, this.#view),
+      ways: this.#ways(destination),
       role: 'listener',
       routingKey: firstKey,
       id: this.#ids.next(),
@@ -201,7 +201,7 @@ class Local implements LocalSide {
     });
   }
 
-  #fromStream(stream: Stream, head: RequestHead, found: readonly Candidate[], role: Role): StreamHandler {
+  #fromStream(stream: Stream, head: RequestHead, ways: Ways, role: Role): StreamHandler {
     const client = new Side();
     client.end = stream;
     client.places = sitesPassed(head.fields);
@@ -219,7 +219,7 @@ class Local implements LocalSide {
     }
     this.#open({
       client,
-      candidates: found,
+      ways,
       role,
       routingKey,
       id: idGiven(head.fields) ?? this.#ids.next(),
@@ -229,6 +229,11 @@ class Local implements LocalSide {
       failed,
     });
     return client;
+  }
+
+  #ways(destination: Destination): Ways {
+    const lookAgain = (): readonly Candidate[] => candidates(destination, this.#view);
+    return { candidates: lookAgain(), lookAgain };
   }
 
   #refusal(): Failure | undefined {
@@ -247,7 +252,7 @@ class Local implements LocalSide {
       authority: routingKey,
       fields: { 'earshot-route': to.path.join(' '), 'earshot-connection': id, ...(origin === '' ? {} : { 'earshot-origin': origin }) },
     });
-    const opening = new Opening(this.#context, client, request.candidates, headFor, {
+    const opening = new Opening(this.#context, client, request.ways, headFor, {
       onOpened: (server, candidate) => {
         const { routingKey, to } = candidate;
         if (to.path.length > 0) client.places = client.places.length === 0 ? to.path : [...client.places, ...to.path];
@@ -312,7 +317,7 @@ const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through
 
 interface OpenRequest {
   readonly client: Side;
-  readonly candidates: readonly Candidate[];
+  readonly ways: Ways;
   readonly role: Role;
   /** The key by which a failure is counted. */
   readonly routingKey: string;
