@@ -5,6 +5,12 @@ import { exitCodeOf, exitCodes } from './errors.ts';
 import { buildProgram } from './program.ts';
 import { processTerminal } from './terminal.ts';
 
+// Whoever read the output has seen enough, as in `earshot status | head`. The code is what a shell gives for SIGPIPE.
+process.stdout.on('error', (error) => {
+  if (!('code' in error) || error.code !== 'EPIPE') throw error;
+  process.exit(141);
+});
+
 try {
   await buildProgram(processTerminal).parseAsync();
 } catch (error) {
