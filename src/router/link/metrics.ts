@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { counter, gauge } from '../../telemetry/metrics.ts';
+import { LOOP_TIMER, lateness } from './lateness.ts';
 import type { Link } from './link.ts';
 import type { RelayCounts } from './relay.ts';
 
@@ -18,7 +19,7 @@ let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
 export function showMetrics(source: MetricsSource): () => void {
   sources.add(source);
   if (delay === undefined) {
-    delay = monitorEventLoopDelay({ resolution: 20 });
+    delay = monitorEventLoopDelay({ resolution: LOOP_TIMER });
     delay.enable();
   }
   return () => {
@@ -111,7 +112,7 @@ gauge('earshot_router_certificate_days_left', 'Days until the certificate of a T
 
 gauge('earshot_router_event_loop_delay_seconds', 'How late the event loop was since the last scrape.', ['quantile'], (made) => {
   if (delay === undefined) return;
-  for (const quantile of [50, 99, 100]) made.set({ quantile: String(quantile / 100) }, delay.percentile(quantile) / 1e9);
+  for (const quantile of [50, 99, 100]) made.set({ quantile: String(quantile / 100) }, lateness(delay.percentile(quantile)));
   delay.reset();
 });
 
