@@ -14,7 +14,7 @@ const CLAIMS = [
   /no way from west to the server yet: the client is refused/,
   /the link is ready/,
   /a client of west reads what the server behind east says/,
-  /link and listener are Ready/,
+  /site, link and listener are Ready/,
   /east and west see each other, and who has what of the key "web"/,
   /with east gone, clients of west are refused at once and do not hang/,
   /the listener of west says why/,

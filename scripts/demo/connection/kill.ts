@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { DemoError } from '../narrator.ts';
-import { GREETING, startSite, untilRefused, untilServed, type Tour } from './tour.ts';
+import { GREETING, show, startSite, untilRefused, untilServed, type Tour } from './tour.ts';
 
 /** The site that the link goes to dies, and comes back. @returns milliseconds from its new start to the first answer */
 export async function killEast(tour: Tour, east: ChildProcess): Promise<number> {
@@ -8,8 +8,7 @@ export async function killEast(tour: Tour, east: ChildProcess): Promise<number> 
   narrator.say('East, where the link goes to, is killed without a word of warning.');
   await playground.run(`kill -9 ${east.pid}`);
   await untilRefused(tour, 'with east gone, clients of west are refused at once and do not hang');
-  const listener = await playground.run('earshot -n west listener status');
-  narrator.claim('the listener of west says why', /Pending .*no connector/.test(listener), listener);
+  await show(tour, 'earshot -n west listener status', /Pending .*no connector/, 'the listener of west says why');
   narrator.say('East is started again, as systemd would after `earshot system install`. Nobody does anything at west.');
   const begun = performance.now();
   await startSite(tour, 'east', 'east-again');

@@ -27,7 +27,7 @@ export const PORTS: Ports = { server: 8080, listener: 8081, link: 55_671, grant:
 /** What the web server says. */
 export const GREETING = 'hello from behind east';
 
-/** The way to https://curl.se/docs/manpage.html#7: nobody listens there. */
+/** curl's exit code where nobody listens (https://curl.se/docs/manpage.html, EXIT CODES). */
 export const REFUSED = 7;
 
 /** Clients get through again, or for the first time. */
@@ -46,6 +46,17 @@ export async function untilRefused({ narrator, playground, curl }: Tour, stateme
   }, WAIT);
   const { code, output } = await playground.runToFail(curl);
   narrator.claim(statement, code === REFUSED, `exit code ${code}: ${output}`);
+}
+
+/** Shows what a command prints, from the moment on that it says what is claimed: a status follows within a second. */
+export async function show({ narrator, playground }: Tour, command: string, says: RegExp, statement: string): Promise<void> {
+  const output = await narrator.until(statement, async () => {
+    const seen = await playground.attempt(command);
+    return { found: seen.code === 0 && says.test(seen.output) ? seen.output : undefined, seen: seen.output };
+  }, WAIT);
+  narrator.command(command);
+  narrator.output(output, { head: 40 });
+  narrator.claim(statement, says.test(output), output);
 }
 
 /** Starts the site of a namespace, and waits until it says that it runs. */
