@@ -25,9 +25,9 @@ export const files: Target = {
 
 const layout = layoutOf('west', '/nowhere');
 
-async function run({ cases, seed, step }: Plan): Promise<Tally> {
+async function run({ cases, seed, first, step }: Plan): Promise<Tally> {
   const sum = { accepted: 0, refused: 0, objects: 0, problems: 0, configured: 0 };
-  for (let number = 0; number < cases; number += 1) {
+  for (let number = first; number < first + cases; number += 1) {
     const random = new Random(Math.imul(seed, 0x9e37_79b1) ^ Math.imul(number, 0x85eb_ca6b));
     const text = textOf(random);
     try {

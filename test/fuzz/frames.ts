@@ -28,50 +28,81 @@ export function beginning(random: Random, role: Role): Buffer[] {
   return role === 'client' ? [PREFACE, settings] : [settings];
 }
 
-/** Frames that know of a session: identifiers rise, blocks decode. Some are absurd, and some are mutated afterwards. */
+/**
+ * Frames that know of a session: identifiers rise, blocks decode. How many of them are absurd or mutated differs from source to source: a
+ * fault that ends the connection hides what would have come after it.
+ */
 export class FrameSource {
   readonly #random: Random;
   readonly #role: Role;
   readonly #requests: readonly Lines[];
+  readonly #hostility: number;
   #next: number;
 
-  /** @param requests what a client asks for */
-  constructor(random: Random, role: Role, requests: readonly Lines[] = REQUESTS) {
+  /**
+   * @param requests what a client asks for
+   * @param first the stream that it opens first
+   */
+  constructor(random: Random, role: Role, requests: readonly Lines[] = REQUESTS, first = 1) {
     this.#random = random;
     this.#role = role;
     this.#requests = requests;
-    this.#next = 1;
+    this.#hostility = random.pick([0.01, 0.03, 0.1, 0.6]);
+    this.#next = first;
+  }
+
+  /** The other end has opened so many streams. */
+  opened(streams: number): void {
+    if (this.#role === 'server') this.#next = 1 + 2 * streams;
   }
 
   next(): Buffer {
     const random = this.#random;
-    const one = this.#made();
-    switch (random.below(12)) {
-      case 0: return mutate(random, one);
+    if (random.fraction() >= this.#hostility) return this.#plain();
+    switch (random.below(4)) {
+      case 0: return mutate(random, this.#plain());
       case 1: return noise(random, random.below(30));
-      default: return one;
+      default: return this.#absurd();
     }
   }
 
-  #made(): Buffer {
+  #plain(): Buffer {
     const random = this.#random;
-    const id = this.#streamId();
-    switch (random.below(16)) {
+    const id = 1 + 2 * random.below(Math.max(1, (this.#next - 1) >> 1));
+    const some = this.#next > 1 ? random.below(12) : 0;
+    switch (some) {
       case 0:
       case 1:
-      case 2:
-      case 3: return this.#head();
+      case 2: return this.#role === 'client' ? headers(this.#new(), random.pick(this.#requests), random.below(3) === 0) : headers(id, random.pick(RESPONSES), random.below(4) === 0);
+      case 3:
       case 4:
-      case 5:
-      case 6: return data(id, noise(random, random.pick([0, 0, 1, 10, 200])), random.below(4) === 0);
-      case 7: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(random.below(12)), noise(random, random.below(20))]));
-      case 8: return frame(FrameType.RST_STREAM, 0, id, Buffer.of(0, 0, 0, random.below(20)));
-      case 9: return frame(FrameType.WINDOW_UPDATE, 0, random.below(2) === 0 ? 0 : id, numberOf(random));
-      case 10: return frame(FrameType.SETTINGS, random.below(8) === 0 ? 1 : 0, 0, random.below(8) === 0 ? EMPTY : settingsOf(random));
-      case 11: return frame(FrameType.PING, random.below(2), 0, noise(random, 8));
-      case 12: return frame(FrameType.GOAWAY, 0, 0, Buffer.concat([numberOf(random), numberOf(random), noise(random, random.below(30))]));
-      case 13: return this.#inParts(id);
-      case 14: return frame(random.below(14), random.below(256), id, noise(random, random.below(20)));
+      case 5: return data(id, noise(random, random.pick([0, 1, 10, 200])), random.below(5) === 0);
+      case 6: return frame(FrameType.RST_STREAM, 0, id, Buffer.of(0, 0, 0, random.below(14)));
+      case 7: return frame(FrameType.WINDOW_UPDATE, 0, random.below(2) === 0 ? 0 : id, Buffer.of(0, random.below(2), random.below(256), 1));
+      case 8: return frame(FrameType.PING, 0, 0, noise(random, 8));
+      case 9: return frame(FrameType.SETTINGS, 0, 0, Buffer.of(0, random.pick([3, 4, 7]), 0, random.below(2), random.below(256), 1));
+      case 10: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(3), noise(random, 3 + random.below(9))]));
+      default: return this.#role === 'client' ? this.#inParts(id) : frame(FrameType.SETTINGS, 1, 0);
+    }
+  }
+
+  #absurd(): Buffer {
+    const random = this.#random;
+    const id = this.#streamId();
+    switch (random.below(14)) {
+      case 0:
+      case 1: return this.#head();
+      case 2:
+      case 3: return data(id, noise(random, random.pick([0, 1, 10, 200])), random.below(4) === 0);
+      case 4: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(random.below(12)), noise(random, random.below(20))]));
+      case 5: return frame(FrameType.RST_STREAM, 0, id, Buffer.of(0, 0, 0, random.below(20)));
+      case 6:
+      case 7: return frame(FrameType.WINDOW_UPDATE, 0, random.below(2) === 0 ? 0 : id, numberOf(random));
+      case 8: return frame(FrameType.SETTINGS, random.below(8) === 0 ? 1 : 0, 0, random.below(8) === 0 ? EMPTY : settingsOf(random));
+      case 9: return frame(FrameType.PING, random.below(2), 0, noise(random, 8));
+      case 10: return frame(FrameType.GOAWAY, 0, 0, Buffer.concat([numberOf(random), numberOf(random), noise(random, random.below(30))]));
+      case 11: return this.#inParts(id);
+      case 12: return frame(random.below(14), random.below(256), id, noise(random, random.below(20)));
       default: return frame(random.below(10), random.below(256), random.pick([0, id, 0x7fff_ffff, 2]), noise(random, random.below(12)), random.pick([0, 4, 5, 8, 100, 65_535, 65_536, 0xff_ffff]));
     }
   }
@@ -86,11 +117,13 @@ export class FrameSource {
   /** A block in HEADERS and CONTINUATION, with something between them now and then. */
   #inParts(id: number): Buffer {
     const random = this.#random;
-    const block = random.below(3) === 0 ? noise(random, 1 + random.below(40)) : encodeHeaderBlock(random.pick(this.#role === 'client' ? this.#requests : RESPONSES));
-    const parts: Buffer[] = [frame(FrameType.HEADERS, random.below(2), this.#role === 'client' ? this.#new() : id, block.subarray(0, 5))];
-    for (let left = random.below(4); left > 0; left -= 1) parts.push(frame(FrameType.CONTINUATION, 0, id, noise(random, random.below(3))));
-    if (random.below(6) === 0) parts.push(frame(FrameType.PING, 0, 0, noise(random, 8)));
-    parts.push(frame(FrameType.CONTINUATION, 0x4, this.#next - (this.#role === 'client' ? 2 : 0), block.subarray(5)));
+    const isWild = random.fraction() < this.#hostility;
+    const block = isWild ? noise(random, 1 + random.below(40)) : encodeHeaderBlock(random.pick(this.#role === 'client' ? this.#requests : RESPONSES));
+    const stream = this.#role === 'client' ? this.#new() : id;
+    const parts: Buffer[] = [frame(FrameType.HEADERS, random.below(2), stream, block.subarray(0, 5))];
+    if (isWild) for (let left = random.below(4); left > 0; left -= 1) parts.push(frame(FrameType.CONTINUATION, 0, stream, noise(random, random.below(3))));
+    if (isWild && random.below(4) === 0) parts.push(frame(FrameType.PING, 0, 0, noise(random, 8)));
+    parts.push(frame(FrameType.CONTINUATION, 0x4, isWild && random.below(4) === 0 ? id : stream, block.subarray(5)));
     return Buffer.concat(parts);
   }
 

@@ -49,8 +49,8 @@ export function routingBytes(random: Random): Buffer {
 
 function hello(random: Random): Buffer {
   // Most peers are honest so far: what comes after is to be reached.
-  const said = random.below(3) > 0 ? (HELLOS[0] ?? Buffer.alloc(1)) : random.pick(HELLOS);
-  return frameMessage(random.below(12) === 0 ? Buffer.concat([Buffer.of(HELLO), mutate(random, said.subarray(1))]) : said);
+  const said = random.below(10) > 0 ? (HELLOS[0] ?? Buffer.alloc(1)) : random.pick(HELLOS);
+  return frameMessage(random.below(20) === 0 ? Buffer.concat([Buffer.of(HELLO), mutate(random, said.subarray(1))]) : said);
 }
 
 function makeSite(name: string): FuzzedSite {
@@ -92,6 +92,7 @@ export const LINK_REQUESTS = [
   [[':method', 'CONNECT'], [':authority', 'key'], route(0)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-origin', 'x'], ['te', 'trailers'], ['__proto__', '1']],
+  ...Array.from({ length: 4 }, () => [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1)] as const),
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 2)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1, 0)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(1, 0)],

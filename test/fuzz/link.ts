@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { Random } from '../../bench/routing/random.ts';
 import { LinkError } from '../../src/router/errors.ts';
-import { Incoming } from '../../src/router/link/incoming.ts';
+import { Incoming, type IncomingOptions } from '../../src/router/link/incoming.ts';
 import { Liveness } from '../../src/router/link/liveness.ts';
 import { FORWARD, REVERSE } from '../../src/router/link/wire.ts';
 import { beginning, FrameSource } from './frames.ts';
@@ -31,8 +31,8 @@ async function run(plan: Plan): Promise<Tally> {
   using liveness = new Liveness();
   const sum = { accepted: 0, refused: 0, up: 0, messages: 0, connects: 0, relayed: 0 };
   for (let done = 0; done < plan.cases; done += BATCH) {
-    const cases = Array.from({ length: Math.min(BATCH, plan.cases - done) }, (_, at) => new Case(plan.seed, done + at, liveness));
-    for (const round of [0, 1, 2, 3]) {
+    const cases = Array.from({ length: Math.min(BATCH, plan.cases - done) }, (_, at) => new Case(plan.seed, plan.first + done + at, liveness));
+    for (const round of [0, 1, 2, 3, 4, 5]) {
       for (const each of cases) each.feed(round);
       await setImmediate();
       for (const each of cases) each.take();
@@ -70,8 +70,8 @@ class Case {
     this.#forward = new Wire(random.below(5) > 0);
     this.#reverse = random.below(3) > 0 ? new Wire(random.below(5) > 0) : undefined;
     this.#sources = new Map([
-      [this.#forward, new FrameSource(random, 'client', LINK_REQUESTS)],
-      ...(this.#reverse === undefined ? [] : [[this.#reverse, new FrameSource(random, 'server')] as const]),
+      [this.#forward, new FrameSource(random, 'client', LINK_REQUESTS, 3)],
+      ...(this.#reverse === undefined ? [] : [[this.#reverse, new FrameSource(random, 'server', [], 3)] as const]),
     ]);
     this.#accept(this.#forward, FORWARD);
     if (this.#reverse !== undefined) this.#accept(this.#reverse, REVERSE);
@@ -88,6 +88,7 @@ class Case {
       }
       if (round < 1) return;
       for (const [wire, source] of this.#sources) {
+        if (wire !== this.#forward && random.below(4) > 0) continue;
         const frames: Buffer[] = [];
         for (let left = random.below(5); left > 0; left -= 1) frames.push(wire === this.#forward && random.below(2) === 0 ? routingBytes(random) : source.next());
         this.#say(wire, Buffer.concat(frames));
@@ -123,29 +124,29 @@ class Case {
 
   #say(wire: Wire, bytes: Buffer): void {
     const random = this.#random;
-    const said = random.below(10) === 0 ? mutate(random, bytes) : bytes;
+    const said = random.below(25) === 0 ? mutate(random, bytes) : bytes;
     this.#fed.push(`${wire === this.#forward ? 'h2' : 'reverse'} ${said.toString('hex')}`);
     for (const chunk of cut(random, said)) wire.feed(chunk);
   }
 
   #accept(wire: Wire, protocol: string): void {
     const random = this.#random;
-    this.#incoming.push(
-      new Incoming({
-        host: this.host,
-        socket: wire.socket,
-        protocol,
-        serial: 'AB',
-        certifiedSites: random.below(4) === 0 ? [random.pick(SITES).site.id] : [],
-        certificate: () => undefined,
-        address: '192.0.2.1:1',
-        edgeOnly: random.below(8) === 0,
-        siblingsOnly: false,
-        onClose: () => {
-          this.#closed += 1;
-        },
-      }),
-    );
+    const options: IncomingOptions & { readonly expires: number } = {
+      host: this.host,
+      socket: wire.socket,
+      protocol,
+      serial: 'AB',
+      certifiedSites: random.below(10) === 0 ? [random.pick(SITES).site.id] : [],
+      expires: Infinity,
+      certificate: () => undefined,
+      address: '192.0.2.1:1',
+      edgeOnly: random.below(20) === 0,
+      siblingsOnly: false,
+      onClose: () => {
+        this.#closed += 1;
+      },
+    };
+    this.#incoming.push(new Incoming(options));
   }
 
   #fault(error: unknown): Fault {

@@ -1,6 +1,6 @@
 /**
- * Feeds what reads bytes of strangers with what strangers may send, for long: `npm run fuzz [-- TARGET... --cases N --seed S]`.
- * Ends with one line for each target. A fault says its seed and case: the same command with that seed shows it again.
+ * Feeds what reads bytes of strangers with what strangers may send, for long: `npm run fuzz [-- TARGET... --cases N --seed S --first CASE]`.
+ * Ends with one line for each target. A fault says its seed and case: with that seed as --seed and the case as --first it is seen again at once.
  */
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
@@ -10,7 +10,7 @@ import { targets } from './targets.ts';
 import { Watch } from './watch.ts';
 
 const { values, positionals } = parseArgs({
-  options: { cases: { type: 'string' }, seed: { type: 'string' } },
+  options: { cases: { type: 'string' }, seed: { type: 'string' }, first: { type: 'string' } },
   allowPositionals: true,
 });
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
@@ -39,19 +39,19 @@ async function report(name: string, target: Target, cases: number): Promise<bool
   let finding: unknown;
   let line = '';
   try {
-    const tally = await target.run({ cases, seed, step: (count) => watch.step(count) });
-    watch.end();
+    const tally = await target.run({ cases, seed, first: Number(values.first ?? 0), step: (count) => watch.step(count) });
     line = `cases ${tally.cases}, refused ${tally.refused}, accepted ${tally.accepted}, ${inWords(tally.notes ?? {})}`;
+    await watch.end();
   } catch (error) {
     finding = error;
-    line = `cases ${watch.cases}, `;
+    if (line === '') line = `cases ${watch.cases}, `;
   }
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(`${name}: ${line}slowest step ${Math.round(watch.slowest)} ms, heap ${watch.grown} KB more, ${seconds} s, findings ${finding === undefined ? 0 : 1}`);
   if (finding === undefined) return true;
   console.error(finding instanceof Fault ? finding.message : finding);
   if (finding instanceof Fault && finding.cause instanceof Error) console.error(finding.cause.stack);
-  console.error(`Again: npm run fuzz -- ${name} --seed ${seed} --cases ${watch.cases + 100}`);
+  console.error(`Again: npm run fuzz -- ${name} --seed ${seed}, with --first and the case's number to begin there`);
   return false;
 }
 

@@ -27,7 +27,7 @@ async function run(plan: Plan): Promise<Tally> {
   const sum = { accepted: 0, refused: 0, streams: 0, answers: 0 };
   const codes = new Map<string, number>();
   for (let done = 0; done < plan.cases; done += BATCH) {
-    const cases = Array.from({ length: Math.min(BATCH, plan.cases - done) }, (_, at) => new Case(plan.seed, done + at));
+    const cases = Array.from({ length: Math.min(BATCH, plan.cases - done) }, (_, at) => new Case(plan.seed, plan.first + done + at));
     for (const round of [0, 1, 2]) {
       for (const each of cases) each.feed(round);
       await setImmediate();
@@ -113,6 +113,7 @@ class Case {
     if (this.#session.state !== 'open') return;
     const user = new StreamUser(this.#random, true);
     this.user.streams.push(user);
+    this.#source.opened(this.user.streams.length);
     user.stream = this.#session.request({ method: 'CONNECT', authority: 'key', fields: {} }, user);
   }
 

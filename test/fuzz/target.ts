@@ -7,7 +7,7 @@ export interface Target {
   readonly cases: number;
   /** Kilobytes of the heap that may be held more at the end than after the first tenth. */
   readonly heapKilobytes: number;
-  /** Milliseconds that the slowest step may take. A step is what holds the event loop up: one case, or one batch where it says so. */
+  /** Milliseconds of processor time that the slowest step may take: one case, or a batch of them. */
   readonly slowest: number;
   /** @throws Fault for the first case that shows a mistake of ours, and says how to see it again */
   run(plan: Plan): Promise<Tally>;
@@ -16,6 +16,8 @@ export interface Target {
 export interface Plan {
   readonly cases: number;
   readonly seed: number;
+  /** The case to begin with, where cases have numbers: to see one again. */
+  readonly first: number;
   /** To be called after each step, with the cases that it held: watches memory and time. */
   step(cases: number): void;
 }

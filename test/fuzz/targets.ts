@@ -1,8 +1,10 @@
 import { files } from './files.ts';
-import { trust } from './trust.ts';
+import { grantServer } from './grant-server.ts';
 import { link } from './link.ts';
+import { linkPort } from './link-port.ts';
 import { routing } from './routing.ts';
 import { session } from './session.ts';
 import type { Target } from './target.ts';
+import { trust } from './trust.ts';
 
-export const targets: Readonly<Record<string, Target>> = { session, link, routing, trust, files };
+export const targets: Readonly<Record<string, Target>> = { session, link, 'link-port': linkPort, routing, trust, 'grant-server': grantServer, files };

@@ -25,7 +25,7 @@ export interface ResponseHead {
 export interface StreamHandler {
   /** Only for streams that this end opened; a response with `end` has no body. */
   onResponse(head: ResponseHead): void;
-  /** The bytes are the handler's from now on. It gives the window back with `consumed`, when it has passed them on. */
+  /** The bytes are valid during the call only. The handler gives the window back with `consumed`, when it has passed them on. */
   onData(chunk: Buffer): void;
   /** The peer has half-closed (END_STREAM). */
   onEnd(): void;
@@ -48,7 +48,7 @@ export interface Stream {
   readonly queued: number;
   /** Answers a request. */
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
-  /** Takes the bytes; they must not change afterwards. @returns false where the caller should wait for `onDrain` */
+  /** Takes the bytes; they must not change until `queued` is 0. @returns false where the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
   /** Half-close, after all that was written. */
   end(): void;

@@ -172,6 +172,8 @@ export class Inbound implements FrameSink {
       this.#past.add(streamId, 'reset-here');
       return;
     }
+    // A peer that never reads would have us keep the answers of all that it asks.
+    if (core.outbox.controlBytes > core.limits.controlQueued) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer opens streams and does not read');
     if (core.streams.size >= core.limits.concurrentStreams) return this.#refuse(streamId, ErrorCode.REFUSED_STREAM);
     if (whole.dependsOnItself) return this.#refuse(streamId, ErrorCode.PROTOCOL_ERROR);
     const parsed = tooLarge ? TOO_LARGE : parseRequest(lines);
@@ -243,6 +245,8 @@ export class Inbound implements FrameSink {
     if (payload.length === 5 && !selfish) return;
     this.#spend('malformed PRIORITY');
     const code = selfish ? ErrorCode.PROTOCOL_ERROR : ErrorCode.FRAME_SIZE_ERROR;
+    // No RST_STREAM may be sent for an idle stream (section 6.4): what is wrong with it is then wrong with the connection.
+    if (stream === undefined && this.#isIdle(streamId)) throw new ConnectionError(code, 'a malformed PRIORITY');
     if (stream === undefined) this.#core.answer(resetFrame(streamId, code));
     else this.#resetStream(stream, code, 'a malformed PRIORITY');
   }
@@ -254,8 +258,7 @@ export class Inbound implements FrameSink {
       if (streamId === 0 || this.#isIdle(streamId)) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `RST_STREAM on stream ${streamId}, which is not open`);
       return;
     }
-    // Streams opened and reset again cost us more than the peer (CVE-2023-44487).
-    if (this.#core.role === 'server' && !stream.headSent && !this.#core.earlyResets.take()) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many streams are reset before they were answered');
+    this.#spendReset(stream);
     const code = payload.readUInt32BE(0);
     this.#core.cutStream(stream, { code, reason: `reset by the peer: ${nameOfErrorCode(code)}` });
   }
@@ -270,7 +273,14 @@ export class Inbound implements FrameSink {
     }
     if (payload.length % 6 !== 0) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `SETTINGS has ${payload.length} octets`);
     this.#spend('SETTINGS');
-    for (let at = 0; at < payload.length; at += 6) this.#setting(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
+    let initialWindow = core.peerInitialWindow;
+    for (let at = 0; at < payload.length; at += 6) {
+      const [id, value] = [payload.readUInt16BE(at), payload.readUInt32BE(at + 2)];
+      if (id === Setting.INITIAL_WINDOW_SIZE) initialWindow = value;
+      this.#setting(id, value);
+    }
+    // Once for a frame: it costs as much as there are streams, and only the last value is seen by any other frame.
+    this.#peerInitialWindow(initialWindow);
     core.answer(settingsAckFrame());
     if (!this.#ready) {
       this.#ready = true;
@@ -282,7 +292,7 @@ export class Inbound implements FrameSink {
   #setting(id: number, value: number): void {
     const core = this.#core;
     if (id === Setting.ENABLE_PUSH && (value > 1 || (value === 1 && core.role === 'client'))) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_ENABLE_PUSH is ${value}`);
-    else if (id === Setting.INITIAL_WINDOW_SIZE) this.#peerInitialWindow(value);
+    else if (id === Setting.INITIAL_WINDOW_SIZE && value > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE is ${value}`);
     else if (id === Setting.MAX_CONCURRENT_STREAMS) core.peerConcurrentStreams = value;
     else if (id === Setting.MAX_FRAME_SIZE) {
       if (value < DEFAULT_MAX_FRAME || value > 0xff_ffff) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_MAX_FRAME_SIZE is ${value}`);
@@ -291,9 +301,10 @@ export class Inbound implements FrameSink {
   }
 
   #peerInitialWindow(value: number): void {
-    if (value > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE is ${value}`);
     const core = this.#core;
     const change = value - core.peerInitialWindow;
+    if (change === 0) return;
+    this.#spendForStreams('changes of SETTINGS_INITIAL_WINDOW_SIZE');
     core.peerInitialWindow = value;
     for (const stream of core.streams.values()) {
       stream.sendWindow += change;
@@ -314,6 +325,7 @@ export class Inbound implements FrameSink {
     if (streamId !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `GOAWAY on stream ${streamId}`);
     if (payload.length < 8) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `GOAWAY has ${payload.length} octets`);
     this.#spend('GOAWAY');
+    this.#spendForStreams('GOAWAY');
     const code = payload.readUInt32BE(4);
     const words = printable(payload.toString('latin1', 8, 8 + 240));
     this.#core.goaway(payload.readUInt32BE(0) & MAX_WINDOW, { code, reason: `GOAWAY from the peer: ${nameOfErrorCode(code)}${words === '' ? '' : ` (${words})`}` });
@@ -344,17 +356,31 @@ export class Inbound implements FrameSink {
   /** A stream error (section 5.4.2): the peer gets RST_STREAM, the handler the reason. */
   #resetStream(stream: SessionStream, code: number, reason: string): void {
     if (stream.gone) return;
+    this.#spendReset(stream);
     stream.reset(code);
     stream.handler.onReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
+  }
+
+  /** Streams opened and reset again cost us more than the peer, whoever resets them (CVE-2023-44487, CVE-2025-8671). */
+  #spendReset({ headSent }: SessionStream): void {
+    if (this.#core.role === 'client' || headSent || this.#core.earlyResets.take()) return;
+    throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'too many streams are reset before they were answered');
   }
 
   #spend(what: string): void {
     if (!this.#core.idleFrames.take()) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`);
   }
+
+  /** For frames that make us look at every stream. */
+  #spendForStreams(what: string): void {
+    for (let streams = this.#core.streams.size; streams > 0; streams -= STREAMS_A_FRAME) this.#spend(what);
+  }
 }
 
 /** RFC 7541's default, which we never change. */
 const HEADER_TABLE_BYTES = 4_096;
+/** So many streams cost about as much to look at as a frame to answer. */
+const STREAMS_A_FRAME = 256;
 const TOO_LARGE = { ok: true, head: undefined } as const;
 
 /** CONNECT's data are no content (RFC 9110 section 9.3.6). @returns -1 where nothing is promised, undefined where it is malformed */

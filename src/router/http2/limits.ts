@@ -17,11 +17,13 @@ export interface SessionLimits {
   readonly unconsumed: number;
   /** Answers that wait for a peer that does not read. */
   readonly answersQueued: number;
+  /** All frames but DATA that wait for a peer that does not read; beyond that it gets no new streams, but is cut off. */
+  readonly controlQueued: number;
   /** Until the peer's SETTINGS, and until its acknowledgement of ours, milliseconds. */
   readonly settingsDeadline: number;
   /** Frames that ask for work and bring none (SETTINGS, PING, empty DATA, …): at once, and for each second. */
   readonly idleFrames: { readonly burst: number; readonly perSecond: number };
-  /** Streams that the peer resets before they were answered, beyond those that ended well: at once, and for each second. */
+  /** Streams that the peer resets, or makes us reset, before they were answered, beyond those that ended well: at once, and for each second. */
   readonly earlyResets: { readonly burst: number; readonly perSecond: number };
 }
 
@@ -35,6 +37,7 @@ export const DEFAULT_LIMITS: SessionLimits = {
   growth: 16 << 20,
   unconsumed: 24 << 20,
   answersQueued: 256 << 10,
+  controlQueued: 4 << 20,
   settingsDeadline: 10_000,
   idleFrames: { burst: 10_000, perSecond: 5_000 },
   earlyResets: { burst: 10_000, perSecond: 2_000 },

@@ -60,6 +60,11 @@ export class Outbox {
     return this.#answerBytes;
   }
 
+  /** Frames other than DATA that have not left, bytes. */
+  get controlBytes(): number {
+    return this.#controlBytes;
+  }
+
   answer(frames: Buffer): void {
     this.#answerBytes += frames.length;
     this.control(frames);

@@ -16,6 +16,7 @@ import { Outbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
+import { receive } from '../landing.ts';
 
 export interface SessionOptions {
   readonly role: 'client' | 'server';
@@ -29,10 +30,7 @@ export interface SessionOptions {
  * Speaks HTTP/2 on a connected socket (a `tls.TLSSocket` after its handshake, a `net.Socket`), which it owns from now on: it reads it, and ends
  * or destroys it.
  *
- * How to pass bytes fastest: hand each chunk of a `net.Socket`'s `data` event to `stream.write` as it is, without joining or cutting; pause
- * the socket where that returns false, resume it in `onDrain`. The other way, cork the socket at the first `onData` of a turn of the event
- * loop, write each chunk, and uncork in `setImmediate`: the pieces of one frame (one for each TLS record) then leave in one system call. Call
- * `consumed` once for all that was written, from the callback of the last `write`. No step needs a copy in JavaScript.
+ * What comes is read into memory that is used again at once (landing.ts), so a handler copies what it keeps.
  */
 export function createSession(socket: Duplex, options: SessionOptions): Session {
   return new Http2Session(socket, options);
@@ -238,10 +236,10 @@ class Http2Session implements Session, SessionCore {
     if (limits.unconsumed > DEFAULT_WINDOW) this.outbox.control(windowUpdateFrame(0, limits.unconsumed - DEFAULT_WINDOW));
     this.#measure();
     const socket = this.#socket;
-    socket.on('data', this.#onData);
     socket.on('end', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the peer closed the connection' }));
     socket.on('error', (error: Error) => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printable(error.message)}` }));
     socket.on('close', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the connection is closed' }));
+    receive(socket, this.#onData);
   }
 
   readonly #onData = (chunk: Buffer): void => {

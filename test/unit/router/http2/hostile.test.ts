@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+
+import type { Session } from '../../../../src/router/http2/contract.ts';
+import { ErrorCode } from '../../../../src/router/http2/errors.ts';
+import { FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
+import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
+import { createSession } from '../../../../src/router/http2/session.ts';
+import { frame, headers } from '../../../fuzz/frames.ts';
+import { readSent } from '../../../fuzz/sent-frames.ts';
+import { Wire } from '../../../fuzz/wire.ts';
+import { SessionRecorder } from './support/recorder.ts';
+import type { Accepted } from './support/recorder.ts';
+
+interface Victim {
+  readonly wire: Wire;
+  readonly session: Session;
+  readonly seen: SessionRecorder;
+}
+
+/** A server that has been greeted. Its peer reads what is sent, or never does. */
+function victim(reads: boolean, limits: Partial<SessionLimits> = {}, accept: (accepted: Accepted) => void = () => {}): Victim {
+  const wire = new Wire(reads);
+  const seen = new SessionRecorder(accept);
+  const session = createSession(wire.socket, { role: 'server', events: seen, limits, now: () => 0 });
+  wire.feed(PREFACE);
+  wire.feed(frame(FrameType.SETTINGS, 0, 0));
+  return { wire, session, seen };
+}
+
+const connect = (id: number, end = false): Buffer => headers(id, [[':method', 'CONNECT'], [':authority', 'key']], end);
+const refuse = ({ stream }: Accepted): void => stream.respond({ status: 404, fields: { 'proxy-status': 'earshot; error=destination_not_found' } }, { end: true });
+const setting = (id: number, value: number): Buffer => {
+  const bytes = Buffer.alloc(6);
+  bytes.writeUInt16BE(id);
+  bytes.writeUInt32BE(value, 2);
+  return bytes;
+};
+
+test('a peer that asks without end and reads no answer is cut off before its answers pile up', async () => {
+  const { wire, session, seen } = victim(false, { controlQueued: 10_000 }, refuse);
+  await setImmediate();
+  for (let id = 1; id < 20_000 && session.state === 'open'; id += 2) wire.feed(connect(id, true));
+  assert.equal(session.state, 'closed');
+  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+  assert.ok(seen.accepted.length < 300, `${seen.accepted.length} requests were taken`);
+  wire.destroy();
+});
+
+test('a peer that reads its answers may ask as often as it likes', async () => {
+  const { wire, session, seen } = victim(true, { controlQueued: 10_000 }, refuse);
+  for (let id = 1; id < 20_000; id += 2) {
+    wire.feed(connect(id, true));
+    if (id % 100 !== 1) continue;
+    await setImmediate();
+    wire.take();
+  }
+  assert.equal(session.state, 'open');
+  assert.equal(seen.accepted.length, 10_000);
+  session.destroy();
+  wire.destroy();
+});
+
+test('streams that the peer makes us reset count like those that it resets itself (CVE-2025-8671)', () => {
+  for (const fault of [(id: number) => frame(FrameType.WINDOW_UPDATE, 0, id, Buffer.alloc(4)), (id: number) => frame(FrameType.PRIORITY, 0, id, Buffer.alloc(3))]) {
+    const { wire, session, seen } = victim(true, { earlyResets: { burst: 20, perSecond: 0 } });
+    for (let id = 1; id < 200 && session.state === 'open'; id += 2) {
+      wire.feed(connect(id));
+      wire.feed(fault(id));
+    }
+    assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+    assert.ok(seen.accepted.length <= 22, `${seen.accepted.length} requests were taken`);
+    assert.ok(seen.accepted.every(({ recorder }) => recorder.resets.length === 1), 'each was told once');
+    wire.destroy();
+  }
+});
+
+test('changes of the window of many streams are rationed by what they cost', () => {
+  const { wire, session, seen } = victim(true, { idleFrames: { burst: 100, perSecond: 0 } });
+  for (let id = 1; id <= 4_096; id += 2) wire.feed(connect(id));
+  assert.equal(session.openStreams, 2_048);
+  let changes = 0;
+  while (session.state === 'open' && changes < 100) wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(4, 65_535 + (changes++ % 2))));
+  assert.ok(changes > 5 && changes < 20, `${changes} changes`);
+  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+  wire.destroy();
+});
+
+test('of many initial windows in one frame the last counts', async () => {
+  const { wire, session, seen } = victim(true, {}, ({ stream }) => {
+    stream.respond({ status: 200, fields: {} });
+    stream.write(Buffer.alloc(100));
+  });
+  const values = Array.from({ length: 10_000 }, (_, index) => setting(4, index));
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, Buffer.concat([...values, setting(4, 30)])));
+  wire.feed(connect(1));
+  await setImmediate();
+  assert.equal(seen.accepted[0]?.stream.queued, 70);
+  assert.ok(readSent(wire.sent, 'server').frames > 2);
+  session.destroy();
+  wire.destroy();
+});
+
+test('a malformed PRIORITY of a stream that is not yet open ends the connection: there is nothing to reset', () => {
+  const { wire, seen } = victim(true);
+  wire.feed(frame(FrameType.PRIORITY, 0, 3, Buffer.alloc(13)));
+  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.FRAME_SIZE_ERROR]);
+  wire.destroy();
+});
