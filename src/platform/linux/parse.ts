@@ -47,7 +47,7 @@ export async function parseResources(text: string, file: string, namespace: stri
   const problems: FileProblem[] = [];
   let dropped = 0;
   const report = (problem: FileProblem): void => {
-    if (problems.length < mostProblems) problems.push(problem);
+    if (problems.length < mostProblems) problems.push(showable(problem));
     else dropped += 1;
   };
   const objects: Placed<SiteObject>[] = [];
@@ -77,7 +77,7 @@ export async function parseResources(text: string, file: string, namespace: stri
 
 async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed> {
   // The library's own check for keys that come twice compares each with each.
-  const composer = new Composer({ uniqueKeys: false, lineCounter: lines });
+  const composer = new Composer({ uniqueKeys: false, lineCounter: lines, logLevel: 'error' });
   let since = performance.now();
   for (const token of new Parser(lines.addNewLine).parse(text)) {
     for (const document of composer.next(token)) yield document;
@@ -184,6 +184,14 @@ function repeatedKey(root: ParsedNode): { readonly key: string; readonly offset:
   }
   return undefined;
 }
+
+/** Words quote what the file holds, and a terminal obeys control characters: they are shown as something else. */
+function showable(problem: FileProblem): FileProblem {
+  const { message, field } = problem;
+  return { ...problem, message: shown(message), ...(field === undefined ? {} : { field: shown(field).slice(0, 300) }) };
+}
+
+const shown = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '\ufffd');
 
 /** The library's first line, without its place: that is told apart. */
 function sentence(message: string): string {

@@ -110,3 +110,11 @@ test('no text makes the parser throw, nor gives a resource that was not validate
     { numRuns: 500 },
   );
 });
+
+test('what a problem quotes of a file is fit for a terminal', async () => {
+  for (const text of ['|\u001b[31m\u0007x\u202e\n', '"\u0085', 'apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: a}\nspec: {"\\e[2J\\u2028": 1, port: "\\a"}\n']) {
+    const { problems } = await parse(text);
+    assert.ok(problems.length > 0, text);
+    for (const { message, field = '' } of problems) assert.doesNotMatch(message + field, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);
+  }
+});
