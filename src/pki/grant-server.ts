@@ -52,7 +52,11 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       return service.answered();
     },
     setTls: (bundle) => server.setSecureContext(tlsOptions(bundle)),
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: async () => {
+      await close(server);
+      // What was being redeemed is written down whole: whoever disposes of this closes the store next.
+      await service.settled();
+    },
   };
 }
 
@@ -73,6 +77,8 @@ async function close(server: Server): Promise<void> {
 interface Service {
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   count(answer: string): void;
+  /** Nothing is being answered any more. */
+  settled(): Promise<void>;
   answered(): Readonly<Record<string, number>>;
 }
 
@@ -80,7 +86,7 @@ function createService(options: GrantServerOptions, limits: GrantServerLimits): 
   const counts = new Map<string, number>();
   const throttle = createThrottle(options.monotonic ?? (() => performance.now()));
   const mayLog = createLogPace();
-  let open = 0;
+  const running = new Set<Promise<void>>();
   const count = (answer: string): void => void counts.set(answer, (counts.get(answer) ?? 0) + 1);
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -105,10 +111,11 @@ function createService(options: GrantServerOptions, limits: GrantServerLimits): 
 
   return {
     count,
+    settled: async () => void (await Promise.all(running)),
     answered: () => Object.fromEntries(counts),
     onRequest(request, response) {
       response.on('error', () => {});
-      if (open >= limits.concurrentRequests) {
+      if (running.size >= limits.concurrentRequests) {
         count('busy');
         send(
           response,
@@ -118,8 +125,8 @@ function createService(options: GrantServerOptions, limits: GrantServerLimits): 
         );
         return;
       }
-      open += 1;
-      void answer(request, response).finally(() => (open -= 1));
+      const answering = answer(request, response).finally(() => running.delete(answering));
+      running.add(answering);
     },
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { certificateFacts, createKey, createRequest, grantUrl, issueBundle, redeemToken, TrustError, type Token } from '../../../src/pki/index.ts';
+import { certificateFacts, createKey, createRequest, grantUrl, issueBundle, redeemToken, TrustError, type Authority, type Token } from '../../../src/pki/index.ts';
 import { encodeRedemption } from '../../../src/pki/redemption.ts';
 import { offer, startGranting } from './support/grant-server.ts';
 import { post } from './support/post.ts';
@@ -39,6 +39,24 @@ describe('The grant server', () => {
     const serials = won.map(({ value }) => certificateFacts(value.bundle.cert, 'it').serial).sort();
     assert.deepEqual((await west.ledger.issued()).map(({ serial }) => serial).sort(), serials);
     assert.equal(west.store.get('g')?.redemptions, 5);
+  });
+
+  it('has ended only when what it was redeeming is on record', async () => {
+    const [asked, given] = [Promise.withResolvers<void>(), Promise.withResolvers<Authority>()];
+    await using west = await startGranting({
+      authority: () => {
+        asked.resolve();
+        return given.promise;
+      },
+    });
+    const token = await west.issue();
+    const answer = post(token.url, token.ca, bodyFor(token)).catch(() => undefined);
+    await asked.promise;
+    const ended = west.server[Symbol.asyncDispose]();
+    given.resolve(west.authority);
+    await ended;
+    assert.equal((await west.ledger.issued()).length, 1);
+    await answer;
   });
 
   it('gives the same key another certificate without counting it again', async () => {
