@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { printable } from '../errors.ts';
 import { connectAny, type Place, type TcpResult } from './connect.ts';
 import { failure, type Failure } from './failure.ts';
 
@@ -29,7 +30,7 @@ export function connectServer(place: Place, tls: ClientTls | undefined, deadline
     giveUp();
     finish({ kind: 'failed', failure: failure('timeout', `No connection to ${at(place)} within ${deadline / 1000} s.`) });
   }, deadline);
-  giveUp = connectAny(place, tls === undefined, (result: TcpResult) => {
+  giveUp = connectAny(place, (result: TcpResult) => {
     if (result.kind === 'failed') finish(result);
     else if (tls === undefined) finish({ kind: 'connected', socket: result.socket, raw: result.socket });
     else giveUp = secure(result.socket, place, tls, finish);
@@ -73,9 +74,19 @@ function secure(raw: Socket, place: Place, { context, verifyHostname }: ClientTl
 
 function tlsFailure(error: NodeJS.ErrnoException, place: Place): Failure {
   const code = error.code ?? '';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const advice = 'Name the server as its certificate does, or set verifyHostname to false.';
+    return failure('tls-certificate', `The certificate of ${at(place)} is for ${namesIn(error)}, not for ${place.host}. ${advice}`);
+  }
   const about = `TLS with ${at(place)} failed: ${error.message.split('\n', 1)[0] ?? ''}`;
   const isCertificate = /CERT|ISSUER|SIGNATURE|CRL|HOSTNAME|CHAIN|ALTNAME/.test(code) && !code.startsWith('ERR_SSL');
   return isCertificate ? failure('tls-certificate', about) : failure('tls-failed', about);
+}
+
+/** Node.js puts the certificate with the error, and says only those of its names that are of the host's kind. */
+function namesIn(error: Error): string {
+  const { cert } = error as Error & { readonly cert?: { readonly subjectaltname?: string } };
+  return printable(cert?.subjectaltname ?? 'no host', 300);
 }
 
 /** `host:port`, with brackets around an IPv6 address. */

@@ -162,25 +162,26 @@ describe('a connector with TLS', () => {
     peer.socket.destroy();
     await local[Symbol.asyncDispose]();
     server.close();
-    return { text: peer.text, names, problem: problem?.code };
+    return { text: peer.text, names, problem: problem?.code, words: problem?.message };
   }
 
   const trusting: TlsBundle = { name: 'server', ca: authority.ca };
 
   it('checks the server\'s certificate and name, and sends the name', async () => {
     const result = await reach(bundle, { hosts: ['localhost'], tls: { bundle: trusting, verifyHostname: true } });
-    assert.deepEqual(result, { text: 'hello', names: ['localhost'], problem: undefined });
+    assert.deepEqual(result, { text: 'hello', names: ['localhost'], problem: undefined, words: undefined });
   });
 
   it('checks an address, and sends no name for it', async () => {
     const result = await reach(bundle, { hosts: ['127.0.0.1'], tls: { bundle: trusting, verifyHostname: true } });
-    assert.deepEqual(result, { text: 'hello', names: [false], problem: undefined });
+    assert.deepEqual(result, { text: 'hello', names: [false], problem: undefined, words: undefined });
   });
 
   it('refuses a server of another name, unless the name is not to be checked', async () => {
     const elsewhere = await authority.issue({ hosts: ['elsewhere.example'] });
     const refused = await reach(elsewhere, { tls: { bundle: trusting, verifyHostname: true } });
     assert.deepEqual([refused.text, refused.problem], ['', 'target-tls-certificate']);
+    assert.match(refused.words ?? '', /is for DNS:elsewhere\.example, not for 127\.0\.0\.1\. Name the server/);
     const taken = await reach(elsewhere, { tls: { bundle: trusting, verifyHostname: false } });
     assert.equal(taken.text, 'hello');
   });
