@@ -15,4 +15,6 @@ export { postgresPrograms, startEcho, startIperf3, startNginx, startPostgres, st
 export { connector, listener, manifest, type Manifest } from './manifests.ts';
 export { linkByToken, Site, startSite, type SiteOptions, type Status, type Written } from './site.ts';
 export { startLinkedPair, type LinkedPair } from './linked-pair.ts';
+export { converse, startTcpPeer } from './tcp-peers.ts';
 export { failuresOf, startRequests, type RequestResult, type Requests } from './requests.ts';
+export { startSteady, type Steady } from './steady.ts';
