@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, it } from 'node:test';
+import { isSkupperKind, problemText, validateResource } from '../../../src/api/skupper/validate.ts';
+import { documentedManifests } from '../../e2e/documented-manifests.ts';
+import { commandsIn, problemOf } from './commands.ts';
+import { anchorOf, codeLines, codeSpans, documents, headings, relativeLinks, root, type Document } from './documents.ts';
+
+const all = documents();
+const code = (document: Document): readonly string[] => [...codeLines(document), ...codeSpans(document)];
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+describe('the documents', () => {
+  it('are found', () => {
+    const paths = new Set(all.map(({ path }) => path));
+    for (const path of ['README.md', 'docs/concepts-connection.md', 'examples/README.md']) assert.ok(paths.has(path), path);
+  });
+
+  it('link only to files and headings that are there', () => {
+    const anchors = new Map(all.map((document) => [document.path, new Set(headings(document).map(anchorOf))]));
+    const links = all.flatMap((document) => relativeLinks(document).map((target) => ({ from: document.path, target })));
+    assert.ok(links.length > 50, `${links.length} links`);
+    const broken = links.flatMap(({ from, target }) => {
+      const [file = '', anchor] = target.split('#', 2);
+      const path = file === '' ? from : normalize(join(dirname(from), file));
+      if (!existsSync(join(root, path))) return [`${from}: there is no ${path}`];
+      const known = anchors.get(path);
+      return anchor === undefined || known === undefined || known.has(anchor) ? [] : [`${from}: ${path} has no heading #${anchor}`];
+    });
+    assert.deepEqual(broken, []);
+  });
+
+  it('name only make targets that there are', () => {
+    const targets = new Set([...read('Makefile').matchAll(/^([a-z][a-z-]*):/gm)].map(([, target = '']) => target));
+    // The manual's words are no shell.
+    const named = all
+      .filter(({ path }) => path !== 'docs/reference/cli.md')
+      .flatMap((document) => code(document).map((line) => /^(?:\$ )?(?:sudo )?(?:\w+=\S+ )*make ([a-z][a-z-]*)/.exec(line)?.[1]))
+      .filter((target) => target !== undefined);
+    assert.ok(named.includes('demo'), named.join(' '));
+    assert.deepEqual(named.filter((target) => !targets.has(target)), []);
+  });
+
+  it('show only commands and options that earshot has', () => {
+    const shown = all.flatMap((document) => code(document).flatMap(commandsIn).map((command) => ({ path: document.path, command })));
+    assert.ok(shown.length > 100, `${shown.length} commands`);
+    const wrong = shown.flatMap(({ path, command }) => {
+      const problem = problemOf(command);
+      return problem === undefined ? [] : [`${path}: earshot ${command.join(' ')}: ${problem}`];
+    });
+    assert.deepEqual(wrong, []);
+  });
+
+  it('name only metrics that are measured', () => {
+    const source = globSync('src/**/*.ts', { cwd: root }).map(read).join('\n');
+    // Some names are put together: `earshot_router_links_${direction}_bytes_total`.
+    const names = new Set(source.match(/\bearshot_(?:[a-z_]|\$\{\w+\})+/g));
+    const known = [...names].map((name) => new RegExp(`^${name.replaceAll(/\$\{\w+\}/g, '[a-z]+')}(?:_(?:bucket|sum|count))?$`));
+    const examples = globSync('examples/**/*.{yaml,yml}', { cwd: root }).map((path) => ({ path, text: read(path) }));
+    const shown = [...all, ...examples].flatMap(({ path, text }) =>
+      [...new Set(text.match(/\bearshot_[a-z_]*[a-z]/g))].map((name) => ({ path, name })),
+    );
+    assert.ok(shown.some(({ path }) => path === 'examples/connection/alerts.yaml'));
+    const unknown = shown.filter(({ name }) => !known.some((pattern) => pattern.test(name)));
+    assert.deepEqual(unknown, []);
+  });
+
+  it('and the examples show resources of the connection half that are valid to the last field', () => {
+    const ours = documentedManifests().filter(
+      ({ manifest }) => isSkupperKind(manifest.kind) && manifest.apiVersion.startsWith('skupper.io/'),
+    );
+    assert.ok(ours.some(({ file }) => file.startsWith('examples/connection/')));
+    const problems = ours.flatMap(({ file, manifest }) =>
+      validateResource(manifest).problems.map((problem) => `${file}: ${manifest.kind}: ${problemText(problem)}`),
+    );
+    assert.deepEqual(problems, []);
+  });
+});
