@@ -11,6 +11,7 @@ import { Incoming } from './incoming.ts';
 import { sayLastWords } from './last-words.ts';
 import { LogRation } from './log-ration.ts';
 import { linkMetrics } from './metrics.ts';
+import { UNREVOKE } from './refusal.ts';
 import { authorizationCode } from './tls-dial.ts';
 import { certificateError, codeOf, expiredError, sitesOf, weaknessOf } from './verdict.ts';
 import { FORWARD, REVERSE } from './wire.ts';
@@ -84,7 +85,7 @@ export class Access {
         continue;
       linkMetrics.refused.inc({ reason: 'revoked' });
       this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer cut off');
-      incoming.cut(new LinkError('revoked', 'This site or its certificate has been revoked here.'));
+      incoming.cut(new LinkError('revoked', `This site or its certificate has been revoked here. ${UNREVOKE}`));
     }
   }
 
@@ -244,7 +245,7 @@ export class Access {
     }
     const named = sitesOf(certificate.subjectAltName ?? '');
     if (this.#host.isRevoked({ serial: certificate.serialNumber }) || named.some((siteId) => this.#host.isRevoked({ siteId }))) {
-      return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. Ask for a new token.`);
+      return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
     }
     let open = 0;
     for (const { serial } of this.#incoming) if (serial === certificate.serialNumber) open += 1;

@@ -8,7 +8,7 @@ import type { LinkHost } from './host.ts';
 import { Link } from './link.ts';
 import { linkMetrics } from './metrics.ts';
 import { OneMessage } from './one-message.ts';
-import { refuse, refuseLink, refusalOf } from './refusal.ts';
+import { refuse, refuseLink, refusalOf, UNREVOKE } from './refusal.ts';
 import { serveRenewal } from './renewal.ts';
 import { RoutingStream } from './routing-stream.ts';
 import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH } from './wire.ts';
@@ -149,7 +149,7 @@ export class Incoming {
     if (certifiedSites.length > 0 && !certifiedSites.includes(id)) {
       throw new LinkError('wrong-site', `The certificate was issued to site ${certifiedSites.join(', ')}, not to ${id}.`);
     }
-    if (host.isRevoked({ siteId: id })) throw new LinkError('revoked', 'This site has been revoked here. Ask for a new token.');
+    if (host.isRevoked({ siteId: id })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
     if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:tls';
@@ -201,4 +201,17 @@ test('a site that renews nothing refuses with its reason', async () => {
   await using pair = await attempt(await authority.issue(), await authority.issue());
   await until(pair.client, 'the link', (state) => state.links.peer?.operational === true);
   await assert.rejects(pair.client.renew('peer', 'request'), { code: 'RENEW_REFUSED', message: /renews no certificates/ });
+});
+
+test('a site that was revoked reads who alone can let it in again', async () => {
+  const client = await authority.issue();
+  const serial = new X509Certificate(client.cert ?? '').serialNumber;
+  const revoked = { sites: [], serials: [serial] };
+  await using there = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], revoked });
+  await using here = await start({ ...siteConfig('client'), links: [link('peer', await accessPort(there), client)] });
+  const message = await problem(here, 'revoked');
+  assert.match(message, /refuses this link: Certificate [0-9A-F]{16} has been revoked here\. Only `earshot site unrevoke` here helps\.$/);
+  // Serial numbers of Earshot's own have 16 digits more, and a refusal 120 characters.
+  const [, said = ''] = /refuses this link: (.*)$/.exec(message) ?? [];
+  assert.ok(`revoked: ${said}`.length + 16 <= 120);
 });
