@@ -12,7 +12,7 @@ import { checked, notFound, resourcesOf } from './resource-actions.ts';
 import { readRuntime } from './runtime-files.ts';
 import { printable, type Terminal } from './terminal.ts';
 import type { IssueOptions, RedeemOptions } from './token.ts';
-import { requireRunning, runtimeSite, settle, waitUntil } from './waiting.ts';
+import { requireRunning, settle, waitUntil } from './waiting.ts';
 
 export async function issueToken(namespace: string, file: string, options: IssueOptions, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
@@ -59,7 +59,8 @@ async function readyGrant(layout: NamespaceLayout, name: string, timeout: number
 
 /** @throws CliError where no other site could use a link to this one */
 async function requireWayIn(layout: NamespaceLayout): Promise<void> {
-  const site = await runtimeSite(layout);
+  // Not only what was written back: a site that starts at this moment has not come to that.
+  const [site] = await resourcesOf(layout, 'Site');
   if (site === undefined)
     throw new CliError(
       'NOT_FOUND',
@@ -85,7 +86,7 @@ async function makeGrant(layout: NamespaceLayout, name: string, { expirationWind
 
 /** The site's name and five characters, as a name that nothing has yet. */
 async function freshName(layout: NamespaceLayout): Promise<string> {
-  const site = (await runtimeSite(layout))?.metadata.name ?? 'site';
+  const site = (await resourcesOf(layout, 'Site'))[0]?.metadata.name ?? 'site';
   const suffix = Array.from({ length: 5 }, () => randomInt(36).toString(36)).join('');
   return `${site.slice(0, 40)}-${suffix}`;
 }

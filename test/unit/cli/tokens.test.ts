@@ -75,6 +75,18 @@ describe('token issue', () => {
     assert.equal((await west.earshot(['token', 'issue', '-', '--grant', 'other'])).code, 4);
   });
 
+  it('takes the word of a site that has just been started, before anything is written back', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    const site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name: 'west' }, spec: { linkAccess: 'default' } };
+    await west.put('site.yaml', JSON.stringify(site));
+    const file = join(west.home, 'token.yaml');
+    const issued = west.earshot(['token', 'issue', file, '--name', 'east']);
+    await eventually('the grant', async () => (await files(west)).includes('AccessGrant-east.yaml'));
+    await west.answer('AccessGrant', 'east', {}, ready);
+    assert.equal((await issued).code, 0);
+  });
+
   it('takes the grant back when it comes to nothing', async () => {
     await using west = await running();
     const { code } = await west.earshot(['token', 'issue', join(west.home, 'token.yaml'), '--timeout', '100ms']);
