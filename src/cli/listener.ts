@@ -25,10 +25,10 @@ export function addListener(program: Command, terminal: Terminal): void {
     'earshot listener create backend 8080 --host 127.0.0.1',
     'earshot listener create database 5432 --routing-key db --host 127.0.0.1 --wait ready',
   );
-  addWaiting(addOptions(withArguments(create)), 'configured').action(
+  addWaiting(addOptions(withArguments(create), `; at first ${ALL}, all of its IPv4 addresses`), 'configured').action(
     async (name: string, port: number, options: ListenerOptions & WaitOptions, command: Command) => {
       const { createResource } = await import('./resource-actions.ts');
-      await createResource(targetOf(of, command), name, newSpec(name, port, options), 'configured', options);
+      await createResource(targetOf(of, command), name, newSpec(name, port, ALL, options), 'configured', options);
     },
   );
 
@@ -56,11 +56,12 @@ export function addListener(program: Command, terminal: Terminal): void {
     'print a listener, and make nothing',
     'earshot listener generate backend 8080 > backend.yaml',
   );
-  addOptions(withArguments(generate))
+  // It may be for a cluster, where the host is the name of a Service.
+  addOptions(withArguments(generate), '; at first the name')
     .addOption(outputOption('format').default('yaml'))
     .action(async (name: string, port: number, options: ListenerOptions & { readonly output: OutputFormat }) => {
       const { generateResource } = await import('./resource-actions.ts');
-      generateResource(terminal, 'Listener', name, newSpec(name, port, options), options.output);
+      generateResource(terminal, 'Listener', name, newSpec(name, port, name, options), options.output);
     });
 }
 
@@ -68,17 +69,20 @@ function withArguments(command: Command): Command {
   return command.argument('<name>', 'name of the listener').argument('<port>', 'port that clients connect to', servicePort);
 }
 
-function addOptions(command: Command): Command {
+/** As Skupper has it without a cluster, where a listener's name is hardly ever the name of an address. */
+const ALL = '0.0.0.0';
+
+function addOptions(command: Command, initialHost = ''): Command {
   return command
     .option('--routing-key <key>', 'key by which connectors are found; at first the name')
-    .option('--host <host>', 'name or address of this machine to listen on; at first the name')
+    .option('--host <host>', `name or address of this machine to listen on${initialHost}`)
     .option('--tls-credentials <name>', 'TLS bundle below input/certs that clients are shown')
     .addOption(new Option('--observer <protocol>', 'protocol to take metrics of').choices(['auto', 'none', 'http1', 'http2']))
     .addOption(new Option('--type <type>', 'what is carried').choices(['tcp']));
 }
 
-function newSpec(name: string, port: number, options: ListenerOptions): SpecChange {
-  return { routingKey: name, host: name, port, ...changeOf(options) };
+function newSpec(name: string, port: number, host: string, options: ListenerOptions): SpecChange {
+  return { routingKey: name, host, port, ...changeOf(options) };
 }
 
 function changeOf({ routingKey, host, port, tlsCredentials, observer, type }: ListenerOptions): SpecChange {

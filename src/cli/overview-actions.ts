@@ -31,9 +31,9 @@ export async function showOverview(namespace: string, output: OutputFormat | und
     terminal.out(structured({ namespace, routers, problems, sites, resources: resources.flatMap(({ items }) => items) }, output));
     return;
   }
-  if (routers.length === 0) terminal.note(notRunning(layout));
   const [site] = sites;
   if (site === undefined) terminal.note(`The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.\n`);
+  if (routers.length === 0) terminal.note(notRunning(layout));
   terminal.out(
     fieldLines([
       ['Namespace', namespace],

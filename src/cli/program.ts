@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { VERSION } from '../csi/version.ts';
 import { addApply } from './apply.ts';
 import { addCompletion } from './completion.ts';
 import { addConnector } from './connector.ts';
@@ -20,6 +21,7 @@ export function buildProgram(terminal: Terminal): Command {
   const program = new Command('earshot')
     .description('Puts workloads within reach: addresses for pods, and services across sites.')
     .addOption(namespaceOption())
+    .version(VERSION, '-V, --version', "show the program's version")
     // `earshot controller --namespace` is another one.
     .enablePositionalOptions()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.note })

@@ -10,6 +10,7 @@ import { candidates } from '../../../src/cli/completion.ts';
 import { exitCodes } from '../../../src/cli/errors.ts';
 import { resourceTable, table } from '../../../src/cli/output.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
+import { VERSION } from '../../../src/csi/version.ts';
 import { unitText } from '../../../src/cli/unit.ts';
 import { cliManual } from '../../../scripts/cli-manual.ts';
 import { Namespace } from './namespace.ts';
@@ -54,6 +55,12 @@ describe('every command', () => {
 });
 
 describe('the program', () => {
+  it('tells its version by the option that people try first', async () => {
+    await using west = await Namespace.make();
+    const { code, out } = await west.earshot(['--version']);
+    assert.deepEqual([code, out], [0, `${VERSION}\n`]);
+  });
+
   it('loads nothing heavy before it knows its command', async () => {
     const script = `
       import { registerHooks } from 'node:module';

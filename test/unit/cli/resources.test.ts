@@ -141,6 +141,15 @@ spec:
     assert.deepEqual(parse((await west.text('Listener-backend.yaml')) ?? '').spec, { routingKey: 'other', host: '127.0.0.1', port: 8080 });
   });
 
+  it('without a host listens on all addresses here, and is named like a Service where it is for a cluster', async () => {
+    await using west = await Namespace.make();
+    await west.earshot(['listener', 'create', 'backend', '8080']);
+    assert.equal(parse((await west.text('Listener-backend.yaml')) ?? '').spec.host, '0.0.0.0');
+    assert.equal(parse((await west.earshot(['listener', 'generate', 'backend', '8080'])).out).spec.host, 'backend');
+    await west.earshot(['listener', 'update', 'backend', '--port', '8081']);
+    assert.equal(parse((await west.text('Listener-backend.yaml')) ?? '').spec.host, '0.0.0.0');
+  });
+
   it('keeps settings that it does not name', async () => {
     await using west = await Namespace.make();
     await west.put('site.yaml', 'apiVersion: skupper.io/v2alpha1\nkind: Site\nmetadata: {name: west}\nspec: {settings: {size: small}}\n');
@@ -322,8 +331,13 @@ db            west            ea\\u{1b}[2Jst
       assert.doesNotMatch(out, /Ready\b(?!:)/, args.join(' '));
     }
     await west.answer('Listener', 'api', { routingKey: 'api', host: 'api', port: 8080 }, { status: 'Ready' });
-    const waited = await west.earshot(['listener', 'create', 'api', '8080', '--wait', 'ready', '--timeout', '1s']);
+    const waited = await west.earshot(['listener', 'create', 'api', '8080', '--host', 'api', '--wait', 'ready', '--timeout', '1s']);
     assert.equal(waited.code, 3, waited.err);
+  });
+
+  it('begin with what is missing first: a site, then a process that runs it', async () => {
+    await using west = await Namespace.make();
+    assert.match((await west.earshot(['status'])).err, /has no site yet: make one .*\nNothing runs the namespace west yet: start it/);
   });
 
   it('tell what is wrong in files', async () => {
