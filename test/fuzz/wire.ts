@@ -29,6 +29,10 @@ export class Wire extends EventEmitter {
     return this as unknown as Socket;
   }
 
+  resume(): this {
+    return this;
+  }
+
   feed(chunk: Buffer): void {
     if (this.destroyed || this.readableEnded) return;
     this.bytesRead += chunk.length;

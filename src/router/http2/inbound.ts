@@ -67,6 +67,7 @@ export class Inbound implements FrameSink {
       }
       stream.promised -= chunk.length;
     }
+    this.#core.windows.kept(stream);
     stream.handler.onData(chunk);
   }
 

@@ -9,6 +9,8 @@ export interface ReceiveSide {
   window: number;
   target: number;
   unconsumed: number;
+  /** The parts in which that came, about. */
+  parts: number;
   /** Of the present measurement: its begin, and what was consumed since. */
   since: number;
   consumedSince: number;
@@ -42,6 +44,7 @@ export class ReceiveWindows {
   readonly #now: () => number;
   #connectionWindow: number;
   #unconsumed = 0;
+  #parts = 0;
   #grown = 0;
   #initial: number;
   /** An initial window that the peer has not acknowledged yet. */
@@ -89,8 +92,16 @@ export class ReceiveWindows {
     return true;
   }
 
+  /** A part of what has arrived, which its user may keep. A peer can send byte by byte: what that costs us is not their number. */
+  kept(stream: ReceiveSide): void {
+    stream.parts += 1;
+    this.#parts += 1;
+    if (this.#parts > this.#limits.unconsumedParts) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `DATA in more than ${this.#limits.unconsumedParts} parts that nobody has taken yet`);
+  }
+
   consumed(stream: ReceiveSide, bytes: number): void {
     const counted = Math.min(bytes, stream.unconsumed);
+    this.#forgetParts(stream, counted);
     stream.unconsumed -= counted;
     stream.consumedSince += counted;
     this.#unconsumed -= counted;
@@ -101,6 +112,7 @@ export class ReceiveWindows {
 
   /** The stream is gone; what it held is dropped. */
   released(stream: ReceiveSide): void {
+    this.#forgetParts(stream, stream.unconsumed);
     this.#unconsumed -= stream.unconsumed;
     stream.unconsumed = 0;
     this.ended(stream);
@@ -148,6 +160,14 @@ export class ReceiveWindows {
       this.#rttSince = now;
     }
     this.#rtt = Math.min(this.#rtt, milliseconds);
+  }
+
+  /** As many as are the bytes' share: which parts they were in is not known. */
+  #forgetParts(stream: ReceiveSide, bytes: number): void {
+    if (stream.parts === 0) return;
+    const left = bytes >= stream.unconsumed ? 0 : Math.floor(stream.parts * (1 - bytes / stream.unconsumed));
+    this.#parts -= stream.parts - left;
+    stream.parts = left;
   }
 
   #credit(stream: ReceiveSide): void {

@@ -33,6 +33,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   window: number;
   target: number;
   unconsumed = 0;
+  parts = 0;
   since = 0;
   consumedSince = 0;
   remoteEnded = false;

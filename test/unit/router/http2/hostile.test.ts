@@ -109,3 +109,33 @@ test('a malformed PRIORITY of a stream that is not yet open ends the connection:
   assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.FRAME_SIZE_ERROR]);
   wire.destroy();
 });
+
+test('bytes one by one, which nobody takes, are bounded by their number', () => {
+  const { wire, session, seen } = victim(true, { unconsumedParts: 1_000 }, ({ recorder }) => {
+    recorder.holding = true;
+  });
+  wire.feed(connect(1));
+  const crumb = frame(FrameType.DATA, 0, 1, Buffer.of(1));
+  for (let left = 3_000; left > 0 && session.state === 'open'; left -= 1) wire.feed(crumb);
+  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+  assert.ok((seen.accepted[0]?.recorder.received ?? 0) <= 1_000);
+  wire.destroy();
+});
+
+test('bytes one by one, which somebody takes, may come without end', () => {
+  const { wire, session, seen } = victim(true, { unconsumedParts: 1_000 });
+  wire.feed(connect(1));
+  const { recorder, stream } = seen.accepted[0] ?? {};
+  assert.ok(recorder !== undefined && stream !== undefined);
+  recorder.holding = true;
+  const crumb = frame(FrameType.DATA, 0, 1, Buffer.of(1));
+  for (let count = 1; count <= 20_000; count += 1) {
+    wire.feed(crumb);
+    // Never all of them.
+    if (count % 500 === 0) stream.consumed(count === 500 ? 480 : 500);
+  }
+  assert.equal(session.state, 'open');
+  assert.equal(recorder.received, 20_000);
+  session.destroy();
+  wire.destroy();
+});
