@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, test } from 'node:test';
+import { eventually, startEcho, startLinkedPair, startNginx, type Host, type LinkedPair, type Program, type Site } from './harness/index.ts';
+
+const PAGE = ['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:80/'];
+
+const open = (site: Site): Promise<number> => site.metric('earshot_router_connections_open');
+
+/** Connections that say nothing; each ends when the other side does. */
+async function hold(client: Host, count: number): Promise<readonly Program[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => client.spawn(['socat', '-u', 'TCP:127.0.0.1:7000', 'STDOUT'], { name: `held-${index}` })));
+}
+
+/** Established connections to a server's port, as its host sees them. */
+async function established(host: Host, port: number): Promise<number> {
+  const rows = await host.run(['ss', '-Htn', 'state', 'established', `sport = :${port}`]);
+  return rows.split('\n').filter((row) => row !== '').length;
+}
+
+/** What both sites hold with their link up and nothing on it. */
+async function atRest({ west, east }: LinkedPair): Promise<readonly [number, number]> {
+  await eventually('no connection to be open', async () => await open(west) + await open(east) === 0);
+  await eventually('the link to be up at both ends', async () => await west.metric('earshot_router_links') + await east.metric('earshot_router_links') === 2);
+  return [await west.process.descriptors(), await east.process.descriptors()];
+}
+
+/** Waits until they hold no more than before: sockets of a link that is gone may linger for a moment. */
+async function nothingLeaked(pair: LinkedPair, [west, east]: readonly [number, number]): Promise<void> {
+  await eventually('descriptors to be as few as before', async () => {
+    const [nowWest, nowEast] = await atRest(pair);
+    if (nowWest <= west && nowEast <= east) return true;
+    throw new Error(`west holds ${nowWest}, it held ${west}; east holds ${nowEast}, it held ${east}`);
+  });
+}
+
+async function started(pair: LinkedPair): Promise<void> {
+  await startNginx(pair.server, { port: 80 });
+  await startEcho(pair.server, { port: 7000 });
+  await pair.ready();
+  assert.equal(await pair.client.run(PAGE), 'hello from east\n');
+}
+
+async function allEnded(held: readonly Program[]): Promise<void> {
+  await eventually('all held connections to end', () => held.every(({ running }) => !running), { timeoutMs: 15_000 });
+}
+
+/** They take turns: nearly all of their time is waiting. */
+describe('packets that vanish', { concurrency: true }, () => {
+  test('a cable that is out for thirty seconds: the listener closes, nothing leaks, and all comes back by itself', async (t) => {
+    await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
+    const { west, east, client, server } = pair;
+    await started(pair);
+    const before = await atRest(pair);
+    const held = await hold(client, 20);
+    await eventually('all of them to be open', async () => await open(east) === 20);
+
+    const cutAt = performance.now();
+    await server.cut();
+    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 10_000 });
+    t.diagnostic(`found after ${((performance.now() - cutAt) / 1000).toFixed(1)} s`);
+    await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
+    // Each end learns it by itself, and lets its clients and servers know.
+    await allEnded(held);
+    await eventually('the servers to be let go of', async () => await established(server, 7000) === 0);
+    assert.match((await west.status('Listener', 'web'))?.message ?? '', /./);
+
+    await sleep(Math.max(0, cutAt + 30_000 - performance.now()));
+    const mendedAt = performance.now();
+    await server.restore();
+    await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+    t.diagnostic(`back after ${((performance.now() - mendedAt) / 1000).toFixed(1)} s`);
+    assert.equal(await client.run(PAGE), 'hello from east\n');
+    await nothingLeaked(pair, before);
+  });
+
+  test('a firewall that drops the link\'s packets leaves no half-open peer at either end', async (t) => {
+    await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
+    const { west, east, client, server } = pair;
+    await started(pair);
+    const before = await atRest(pair);
+    const held = await hold(client, 5);
+    await eventually('all of them to be open', async () => await open(east) === 5);
+
+    await client.drop(server.v4);
+    await client.drop(server.v6);
+    for (const site of [west, east]) {
+      await eventually(`${site.name} to give the link up`, async () => await site.metric('earshot_router_links') === 0);
+      // The link is two connections, and each is found silent by itself.
+      await eventually(`${site.name} to end its connections`, async () => await open(site) === 0);
+    }
+    await allEnded(held);
+    await eventually('the servers to be let go of', async () => await established(server, 7000) === 0);
+
+    await client.heal();
+    await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+    assert.equal(await client.run(PAGE), 'hello from east\n');
+    await nothingLeaked(pair, before);
+  });
+
+  test('a peer that stands still is given up, and taken back when it goes on', async (t) => {
+    await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
+    const { west, east, client } = pair;
+    await started(pair);
+    const before = await atRest(pair);
+    east.process.signal('SIGSTOP');
+    await west.waitFor('Listener', 'web', 'Pending', { timeoutMs: 10_000 });
+    east.process.signal('SIGCONT');
+    await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
+    assert.equal(await client.run(PAGE), 'hello from east\n');
+    await nothingLeaked(pair, before);
+  });
+
+  test('a moment of silence ends nothing', async (t) => {
+    await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
+    const { west, client, server } = pair;
+    await started(pair);
+    const held = await hold(client, 3);
+    await eventually('all of them to be open', async () => await open(west) === 3);
+    const attempts = await west.metric('earshot_router_link_attempts_total');
+    await server.silence();
+    await sleep(500);
+    await server.restore();
+    assert.equal(await client.run(PAGE), 'hello from east\n');
+    assert.equal(held.filter(({ running }) => running).length, 3);
+    assert.equal(await west.metric('earshot_router_link_attempts_total'), attempts, 'it is still the same link');
+  });
+});
