@@ -21,13 +21,25 @@ export interface Renewals {
 }
 
 /** Milliseconds between two tries for one link. */
-const pauses = { first: 5_000, longest: 3_600_000 };
+const pauses = { first: 5_000, longest: 3_600_000, shortest: 500 };
+
+/** Looks come every few seconds. What is due before the next one, with a certificate of seconds, is looked at again so soon. */
+const soon = { within: 6_000, again: 500 };
 
 export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: () => void): Renewals {
   const pending = openPendingKeys(join(layout.internal.root, 'pending'));
   const tries = new Map<string, { readonly next: number; readonly failures: number }>();
   const running = new Set<string>();
   const requests = openRenewalRequests(layout);
+  let nextLook: ReturnType<typeof setTimeout> | undefined;
+
+  function lookSoon(): void {
+    nextLook ??= setTimeout(() => {
+      nextLook = undefined;
+      onRenewed();
+    }, soon.again);
+    nextLook.unref();
+  }
 
   async function renew(link: LinkConfig, router: RenewingRouter): Promise<Renewed> {
     const { tls } = link;
@@ -57,7 +69,8 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
       })
       .catch(async (error: unknown) => {
         const failures = (tries.get(name)?.failures ?? 0) + 1;
-        const wait = Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures - 1, 12));
+        const left = endOf(link.tls.cert) - now;
+        const wait = Math.max(pauses.shortest, Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures - 1, 12), left / 8));
         tries.set(name, { next: now + wait, failures });
         log.warn({ link: name, error }, `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`);
         await answer({ refused: messageOf(error) });
@@ -82,7 +95,11 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
         if (tls.cert === undefined || !ours(tls.name) || running.has(name)) continue;
         if (router.state.links[name]?.operational !== true) continue;
         const isAsked = asked.has(linkOf(link));
-        if (!isAsked && ((tries.get(name)?.next ?? 0) > now || !isDue(tls.cert, now))) continue;
+        const next = tries.get(name)?.next ?? 0;
+        if (!isAsked && (next > now || !isDue(tls.cert, now))) {
+          if (next <= now + soon.within && isDue(tls.cert, now + soon.within)) lookSoon();
+          continue;
+        }
         start(link, router, isAsked, now);
         started.push(name);
       }
@@ -116,5 +133,14 @@ function isDue(cert: string, now: number): boolean {
   } catch {
     // Mangled: the plan says so.
     return false;
+  }
+}
+
+/** Milliseconds since 1970; far off where it cannot be read. */
+function endOf(cert: string | undefined): number {
+  try {
+    return cert === undefined ? Infinity : certificateFacts(cert, 'the link\'s tls.crt').notAfter;
+  } catch {
+    return Infinity;
   }
 }
