@@ -3,6 +3,7 @@
  * the site that the link goes to is killed and comes back, a certificate is renewed, and a site is shut out. Every claim is
  * checked; where one does not hold, the demo ends there and says so. Nothing is left behind.
  */
+import { constants } from 'node:os';
 import { killEast } from './demo/connection/kill.ts';
 import { linkSites, lookAround } from './demo/connection/link.ts';
 import { Playground } from './demo/connection/playground.ts';
@@ -17,6 +18,8 @@ const narrator = new Narrator(console.log);
 const playground = await Playground.open(narrator);
 let interrupted: NodeJS.Signals | undefined;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => void interrupt(signal));
+// The terminal, or whoever reads this, has gone.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => void interrupt('SIGPIPE'));
 
 const begun = performance.now();
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`;
@@ -68,10 +71,10 @@ try {
 }
 if (interrupted !== undefined) console.error('\nThe demo was stopped; nothing of it is left.');
 
-/** Ends all programs, upon which whatever step it is fails. */
+/** Ends all programs, upon which whatever step it is fails. The exit code is a shell's: 128 and the signal's number. */
 async function interrupt(signal: NodeJS.Signals): Promise<void> {
-  interrupted = signal;
-  process.exitCode = signal === 'SIGINT' ? 130 : 143;
+  interrupted ??= signal;
+  process.exitCode = 128 + constants.signals[interrupted];
   await playground[Symbol.asyncDispose]();
 }
 

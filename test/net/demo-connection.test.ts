@@ -81,6 +81,15 @@ test('the demo of connections that is interrupted ends everything it has started
   assert.deepEqual([await readdir(tmp), await programsIn(tmp)], [[], []]);
 });
 
+test('the demo of connections ends everything when nobody reads it any more', async (t) => {
+  await using net = await createNetwork({ hosts: ['here'], test: t });
+  const here = net.host('here');
+  const tmp = await here.folder('tmp');
+  const said = await here.run(['sh', '-c', `${DEMO.join(' ')} | grep -m 1 'token issue'`], { ...TIME, env: { TMPDIR: tmp } });
+  assert.match(said, /\$ earshot -n east token issue/);
+  assert.deepEqual([await readdir(tmp), await programsIn(tmp)], [[], []]);
+});
+
 /** Process ids of the programs whose working directory is in a folder, or was before it was removed. */
 async function programsIn(folder: string): Promise<readonly string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
