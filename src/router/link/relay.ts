@@ -1,5 +1,6 @@
 import { LinkError } from '../errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
+import { LentChunks } from '../lent-chunks.ts';
 import { refuse } from './refusal.ts';
 import { CANCEL, NO_ERROR } from './wire.ts';
 
@@ -12,7 +13,7 @@ export interface RelayCounts {
 }
 
 /**
- * Passes a CONNECT on to the next router: two streams, joined. Bytes go through uncopied; a window is given back only once
+ * Passes a CONNECT on to the next router: two streams, joined. A window is given back only once
  * the other side has taken what came through it, so that a slow reader is felt by its sender and by nobody else.
  * Half-closes, resets and the answer's head stay what they are.
  */
@@ -59,6 +60,8 @@ class Relay implements StreamHandler, LiveRelay {
   /** Bytes that came and wait until the other side has room. */
   #owedFrom = 0;
   #owedTo = 0;
+  readonly #lentTo = new LentChunks(() => this.to?.queued === 0);
+  readonly #lentFrom = new LentChunks(() => this.#from.queued === 0);
 
   constructor(from: Stream, head: RequestHead, counts: RelayCounts, live: Set<LiveRelay>) {
     this.#from = from;
@@ -75,7 +78,7 @@ class Relay implements StreamHandler, LiveRelay {
         return;
       }
       this.#counts.bytes += chunk.length;
-      if (this.to.write(chunk)) this.#from.consumed(chunk.length);
+      if (this.to.write(this.#lentTo.copy(chunk))) this.#from.consumed(chunk.length);
       else this.#owedFrom += chunk.length;
     },
     onEnd: () => {
@@ -114,7 +117,7 @@ class Relay implements StreamHandler, LiveRelay {
       return;
     }
     this.#counts.bytes += chunk.length;
-    if (this.#from.write(chunk)) this.to?.consumed(chunk.length);
+    if (this.#from.write(this.#lentFrom.copy(chunk))) this.to?.consumed(chunk.length);
     else this.#owedTo += chunk.length;
   }
 
@@ -158,6 +161,8 @@ class Relay implements StreamHandler, LiveRelay {
     this.#over = true;
     this.#live.delete(this);
     this.#counts.open -= 1;
+    this.#lentTo.forget();
+    this.#lentFrom.forget();
   }
 }
 

@@ -58,7 +58,7 @@ class Body implements StreamHandler {
       this.#chunks.length = 0;
       this.fail(`the message has more than ${this.#most} bytes`);
     } else {
-      this.#chunks.push(chunk);
+      this.#chunks.push(Buffer.from(chunk));
     }
   }
 

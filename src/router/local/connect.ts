@@ -1,6 +1,5 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, Socket } from 'node:net';
-import { DirectSocket } from './direct-socket.ts';
 import { failure, type Failure } from './failure.ts';
 
 export interface Place {
@@ -18,12 +17,11 @@ export type TcpResult = { readonly kind: 'connected'; readonly socket: Socket } 
 /**
  * Opens a TCP connection to any address of a host: all are tried, IPv6 and IPv4 in turn, each 250 ms after the one before
  * or at once when that one has failed; the first that connects wins (RFC 8305). `done` is called once, never within the call.
- * @param direct whether it is a `DirectSocket`, for those who read it themselves
  * @returns how to give up: `done` is then not called any more
  */
-export function connectAny(place: Place, direct: boolean, done: (result: TcpResult) => void): () => void {
-  if (isIP(place.host) !== 0) return new Race(place, direct, done).start([place.host]);
-  const race = new Race(place, direct, done);
+export function connectAny(place: Place, done: (result: TcpResult) => void): () => void {
+  if (isIP(place.host) !== 0) return new Race(place, done).start([place.host]);
+  const race = new Race(place, done);
   resolve(place.host, (addresses, error) => {
     if (addresses.length > 0) race.start(interleaved(addresses));
     else race.fail(failure('name-unknown', `The name ${JSON.stringify(place.host)} has no address (${error ?? 'none found'}).`));
@@ -33,7 +31,6 @@ export function connectAny(place: Place, direct: boolean, done: (result: TcpResu
 
 class Race {
   readonly #place: Place;
-  readonly #direct: boolean;
   readonly #done: (result: TcpResult) => void;
   readonly #running = new Set<Socket>();
   #waiting: string[] = [];
@@ -41,9 +38,8 @@ class Race {
   #timer: NodeJS.Timeout | undefined;
   #first: Failure | undefined;
 
-  constructor(place: Place, direct: boolean, done: (result: TcpResult) => void) {
+  constructor(place: Place, done: (result: TcpResult) => void) {
     this.#place = place;
-    this.#direct = direct;
     this.#done = done;
   }
 
@@ -80,7 +76,7 @@ class Race {
 
   #attempt(address: string): void {
     const { port } = this.#place;
-    const socket = this.#direct ? new DirectSocket({ allowHalfOpen: true }) : new Socket({ allowHalfOpen: true });
+    const socket = new Socket({ allowHalfOpen: true });
     socket.setNoDelay();
     socket.setKeepAlive(KEEP_ALIVE.keepAlive, KEEP_ALIVE.keepAliveInitialDelay);
     socket.connect({ host: address, port });

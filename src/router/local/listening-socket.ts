@@ -2,7 +2,6 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Problem, TlsBundle } from '../contract.ts';
 import { KEEP_ALIVE, type Place } from './connect.ts';
-import { takeOver } from './direct-socket.ts';
 import { at } from './server-connection.ts';
 
 /** Clients that have not shown themselves by then are closed. */
@@ -83,8 +82,7 @@ export class ListeningSocket {
   }
 
   #plainServer(): Server {
-    return createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true, ...KEEP_ALIVE }, (accepted) => {
-      const socket = takeOver(accepted);
+    return createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true, ...KEEP_ALIVE }, (socket) => {
       this.#options.onSocket(socket, socket);
     });
   }

@@ -1,4 +1,5 @@
 import type { ResponseHead, StreamHandler, StreamReset } from '../http2/contract.ts';
+import { LentChunks } from '../lent-chunks.ts';
 import type { Tap } from '../observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
@@ -46,6 +47,8 @@ export class Side implements StreamHandler {
   #count: ByteCount | undefined;
   #over: ((reason: StreamReset | undefined) => void) | undefined;
   #held: Buffer[] | undefined;
+  /** What the other end has of ours. */
+  #lent: LentChunks | undefined;
   /** Bytes that the other end wants no more of until it has drained. */
   #owed = 0;
 
@@ -57,15 +60,11 @@ export class Side implements StreamHandler {
     server.#passHeld();
   }
 
-  /** All that came has been taken by the other end, which holds none of it any more. */
-  get isPassedOn(): boolean {
-    return this.#held === undefined && this.#peer?.end?.queued === 0;
-  }
-
   onResponse(head: ResponseHead): void {
     this.awaiting?.onResponse(head);
   }
 
+  /** The chunk is valid during the call only. */
   onData(chunk: Buffer): void {
     const to = this.#peer?.end;
     if (to === undefined || this.#held !== undefined) {
@@ -74,7 +73,8 @@ export class Side implements StreamHandler {
     }
     if (this.#count !== undefined) this.#count.bytes += chunk.length;
     if (this.tap !== undefined) this.tap.onBytes(chunk);
-    if (to.write(chunk)) this.end?.consumed(chunk.length);
+    this.#lent ??= new LentChunks(() => this.#peer?.end?.queued === 0);
+    if (to.write(this.#lent.copy(chunk))) this.end?.consumed(chunk.length);
     else this.#owed += chunk.length;
   }
 
@@ -156,8 +156,8 @@ export class Side implements StreamHandler {
 
   #hold(chunk: Buffer): void {
     if (this.gone) return;
-    if (this.#held === undefined) this.#held = [chunk];
-    else this.#held.push(chunk);
+    this.#held ??= [];
+    this.#held.push(Buffer.from(chunk));
   }
 
   #passHeld(): void {
@@ -183,6 +183,8 @@ export class Side implements StreamHandler {
     peer.tap?.onEnd();
     this.tap = undefined;
     peer.tap = undefined;
+    this.#lent?.forget();
+    peer.#lent?.forget();
     over(reason);
   }
 }

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { DirectSocket } from './direct-socket.ts';
-import { LentChunks } from './lent-chunks.ts';
 import { ErrorCode } from '../http2/errors.ts';
+import { receive } from '../landing.ts';
 import type { End, Side } from './side.ts';
 
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
@@ -17,7 +16,6 @@ export class SocketEnd implements End {
   #unconsumed = 0;
   #paused = false;
   #corked = false;
-  #lent: LentChunks | undefined;
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
   constructor(socket: Socket, raw: Socket, side: Side) {
@@ -25,13 +23,6 @@ export class SocketEnd implements End {
     this.#raw = raw;
     side.closed = false;
     let failure: Error | undefined;
-    if (socket instanceof DirectSocket) {
-      const lent = new LentChunks(() => side.isPassedOn);
-      this.#lent = lent;
-      socket.onLanded = (length) => this.#onData(lent.copyLanded(length), side);
-    } else {
-      socket.on('data', (chunk: Buffer) => this.#onData(chunk, side));
-    }
     socket.on('end', () => side.onEnd());
     socket.on('drain', () => side.onDrain());
     socket.on('error', (error) => {
@@ -39,11 +30,10 @@ export class SocketEnd implements End {
     });
     if (raw !== socket) raw.on('error', () => socket.destroy());
     socket.on('close', () => {
-      this.#lent?.forget();
       if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
       else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
     });
-    socket.resume();
+    receive(socket, (chunk) => this.#onData(chunk, side));
   }
 
   get queued(): number {

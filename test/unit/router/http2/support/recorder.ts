@@ -22,7 +22,7 @@ export class Recorder implements StreamHandler {
   }
 
   onData(chunk: Buffer): void {
-    this.chunks.push(chunk);
+    this.chunks.push(Buffer.from(chunk));
     this.received += chunk.length;
     if (!this.holding) this.stream?.consumed(chunk.length);
   }
@@ -91,7 +91,7 @@ export class Echo implements StreamHandler {
   onResponse(): void {}
 
   onData(chunk: Buffer): void {
-    this.#stream.write(chunk);
+    this.#stream.write(Buffer.from(chunk));
     this.#stream.consumed(chunk.length);
   }
 

@@ -1,11 +1,10 @@
 /**
- * Memory for bytes on their way from a socket to another end. A buffer of the heap for each read would be garbage a moment
- * later, and at some hundred megabytes a second the collector runs without pause; measured, that was a third of all the work.
- * So a few large buffers go round: one is lent for each large read, and comes back when the other end holds nothing any more.
+ * Memory for bytes on their way from one end to another. A buffer of the heap for each read would be garbage a moment later, and at
+ * some hundred megabytes a second the collector runs without pause. So a few large buffers go round: they are lent, filled one after
+ * the other, and come back when the other end holds nothing any more.
  */
-
-/** Where sockets read, one at a time: its bytes are copied on before the next read. What libuv offers by itself is as large. */
-export const landing = Buffer.allocUnsafeSlow(64 * 1024);
+import { Buffer } from 'node:buffer';
+import { LANDING_BYTES } from './landing.ts';
 
 /** Up to here a slice of Node.js's own small pool does. */
 const SMALL = 2048;
@@ -17,34 +16,35 @@ const LOOK_AGAIN = 50;
 const free: Buffer[] = [];
 let made = 0;
 
-/** What one socket has borrowed. */
+/** What one direction of a connection has borrowed. */
 export class LentChunks {
   readonly #isPassedOn: () => boolean;
   #buffers: Buffer[] = [];
+  /** Of the last of them. */
+  #used = 0;
 
   /** `isPassedOn` tells whether nobody holds any chunk any more. */
   constructor(isPassedOn: () => boolean) {
     this.#isPassedOn = isPassedOn;
   }
 
-  /** Copies what has landed. The copy may be kept until `isPassedOn`. */
-  copyLanded(length: number): Buffer {
-    if (length <= SMALL) {
-      const chunk = Buffer.allocUnsafe(length);
-      landing.copy(chunk, 0, 0, length);
-      return chunk;
-    }
+  /** Copies a chunk that is valid for a moment only. The copy may be kept until `isPassedOn`. */
+  copy(chunk: Buffer): Buffer {
+    const { length } = chunk;
+    if (length <= SMALL || length > LANDING_BYTES) return Buffer.from(chunk);
     this.settle();
-    const buffer = take();
-    if (buffer === undefined) {
-      const chunk = Buffer.allocUnsafeSlow(length);
-      landing.copy(chunk, 0, 0, length);
-      return chunk;
+    let buffer = this.#buffers.at(-1);
+    if (buffer === undefined || this.#used + length > buffer.length) {
+      buffer = take();
+      if (buffer === undefined) return ownCopy(chunk);
+      if (this.#buffers.length === 0) watch(this);
+      this.#buffers.push(buffer);
+      this.#used = 0;
     }
-    if (this.#buffers.length === 0) watch(this);
-    this.#buffers.push(buffer);
-    landing.copy(buffer, 0, 0, length);
-    return buffer.subarray(0, length);
+    const from = this.#used;
+    this.#used += length;
+    chunk.copy(buffer, from);
+    return buffer.subarray(from, this.#used);
   }
 
   /** @returns whether nothing is lent to it any more */
@@ -56,7 +56,7 @@ export class LentChunks {
     return true;
   }
 
-  /** The socket is gone, and who holds its chunks cannot be known: they are left to the collector. */
+  /** The connection is over, and who holds its chunks cannot be known: they are left to the collector. */
   forget(): void {
     if (this.settle()) return;
     made -= this.#buffers.length;
@@ -68,7 +68,14 @@ function take(): Buffer | undefined {
   const known = free.pop();
   if (known !== undefined || made >= MOST_BUFFERS) return known;
   made += 1;
-  return Buffer.allocUnsafeSlow(landing.length);
+  return Buffer.allocUnsafeSlow(LANDING_BYTES);
+}
+
+/** Not of the pool, a slab of which it would keep whole. */
+function ownCopy(chunk: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(chunk.length);
+  chunk.copy(own);
+  return own;
 }
 
 const borrowers = new Set<LentChunks>();

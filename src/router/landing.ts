@@ -1,0 +1,57 @@
+import { Buffer } from 'node:buffer';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+
+/** What libuv offers by itself is as large. */
+export const LANDING_BYTES = 65_536;
+
+/** Where sockets read, one at a time: what is to be kept is copied on before the next read. */
+const landing = Buffer.allocUnsafeSlow(LANDING_BYTES);
+
+/**
+ * Hands on what a socket reads, from now on. A chunk is valid during the call only: no buffer of the heap is made for it, of which
+ * there would be tens of thousands a second, and the collector would never stop (docs/adr/0008-own-http2-session.md has what that costs).
+ *
+ * Node.js documents how a socket is made that reads into a given buffer (`onread` of net.Socket), but a server makes its sockets itself.
+ * So the same is done to a socket that is there. Where its parts are not found, chunks come as Node.js makes them.
+ */
+export function receive(socket: Duplex, onChunk: (chunk: Buffer) => void): void {
+  // Also what it has read before, and what a newer Node.js might bring this way.
+  socket.on('data', onChunk);
+  if (socket instanceof Socket) landAt(socket, onChunk);
+  socket.resume();
+}
+
+/** Whether sockets of this Node.js can be made to land. */
+export function canLand(): boolean {
+  return slots !== undefined;
+}
+
+function landAt(socket: Socket, onChunk: (chunk: Buffer) => void): void {
+  // Not in the types since it is not documented; whether it is there is looked at.
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { useUserBuffer?: (buffer: Buffer) => void } | null };
+  if (slots === undefined || typeof handle?.useUserBuffer !== 'function') return;
+  handle.useUserBuffer(landing);
+  Reflect.set(socket, slots.buffer, landing);
+  Reflect.set(socket, slots.callback, (length: number): boolean => {
+    onChunk(landing.subarray(0, length));
+    return true;
+  });
+}
+
+interface Slots {
+  readonly buffer: symbol;
+  readonly callback: symbol;
+}
+
+/** Where a socket that was made with `onread` keeps the buffer and the callback. */
+function findSlots(): Slots | undefined {
+  const callback = (): boolean => true;
+  const probe = new Socket({ onread: { buffer: landing, callback } });
+  const keyOf = (value: unknown): symbol | undefined => Object.getOwnPropertySymbols(probe).find((key) => Reflect.get(probe, key) === value);
+  const found = { buffer: keyOf(landing), callback: keyOf(callback) };
+  probe.destroy();
+  return found.buffer === undefined || found.callback === undefined ? undefined : { buffer: found.buffer, callback: found.callback };
+}
+
+const slots = findSlots();

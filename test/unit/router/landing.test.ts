@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { connect, createServer, type Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { canLand, LANDING_BYTES, receive } from '../../../src/router/landing.ts';
+import { LentChunks } from '../../../src/router/lent-chunks.ts';
+import { until } from '../kube/wait.ts';
+import { Peer } from './local/peers.ts';
+import { listen } from './local/two-sides.ts';
+
+describe('a socket that is received', () => {
+  it('lands, on this version of Node.js too', () => {
+    assert.equal(canLand(), true);
+  });
+
+  it('brings what a server accepted it with, and its end', async (t) => {
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true });
+    t.after(() => server.close());
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const client = new Peer(connect({ port: await listen(server), host: '127.0.0.1', allowHalfOpen: true }));
+    t.after(() => client.socket.destroy());
+    client.socket.write('before');
+    const socket = await accepted;
+    t.after(() => socket.destroy());
+    let text = '';
+    let ended = false;
+    const memories = new Set<ArrayBufferLike>();
+    receive(socket, (chunk) => {
+      text += chunk.toString('latin1');
+      memories.add(chunk.buffer);
+    });
+    socket.on('end', () => {
+      ended = true;
+    });
+    await until('what was sent before', () => text === 'before');
+    socket.write('answer');
+    client.socket.end(' after');
+    await until('the end', () => ended);
+    assert.equal(text, 'before after');
+    assert.equal(memories.size, 1);
+    socket.end();
+    await until('the client is closed', () => client.closed);
+    assert.deepEqual([client.text, client.error], ['answer', undefined]);
+  });
+
+  it('brings first what had been read before', async (t) => {
+    const server = createServer();
+    t.after(() => server.close());
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const client = connect({ port: await listen(server), host: '127.0.0.1' });
+    t.after(() => client.destroy());
+    client.write('first');
+    const socket = await accepted;
+    t.after(() => socket.destroy());
+    await until('it is read', () => socket.readableLength === 5);
+    let text = '';
+    receive(socket, (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    client.write(' second');
+    await until('both', () => text.length === 12);
+    assert.equal(text, 'first second');
+  });
+});
+
+describe('lent chunks', () => {
+  const filled = (byte: number, length: number): Buffer => Buffer.alloc(length, byte);
+
+  it('are used again only when nobody holds them', () => {
+    let passedOn = false;
+    const lent = new LentChunks(() => passedOn);
+    const first = lent.copy(filled(1, 40_000));
+    const second = lent.copy(filled(2, 30_000));
+    assert.deepEqual([first[0], first[39_999], first.length, second[0], second.length], [1, 1, 40_000, 2, 30_000]);
+    assert.notEqual(first.buffer, second.buffer);
+    passedOn = true;
+    const third = lent.copy(filled(3, 30_000));
+    assert.ok(third.buffer === first.buffer || third.buffer === second.buffer);
+    assert.equal(third[29_999], 3);
+    assert.equal(lent.settle(), true);
+  });
+
+  it('share a buffer as long as it has room', () => {
+    const lent = new LentChunks(() => false);
+    const chunks = [1, 2, 3, 4].map((byte) => lent.copy(filled(byte, LANDING_BYTES / 4)));
+    assert.equal(new Set(chunks.map(({ buffer }) => buffer)).size, 1);
+    for (const [index, chunk] of chunks.entries()) assert.equal(chunk.every((byte) => byte === index + 1), true);
+    assert.notEqual(lent.copy(filled(5, 3_000)).buffer, chunks[0]?.buffer);
+    lent.forget();
+  });
+
+  it('are never short: beyond the common buffers each read gets its own memory', () => {
+    const borrowers = Array.from({ length: 40 }, () => new LentChunks(() => false));
+    const chunks = borrowers.flatMap((borrower, index) => [borrower.copy(filled(index, 60_000)), borrower.copy(filled(index, 60_000))]);
+    for (const [index, chunk] of chunks.entries()) assert.equal(chunk.every((byte) => byte === Math.floor(index / 2)), true);
+    for (const borrower of borrowers) borrower.forget();
+  });
+});
