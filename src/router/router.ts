@@ -72,6 +72,11 @@ class JoinedRouter implements Router, LinkHost {
   #revokedSerials = new Set<string>();
   #keys: LocalSide['keys'] | undefined;
   #edge: boolean | undefined;
+  /**
+   * Stays when the last sibling has gone: to open the ports anew would reset the connections that wait to be accepted, just when
+   * those of the sibling have to come here. It is likely to be back soon.
+   */
+  #sharesPorts = false;
   #name: string | undefined;
   #state: RouterState | undefined;
   #notify: NodeJS.Immediate | undefined;
@@ -120,7 +125,8 @@ class JoinedRouter implements Router, LinkHost {
     const isAsBefore = barred.symmetricDifference(this.#revokedSites).size === 0;
     this.#revokedSites = barred;
     this.#revokedSerials = new Set(config.revoked.serials.map((serial) => serial.toUpperCase()));
-    this.#local.apply(config.listeners, config.connectors, config.siblings !== undefined);
+    this.#sharesPorts ||= config.siblings !== undefined;
+    this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
     this.#stateFacts();
     this.#applyAccesses(config);
     this.#applyLinks(config);
@@ -287,9 +293,8 @@ class JoinedRouter implements Router, LinkHost {
     for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
     for (const [name, access] of wanted) {
       const known = this.#accesses.get(name);
-      const sharesPort = config.siblings !== undefined;
-      if (known === undefined) this.#accesses.set(name, new Access(this, access, sharesPort));
-      else known.apply(access, sharesPort);
+      if (known === undefined) this.#accesses.set(name, new Access(this, access, this.#sharesPorts));
+      else known.apply(access, this.#sharesPorts);
     }
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -272,6 +272,29 @@ test('two routers of a site are found over their sockets, and a link is with one
   });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true && state.network.length === 3);
   assert.equal(await ask(port, 'to whichever'), 'to whichever');
+});
+
+test('a router that has lost its sibling goes on listening where it did, for the sibling to come back', async (context) => {
+  const { mkdtemp, rm } = await import('node:fs/promises');
+  const folder = await mkdtemp('/tmp/earshot-siblings-');
+  context.after(() => rm(folder, { recursive: true }));
+  await using echo = await echoServer('hello');
+  const port = await freePort();
+  const config = { ...siteConfig('both'), listeners: [listener('key', port)], connectors: [connector('key', echo.port)] };
+  const siblings = { socket: `${folder}/one`, others: [`${folder}/two`] };
+  await using router = await start({ ...config, siblings });
+  await until(router, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  let closed = false;
+  router.onChange(() => {
+    closed ||= router.state.listeners['Listener/key']?.listening !== true;
+  });
+  router.apply(config);
+  assert.equal(await ask(port, ''), 'hello');
+  assert.equal(closed, false);
+  const other = createServer();
+  context.after(() => other.close());
+  other.listen({ host: '127.0.0.1', port, reusePort: true });
+  await once(other, 'listening');
 });
 
 test('a router that drains lets connections finish, and takes no new ones', async () => {
