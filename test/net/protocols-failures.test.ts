@@ -70,7 +70,8 @@ test('a server that does not answer is given up in time, and delays no one else'
   await pair.ready();
   await west.waitFor('Listener', 'silent');
   const waiting = client.attempt(PAGE);
-  await eventually('the client to wait', async () => (await server.run(['ss', '-Htn', 'state', 'syn-sent'])).includes(`10.66.1.200:${PORT}`));
+  const knocking = ['ss', '-Htn', 'state', 'syn-sent'];
+  await eventually('the client to wait', async () => (await server.run(knocking)).includes(`10.66.1.200:${PORT}`));
   for (let at = 0; at < 20; at += 1) assert.equal(await client.run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from east\n');
   const { code, stderr } = await waiting;
   assert.match(stderr, /reset by peer/);

@@ -23,7 +23,8 @@ export async function converse(
   await using connecting = await startTcpPeer(client, 'connect', { host, port }, clientSteps);
   const exits = await Promise.all([connecting.exited, listening.exited]);
   if (exits.every(({ code }) => code === 0)) return;
-  throw new Error(`client: ${connecting.output.trimEnd().replaceAll('\n', '; ')} | server: ${listening.output.trimEnd().replaceAll('\n', '; ')}`);
+  const [told, heard] = [connecting, listening].map(({ output }) => output.trimEnd().replaceAll('\n', '; '));
+  throw new Error(`client: ${told} | server: ${heard}`);
 }
 
 /** One end alone. */
