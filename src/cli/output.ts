@@ -65,9 +65,14 @@ function cellAt(resource: object, jsonPath: string): string {
   return cellOf(valueAt(resource, jsonPath));
 }
 
+/** For people: `name inter-router, host 127.0.0.1; name edge, …` for a list of objects. */
 function cellOf(value: unknown): string {
   if (value === undefined || value === null) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  if (Array.isArray(value)) return value.map(cellOf).join(value.some((item) => typeof item === 'object') ? '; ' : ', ');
+  if (typeof value !== 'object') return String(value);
+  return Object.entries(value)
+    .map(([field, of]) => `${field} ${cellOf(of)}`)
+    .join(', ');
 }
 
 function pad(cell: string, width: number): string {

@@ -340,6 +340,19 @@ db            west            ea\\u{1b}[2Jst
     assert.match((await west.earshot(['status'])).err, /has no site yet: make one .*\nNothing runs the namespace west yet: start it/);
   });
 
+  it('have no brackets for people to read', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    const endpoints = [
+      { name: 'inter-router', host: 'east.example', port: '55671' },
+      { name: 'edge', host: 'east.example', port: '45671' },
+    ];
+    await west.answer('Link', 'east', { endpoints, settings: { size: 'small' } }, { status: 'Ready' });
+    const { out } = await west.earshot(['link', 'status', 'east']);
+    assert.match(out, /^Endpoints: +name inter-router, host east\.example, port 55671; name edge, host east\.example, port 45671$/m);
+    assert.match(out, /^Settings: +size small$/m);
+  });
+
   it('tell what is wrong in files', async () => {
     await using west = await Namespace.make();
     await west.run();
