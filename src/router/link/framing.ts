@@ -44,7 +44,21 @@ export class MessageReader {
   /** @throws LinkError for a length that no message has */
   push(chunk: Buffer): readonly Buffer[] {
     const messages: Buffer[] = [];
-    let at = 0;
+    for (let at = 0; at < chunk.length; ) {
+      const read = this.read(chunk, at);
+      if (read.message !== undefined) messages.push(read.message);
+      at = read.at;
+    }
+    return messages;
+  }
+
+  /**
+   * Reads on to the end of the next message, so that whoever has enough can leave the rest as it is.
+   * @returns where it stopped: behind a message, or at the chunk's end
+   * @throws LinkError for a length that no message has
+   */
+  read(chunk: Buffer, from: number): { readonly at: number; readonly message: Buffer | undefined } {
+    let at = from;
     while (at < chunk.length) {
       if (this.#message === undefined) {
         this.#length[this.#lengthBytes++] = chunk[at++] ?? 0;
@@ -57,12 +71,13 @@ export class MessageReader {
       this.#filled += taken;
       at += taken;
       if (this.#filled === this.#wanted) {
-        messages.push(this.#message.subarray(0, this.#filled));
+        const message = this.#message.subarray(0, this.#filled);
         this.#message = undefined;
         this.#lengthBytes = 0;
+        return { at, message };
       }
     }
-    return messages;
+    return { at, message: undefined };
   }
 
   #begin(): void {

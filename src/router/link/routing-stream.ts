@@ -1,5 +1,6 @@
 import { LinkError } from '../errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
+import { Backlog } from './backlog.ts';
 import { frameMessage, MessageReader } from './framing.ts';
 
 export interface RoutingStreamEvents {
@@ -35,7 +36,8 @@ export class RoutingStream implements StreamHandler {
   readonly #reader = new MessageReader();
   #stream: Stream | undefined;
   #state: 'hello' | 'waiting' | 'started' | 'done' = 'hello';
-  #waiting: Buffer[] = [];
+  /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
+  readonly #backlog = new Backlog();
   #unconsumed = 0;
   #budget: number;
   #budgetAt: number;
@@ -57,7 +59,7 @@ export class RoutingStream implements StreamHandler {
   start(): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'started';
-    this.#deliverWaiting();
+    this.#deliver(EMPTY);
   }
 
   send(message: Uint8Array): void {
@@ -87,13 +89,7 @@ export class RoutingStream implements StreamHandler {
       return;
     }
     this.#unconsumed += chunk.length;
-    try {
-      this.#waiting.push(...this.#reader.push(chunk));
-      this.#deliverHello();
-      this.#deliverWaiting();
-    } catch (error) {
-      this.#fail(error);
-    }
+    this.#deliver(chunk);
   }
 
   onEnd(): void {
@@ -108,47 +104,64 @@ export class RoutingStream implements StreamHandler {
     this.#fail(new LinkError('lost', `The routing stream broke: ${reason.reason}.`));
   }
 
-  #deliverHello(): void {
-    if (this.#state !== 'hello') return;
-    const hello = this.#waiting.shift();
-    if (hello === undefined) return;
-    this.#state = 'waiting';
-    this.#events.onHello(hello);
-  }
-
-  #deliverWaiting(): void {
-    if (this.#state !== 'started' || this.#timer !== undefined) return;
-    this.#refill();
+  /** Reads what has waited, and then the chunk, as far as the state and the budget let it; the rest waits. */
+  #deliver(chunk: Buffer): void {
+    const isFirst = this.#backlog.length === 0;
+    if (!isFirst) this.#backlog.add(chunk);
     try {
-      while (this.#waiting.length > 0 && this.#budget > 0) {
-        const message = this.#waiting.shift();
-        if (message === undefined) break;
-        this.#budget -= message.length + MESSAGE_PRICE;
-        this.#events.onMessage(message);
-        // The message may have been its last: see `end`.
-        if (!this.#isStarted()) return;
-      }
+      const read = this.#read(isFirst ? chunk : this.#backlog.bytes);
+      if (this.#isDone()) return;
+      if (isFirst) this.#backlog.add(chunk.subarray(read));
+      else this.#backlog.drop(read);
     } catch (error) {
       this.#fail(error);
       return;
     }
-    if (this.#waiting.length === 0) {
+    if (this.#state !== 'started') return;
+    if (this.#backlog.length === 0) {
       this.#stream?.consumed(this.#unconsumed);
       this.#unconsumed = 0;
     } else {
-      const wait = Math.ceil(((1 - this.#budget) / this.#limits.rate) * 1_000);
-      this.#timer = setTimeout(
-        () => {
-          this.#timer = undefined;
-          this.#deliverWaiting();
-        },
-        Math.max(wait, 20),
-      );
+      this.#wait();
     }
   }
 
-  #isStarted(): boolean {
-    return this.#state === 'started';
+  /** @returns how many of the bytes were read */
+  #read(bytes: Buffer): number {
+    let at = 0;
+    this.#refill();
+    while (at < bytes.length && this.#mayRead()) {
+      const read = this.#reader.read(bytes, at);
+      at = read.at;
+      if (read.message === undefined) continue;
+      if (this.#state === 'hello') {
+        this.#state = 'waiting';
+        this.#events.onHello(read.message);
+      } else {
+        this.#budget -= read.message.length + MESSAGE_PRICE;
+        this.#events.onMessage(read.message);
+      }
+    }
+    return at;
+  }
+
+  #mayRead(): boolean {
+    return this.#state === 'hello' || (this.#state === 'started' && this.#budget > 0);
+  }
+
+  #wait(): void {
+    const wait = Math.ceil(((1 - this.#budget) / this.#limits.rate) * 1_000);
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#deliver(EMPTY);
+      },
+      Math.max(wait, 20),
+    );
+  }
+
+  #isDone(): boolean {
+    return this.#state === 'done';
   }
 
   #refill(): void {
@@ -168,6 +181,8 @@ export class RoutingStream implements StreamHandler {
     this.#state = 'done';
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#waiting = [];
+    this.#backlog.clear();
   }
 }
+
+const EMPTY = Buffer.alloc(0);

@@ -129,3 +129,21 @@ describe('a routing stream', () => {
     assert.equal(own.ends, 0);
   });
 });
+
+test('what a slowed peer has sent waits as bytes, not message by message, and comes in its order', (t) => {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  t.after(() => mock.timers.reset());
+  const { stream, peer, messages, faults } = open({ burst: 5_000, rate: 50_000 });
+  stream.onData(framed('me'));
+  stream.start();
+  const count = 400;
+  const sent = Array.from({ length: count }, (_, index) => framed(String(index)));
+  for (const message of sent) for (const byte of message) stream.onData(Buffer.of(byte));
+  assert.ok(messages.length < 10, `${messages.length} messages were read at once`);
+  const given = peer.given;
+  for (let left = 1_000; left > 0 && messages.length < count + 1; left -= 1) mock.timers.tick(20);
+  assert.deepEqual(messages, ['hello me', ...Array.from({ length: count }, (_, index) => String(index))]);
+  assert.equal(peer.given, [framed('me'), ...sent].reduce((sum, { length }) => sum + length, 0));
+  assert.ok(given < peer.given, 'the window opened only then');
+  assert.deepEqual(faults, []);
+});
