@@ -45,7 +45,7 @@ export async function showOverview(namespace: string, output: OutputFormat | und
       ['Running', routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`).join(', ')],
     ]),
   );
-  for (const { kind, items } of resources) terminal.out(`\n${kind}s\n${resourceTable(kind, items)}`);
+  for (const { kind, items } of resources) terminal.out(`\n${kind}${kind.endsWith('s') ? 'es' : 's'}\n${resourceTable(kind, items)}`);
   if (problems.length > 0)
     terminal.out(
       `\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(placeText(problem))}\n`).join('')}`,

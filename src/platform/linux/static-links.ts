@@ -7,7 +7,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import type { Endpoint, Site } from '../../api/skupper/index.ts';
-import { certificateFacts, issueBundle, readBundle, writeBundle, type IssuedBundle, type Ledger } from '../../pki/index.ts';
+import { certificateFacts, issueBundle, readBundle, revocationsOf, writeBundle, type IssuedBundle, type Ledger } from '../../pki/index.ts';
 import type { Access } from '../../site/access.ts';
 import type { Authorities } from './authorities.ts';
 import { emitYaml } from './emit.ts';
@@ -30,13 +30,15 @@ export interface StaticLinksOptions {
 export type WriteStaticLinks = (sources: readonly StaticLinkSource[], site: Site, now: number, days?: number) => Promise<void>;
 
 export function createStaticLinks({ layout, ledger, authorities }: StaticLinksOptions): WriteStaticLinks {
-  /** One certificate for each access, put on record so that it can be revoked by its name. */
+  /** One certificate for each access, put on record so that it can be revoked by its name; then the next one is made. */
   async function bundleFor(name: string, site: Site, issuer: string | undefined, now: number, days: number | undefined): Promise<IssuedBundle> {
     const directory = join(layout.internal.certs, name);
     const { cert, key, ca } = await readBundle(directory, name);
     const authority = await authorities.find(issuer, site);
-    if (cert !== undefined && key !== undefined && ca !== undefined && !isRenewalDue(certificateFacts(cert, `internal/certs/${name}/tls.crt`), now)) {
-      return { name, cert, key, ca };
+    if (cert !== undefined && key !== undefined && ca !== undefined) {
+      const facts = certificateFacts(cert, `internal/certs/${name}/tls.crt`);
+      const { serials } = revocationsOf(await ledger.revoked());
+      if (!isRenewalDue(facts, now) && !serials.includes(facts.serial)) return { name, cert, key, ca };
     }
     const made = issueBundle(authority, name, { subject: name, client: true, ...(days === undefined ? {} : { days }) });
     await ledger.record({ siteName: name, serial: made.serial, notAfter: certificateFacts(made.cert, name).notAfter });

@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Namespace } from './namespace.ts';
+
+test('the overview names what there is of each kind, also where its name ends in s', async () => {
+  await using west = await Namespace.make();
+  const spec = { roles: [{ name: 'edge' }], tlsCredentials: 'hub' };
+  const access = { apiVersion: 'skupper.io/v2alpha1', kind: 'RouterAccess', metadata: { name: 'hub' }, spec };
+  await west.earshot(['apply', '-f', '-'], JSON.stringify(access));
+  const { out } = await west.earshot(['status']);
+  assert.match(out, /^RouterAccesses\nNAME/m);
+});
