@@ -10,8 +10,8 @@ import { Playground } from './demo/connection/playground.ts';
 import { freePorts } from './demo/connection/ports.ts';
 import { renewCertificate } from './demo/connection/renew.ts';
 import { revokeWest } from './demo/connection/revoke.ts';
-import { PORTS, startSite, type Tour } from './demo/connection/tour.ts';
-import { makeSites, seeNothing, startServer } from './demo/connection/two-sites.ts';
+import { PORTS, type Tour } from './demo/connection/tour.ts';
+import { addServer, makeSites } from './demo/connection/two-sites.ts';
 import { DemoError, Narrator } from './demo/narrator.ts';
 
 const narrator = new Narrator(console.log);
@@ -28,12 +28,12 @@ try {
   const ports = await freePorts(PORTS);
   const tour: Tour = { narrator, playground, ports, curl: `curl -sS -m 5 http://127.0.0.1:${ports.listener}/` };
 
-  narrator.begin('Two sites, and a server behind one');
+  narrator.begin('Two sites');
   await requirePrograms();
-  await makeSites(tour);
-  await startServer(tour);
-  const [east] = await Promise.all([startSite(tour, 'east'), startSite(tour, 'west')]);
-  await seeNothing(tour);
+  const east = await makeSites(tour);
+
+  narrator.begin('A server behind one, a client in front of the other');
+  await addServer(tour);
 
   narrator.begin('A token, and they are linked');
   const link = await linkSites(tour);

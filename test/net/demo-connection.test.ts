@@ -52,7 +52,7 @@ test('the demo of connections fails where a client sees something else, and says
   await chmod(`${bin}/curl`, 0o755);
   const { code, stdout, stderr } = await here.attempt(DEMO, { ...TIME, env: { TMPDIR: tmp, PATH: `${bin}:${SYSTEM_PATH}` } });
   assert.equal(code, 1, stdout + stderr);
-  assert.match(stderr, /The demo failed in step 1\. .*\nexpected: .*the client is refused\nbut saw: .*hello from somewhere else/);
+  assert.match(stderr, /The demo failed in step 2\. .*\nexpected: .*the client is refused\nbut saw: .*hello from somewhere else/);
   const [, folder = ''] = /^Logs and files are in (.*)$/m.exec(stderr) ?? [];
   assert.match(await readFile(`${folder}/east.log`, 'utf8'), /"message":"running"/);
   assert.deepEqual(await programsIn(tmp), []);
