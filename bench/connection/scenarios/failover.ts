@@ -52,6 +52,8 @@ async function outage(probe: Program, left: Site, right: Site, die: Act, rise: A
   await sleep(WATCHED);
   const result = outageOf(readProbes(probe.output), death);
   await rise(victim);
+  // Only with both its links does it offer the other way again, without which the next death would leave none.
+  await eventually(`${victim.name} to have its links again`, async () => await victim.metric('earshot_router_links') === 2);
   await untilAllWell(probe);
   return result;
 }
