@@ -85,8 +85,9 @@ function siteTree(
   return `${[printable(head), ...branches].join('\n')}\n`;
 }
 
-function linkLine({ name = '', remoteSiteName, remoteSiteId, operational }: NonNullable<SiteRecord['links']>[number]): string {
-  return `link ${name} to ${remoteSiteName ?? remoteSiteId ?? 'an unknown site'}${operational === false ? ', down' : ''}`;
+/** Its name in the network is a number that means nothing to people; programs have it by -o json. */
+function linkLine({ remoteSiteName, remoteSiteId, operational }: NonNullable<SiteRecord['links']>[number]): string {
+  return `link to ${remoteSiteName ?? remoteSiteId ?? 'an unknown site'}${operational === false ? ', down' : ''}`;
 }
 
 /** Each routing key, and at which sites it has what. */

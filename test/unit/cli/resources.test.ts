@@ -311,7 +311,7 @@ describe('status of the whole and network', () => {
       `west (linux, 1, namespace west, 1), this site
 └─ key db: 2 connectors, 0 listeners
 ea\\u{1b}[2Jst (namespace x, 2)
-├─ link l to west, down
+├─ link to west, down
 └─ key db: 0 connectors, 1 listener
 
 ROUTING-KEY   CONNECTORS-AT   LISTENERS-AT
