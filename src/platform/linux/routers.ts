@@ -44,14 +44,16 @@ export async function runningRouters(layout: NamespaceLayout): Promise<readonly 
 
 /**
  * A router that has siblings opens its ports so that they can be shared (SO_REUSEPORT), and then any other process of this user can
- * share them too, such as another site's. So a router on its own has none.
+ * share them too, such as another site's. So a router on its own has none, unless the site is to have two: then the first is ready for
+ * the second from the start, and need not close its ports for a moment when that comes.
+ * @param expected whether others are to come
  * @returns undefined where no other router of the site runs, or a socket's path would be longer than the system allows
  */
-export async function siblingsOf(layout: NamespaceLayout, router: string): Promise<SiblingConfig | undefined> {
+export async function siblingsOf(layout: NamespaceLayout, router: string, expected = false): Promise<SiblingConfig | undefined> {
   const { socket } = routerFiles(layout, router);
   if (Buffer.byteLength(socket) > longestSocketPath) return undefined;
   const others = (await runningRouters(layout)).map(({ router: name }) => name).filter((name) => name !== router);
-  if (others.length === 0) return undefined;
+  if (others.length === 0 && !expected) return undefined;
   return { socket, others: others.sort().map((name) => routerFiles(layout, name).socket) };
 }
 

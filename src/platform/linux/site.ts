@@ -274,7 +274,7 @@ class SiteLoop {
       this.unready = siteless;
       return;
     }
-    const siblings = await siblingsOf(layout, name);
+    const siblings = await siblingsOf(layout, name, plan.site?.spec.ha === true);
     const config: RouterConfig = {
       site: {
         id: identity.id,

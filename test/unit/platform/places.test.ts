@@ -76,6 +76,7 @@ test('a router has siblings only while others run, and none of those that were k
   await announce('dead', 4_194_305);
   await writeFile(join(layout.runtime.run, 'garbage.json'), '{"pid":');
   assert.equal(await siblingsOf(layout, 'router'), undefined);
+  assert.deepEqual(await siblingsOf(layout, 'router', true), { socket: join(layout.runtime.run, 'router.sock'), others: [] });
   await announce('b', process.pid);
   assert.deepEqual((await runningRouters(layout)).map(({ router }) => router).sort(), ['b', 'router']);
   assert.deepEqual(await siblingsOf(layout, 'router'), { socket: join(layout.runtime.run, 'router.sock'), others: [join(layout.runtime.run, 'b.sock')] });
