@@ -34,6 +34,8 @@ export class ListeningSocket {
   #state: State = { kind: 'closed' };
   #failures = 0;
   #problem: Problem | undefined;
+  /** Who has the port, when it was last looked for. */
+  #owner: string | undefined;
 
   constructor(place: Place, tls: TlsBundle | undefined, options: ListeningOptions) {
     this.place = place;
@@ -145,10 +147,12 @@ export class ListeningSocket {
     const place = at(this.place);
     switch (error.code) {
       case 'EADDRINUSE': {
-        // Looked up anew after the first failures only, and then rarely: the search is not free.
-        const look = before?.code !== 'port-in-use' || this.#failures % 8 === 0;
+        // The search is not free: until somebody was found, a few times, and then rarely.
+        const isKnown = before?.code === 'port-in-use' && this.#owner !== undefined;
+        const look = this.#failures % 8 === 0 || (!isKnown && this.#failures < 8);
         if (!look && before !== undefined) return before;
         const owner = this.#options.portOwner(port);
+        this.#owner = owner;
         const by = owner === undefined ? 'another process' : owner;
         return { code: 'port-in-use', message: `The port of ${place} is in use by ${by}. Stop it or choose another port.` };
       }

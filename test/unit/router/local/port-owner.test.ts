@@ -29,6 +29,40 @@ describe('the owner of a port', () => {
     assert.deepEqual(listeningInodes(TABLE, 8081), []);
   });
 
+  it('is found by a few searches where one has no time for all processes', () => {
+    const proc = mkdtempSync(join(tmpdir(), 'earshot-proc-'));
+    try {
+      mkdirSync(join(proc, 'net'));
+      writeFileSync(join(proc, 'net/tcp'), TABLE);
+      for (const pid of [5, 6, 7]) {
+        mkdirSync(join(proc, `${pid}/fd`), { recursive: true });
+        writeFileSync(join(proc, `${pid}/comm`), `program-${pid}`);
+      }
+      symlinkSync('socket:[4242]', join(proc, '7/fd/3'));
+      const found = [1, 2, 3].map(() => portOwner(8080, proc, -1));
+      assert.deepEqual(found, [undefined, undefined, 'program-7 (pid 7)']);
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
+  it('is not looked for in other network namespaces', () => {
+    const proc = mkdtempSync(join(tmpdir(), 'earshot-proc-'));
+    try {
+      mkdirSync(join(proc, 'net'));
+      writeFileSync(join(proc, 'net/tcp'), TABLE);
+      for (const [pid, network] of [['self', '1'], ['5', '2'], ['6', '1']] as const) {
+        for (const folder of ['fd', 'ns']) mkdirSync(join(proc, pid, folder), { recursive: true });
+        symlinkSync(`net:[${network}]`, join(proc, pid, 'ns/net'));
+        symlinkSync('socket:[4242]', join(proc, pid, 'fd/3'));
+        writeFileSync(join(proc, pid, 'comm'), 'program');
+      }
+      assert.equal(portOwner(8080, proc), 'program (pid 6)');
+    } finally {
+      rmSync(proc, { recursive: true });
+    }
+  });
+
   it('has a name that cannot forge a line', () => {
     const proc = mkdtempSync(join(tmpdir(), 'earshot-proc-'));
     try {
