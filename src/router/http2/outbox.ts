@@ -24,7 +24,8 @@ export interface SendSide {
  * decided as late as can be, and a small answer waits behind one slab and what the kernel holds, never behind a queue.
  *
  * Order within a slab: control frames, then streams with little to send, then the others in turn, with a part kept for them.
- * All that becomes ready in one turn of the event loop leaves in one write, as few TLS records.
+ * All that becomes ready in one turn of the event loop leaves in one write, as few TLS records; only a little data leaves at once where
+ * nothing is under way. On TLS a write is under way until the turn ends, so that what comes besides in this turn leaves together.
  */
 export class Outbox {
   /** The connection's (RFC 9113 section 6.9). */
@@ -41,6 +42,7 @@ export class Outbox {
   readonly #touched: SendSide[] = [];
   readonly #ended: SendSide[] = [];
   #scheduled = false;
+  #hurrying = false;
   #writing = false;
   #closed = false;
 
@@ -52,7 +54,7 @@ export class Outbox {
 
   /** Nothing waits, and nothing is under way. */
   get idle(): boolean {
-    return !this.#writing && !this.#scheduled && this.#controlBytes === 0;
+    return !this.#writing && !this.#scheduled && !this.#hurrying && this.#controlBytes === 0;
   }
 
   /** Answers that the peer provoked and that have not left since the control frames last ran out. */
@@ -82,8 +84,13 @@ export class Outbox {
   ready(stream: SendSide): void {
     if (stream.listed || stream.queued === 0 || stream.sendWindow <= 0) return;
     stream.listed = true;
-    (stream.queued <= SMALL ? this.#small : this.#bulk).push(stream);
-    this.#schedule();
+    if (stream.queued > SMALL) {
+      this.#bulk.push(stream);
+      this.#schedule();
+    } else {
+      this.#small.push(stream);
+      this.#hurry();
+    }
   }
 
   /** The connection's window has opened. */
@@ -123,11 +130,27 @@ export class Outbox {
   #schedule(): void {
     if (this.#scheduled || this.#writing || this.#closed) return;
     this.#scheduled = true;
-    setImmediate(this.#flush);
+    setImmediate(this.#flushThisTurn);
   }
 
-  readonly #flush = (): void => {
+  /** With the end of the callback that runs now. */
+  #hurry(): void {
+    if (this.#hurrying || this.#writing || this.#closed) return;
+    this.#hurrying = true;
+    process.nextTick(this.#flushNow);
+  }
+
+  readonly #flushNow = (): void => {
+    this.#hurrying = false;
+    this.#flush();
+  };
+
+  readonly #flushThisTurn = (): void => {
     this.#scheduled = false;
+    this.#flush();
+  };
+
+  readonly #flush = (): void => {
     if (this.#closed || this.#writing) return;
     const slab = acquireSlab();
     const length = this.#fill(slab);

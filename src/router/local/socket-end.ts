@@ -3,6 +3,8 @@ import { ErrorCode } from '../http2/errors.ts';
 import { receive } from '../landing.ts';
 import type { End, Side } from './side.ts';
 
+/** Of a request or an answer, mostly all. */
+const SMALL = 4096;
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
 const WRITE_LIMIT = 128 * 1024;
 
@@ -42,8 +44,8 @@ export class SocketEnd implements End {
 
   write(chunk: Buffer): boolean {
     const socket = this.#socket;
-    // What comes within one turn of the event loop leaves in one system call.
-    if (!this.#corked) {
+    // What comes within one turn of the event loop leaves in one system call; a little goes at once.
+    if (!this.#corked && chunk.length > SMALL) {
       this.#corked = true;
       socket.cork();
       uncorkSoon(this);
