@@ -4,6 +4,7 @@ import { Random } from '../../bench/routing/random.ts';
 import { LinkError } from '../../src/router/errors.ts';
 import { Incoming, type IncomingOptions } from '../../src/router/link/incoming.ts';
 import { Liveness } from '../../src/router/link/liveness.ts';
+import { LogRation } from '../../src/router/log-ration.ts';
 import { FORWARD, REVERSE } from '../../src/router/link/wire.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { FuzzedHost } from './link-host.ts';
@@ -131,7 +132,7 @@ class Case {
 
   #accept(wire: Wire, protocol: string): void {
     const random = this.#random;
-    const options: IncomingOptions & { readonly expires: number } = {
+    const options: IncomingOptions = {
       host: this.host,
       socket: wire.socket,
       protocol,
@@ -142,6 +143,7 @@ class Case {
       address: '192.0.2.1:1',
       edgeOnly: random.below(20) === 0,
       siblingsOnly: false,
+      ration: new LogRation(this.host.log),
       onClose: () => {
         this.#closed += 1;
       },

@@ -9,7 +9,7 @@ import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from './host.ts';
 import { Incoming } from './incoming.ts';
 import { sayLastWords } from './last-words.ts';
-import { LogRation } from './log-ration.ts';
+import { LogRation } from '../log-ration.ts';
 import { linkMetrics } from './metrics.ts';
 import { UNREVOKE } from './refusal.ts';
 import { authorizationCode } from './tls-dial.ts';
@@ -139,7 +139,7 @@ export class Access {
       return;
     }
     this.#server = server;
-    server.on('connection', (socket: Socket) => this.#handshakes.begin(socket));
+    server.on('connection', (socket: Socket) => this.#begin(socket));
     server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket));
     server.on('secureConnection', (socket) => this.#accept(socket));
     server.once('error', (error) => {
@@ -192,6 +192,13 @@ export class Access {
     this.#host.changed();
   }
 
+  #begin(socket: Socket): void {
+    const address = socket.remoteAddress;
+    if (this.#handshakes.begin(socket)) return;
+    linkMetrics.refused.inc({ reason: 'busy' });
+    this.#strangers.warn({ access: this.#config.name, address, code: 'busy' }, 'connection closed: too many TLS handshakes are under way');
+  }
+
   #handshakeFailed(error: Error, socket: TLSSocket): void {
     this.#handshakes.end(socket);
     linkMetrics.refused.inc({ reason: 'tls-failed' });
@@ -227,6 +234,7 @@ export class Access {
       address,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly: false,
+      ration: this.#strangers,
       onClose: () => this.#incoming.delete(incoming),
     });
     this.#incoming.add(incoming);

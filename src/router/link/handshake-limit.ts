@@ -9,18 +9,20 @@ export class HandshakeLimit {
   readonly #running = new Map<string, string>();
   readonly #ofAddress = new Map<string, number>();
 
-  begin(socket: Socket): void {
+  /** @returns false where the connection was closed instead */
+  begin(socket: Socket): boolean {
     const address = socket.remoteAddress ?? '';
     const key = keyOf(socket);
     const open = this.#ofAddress.get(address) ?? 0;
     if (this.#running.size >= MOST || open >= MOST_OF_ADDRESS) {
       socket.destroy();
-      return;
+      return false;
     }
     this.#running.set(key, address);
     this.#ofAddress.set(address, open + 1);
     // A peer that leaves in the middle.
     socket.once('close', () => this.#done(key));
+    return true;
   }
 
   /** The handshake of this connection, of which TLS has made a socket of its own, is over. */

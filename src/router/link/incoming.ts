@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { LinkError, printable } from '../errors.ts';
+import type { LogRation } from '../log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { Connection } from './connection.ts';
 import { frameMessage } from './framing.ts';
@@ -11,7 +12,7 @@ import { OneMessage } from './one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from './refusal.ts';
 import { serveRenewal } from './renewal.ts';
 import { RoutingStream } from './routing-stream.ts';
-import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH } from './wire.ts';
+import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, INTERNAL_ERROR, LINK_MESSAGES_FROM, NO_ERROR, RENEW_PATH, REVERSE, ROUTING_PATH } from './wire.ts';
 
 export interface IncomingOptions {
   readonly host: LinkHost;
@@ -30,11 +31,15 @@ export interface IncomingOptions {
   readonly edgeOnly: boolean;
   /** Only routers of this site may. */
   readonly siblingsOnly: boolean;
+  /** For what a peer can cause as often as it likes. */
+  readonly ration: LogRation;
   readonly onClose: () => void;
 }
 
 /** From the hello until the second connection is there. */
 const JOIN_DEADLINE = 15_000;
+/** Reasons for which a connection is cut without a word in the log. */
+const UNTOLD: ReadonlySet<string> = new Set(['silent', 'timeout']);
 /** What a peer that is refused has to read why. */
 const LAST_WORDS = 500;
 const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
@@ -215,7 +220,7 @@ export class Incoming {
     }
     if (reason.code !== 'lost') {
       linkMetrics.refused.inc({ reason: reason.code });
-      this.#options.host.log.warn({ address: this.address, link: this.#link.id, router: this.#link.router, error: reason }, 'peer cut off');
+      this.#options.ration.warn({ address: this.address, link: this.#link.id, router: this.#link.router, error: reason }, 'peer cut off');
     }
     this.#link.cut(reason);
   }
@@ -223,7 +228,7 @@ export class Incoming {
   #refuse(stream: Stream, reason: LinkError): void {
     this.#refused = true;
     linkMetrics.refused.inc({ reason: reason.code });
-    this.#options.host.log.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
+    this.#options.ration.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;
     refuseLink(stream, reason);
     setTimeout(() => this.#connection.destroy(), LAST_WORDS).unref();
@@ -232,7 +237,19 @@ export class Incoming {
   #onClose(reason: StreamReset, error: Error | undefined): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    const code = this.#offence(reason, error);
+    if (code !== undefined) {
+      linkMetrics.refused.inc({ reason: code });
+      const { address, serial, siteId } = this;
+      this.#options.ration.warn({ address, serial, siteId, code, reason: error?.message ?? reason.reason }, 'connection of a peer cut off');
+    }
     this.#link?.gone(this.#connection, error?.message ?? reason.reason);
     this.#options.onClose();
+  }
+
+  /** What this end had against the peer, where that ended the connection and nobody has told it yet. */
+  #offence(reason: StreamReset, error: Error | undefined): string | undefined {
+    if (error instanceof LinkError) return UNTOLD.has(error.code) ? error.code : undefined;
+    return reason.code === NO_ERROR || reason.code === INTERNAL_ERROR ? undefined : 'protocol';
   }
 }

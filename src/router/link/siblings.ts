@@ -2,6 +2,7 @@
 import { chmodSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { SiblingConfig } from '../contract.ts';
+import { LogRation } from '../log-ration.ts';
 import { LinkError } from '../errors.ts';
 import { backoff } from './backoff.ts';
 import type { DialTarget, Way } from './dialer.ts';
@@ -69,6 +70,7 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
 export class SiblingAccess {
   readonly #host: LinkHost;
   readonly #path: string;
+  readonly #ration: LogRation;
   readonly #incoming = new Set<Incoming>();
   readonly #greeting = new Set<Socket>();
   #server: Server | undefined;
@@ -79,6 +81,7 @@ export class SiblingAccess {
   constructor(host: LinkHost, path: string) {
     this.#host = host;
     this.#path = path;
+    this.#ration = new LogRation(host.log);
     this.#listen();
   }
 
@@ -150,6 +153,7 @@ export class SiblingAccess {
       address: this.#path,
       edgeOnly: false,
       siblingsOnly: true,
+      ration: this.#ration,
       onClose: () => this.#incoming.delete(incoming),
     });
     this.#incoming.add(incoming);

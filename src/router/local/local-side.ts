@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
+import { LogRation } from '../log-ration.ts';
 import { localMetrics, showLocalSide } from '../metrics.ts';
 import { observe } from '../observers/observe.ts';
 import { barredAmong, sitesPassed } from '../passage.ts';
@@ -39,6 +40,7 @@ export function createLocalSide(options: LocalSideOptions): LocalSide {
 
 class Local implements LocalSide {
   readonly #options: LocalSideOptions;
+  readonly #ration: LogRation;
   readonly #limits: LocalLimits;
   readonly #connectors: Connectors;
   readonly #listeners: Listeners;
@@ -59,6 +61,7 @@ class Local implements LocalSide {
 
   constructor(options: LocalSideOptions) {
     this.#options = options;
+    this.#ration = new LogRation(options.log);
     this.#limits = { ...LOCAL_LIMITS, ...options.limits };
     const random = options.random ?? Math.random;
     const changed = (): void => this.#changed();
@@ -279,7 +282,10 @@ class Local implements LocalSide {
         this.#figures.of(request.routingKey, role).countFailure(why.code);
         this.#live.delete(client);
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about };
-        log[why.code === 'client-gone' ? 'debug' : 'info'](entry, `connection refused: ${why.message}`);
+        const words = `connection refused: ${why.message}`;
+        // Peers and clients can cause these as often as they like.
+        if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, words);
+        else this.#ration.info(entry, words);
         request.failed(why);
       },
     });

@@ -1,4 +1,4 @@
-import type { Logger } from '../../telemetry/log.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 const BURST = 20;
 const PER_SECOND = 1;
@@ -18,6 +18,14 @@ export class LogRation {
   }
 
   warn(fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#say('warn', fields, message);
+  }
+
+  info(fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#say('info', fields, message);
+  }
+
+  #say(level: 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
     const now = this.#clock();
     this.#left = Math.min(BURST, this.#left + (Math.max(0, now - this.#at) / 1_000) * PER_SECOND);
     this.#at = now;
@@ -26,7 +34,7 @@ export class LogRation {
       return;
     }
     this.#left -= 1;
-    this.#log.warn(this.#withheld === 0 ? fields : { ...fields, withheld: this.#withheld }, message);
+    this.#log[level](this.#withheld === 0 ? fields : { ...fields, withheld: this.#withheld }, message);
     this.#withheld = 0;
   }
 }

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import { startRouter } from '../../../../src/router/router.ts';
+import { metrics } from '../../../../src/telemetry/metrics.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { access, accessPort, siteConfig } from '../support/site.ts';
+
+const authority = await testAuthority();
+const bundle = await authority.issue();
+
+interface Told extends AsyncDisposable {
+  readonly port: number;
+  /** Log lines, each JSON. */
+  readonly lines: readonly string[];
+  /** How often peers were refused or cut off for this reason, since the start. */
+  readonly counted: (reason: string) => Promise<number>;
+}
+
+async function start(): Promise<Told> {
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const router = await startRouter({ ...siteConfig('server'), accesses: [access(bundle)] }, {}, { log });
+  const port = await accessPort(router);
+  const count = async (reason: string): Promise<number> => {
+    const sample = new RegExp(`^earshot_router_peers_refused_total\\{reason="${reason}"\\} (\\d+)`, 'm');
+    return Number(sample.exec(await metrics.metrics())?.[1] ?? 0);
+  };
+  const before = new Map(await Promise.all(['protocol', 'busy'].map(async (reason) => [reason, await count(reason)] as const)));
+  return {
+    port,
+    lines,
+    counted: async (reason) => (await count(reason)) - (before.get(reason) ?? 0),
+    [Symbol.asyncDispose]: () => router[Symbol.asyncDispose](),
+  };
+}
+
+async function dial(port: number): Promise<TLSSocket> {
+  const { cert = '', key = '', ca = '' } = bundle;
+  const socket = connectTls({ host: '127.0.0.1', port, cert, key, ca, ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 10_000; !(await holds()); await setTimeout(5)) if (Date.now() > end) throw new Error(`waited in vain until ${what}`);
+}
+
+test('what ends a connection of a peer is counted each time, and logged as often as a log can bear', async () => {
+  await using told = await start();
+  for (let left = 30; left > 0; left -= 1) {
+    const socket = await dial(told.port);
+    socket.end('no HTTP/2 at all, whatever was agreed on');
+    socket.resume();
+    await once(socket, 'close');
+  }
+  await until('all are counted', async () => (await told.counted('protocol')) === 30);
+  const cut = told.lines.filter((line) => line.includes('cut off'));
+  assert.ok(cut.length >= 20 && cut.length < 30, `${cut.length} lines`);
+  assert.match(cut[0] ?? '', /"code":"protocol","reason":"PROTOCOL_ERROR: .*no preface/);
+});
+
+test('keys that nobody serves fill no log', async (t) => {
+  await using told = await start();
+  const socket = await dial(told.port);
+  t.after(() => socket.destroy());
+  const session = connectHttp2('https://earshot', { createConnection: () => socket });
+  for (let left = 300; left > 0; left -= 1) {
+    const stream = session.request({ ':method': 'CONNECT', ':authority': `nobody-${left}` });
+    const [headers] = await once(stream, 'response');
+    assert.equal(headers[':status'], 404);
+  }
+  session.destroy();
+  const refused = told.lines.filter((line) => line.includes('connection refused'));
+  assert.ok(refused.length >= 20 && refused.length < 60, `${refused.length} lines`);
+});
+
+test('handshakes that never end hold only so many places, and those that find none are counted', async (t) => {
+  await using told = await start();
+  const open: Socket[] = [];
+  t.after(() => open.forEach((socket) => socket.destroy()));
+  let closed = 0;
+  for (let left = 100; left > 0; left -= 1) {
+    const socket = connectTcp(told.port, '127.0.0.1');
+    open.push(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      closed += 1;
+    });
+    socket.resume();
+  }
+  await until('those beyond the limit are closed', () => closed === 36);
+  assert.equal(await told.counted('busy'), 36);
+  assert.ok(told.lines.some((line) => line.includes('too many TLS handshakes')));
+});
