@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clearTimeout, setTimeout } from 'node:timers';
 import { openLedger, revocationsOf, type Ledger } from '../../pki/index.ts';
-import type { Router, RouterConfig, RouterHooks, Revocations } from '../../router/contract.ts';
+import type { IssuedCertificate, Router, RouterConfig, RouterHooks, Revocations } from '../../router/contract.ts';
 import { noTrust } from '../../site/observe-trust.ts';
 import { observeSite, type AnyStatus } from '../../site/observe.ts';
 import { planSite, type SitePlan } from '../../site/plan.ts';
@@ -12,6 +12,7 @@ import { nameOf, sortResources, type ResourceKey, type SiteResources } from '../
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { createAuthorities } from './authorities.ts';
 import { readBundles } from './bundles.ts';
+import { PlatformError } from './errors.ts';
 import { makeDirectory, writeDurably } from './files.ts';
 import { openIdentity, type Identity } from './identity.ts';
 import { createInputReader } from './input.ts';
@@ -21,10 +22,11 @@ import { machineHosts } from './machine.ts';
 import { gatherMaterial } from './material.ts';
 import type { FileProblem } from './parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles, unreadSite } from './report.ts';
+import { renewPeer } from './renew-peer.ts';
 import { runningRouters, siblingsOf, tryLead } from './routers.ts';
 import { readSettings } from './settings.ts';
 import { createSettler } from './settle.ts';
-import { cannotStart, restate, starting, stopped, stopping, type Standing } from './standing.ts';
+import { cannotStart, restate, stopped, stopping, timestamp, type Standing } from './standing.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createTrust, type Trust, type TrustOutcome } from './trust.ts';
 import { startWatch } from './watch.ts';
@@ -222,10 +224,7 @@ class SiteLoop {
   async #takeLead(): Promise<void> {
     if (this.#lead !== undefined) return;
     this.#lead = tryLead(this.#options.layout);
-    if (this.#lead === undefined) return;
-    this.#options.log.info('this process looks after the site');
-    // What an earlier process wrote says nothing of this one. Where the router runs already, another has led until now, and it is true.
-    if (this.#router === undefined) await restate(this.#options.layout.runtime.resources, starting, timestamp());
+    if (this.#lead !== undefined) this.#options.log.info('this process looks after the site');
   }
 
   async #stepTrust(resources: SiteResources, userBundles: ReadonlySet<string>): Promise<TrustOutcome> {
@@ -299,14 +298,20 @@ class SiteLoop {
     this.unready = plan.site === undefined ? siteless : undefined;
   }
 
-  #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): ReturnType<Trust['renew']> {
-    if (this.#trust === undefined) return Promise.reject(new Error('another router of this site renews certificates; try again'));
-    return this.#trust.renew(peer, request);
+  /** Also where another router looks after the site: a link stays with the router that it came to, and may outlast its certificate. */
+  async #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): Promise<IssuedCertificate> {
+    const site = this.#seen?.plan.site;
+    if (site === undefined) throw new PlatformError('NAMESPACE', 'this namespace has no Site that runs; create one');
+    return renewPeer({ site, authorities: this.#authorities, ledger: await this.#records() }, peer, request);
+  }
+
+  async #records(): Promise<Ledger> {
+    this.#ledger ??= await openLedger(this.#options.layout.internal.trust);
+    return this.#ledger;
   }
 
   async #revoked(): Promise<Revocations> {
-    this.#ledger ??= await openLedger(this.#options.layout.internal.trust);
-    return revocationsOf(await this.#ledger.revoked());
+    return revocationsOf(await (await this.#records()).revoked());
   }
 
   #onRouterChange(): void {
@@ -367,9 +372,4 @@ class SiteLoop {
     this.#told.add(key);
     log();
   }
-}
-
-/** RFC 3339, seconds. */
-function timestamp(): string {
-  return `${new Date().toISOString().slice(0, 19)}Z`;
 }

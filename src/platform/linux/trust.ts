@@ -1,7 +1,7 @@
 /** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
 import type { Site } from '../../api/skupper/index.ts';
-import { openLedger, renewFor, type Ledger, type LinkOffer } from '../../pki/index.ts';
-import type { IssuedCertificate, LinkConfig, Router, RouterState } from '../../router/contract.ts';
+import { openLedger, type Ledger, type LinkOffer } from '../../pki/index.ts';
+import type { LinkConfig, Router, RouterState } from '../../router/contract.ts';
 import { certificateHosts, endpointsOf, listAccesses, reachableHosts, type MachineHosts } from '../../site/access.ts';
 import { planCertificates } from '../../site/certificates.ts';
 import type { CertificateState, TrustFacts } from '../../site/observe-trust.ts';
@@ -39,8 +39,6 @@ export interface Trust extends AsyncDisposable {
   step(input: TrustInput): Promise<TrustOutcome>;
   /** What depends on the router's state: links for others, renewals. */
   follow(router: Router, links: readonly LinkConfig[]): Promise<void>;
-  /** For `RouterHooks.renew`. */
-  renew(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
 }
 
 export interface TrustOptions {
@@ -134,12 +132,6 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
       } catch (error) {
         log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
       }
-    },
-    renew: async (peer, request) => {
-      if (latest === undefined) throw noSite();
-      const authority = await authorities.signerOf(peer.certificate, latest.site);
-      const { certificateDays: days } = latest.settings;
-      return renewFor(authority, peer, request, { ledger, ...(days === undefined ? {} : { days }) });
     },
     [Symbol.asyncDispose]: async () => {
       tokens[Symbol.dispose]();
