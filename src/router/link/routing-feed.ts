@@ -5,6 +5,8 @@ import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 
 const TICK = 1_000;
+/** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */
+const SOON = 200;
 
 export interface RoutingFeedOptions {
   readonly log: Logger;
@@ -20,6 +22,7 @@ export class RoutingFeed implements Disposable {
   readonly #timer: NodeJS.Timeout;
   #version: number;
   #told: NodeJS.Immediate | undefined;
+  #soon: NodeJS.Timeout | undefined;
   #disposed = false;
 
   constructor(options: RoutingFeedOptions) {
@@ -59,6 +62,7 @@ export class RoutingFeed implements Disposable {
   [Symbol.dispose](): void {
     this.#disposed = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#soon);
     clearImmediate(this.#told);
   }
 
@@ -74,6 +78,11 @@ export class RoutingFeed implements Disposable {
       throw error;
     }
     if (routing.version !== this.#version) this.#tell();
+    if (!routing.waiting) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#run((now) => routing.release(now));
+    }, SOON);
   }
 
   #tell(): void {

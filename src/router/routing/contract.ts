@@ -80,6 +80,10 @@ export interface Routing {
   bar(sites: ReadonlySet<string>): void;
   /** To be called about once a second: ageing, refresh, what was held back. */
   tick(now: number): readonly Outgoing[];
+  /** This router has something new to say of itself, and has said so much of late that it has to wait. */
+  readonly waiting: boolean;
+  /** Says it, if enough time has passed. */
+  release(now: number): readonly Outgoing[];
   /** Where connectors of the key are, least cost first. Changes of the answer raise `version`. */
   destinations(routingKey: string): readonly RouteDestination[];
   /** Whether a listener of the key is anywhere. */

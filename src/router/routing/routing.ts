@@ -180,6 +180,15 @@ class LinkState implements Routing {
     return this.#release();
   }
 
+  get waiting(): boolean {
+    return this.#own.changed;
+  }
+
+  release(now: number): readonly Outgoing[] {
+    this.#clock.advance(now);
+    return this.#release();
+  }
+
   destinations(routingKey: string): readonly RouteDestination[] {
     return this.#answers.destinations(routingKey);
   }

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Link } from '../../../../src/router/link/link.ts';
+import { Links } from '../../../../src/router/link/links.ts';
+import { RoutingFeed } from '../../../../src/router/link/routing-feed.ts';
+import { createRouting } from '../../../../src/router/routing/routing.ts';
+import { quiet, siteConfig } from '../support/site.ts';
+
+/** As much of a link as the feed uses. */
+function linkThatCounts(id: string): { readonly link: Link; readonly sent: readonly Uint8Array[] } {
+  const sent: Uint8Array[] = [];
+  const { site } = siteConfig('peer');
+  const link = { id, router: `${site.id}/main`, cost: 1, peer: { site }, routing: { send: (message: Uint8Array) => void sent.push(message) } };
+  // The feed asks a link for no more than this.
+  return { link: link as unknown as Link, sent };
+}
+
+test('what a router has to say of itself after many changes goes out within a moment, not with the next tick', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'setImmediate', 'Date'], now: 1_000_000 });
+  const { site, siteKey, router } = siteConfig('self');
+  const links = new Links();
+  const { link, sent } = linkThatCounts('one');
+  links.add(link);
+  using feed = new RoutingFeed({ log: quiet, routing: createRouting({ router, site, siteKey }), links, onChange: () => {} });
+  feed.up(link);
+  const hasKey = (key: string): boolean => sent.some((message) => Buffer.from(message).includes(key));
+  for (let change = 1; change <= 20; change += 1) {
+    feed.setFacts({ edge: false, keys: [{ routingKey: `key-${change}`, connectors: 1, listeners: 0 }] });
+  }
+  assert.equal(hasKey('key-2'), true, 'the first changes go at once');
+  assert.equal(hasKey('key-20'), false, 'many are held back');
+  t.mock.timers.tick(400);
+  assert.equal(hasKey('key-20'), true);
+});
