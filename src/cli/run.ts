@@ -1,8 +1,9 @@
 /** `earshot run`: one router of a site, in the foreground. */
 import { VERSION } from '../csi/version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles } from '../platform/linux/layout.ts';
-import { announceRouter, lockRouter, withdrawRouter } from '../platform/linux/routers.ts';
+import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../platform/linux/routers.ts';
 import { makeNamespace, startSite } from '../platform/linux/site.ts';
+import { restate, starting, timestamp } from '../platform/linux/standing.ts';
 import { startRouter } from '../router/router.ts';
 import { serveTelemetry } from '../telemetry/http.ts';
 import { createLogger, type LogLevel } from '../telemetry/log.ts';
@@ -40,6 +41,8 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   using _lock = await lockRouter(layout, router);
   // A socket of one that was killed.
   await withdrawRouter(layout, router);
+  // What a process wrote that has ended says nothing of this one, and nobody may take it for that.
+  if ((await runningRouters(layout)).length === 0) await restate(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
   await using telemetry = await serveTelemetry({ port: options.httpPort, host: '127.0.0.1', live: () => undefined, ready: () => unready() });
   await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt: new Date().toISOString(), version: VERSION });

@@ -68,6 +68,11 @@ export function unsettled(status: object, standing: Standing, now: string): Read
   };
 }
 
+/** RFC 3339, seconds. */
+export function timestamp(): string {
+  return `${new Date().toISOString().slice(0, 19)}Z`;
+}
+
 const mostBytes = 64 * 1024 * 1024;
 
 /** They hold a code. */

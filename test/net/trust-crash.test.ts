@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { connector, createNetwork, linkByToken, listener, startNginx, startSite } from './harness/index.ts';
+
+test('nothing says Ready of a site that has crashed, and nothing does while it starts again', async (t) => {
+  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+  const [east, west] = await Promise.all([
+    startSite(net.host('east'), { access: true, resources: [connector('web', '127.0.0.1', 80)] }),
+    startSite(net.host('west'), { resources: [listener('web', '127.0.0.1', 8080)] }),
+  ]);
+  await startNginx(net.host('east'), { port: 80 });
+  await linkByToken(west, east);
+  await west.waitFor('Listener', 'web');
+  await west.kill9();
+  for (const command of [['status'], ['site', 'status'], ['listener', 'status', 'web'], ['link', 'status']]) {
+    const { stdout } = await west.attempt(command);
+    assert.match(stdout, /Pending/, command.join(' '));
+    assert.doesNotMatch(stdout, /Ready *$|Ready  /m, command.join(' '));
+  }
+  assert.match((await west.attempt(['site', 'status', 'west'])).stdout, /nothing runs the namespace west; start it with `earshot -n west run`/);
+  const waited = await west.attempt(['listener', 'update', 'web', '--port', '8080', '--wait', 'ready', '--timeout', '1s']);
+  assert.equal(waited.code, 3, waited.stderr);
+
+  // Whose it cannot reach does not become ready: what is seen is what the start itself makes of the old statuses.
+  await east.kill9();
+  await west.start();
+  const folder = west.layout.runtime.resources;
+  const texts = await Promise.all((await readdir(folder)).filter((name) => /^(Listener|Link)-/.test(name)).map((name) => readFile(`${folder}/${name}`, 'utf8')));
+  assert.equal(texts.length, 2);
+  for (const text of texts) assert.doesNotMatch(text, /status: Ready/);
+  await east.start();
+  await west.waitFor('Listener', 'web');
+  assert.equal(await net.host('west').run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from east\n');
+});
