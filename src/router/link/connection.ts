@@ -35,6 +35,8 @@ export class Connection implements Watched {
   readonly theirs: Binding;
   /** Round trip in milliseconds, as of the last ping. */
   roundTrip: number | undefined;
+  /** The peer answered no more: it, or the way to it, is likely to be gone for a while. */
+  fellSilent = false;
   readonly #socket: Socket;
   #error: Error | undefined;
   #counted: () => void = () => {};
@@ -87,6 +89,7 @@ export class Connection implements Watched {
   }
 
   silent(milliseconds: number): void {
+    this.fellSilent = true;
     this.destroy(new LinkError('silent', `Nothing arrived from the peer for ${milliseconds} ms, though it was pinged.`));
   }
 

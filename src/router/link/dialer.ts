@@ -46,6 +46,8 @@ export class Dialer {
   #target: DialTarget;
   #current: Current | undefined;
   #problem: Problem | undefined;
+  /** Where the last link fell silent. */
+  #silentPeer: string | undefined;
   #failures = 0;
   #nextAt = 0;
   readonly #stop = new AbortController();
@@ -109,6 +111,7 @@ export class Dialer {
     this.#failures = steady || (current.opened.drained && this.#failures === 0) ? 0 : this.#failures + 1;
     this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
+    this.#silentPeer = current.opened.silent ? current.peer : undefined;
     this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
     this.#host.changed();
     this.#wake();
@@ -208,7 +211,10 @@ export class Dialer {
 
   async #open(target: DialTarget, signal: AbortSignal): Promise<void> {
     const failures: LinkError[] = [];
-    for (const { peer, dial } of target.ways()) {
+    const ways = target.ways();
+    // To wait there for an answer would keep the link from an endpoint that can be reached.
+    const inOrder = [...ways.filter(({ peer }) => peer !== this.#silentPeer), ...ways.filter(({ peer }) => peer === this.#silentPeer)];
+    for (const { peer, dial } of inOrder) {
       try {
         const id = randomBytes(10).toString('hex');
         const opened = await openLink({ host: this.#host, peer, dial, id, cost: target.cost, signal });

@@ -31,6 +31,8 @@ export interface OpenedLink {
   readonly serial: string;
   /** Whether the peer ended it in order, so that it may be opened anew at once. */
   readonly drained: boolean;
+  /** Whether it ended because nothing came from the peer any more. */
+  readonly silent: boolean;
   /** Opens a request of the link itself. */
   request(head: RequestHead, handler: StreamHandler): Stream;
 }
@@ -81,6 +83,10 @@ class Outgoing implements OpenedLink {
 
   get drained(): boolean {
     return this.#drained;
+  }
+
+  get silent(): boolean {
+    return [...this.#connections].some(({ fellSilent }) => fellSilent);
   }
 
   request(head: RequestHead, handler: StreamHandler): Stream {

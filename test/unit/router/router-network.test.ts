@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
@@ -167,6 +167,20 @@ test('a link comes back by itself when its site does', async () => {
   await until(again, 'the peer', (state) => state.incoming.length === 1);
 });
 
+test('a link that fell silent at one endpoint goes to the next one first', async () => {
+  const authority = await testAuthority();
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
+  const at = await accessPort(server);
+  using stopped = await proxyThatStops(at);
+  const config = link('server', stopped.port, await authority.issue());
+  const endpoints = [...config.endpoints, { host: '127.0.0.1', port: at }];
+  await using client = await start({ ...siteConfig('client'), links: [{ ...config, endpoints }] });
+  await until(client, 'the link', (state) => state.links.server?.endpoint === `127.0.0.1:${stopped.port}`);
+  // It goes on to accept connections, and nothing comes of them.
+  stopped.stop();
+  await until(client, 'the other endpoint', (state) => state.links.server?.endpoint === `127.0.0.1:${at}`, 20_000);
+});
+
 test('a new certificate renews the link without losing a connection', async () => {
   const authority = await testAuthority();
   await using echo = await echoServer('hello');
@@ -323,6 +337,39 @@ test('a router that drains lets connections finish, and takes no new ones', asyn
 
 const connectorsOf = (key: string, { network }: RouterState): number =>
   network.flatMap(({ keys }) => keys).filter(({ routingKey }) => routingKey === key).reduce((sum, { connectors }) => sum + connectors, 0);
+
+interface StoppingProxy extends Disposable {
+  readonly port: number;
+  /** Nothing passes any more. */
+  stop(): void;
+}
+
+async function proxyThatStops(to: number): Promise<StoppingProxy> {
+  const sockets = new Set<Socket>();
+  let stopped = false;
+  const server = createServer((near) => {
+    const far = connect({ host: '127.0.0.1', port: to });
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+    }
+    near.on('data', (chunk) => stopped || far.write(chunk));
+    far.on('data', (chunk) => stopped || near.write(chunk));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    // A TCP server that listens has an address.
+    port: (server.address() as AddressInfo).port,
+    stop: () => {
+      stopped = true;
+    },
+    [Symbol.dispose]: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 

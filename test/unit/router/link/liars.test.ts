@@ -60,6 +60,7 @@ async function liar(config: RouterConfig, port: number, id: string): Promise<Ope
     link: opened.link,
     serial: opened.serial,
     drained: false,
+    silent: false,
     request: (head, handler) => opened.request(head, handler),
     [Symbol.dispose]: () => {
       opened.link.cut(new Error('the test is over'));

@@ -68,14 +68,14 @@ export const link = (name: string, port: number, tls: TlsBundle, more: Partial<L
 
 export const start = (config: RouterConfig, hooks: RouterHooks = {}): Promise<Router> => startRouter(config, hooks, { log: quiet });
 
-/** Resolves as soon as the router's state is so; rejects after five seconds, with the state. */
-export async function until(router: Router, what: string, holds: (state: Router['state']) => boolean): Promise<void> {
+/** Resolves as soon as the router's state is so; rejects after five seconds unless told, with the state. */
+export async function until(router: Router, what: string, holds: (state: Router['state']) => boolean, within = 5_000): Promise<void> {
   if (holds(router.state)) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const end = router.onChange(() => {
     if (holds(router.state)) resolve();
   });
-  const timer = setTimeout(() => reject(new Error(`Waited in vain for: ${what}. State: ${JSON.stringify(router.state)}`)), 5_000);
+  const timer = setTimeout(() => reject(new Error(`Waited in vain for: ${what}. State: ${JSON.stringify(router.state)}`)), within);
   try {
     await promise;
   } finally {
