@@ -72,8 +72,8 @@ export function addSite(program: Command, terminal: Terminal): void {
     .argument('<site>', 'name or id of the other site')
     .addHelpText(
       'after',
-      '\nIts certificates, its tokens and its renewals are refused from now on. Links that this site opened to it are not' +
-        '\ntouched: delete them with `earshot link delete`.',
+      '\nIts certificates, its tokens and its renewals are refused from now on. Links that this site opened to it end too, and' +
+        '\nare to be deleted with `earshot link delete`. Other sites go on as before.',
     )
     .action(async (site: string, _options: object, command: Command) => {
       const { revokeSite } = await import('./site-actions.ts');
