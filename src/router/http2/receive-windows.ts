@@ -44,6 +44,8 @@ export class ReceiveWindows {
   readonly #now: () => number;
   #connectionWindow: number;
   #unconsumed = 0;
+  /** Of that, what lies beyond the usual initial window of its stream: in windows that have grown. */
+  #beyond = 0;
   #parts = 0;
   #grown = 0;
   #initial: number;
@@ -83,8 +85,7 @@ export class ReceiveWindows {
   arrived(stream: ReceiveSide, bytes: number): boolean {
     if (bytes > stream.window) return false;
     stream.window -= bytes;
-    stream.unconsumed += bytes;
-    this.#unconsumed += bytes;
+    this.#hold(stream, bytes);
     if (this.#unconsumed > this.#limits.unconsumed / 4) {
       this.#reconsider();
       this.creditConnection();
@@ -102,9 +103,8 @@ export class ReceiveWindows {
   consumed(stream: ReceiveSide, bytes: number): void {
     const counted = Math.min(bytes, stream.unconsumed);
     this.#forgetParts(stream, counted);
-    stream.unconsumed -= counted;
+    this.#hold(stream, -counted);
     stream.consumedSince += counted;
-    this.#unconsumed -= counted;
     if (!stream.remoteEnded && stream.target - stream.window - stream.unconsumed >= stream.target / 2) this.#credit(stream);
     this.creditConnection();
     if (this.#initial < this.#limits.streamWindow) this.#reconsider();
@@ -113,8 +113,7 @@ export class ReceiveWindows {
   /** The stream is gone; what it held is dropped. */
   released(stream: ReceiveSide): void {
     this.#forgetParts(stream, stream.unconsumed);
-    this.#unconsumed -= stream.unconsumed;
-    stream.unconsumed = 0;
+    this.#hold(stream, -stream.unconsumed);
     this.ended(stream);
     this.creditConnection();
   }
@@ -162,6 +161,14 @@ export class ReceiveWindows {
     this.#rtt = Math.min(this.#rtt, milliseconds);
   }
 
+  #hold(stream: ReceiveSide, change: number): void {
+    const base = this.#limits.streamWindow;
+    const before = Math.max(0, stream.unconsumed - base);
+    stream.unconsumed += change;
+    this.#unconsumed += change;
+    this.#beyond += Math.max(0, stream.unconsumed - base) - before;
+  }
+
   /** As many as are the bytes' share: which parts they were in is not known. */
   #forgetParts(stream: ReceiveSide, bytes: number): void {
     if (stream.parts === 0) return;
@@ -205,11 +212,15 @@ export class ReceiveWindows {
     stream.target = target;
   }
 
-  /** Lower the initial window as unconsumed bytes mount up; raise it again when they are half as many as made it low. */
+  /**
+   * Lower the initial window as unconsumed bytes mount up; raise it again when they are half as many as made it low. What stopped
+   * readers hold in grown windows is bounded by the pool, and a lower initial window would take none of it back: it would only slow
+   * those who read.
+   */
   #reconsider(): void {
     if (this.#announced !== undefined) return;
     const full = this.#limits.streamWindow;
-    const load = this.#unconsumed / this.#limits.unconsumed;
+    const load = (this.#unconsumed - this.#beyond) / Math.max(1, this.#limits.unconsumed - this.#beyond);
     let wanted = this.#initial;
     if (load > 1 / 2) wanted = full >> LOWEST;
     else if (load > 1 / 4) wanted = Math.min(wanted, full >> 2);
