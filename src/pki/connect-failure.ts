@@ -1,7 +1,22 @@
 import { TrustError } from './errors.ts';
 
-/** Why no answer came from a token's URL, for the person who redeems it. */
-export function connectFailure(error: unknown, url: URL, now: number): TrustError {
+/** When the certificate that a server showed begins and ends. */
+export interface Validity {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Whether it is about the time, so that the server's certificate says more. */
+export function isAboutTime(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED';
+}
+
+/**
+ * Why no answer came from a token's URL, for the person who redeems it.
+ * @param shown of the server's certificate, where it is about the time
+ */
+export function connectFailure(error: unknown, url: URL, now: number, shown?: Validity): TrustError {
   const code = codeOf(error);
   const where = url.host;
   if (foreign.has(code)) {
@@ -20,9 +35,10 @@ export function connectFailure(error: unknown, url: URL, now: number): TrustErro
   }
   if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
     const what = code === 'CERT_NOT_YET_VALID' ? 'is not valid yet' : 'has expired';
+    const dates = shown === undefined ? '' : ` (it is good from ${shown.from.toISOString()} to ${shown.to.toISOString()})`;
     return new TrustError(
       'clock-wrong',
-      `the certificate of ${where} ${what} by this machine's clock, which says ${new Date(now).toISOString()}: compare the clocks of both machines and set the wrong one. ` +
+      `the certificate of ${where}${dates} ${what} by this machine's clock, which says ${new Date(now).toISOString()}: compare the clocks of both machines and set the wrong one. ` +
         'If both are right, restart the other site',
       error,
     );

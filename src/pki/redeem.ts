@@ -1,16 +1,19 @@
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
 import { checkBundle } from './check.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError } from './errors.ts';
-import { connectFailure } from './connect-failure.ts';
+import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
 import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
 import { createRequest } from './request.ts';
 import { refusalOf } from './refusal.ts';
 
 const DEADLINE = 30_000;
 const ATTEMPT = 10_000;
+const PROBE = 3_000;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 5_000;
 const MAX_ANSWER_BYTES = 1_048_576;
@@ -51,9 +54,26 @@ async function tryOnce(url: URL, ca: string, body: string, left: number, signal:
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
     if (error instanceof TrustError) return { kind: 'failure', error, mayRetry: false, after: 0 };
-    const failure = connectFailure(error, url, clock());
+    const failure = connectFailure(error, url, clock(), isAboutTime(error) ? await validityAt(url) : undefined);
     return { kind: 'failure', error: failure, mayRetry: failure.code === 'unreachable', after: 0 };
   }
+}
+
+/** What the server shows is looked at only to be told: nothing is sent. */
+function validityAt(url: URL): Promise<Validity | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Validity | undefined>();
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...(isIP(host) === 0 ? { servername: host } : {}) }, () => {
+    const certificate = socket.getPeerX509Certificate();
+    resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
+    socket.destroy();
+  });
+  socket.on('error', () => resolve(undefined));
+  socket.setTimeout(PROBE, () => {
+    resolve(undefined);
+    socket.destroy();
+  });
+  return promise;
 }
 
 const retryAfter = (headers: IncomingHttpHeaders): number => {

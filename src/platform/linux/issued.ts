@@ -40,6 +40,8 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
           facts !== undefined &&
           bundle.cert !== undefined &&
           serves(facts, wanted) &&
+          // Made while the clock was ahead.
+          facts.notBefore <= now &&
           (authority === undefined || new X509Certificate(bundle.cert).checkIssued(authority.certificate)) &&
           !isRenewalDue(facts, now);
         if (stands) return { expires: facts.notAfter, written: false };

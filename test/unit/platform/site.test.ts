@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
-import { certificateFacts, createKey, issueBundle, openLedger, openSiteAuthority } from '../../../src/pki/index.ts';
+import { certificateFacts, createKey, issueBundle, openLedger, openSiteAuthority, writeBundle } from '../../../src/pki/index.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { startSite, type RunningSite } from '../../../src/platform/linux/site.ts';
 import type { Router, RouterConfig, RouterHooks, RouterState } from '../../../src/router/contract.ts';
@@ -220,6 +220,18 @@ test('linkAccess gets a certificate, listens, and leaves links for other sites t
   const link = join(layout.runtime.links, 'link-far-127.0.0.1.yaml');
   await until(() => stat(link).then(({ mode }) => (mode & 0o777) === 0o600, () => false), 'the link for others is there');
   await until(async () => (await status('RouterAccess-far.yaml'))?.['status'] === 'Ready', 'the access is ready');
+});
+
+test('a certificate that was made while the clock was ahead is made anew once it is right', async (t) => {
+  const { layout, router, put, start } = await prepare(t);
+  const authority = await openSiteAuthority(layout.internal.ca, { siteName: 'west' });
+  const order = { subject: 'far', hosts: ['127.0.0.1'], server: true };
+  await writeBundle(join(layout.internal.certs, 'far'), issueBundle(authority, 'far', order, () => Date.now() + 366 * 86_400_000));
+  await put('site.yaml', siteFile);
+  await put('access.yaml', document('RouterAccess', 'far', { roles: [{ name: 'inter-router', port: 7000 }], tlsCredentials: 'far', generateTlsCredentials: true, bindHost: '127.0.0.1' }));
+  await start();
+  const [access] = router.config.accesses;
+  assert.ok(certificateFacts(access?.tls.cert ?? '', 'far').notBefore <= Date.now());
 });
 
 test('a site that was revoked by a command is out at once', async (t) => {

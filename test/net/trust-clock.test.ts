@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { createNetwork, manifest, startSite, type Host, type Site } from './harness/index.ts';
+
+const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1';
+
+/** A clock that is wrong, for one program. */
+async function clock(offset: string): Promise<Readonly<Record<string, string>>> {
+  await stat(FAKETIME);
+  return { LD_PRELOAD: FAKETIME, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+}
+
+/** Starts a site that has ended anew, with another clock. */
+async function withClock(site: Site, host: Host, offset: string, access = false): Promise<Site> {
+  await site.kill9();
+  return startSite(host, { name: site.name, access, env: await clock(offset) });
+}
+
+const yearOf = (offset: number): number => new Date(Date.now() + offset * 366 * 86_400_000).getUTCFullYear();
+const [THEN, LATER, EARLIER] = [yearOf(0), yearOf(1), yearOf(-1)];
+
+// Side by side: they wait more than they work.
+describe('a site whose clock is a year off', { concurrency: 2 }, () => {
+  it('says of its own certificate, or of the peer\'s, which one it does not believe, and both times', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+    const [westHost, eastHost] = [net.host('west'), net.host('east')];
+    const [east, right] = await Promise.all([startSite(eastHost, { access: true }), startSite(westHost)]);
+    await east.earshot(['token', 'issue', `${westHost.dir}/token.yaml`]);
+    await right.earshot(['token', 'redeem', `${westHost.dir}/token.yaml`, '--name', 'east']);
+    const trouble = (site: Site, words: RegExp): Promise<string> =>
+      site.waitFor('Link', 'east', ({ status, message = '' }) => status === 'Error' && words.test(message)).then(({ message = '' }) => message);
+
+    const ahead = await withClock(right, westHost, '+366d');
+    assert.match(await trouble(ahead, /ended at/), new RegExp(`^The TLS bundle east .*ended at ${THEN}-.*the clock here says ${LATER}-.*set the clock`, 's'));
+
+    const behind = await withClock(ahead, westHost, '-366d');
+    const early = await trouble(behind, /begins at/);
+    assert.match(early, new RegExp(`begins at ${THEN}-.*by the clock of whoever issued it; the clock here says ${EARLIER}-`, 's'));
+
+    // The other side is the one that is off: its own certificates are made anew, by its clock.
+    await behind.kill9();
+    const [future, west] = await Promise.all([withClock(east, eastHost, '+366d', true), startSite(westHost)]);
+    const said = await trouble(west, /begins at|ended at/);
+    assert.match(said, new RegExp(`(begins at ${LATER}-.*the clock here says ${THEN}-)|(ended at ${THEN}-.*the clock here says ${LATER}-)`, 's'));
+    assert.match(said, /certificate/);
+
+    await future.kill9();
+    await startSite(eastHost, { access: true });
+    await west.waitFor('Link', 'east');
+  });
+
+  for (const [offset, year] of [['+366d', LATER], ['-366d', EARLIER]] as const) {
+    it(`says so when it redeems a token (${offset}), and gets in as soon as the clock is right`, async (t) => {
+      await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+      const [westHost, eastHost] = [net.host('west'), net.host('east')];
+      const [east, wrong] = await Promise.all([startSite(eastHost, { access: true }), startSite(westHost, { env: await clock(offset) })]);
+      await east.apply(manifest('AccessGrant', 'west', {}));
+      const { url, code, ca } = await east.waitFor('AccessGrant', 'west');
+      await wrong.apply(manifest('AccessToken', 'east', { url, code, ca }));
+      const { message } = await wrong.waitFor('AccessToken', 'east', 'Error');
+      assert.match(message ?? '', new RegExp(`this machine's clock, which says ${year}-`));
+      assert.match(message ?? '', new RegExp(`it is good from ${THEN}-\\S+ to ${THEN}-|it is good from ${THEN}-\\S+ to ${THEN + 1}-`));
+      assert.match(message ?? '', /set the wrong one/);
+      await wrong.kill9();
+      const west = await startSite(westHost);
+      await west.waitFor('AccessToken', 'east');
+      await west.waitFor('Link', 'east');
+    });
+  }
+});
