@@ -93,7 +93,7 @@ function addOptions(command: Command): Command {
     .option('--enable-link-access', 'let other sites link to this one')
     .option('--no-enable-link-access', 'let none')
     .option('--link-access-type <type>', 'how they reach it; without a cluster, default is all there is')
-    .option('--enable-ha', 'run two routers, so that one can go away')
+    .option('--enable-ha', 'run two routers, so that one can go away; without a cluster you start the second')
     .option('--no-enable-ha', 'run one')
     .option('--edge', 'link to others and carry nothing between them')
     .option('--no-edge', 'be an ordinary site')

@@ -5,6 +5,7 @@ import { BundleFinder } from './bundle-finder.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import { planListeners } from './plan-listeners.ts';
+import { unusedOf } from './plan-site.ts';
 import type { Material } from './material.ts';
 import type { ResourceProblem } from './problem.ts';
 import { allOf, keyOf, nameOf, type SiteResources } from './resources.ts';
@@ -49,7 +50,14 @@ export function planSite(resources: SiteResources, material: Material, previous?
       links: links.configs,
       accesses: accesses.configs,
     },
-    problems: [...siteProblems, ...listeners.problems, ...connectors.problems, ...links.problems, ...accesses.problems],
+    problems: [
+      ...siteProblems,
+      ...unusedOf(site, material.platform),
+      ...listeners.problems,
+      ...connectors.problems,
+      ...links.problems,
+      ...accesses.problems,
+    ],
     incumbents: listeners.incumbents,
   };
 }
