@@ -4,6 +4,7 @@ import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles } from '../platform
 import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../platform/linux/routers.ts';
 import { makeNamespace, startSite } from '../platform/linux/site.ts';
 import { restate, starting, timestamp } from '../platform/linux/standing.ts';
+import { openFilesLimit, socketsWithin } from '../router/local/open-files.ts';
 import { startRouter } from '../router/router.ts';
 import { serveTelemetry } from '../telemetry/http.ts';
 import { createLogger, type LogLevel } from '../telemetry/log.ts';
@@ -25,6 +26,9 @@ export interface RunCommand {
  * load, and a shorter p99).
  */
 const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2'];
+
+/** Below this a limit of open files is worth a word: each connection needs a file or two. */
+const FEW_FILES = 10_240;
 
 /** glibc otherwise keeps an arena for each thread (mallopt(3)). */
 const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
@@ -54,7 +58,13 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
       site.reload();
     };
     process.on('SIGHUP', reload);
-    log.info({ directory: layout.root, httpPort: telemetry.port, state: routerFiles(layout, router).state, version: VERSION }, 'running');
+    const openFiles = openFilesLimit();
+    const { state } = routerFiles(layout, router);
+    log.info({ directory: layout.root, httpPort: telemetry.port, state, openFiles, version: VERSION }, 'running');
+    if (openFiles !== undefined && openFiles < FEW_FILES) {
+      const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
+      log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
+    }
     await aborted(stopped);
     unready = () => 'draining';
     const deadline = (options.drainSeconds ?? 30) * 1000;

@@ -46,6 +46,8 @@ export interface LocalLimits {
   readonly listenMost: number;
   /** Connections of all listeners and connectors. */
   readonly connections: number;
+  /** Sockets of clients and servers: what the process's limit of open files leaves to them. */
+  readonly sockets: number;
 }
 
 export interface LocalSide extends AsyncDisposable {

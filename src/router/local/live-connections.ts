@@ -1,21 +1,32 @@
 import type { StreamReset } from '../http2/contract.ts';
 import type { Side } from './side.ts';
 
-/** The connections that are there, each by its client's side. */
+/** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */
 export class LiveConnections {
-  readonly #sides = new Set<Side>();
+  readonly #sides = new Map<Side, number>();
+  #sockets = 0;
   #empty: (() => void) | undefined;
 
   get size(): number {
     return this.#sides.size;
   }
 
-  add(side: Side): void {
-    this.#sides.add(side);
+  /** Of all of them: clients' and servers'. Streams have none. */
+  get sockets(): number {
+    return this.#sockets;
+  }
+
+  add(side: Side, sockets: number): void {
+    this.#sides.set(side, sockets);
+    this.#sockets += sockets;
   }
 
   delete(side: Side): void {
-    if (this.#sides.delete(side) && this.#sides.size === 0) this.#empty?.();
+    const sockets = this.#sides.get(side);
+    if (sockets === undefined) return;
+    this.#sides.delete(side);
+    this.#sockets -= sockets;
+    if (this.#sides.size === 0) this.#empty?.();
   }
 
   /** Resolves when none is left, or after so many milliseconds. */
@@ -30,11 +41,12 @@ export class LiveConnections {
   }
 
   sever(isMeant: (side: Side) => boolean, reason: StreamReset): void {
-    for (const side of this.#sides) if (isMeant(side)) side.sever(reason);
+    for (const side of this.#sides.keys()) if (isMeant(side)) side.sever(reason);
   }
 
   severAll(reason: StreamReset): void {
-    for (const side of this.#sides) side.sever(reason);
+    for (const side of this.#sides.keys()) side.sever(reason);
     this.#sides.clear();
+    this.#sockets = 0;
   }
 }

@@ -17,6 +17,7 @@ import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
 import { FigureBook, type Role } from './key-figures.ts';
 import { Listeners } from './listeners.ts';
 import { LiveConnections } from './live-connections.ts';
+import { openFilesLimit, socketsWithin } from './open-files.ts';
 import { Opening, type OpeningContext, type Ways } from './opening.ts';
 import { portOwner } from './port-owner.ts';
 import { Side } from './side.ts';
@@ -31,6 +32,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   listenFirst: 200,
   listenMost: 5_000,
   connections: 100_000,
+  sockets: socketsWithin(openFilesLimit()),
 };
 
 /** Joins listeners, choice, connectors and pumps. */
@@ -168,7 +170,10 @@ class Local implements LocalSide {
   }
 
   #fromSocket(config: ListenerConfig, socket: Socket, raw: Socket): void {
-    const refused = this.#refusal();
+    const { destination } = config;
+    const ways = this.#ways(destination);
+    const sockets = 1 + serverSockets(ways);
+    const refused = this.#refusal(sockets);
     if (refused !== undefined) {
       socket.on('error', () => {});
       resetSocket(socket, raw);
@@ -178,11 +183,11 @@ class Local implements LocalSide {
     const client = new Side();
     const end = new SocketEnd(socket, raw, client);
     client.end = end;
-    const { destination } = config;
     const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
     this.#open({
       client,
-      ways: this.#ways(destination),
+      ways,
+      sockets,
       role: 'listener',
       routingKey: firstKey,
       id: this.#ids.next(),
@@ -214,7 +219,8 @@ class Local implements LocalSide {
       client.drop();
       stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
     };
-    const refused = this.#refusal();
+    const sockets = serverSockets(ways);
+    const refused = this.#refusal(sockets);
     if (refused !== undefined) {
       this.#figures.of(routingKey, role).countFailure(refused.code);
       failed(refused);
@@ -223,6 +229,7 @@ class Local implements LocalSide {
     this.#open({
       client,
       ways,
+      sockets,
       role,
       routingKey,
       id: idGiven(head.fields) ?? this.#ids.next(),
@@ -239,17 +246,27 @@ class Local implements LocalSide {
     return { candidates: lookAgain(), lookAgain };
   }
 
-  #refusal(): Failure | undefined {
+  #refusal(sockets: number): Failure | undefined {
     if (this.#draining) return failure('draining', 'This router takes no new connections: it is stopping.');
-    if (this.#live.size < this.#limits.connections) return undefined;
-    return failure('busy', `This router has ${this.#live.size} connections, which is its limit.`);
+    const full = this.#fullness(sockets);
+    if (full === undefined) return undefined;
+    this.#ration.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
+    return failure('busy', full);
+  }
+
+  #fullness(sockets: number): string | undefined {
+    if (this.#live.size >= this.#limits.connections) return `This router has ${this.#live.size} connections, which is its limit.`;
+    const most = this.#limits.sockets;
+    if (this.#live.sockets + sockets <= most) return undefined;
+    const has = `Connections have ${this.#live.sockets} of the ${most} sockets`;
+    return `${has} that this process's limit of open files leaves them; raise it (ulimit -n, LimitNOFILE=).`;
   }
 
   #open(request: OpenRequest): void {
     const { client, role, id, origin } = request;
     const { log } = this.#options;
     const begun = performance.now();
-    this.#live.add(client);
+    this.#live.add(client, request.sockets);
     const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
       method: 'CONNECT',
       authority: routingKey,
@@ -324,6 +341,8 @@ const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through
 interface OpenRequest {
   readonly client: Side;
   readonly ways: Ways;
+  /** That it has, and may yet get. */
+  readonly sockets: number;
   readonly role: Role;
   /** The key by which a failure is counted. */
   readonly routingKey: string;
@@ -335,6 +354,9 @@ interface OpenRequest {
   opened(server: Side, candidate: Candidate): void;
   failed(why: Failure): void;
 }
+
+/** A server here is a socket; one elsewhere is a stream. */
+const serverSockets = ({ candidates: found }: Ways): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);
 
 /** `SITE-ID/ROUTER`. */
 const siteOf = (router: string): string => router.slice(0, router.indexOf('/'));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
+import { pino } from 'pino';
 import type { ListenerState } from '../../../../src/router/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/contract.ts';
 import { until } from '../../kube/wait.ts';
@@ -211,6 +212,27 @@ describe('a listener', () => {
     assert.equal(second.error?.code, 'ECONNRESET');
     first.socket.end();
     await until('the first is gone', () => local.openConnections === 0);
+    (await connected(port)).socket.destroy();
+  });
+
+  it('resets clients, and says why, where they would use up the sockets that the process may have', async () => {
+    using server = await echo();
+    const said: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => said.push(line) });
+    // Client and server are two sockets each.
+    const { local, routing } = oneSide(WEST_ROUTER, { log, limits: { sockets: 5 } });
+    await using _ = local;
+    const port = await freePort();
+    routing.places.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
+    await listening(local);
+    const open = [await connected(port), await connected(port)];
+    const beyond = dial(port);
+    await until('the third is closed', () => beyond.closed);
+    assert.equal(beyond.error?.code, 'ECONNRESET');
+    assert.match(said.join(''), /4 of the 5 sockets that this process's limit of open files leaves/);
+    for (const { socket } of open) socket.end();
+    await until('both are gone', () => local.openConnections === 0);
     (await connected(port)).socket.destroy();
   });
 });

@@ -15,7 +15,7 @@ const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->whe
 describe('the owner of a port', () => {
   it('is found for a socket of our own', async () => {
     const server = createServer();
-    const owner = portOwner(await listen(server));
+    const owner = portOwner(await listen(server), '/proc', 10_000);
     server.close();
     assert.match(owner ?? '', new RegExp(`\\(pid ${process.pid}\\)$`));
   });
