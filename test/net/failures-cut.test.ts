@@ -35,7 +35,7 @@ async function nothingLeaked(pair: LinkedPair, [west, east]: readonly [number, n
 }
 
 async function started(pair: LinkedPair): Promise<void> {
-  await startNginx(pair.server, { port: 80 });
+  await startNginx(pair.server, { port: 80, files: { '/big': Buffer.alloc(50_000_000, 'more than fits between the two\n') } });
   await startEcho(pair.server, { port: 7000 });
   await pair.ready();
   assert.equal(await pair.client.run(PAGE), 'hello from east\n');
@@ -53,7 +53,8 @@ describe('packets that vanish', { concurrency: true }, () => {
     await started(pair);
     const before = await atRest(pair);
     const held = await hold(client, 20);
-    await eventually('all of them to be open', async () => await open(east) === 20);
+    const download = client.attempt(['curl', '-sS', '--limit-rate', '1M', '-o', '/dev/null', '--max-time', '60', 'http://127.0.0.1:80/big']);
+    await eventually('all of them to be open', async () => await open(east) === 21);
 
     const cutAt = performance.now();
     await server.cut();
@@ -62,7 +63,8 @@ describe('packets that vanish', { concurrency: true }, () => {
     await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
     // Each end learns it by itself, and lets its clients and servers know.
     await allEnded(held);
-    await eventually('the servers to be let go of', async () => await established(server, 7000) === 0);
+    assert.match((await download).stderr, /reset by peer/i, 'a download fails, and does not seem to have ended');
+    await eventually('the servers to be let go of', async () => await established(server, 7000) + await established(server, 80) === 0);
     assert.match((await west.status('Listener', 'web'))?.message ?? '', /./);
 
     await sleep(Math.max(0, cutAt + 30_000 - performance.now()));
