@@ -1,15 +1,14 @@
-import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
-import { randomBytes } from 'node:crypto';
 import type { LinkState, Problem } from '../contract.ts';
 import { LinkError, problemOf } from '../errors.ts';
 import type { LinkHost } from './host.ts';
 import { writeCost } from './hello.ts';
 import type { Link } from './link.ts';
 import { linkMetrics } from './metrics.ts';
-import { openLink, type OpenedLink } from './outgoing.ts';
-import { expiredError } from './verdict.ts';
+import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
+import { expiredError } from './verdict.ts';
+import { openFirst, type DialTarget } from './ways.ts';
 
 /** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
 const STEADY = 5_000;
@@ -17,24 +16,6 @@ const STEADY = 5_000;
 const EARLY = 3_600_000;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
-
-/** One way to reach the peer. */
-export interface Way {
-  /** For people: `west.example:55671`. */
-  readonly peer: string;
-  readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
-}
-
-/** What a dialer is to reach. */
-export interface DialTarget {
-  readonly cost: number;
-  /** In order of preference. @throws LinkError where nothing can be tried */
-  ways(): readonly Way[];
-  /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
-  servedBy(other: DialTarget, peer: string): boolean;
-  /** Whether an attempt to open the other is one to open this. */
-  equals(other: DialTarget): boolean;
-}
 
 /**
  * Keeps a link to a target. While it has one that fits it waits; otherwise it opens one, with backoff. A link that no longer
@@ -192,7 +173,8 @@ export class Dialer {
     const attempt = new AbortController();
     this.#attempt = attempt;
     try {
-      await this.#open(target, attempt.signal);
+      const { opened, peer } = await openFirst({ host: this.#host, target, last: this.#silentPeer, signal: attempt.signal });
+      this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
       linkMetrics.attempts.inc({ outcome: 'up' });
     } catch (error) {
       if (attempt.signal.aborted) return;
@@ -207,27 +189,6 @@ export class Dialer {
     } finally {
       this.#attempt = undefined;
     }
-  }
-
-  async #open(target: DialTarget, signal: AbortSignal): Promise<void> {
-    const failures: LinkError[] = [];
-    const ways = target.ways();
-    // To wait there for an answer would keep the link from an endpoint that can be reached.
-    const inOrder = [...ways.filter(({ peer }) => peer !== this.#silentPeer), ...ways.filter(({ peer }) => peer === this.#silentPeer)];
-    for (const { peer, dial } of inOrder) {
-      try {
-        const id = randomBytes(10).toString('hex');
-        const opened = await openLink({ host: this.#host, peer, dial, id, cost: target.cost, signal });
-        this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
-        return;
-      } catch (error) {
-        if (signal.aborted || !(error instanceof LinkError)) throw error;
-        failures.push(error);
-      }
-    }
-    const [first] = failures;
-    if (first === undefined) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
-    throw failures.length === 1 ? first : new LinkError(first.code, failures.map(({ message }) => message).join(' '), first);
   }
 
   #replace(next: Current): void {

@@ -1,7 +1,7 @@
 import type { LinkConfig } from '../contract.ts';
 import { openBundle, sameBundle } from './bundle.ts';
-import type { DialTarget, Way } from './dialer.ts';
 import { dialTls, endpointName } from './tls-dial.ts';
+import type { DialTarget, Way } from './ways.ts';
 
 /** A link of the config, as a dialer's target: its endpoints over TLS. */
 export class LinkTarget implements DialTarget {

@@ -5,10 +5,10 @@ import type { SiblingConfig } from '../contract.ts';
 import { LogRation } from '../log-ration.ts';
 import { LinkError } from '../errors.ts';
 import { backoff } from './backoff.ts';
-import type { DialTarget, Way } from './dialer.ts';
 import type { LinkHost } from './host.ts';
 import { Incoming } from './incoming.ts';
 import { codeOf, connectError } from './verdict.ts';
+import type { DialTarget, Way } from './ways.ts';
 import { FORWARD, REVERSE } from './wire.ts';
 
 const COST = 1;
