@@ -25,6 +25,8 @@ export interface SiteOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Further options of `earshot run`. */
   readonly args?: readonly string[];
+  /** What runs `earshot run`, and replaces itself by it: `prlimit --nofile=300`. */
+  readonly under?: readonly string[];
   /** The program: a bundle's file, or the checkout's sources. */
   readonly program?: string;
   /** Directory of all namespaces (EARSHOT_HOME); one of the host unless told. */
@@ -73,10 +75,10 @@ export class Site implements AsyncDisposable {
 
   /** Starts `earshot run` and waits until it says that it runs. */
   async start(): Promise<void> {
-    const { router = DEFAULT_ROUTER, args = [], env = {} } = this.#options;
+    const { router = DEFAULT_ROUTER, args = [], under = [], env = {} } = this.#options;
     const { state } = routerFiles(this.layout, router);
     const which = router === DEFAULT_ROUTER ? [] : ['--router', router];
-    const process = await this.host.spawn([...this.#command(), 'run', ...which, '--http-port', '0', ...args], {
+    const process = await this.host.spawn([...under, ...this.#command(), 'run', ...which, '--http-port', '0', ...args], {
       name: `site-${this.name}-${router}`, env: { ...env, EARSHOT_HOME: this.home },
     });
     this.#process = process;
