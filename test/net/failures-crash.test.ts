@@ -64,6 +64,23 @@ test('whichever end is killed under load, the other closes at once, and serves a
   assertNoneWaited(requests);
 });
 
+test('a link whose connections are reset, with both ends alive, is made anew at once', async (t) => {
+  await using pair = await startLinkedPair(t, { web: 80 });
+  const { west, east, client } = pair;
+  const requests = await underLoad(pair);
+  for (let round = 0; round < 3; round += 1) {
+    const opened = await west.metric('earshot_router_link_attempts_total', { outcome: 'up' });
+    // As a firewall does that has lost its state, or an administrator.
+    await client.run(['ss', '-K', 'dst', pair.server.v4, 'dport', '=', ':55671']);
+    await eventually('the next link', async () => await west.metric('earshot_router_link_attempts_total', { outcome: 'up' }) === opened + 1);
+    await Promise.all([west, east].map(linked));
+    await west.waitFor('Listener', 'web');
+    assert.deepEqual(failuresOf(await requests.next(50)), []);
+  }
+  assertNoneWaited(requests);
+  t.diagnostic(`${failuresOf(requests.results).length} of ${requests.results.length} requests failed`);
+});
+
 test('a site that stops in order finishes what it carries', async (t) => {
   await using pair = await startLinkedPair(t, { web: 80 });
   const { west, east, client, server } = pair;
