@@ -38,7 +38,7 @@ export function createStaticLinks({ layout, ledger, authorities }: StaticLinksOp
     if (cert !== undefined && key !== undefined && ca !== undefined) {
       const facts = certificateFacts(cert, `internal/certs/${name}/tls.crt`);
       const { serials } = revocationsOf(await ledger.revoked());
-      if (!isRenewalDue(facts, now) && !serials.includes(facts.serial)) return { name, cert, key, ca };
+      if (facts.notBefore <= now && !isRenewalDue(facts, now) && !serials.includes(facts.serial)) return { name, cert, key, ca };
     }
     const made = issueBundle(authority, name, { subject: name, client: true, ...(days === undefined ? {} : { days }) });
     await ledger.record({ siteName: name, serial: made.serial, notAfter: certificateFacts(made.cert, name).notAfter });
