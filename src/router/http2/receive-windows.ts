@@ -36,7 +36,8 @@ export interface ReceiveActions {
  *   lowest initial window, a little is given nevertheless, so that those who do read go on. So what is held at most, however many
  *   readers stop, is `limits.unconsumed`, and beyond that the lowest window for each stream.
  * - A stream's window doubles when a share of it is consumed faster than in four times the share of a round trip: then it, and not the
- *   reader, may be what limits the sender. All growth comes from one bounded pool; a stream that goes slow gives its part back.
+ *   reader, may be what limits the sender. All growth comes from one bounded pool, of which a stream takes at most half of what is left: a
+ *   few whose readers stop cannot use it up. A stream that goes slow gives its part back.
  */
 export class ReceiveWindows {
   readonly #limits: SessionLimits;
@@ -207,7 +208,8 @@ export class ReceiveWindows {
   #retarget(stream: ReceiveSide, target: number): void {
     const base = this.#limits.streamWindow;
     const change = Math.max(base, target) - Math.max(base, stream.target);
-    if (target > stream.target && (this.#grown + change > this.#limits.growth || this.#unconsumed > this.#limits.unconsumed / 2)) return;
+    const isTooMuch = change > (this.#limits.growth - this.#grown) / 2 || this.#unconsumed - this.#beyond > this.#limits.unconsumed / 2;
+    if (target > stream.target && isTooMuch) return;
     this.#grown += change;
     stream.target = target;
   }

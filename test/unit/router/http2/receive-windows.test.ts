@@ -49,13 +49,25 @@ describe('receive windows', () => {
     peer.windows.sample(50);
     const stopped = [peer.open(), peer.open()];
     for (const stream of stopped) peer.flow(stream);
-    assert.ok(stopped.every(({ target }) => target >= 4 << 20), `${stopped.map(({ target }) => target).join(' and ')} bytes`);
+    assert.ok(stopped.every(({ target }) => target >= 4_000_000), `${stopped.map(({ target }) => target).join(' and ')} bytes`);
     for (const stream of stopped) peer.send(stream);
     assert.ok(peer.windows.unconsumed > DEFAULT_LIMITS.unconsumed / 4);
     const reader = peer.open();
     peer.send(reader);
     assert.deepEqual(peer.announced, []);
     assert.equal(peer.windows.initial, FULL);
+  });
+
+  it('still grow for a reader when others have stopped that had grown before', () => {
+    const peer = new Peer();
+    peer.windows.sample(50);
+    for (const stream of [peer.open(), peer.open(), peer.open()]) {
+      peer.flow(stream);
+      peer.send(stream);
+    }
+    const reader = peer.open();
+    peer.flow(reader);
+    assert.ok(reader.target >= 1 << 19, `${reader.target} bytes`);
   });
 
   it('get smaller for all when many readers stop', () => {
