@@ -20,6 +20,10 @@ setFlagsFromString('--expose-gc');
 // What the flag brings is a function of no arguments; the context has no types.
 const collect = runInNewContext('gc') as () => void;
 
+/** Interrupted, it says how far it has come. */
+const interrupt = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupt.abort());
+
 let failed = false;
 for (const name of chosen) {
   const target = targets[name];
@@ -39,12 +43,20 @@ async function report(name: string, target: Target, cases: number): Promise<bool
   let finding: unknown;
   let line = '';
   try {
-    const tally = await target.run({ cases, seed, first: Number(values.first ?? 0), step: (count) => watch.step(count) });
+    const tally = await target.run({
+      cases,
+      seed,
+      first: Number(values.first ?? 0),
+      step: (count) => {
+        watch.step(count);
+        interrupt.signal.throwIfAborted();
+      },
+    });
     line = `cases ${tally.cases}, refused ${tally.refused}, accepted ${tally.accepted}, ${inWords(tally.notes ?? {})}`;
     await watch.end();
   } catch (error) {
-    finding = error;
-    if (line === '') line = `cases ${watch.cases}, `;
+    if (!interrupt.signal.aborted) finding = error;
+    if (line === '') line = `cases ${watch.cases}, ${interrupt.signal.aborted ? 'interrupted, ' : ''}`;
   }
   const seconds = Math.round((performance.now() - began) / 1_000);
   console.log(`${name}: ${line}slowest step ${Math.round(watch.slowest)} ms, heap ${watch.grown} KB more, ${seconds} s, findings ${finding === undefined ? 0 : 1}`);

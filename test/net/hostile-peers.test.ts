@@ -1,0 +1,160 @@
+/** A router that is attacked over its access port, with a link's certificate and without, while another site's link and clients use it. */
+import assert from 'node:assert/strict';
+import { copyFile, writeFile } from 'node:fs/promises';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+import {
+  connector, createAuthority, createNetwork, eventually, issue, linkByToken, listener, startRedis, startSite, startSteady, type Host, type Site, type Steady,
+} from './harness/index.ts';
+
+const PEER = fileURLToPath(new URL('hostile/peer.ts', import.meta.url));
+
+interface Attack {
+  readonly name: string;
+  /** How the attacker is told, as it says. */
+  readonly ended: RegExp;
+  /** Label of the counter of refused peers that rises. */
+  readonly reason?: string;
+  /** MB that the router may take for it at most, at any time, beyond what it had. */
+  readonly memory?: number;
+}
+
+const attacks: readonly Attack[] = [
+  { name: 'garbage-for-tls', ended: /^closed$/, reason: 'tls-failed' },
+  { name: 'garbage-for-http2', ended: /^goaway 1: .*no preface/, reason: 'protocol' },
+  { name: 'truncated-frame', ended: /^goaway 4: |^goaway 2: .*silent|^closed$/, reason: 'silent' },
+  { name: 'oversized-frame', ended: /^goaway 6: .*over our limit/, reason: 'protocol' },
+  { name: 'continuation-flood', ended: /^goaway 11: .*header block/, reason: 'protocol' },
+  { name: 'header-flood', ended: /^let be$|^closed$|^goaway (2|11): / },
+  { name: 'rapid-resets', ended: /^goaway 11: .*reset before/, reason: 'protocol' },
+  { name: 'made-resets', ended: /^goaway 11: .*reset before/, reason: 'protocol' },
+  { name: 'pings', ended: /^goaway 11: too many PING/, reason: 'protocol' },
+  { name: 'settings', ended: /^goaway 11: too many SETTINGS/, reason: 'protocol' },
+  { name: 'settings-of-windows', ended: /^goaway 11: too many|^goaway 2: silent|^let be$/ },
+  { name: 'window-overflow', ended: /^goaway 3: .*overflows the window/, reason: 'protocol' },
+  { name: 'never-reads-answers', ended: /^closed$|^let be$/, reason: 'protocol' },
+  { name: 'never-reads-data', ended: /^closed$|^let be$/, memory: 150 },
+  // It answers no pings, either.
+  { name: 'zero-windows', ended: /^goaway 2: silent/, reason: 'silent', memory: 150 },
+  { name: 'streams-that-say-nothing', ended: /^goaway 2: silent/, reason: 'silent' },
+  { name: 'byte-by-byte', ended: /^goaway 2: silent|^goaway 11: |^let be$/, memory: 150 },
+  { name: 'slow-handshakes', ended: /^closed 300 of 300$/, reason: 'busy' },
+  { name: 'no-certificate', ended: /^goaway 12: tls-no-cert/, reason: 'tls-no-cert' },
+  { name: 'foreign-certificate', ended: /^goaway 12: tls-foreign-ca/, reason: 'tls-foreign-ca' },
+  { name: 'wrong-protocol', ended: /^closed$/, reason: 'tls-failed' },
+];
+
+/** MB of resident memory: what a collector that has not run yet, and the pages of a busy moment, come to. */
+const MEMORY = 90;
+/** Of the router, for one attack: all but one of them end it much sooner. */
+const CPU_SECONDS = 12;
+
+interface Attacked extends AsyncDisposable {
+  readonly east: Site;
+  readonly west: Site;
+  readonly steady: Steady;
+  readonly strange: Host;
+  /** Where the stranger has a link's certificate, and one of an authority that nobody knows. */
+  readonly certificates: string;
+  readonly port: string;
+}
+
+async function attacked(t: TestContext): Promise<Attacked> {
+  await using stack = new AsyncDisposableStack();
+  const net = stack.use(await createNetwork({ hosts: ['west', 'east', 'strange'], test: t }));
+  const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
+  const services = { redis: 6379, endless: 7001, stuck: 7002 };
+  const east = await startSite(server, { access: true, resources: Object.entries(services).map(([key, port]) => connector(key, '127.0.0.1', port)) });
+  const west = await startSite(client, { resources: Object.entries(services).map(([key, port]) => listener(key, '127.0.0.1', port)) });
+  await startRedis(server, { port: services.redis });
+  await startNode(server, services.endless, 'socket => { const go = () => { while (socket.write(page)); }; socket.on("drain", go); go(); }');
+  await startNode(server, services.stuck, 'socket => socket.pause()');
+  await linkByToken(west, east);
+  await west.waitFor('Listener', 'redis');
+  const { certificates, port } = await certificatesOf(east, strange);
+  const steady = await startSteady(client, services.redis);
+  const owned = stack.move();
+  return { east, west, steady, strange, certificates, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A server of one line. */
+async function startNode(host: Host, port: number, onSocket: string): Promise<void> {
+  const text = `const page = Buffer.alloc(65536); require('net').createServer({ allowHalfOpen: true }, (socket) => { socket.on('error', () => {}); (${onSocket})(socket); }).listen(${port}, '127.0.0.1')`;
+  const program = await host.spawn([process.execPath, '-e', text], { name: `server-${port}` });
+  await program.ready(() => host.listens(port));
+}
+
+interface LinkFile {
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly endpoints: readonly { readonly name: string; readonly port: string }[] };
+}
+
+async function certificatesOf(east: Site, strange: Host): Promise<{ readonly certificates: string; readonly port: string }> {
+  const printed = await east.earshot(['link', 'generate', '--host', east.host.v4]);
+  // Its own documents: a Secret and a Link.
+  const documents = parseAllDocuments(printed).map((document) => document.toJS() as LinkFile);
+  const data = documents.find((document) => document.data !== undefined)?.data ?? {};
+  const port = documents.flatMap(({ spec }) => spec?.endpoints ?? []).find(({ name }) => name === 'inter-router')?.port ?? '';
+  const certificates = await strange.folder('certificates');
+  for (const [name, text] of Object.entries(data)) await writeFile(`${certificates}/${name}`, Buffer.from(text, 'base64'), { mode: 0o600 });
+  const foreign = await issue(await createAuthority(`${certificates}/ca`), 'strange');
+  await copyFile(foreign.cert, `${certificates}/foreign.crt`);
+  await copyFile(foreign.key, `${certificates}/foreign.key`);
+  return { certificates, port };
+}
+
+test('whatever a peer does at the access port, others are unharmed, and what it costs is bounded', async (t) => {
+  await using net = await attacked(t);
+  const { east, steady } = net;
+  for (const attack of attacks) {
+    await t.test(attack.name, async (each) => {
+      const before = { memory: await east.process.memory(), cpu: await east.process.cpuSeconds(), refused: await refusedFor(east, attack) };
+      const { ended, memory } = await strike(net, attack.name);
+      each.diagnostic(`${ended}; memory ${Math.round(memory - before.memory)} MB more, ${((await east.process.cpuSeconds()) - before.cpu).toFixed(1)} s of CPU`);
+      assert.match(ended, attack.ended);
+      assert.ok(memory - before.memory < (attack.memory ?? MEMORY), `from ${before.memory} to ${memory} MB`);
+      assert.ok((await east.process.cpuSeconds()) - before.cpu < CPU_SECONDS);
+      if (attack.reason !== undefined) {
+        await eventually(`${attack.name} to be counted`, async () => (await refusedFor(east, attack)) > before.refused);
+      }
+      await steady.unharmed();
+    });
+  }
+  const { refused, cut } = { refused: lines(east, 'peer refused'), cut: lines(east, 'connection of a peer cut off') };
+  assert.ok(refused.some((line) => line.includes('tls-no-cert')) && refused.some((line) => line.includes('tls-foreign-ca')), 'refusals are in the log');
+  assert.ok(cut.some((line) => line.includes('ENHANCE_YOUR_CALM')), 'and so is why connections were cut off');
+  assert.ok(east.process.output.length < 1_000_000, 'the log has stayed short');
+});
+
+const refusedFor = (site: Site, { reason = '' }: Attack): Promise<number> => site.metric('earshot_router_peers_refused_total', { reason });
+
+const lines = (site: Site, message: string): readonly string[] => site.process.output.split('\n').filter((line) => line.includes(message));
+
+interface Struck {
+  /** How the attacker says it ended. */
+  readonly ended: string;
+  /** MB of resident memory, the most that was seen meanwhile. */
+  readonly memory: number;
+}
+
+/** One attack from its beginning to its end; clients of the site are looked at all the while. */
+async function strike({ east, steady, strange, port, certificates }: Attacked, attack: string): Promise<Struck> {
+  const said = strange.run([process.execPath, PEER, attack, 'east', port, certificates], { timeoutMs: 60_000 });
+  const state = { over: false };
+  const over = said.finally(() => {
+    state.over = true;
+  });
+  const watch = async (): Promise<number> => {
+    let most = 0;
+    while (!state.over) {
+      most = Math.max(most, await east.process.memory());
+      await steady.unharmed();
+    }
+    return most;
+  };
+  const [text, memory] = await Promise.all([over, watch()]);
+  // The attacker's own line.
+  const { ended } = JSON.parse(text) as { readonly ended: string };
+  return { ended, memory };
+}
