@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { ErrorCode } from '../http2/errors.ts';
 import { receive } from '../landing.ts';
+import { watchEnded } from './ended-sockets.ts';
 import type { End, Side } from './side.ts';
 
 /** Of a request or an answer, mostly all. */
@@ -25,7 +26,11 @@ export class SocketEnd implements End {
     this.#raw = raw;
     side.closed = false;
     let failure: Error | undefined;
-    socket.on('end', () => side.onEnd());
+    socket.on('end', () => {
+      side.onEnd();
+      // Below TLS another reads.
+      if (raw === socket) watchEnded(socket);
+    });
     socket.on('drain', () => side.onDrain());
     socket.on('error', (error) => {
       failure = error;

@@ -1,0 +1,29 @@
+import type { Socket } from 'node:net';
+
+/** Milliseconds between two looks. */
+const LOOK = 1_000;
+
+const ended = new Set<Socket>();
+let timer: NodeJS.Timeout | undefined;
+
+/**
+ * Watches a TCP socket whose peer has ended its half. Node.js polls such a socket no more, and the kernel says nothing but end of file to
+ * those who read on; so a peer that resets or vanishes later would be noticed only when there is something to be written, and a
+ * connection that waits for a slow server would be held for nobody. Writing nothing tells: it fails where the peer is gone
+ * (EPIPE, which destroys the socket), and does nothing where it is not.
+ */
+export function watchEnded(socket: Socket): void {
+  if (socket.destroyed) return;
+  ended.add(socket);
+  socket.once('close', () => ended.delete(socket));
+  timer ??= setInterval(look, LOOK).unref();
+}
+
+function look(): void {
+  for (const socket of ended) if (socket.writable && socket.writableLength === 0) socket.write(NOTHING);
+  if (ended.size > 0) return;
+  clearInterval(timer);
+  timer = undefined;
+}
+
+const NOTHING = Buffer.alloc(0);
