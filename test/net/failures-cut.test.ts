@@ -46,7 +46,7 @@ async function allEnded(held: readonly Program[]): Promise<void> {
 }
 
 /** They take turns: nearly all of their time is waiting. */
-describe('packets that vanish', { concurrency: true }, () => {
+describe('packets that vanish', { concurrency: 2 }, () => {
   test('a cable that is out for thirty seconds: the listener closes, nothing leaks, and all comes back by itself', async (t) => {
     await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
     const { west, east, client, server } = pair;
