@@ -19,7 +19,7 @@ test('a site in the middle of a row carries between its neighbours, and the list
   await t.test('a page passes through', async () => {
     await west.waitFor('Listener', 'web');
     assert.equal(await client.run(PAGE), 'hello from east\n');
-    assert.equal(await middle.metric('earshot_router_transit_connections_total'), 1);
+    assert.ok(await middle.metric('earshot_router_transit_connections_total') >= 1);
   });
 
   await t.test('all three sites know of each other', async () => {
