@@ -123,6 +123,12 @@ if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
   npm ci --no-audit --no-fund --loglevel=error >&2
   touch node_modules/.package-lock.json
 fi
+# There is a package for each processor. npm before version 11 takes the program's link away together with those that do not fit.
+if [ ! -e node_modules/.bin/node ]; then
+  for package in node_modules/node-linux-*/bin/node; do
+    [ ! -x "$package" ] || ln -sf "../${package#node_modules/}" node_modules/.bin/node
+  done
+fi
 if ! node_modules/.bin/node --version >/dev/null 2>&1; then
   # Debian's minimal images lack this one library of Node.js's.
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
