@@ -1,7 +1,7 @@
 /** How connections end: what one end does, the other end sees, with two sites in between as without them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { converse, eventually, startLinkedPair } from './harness/index.ts';
+import { converse, eventually, startLinkedPair, startTcpPeer } from './harness/index.ts';
 
 const BULK = 8_000_000;
 
@@ -73,4 +73,21 @@ test('whichever end of a connection ends or resets it, in whatever order, the ot
     }
     assert.equal(await pair.west.metric('earshot_router_connections_opened_total'), Object.keys(ENDINGS).length);
   });
+});
+
+test('a client that has ended and then resets is gone for the server too, though the server is silent', async (t) => {
+  await using pair = await startLinkedPair(t, { peer: 7000 });
+  await pair.ready();
+  const place = { host: '127.0.0.1', port: 7000 };
+  await using server = await startTcpPeer(pair.server, 'listen', place, ['hear:x', 'hear-end', 'say:y', 'stay']);
+  await server.ready(() => server.output.includes('listening\n'));
+  await using client = await startTcpPeer(pair.client, 'connect', place, ['say:x', 'end', 'hear:y', 'reset']);
+  assert.equal((await client.exited).code, 0, client.output);
+  // What it would be in as long as nobody told it of the reset.
+  const waiting = ['ss', '-Htn', 'state', 'close-wait', 'sport = :7000'];
+  for (const site of [pair.west, pair.east]) {
+    await eventually('no open connection', async () => await site.metric('earshot_router_connections_open') === 0, { timeoutMs: 10_000 });
+  }
+  await eventually('the server\'s socket to be closed', async () => (await pair.server.run(waiting)).trim() === '', { timeoutMs: 10_000 });
+  assert.ok(server.running);
 });

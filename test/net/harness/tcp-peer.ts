@@ -6,6 +6,7 @@
  *   pour:N       sends N bytes               drink:N      the next N bytes are those
  *   end          sends FIN                   hear-end     FIN comes next, and not before
  *   reset        sends RST, and is done      hear-reset   RST comes: no FIN before it but one that was heard
+ *   stay         does nothing, until it is killed
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -50,6 +51,7 @@ class Peer {
       case 'drink': return this.#drink(Number(given));
       case 'hear-end': return this.#hearEnd();
       case 'hear-reset': return this.#hearReset();
+      case 'stay': return this.#failure();
       default: throw new Error(`${step} is no step`);
     }
   }
