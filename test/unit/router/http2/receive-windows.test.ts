@@ -1,78 +1,57 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { DEFAULT_WINDOW } from '../../../../src/router/http2/frames.ts';
 import { DEFAULT_LIMITS } from '../../../../src/router/http2/limits.ts';
-import { ReceiveWindows, type ReceiveSide } from '../../../../src/router/http2/receive-windows.ts';
+import { ReceiveWindows } from '../../../../src/router/http2/receive-windows.ts';
 
-const FULL = DEFAULT_LIMITS.streamWindow;
-
-class Peer {
-  now = 0;
-  readonly announced: number[] = [];
-  readonly streams: ReceiveSide[] = [];
-  readonly windows = new ReceiveWindows(DEFAULT_LIMITS, {
-    credit() {},
-    announce: (initial) => this.announced.push(initial),
-    measure: () => this.windows.sample(50),
-  }, () => this.now);
-
-  open(): ReceiveSide {
-    const window = this.windows.initial;
-    const stream = {
-      id: this.streams.length * 2 + 1, window, target: window, unconsumed: 0, parts: 0, since: this.now, consumedSince: 0, remoteEnded: false,
-    };
-    this.streams.push(stream);
-    return stream;
+/** Bits of one stream that arrive in each second, over a line of so many bytes a millisecond; the reader takes all at once. */
+function transfer(roundTrip: number, line: number, seconds: number): readonly number[] {
+  let now = 0;
+  const later = new Map<number, (() => void)[]>();
+  const after = (delay: number, act: () => void): void => {
+    later.set(now + delay, [...(later.get(now + delay) ?? []), act]);
+  };
+  let streamWindow = DEFAULT_WINDOW;
+  let connectionWindow = DEFAULT_LIMITS.unconsumed;
+  const windows: ReceiveWindows = new ReceiveWindows(DEFAULT_LIMITS, {
+    credit: (streamId, bytes) => after(roundTrip / 2, () => {
+      if (streamId === 0) connectionWindow += bytes;
+      else streamWindow += bytes;
+    }),
+    announce: () => {},
+    measure: () => after(roundTrip, () => windows.sample(roundTrip)),
+  }, () => now);
+  after(roundTrip, () => windows.sample(roundTrip));
+  const stream = { id: 1, window: DEFAULT_WINDOW, target: DEFAULT_WINDOW, unconsumed: 0, since: 0, consumedSince: 0, parts: 0, remoteEnded: false };
+  const bits = Array.from({ length: seconds }, () => 0);
+  for (; now < seconds * 1_000; now += 1) {
+    for (const act of later.get(now) ?? []) act();
+    later.delete(now);
+    const bytes = Math.max(0, Math.min(line, streamWindow, connectionWindow));
+    if (bytes === 0) continue;
+    streamWindow -= bytes;
+    connectionWindow -= bytes;
+    after(roundTrip / 2, () => {
+      windows.arrivedOnConnection(bytes);
+      windows.arrived(stream, bytes);
+      windows.consumed(stream, bytes);
+      const second = Math.floor(now / 1_000);
+      bits[second] = (bits[second] ?? 0) + bytes * 8;
+    });
   }
-
-  /** Sends as much as it may, and all of it is read at once, until the window grows no more. */
-  flow(stream: ReceiveSide): void {
-    for (let before = -1; stream.target > before;) {
-      before = stream.target;
-      for (let round = 0; round < 4; round += 1) {
-        this.now += 1;
-        const bytes = stream.window;
-        this.send(stream, bytes);
-        this.windows.consumed(stream, bytes);
-      }
-    }
-  }
-
-  send(stream: ReceiveSide, bytes = stream.window): void {
-    this.windows.arrivedOnConnection(bytes);
-    assert.equal(this.windows.arrived(stream, bytes), true);
-  }
+  return bits;
 }
 
-describe('receive windows', () => {
-  it('stay whole for those who read when readers with grown windows stop', () => {
-    const peer = new Peer();
-    peer.windows.sample(50);
-    const stopped = [peer.open(), peer.open()];
-    for (const stream of stopped) peer.flow(stream);
-    assert.ok(stopped.every(({ target }) => target >= 4_000_000), `${stopped.map(({ target }) => target).join(' and ')} bytes`);
-    for (const stream of stopped) peer.send(stream);
-    assert.ok(peer.windows.unconsumed > DEFAULT_LIMITS.unconsumed / 4);
-    const reader = peer.open();
-    peer.send(reader);
-    assert.deepEqual(peer.announced, []);
-    assert.equal(peer.windows.initial, FULL);
+describe('the windows of a stream', () => {
+  it('let a line of 1 Gbit/s be full at a round trip of 50 ms, and soon', () => {
+    const [first = 0, second = 0, third = 0] = transfer(50, 125_000, 3);
+    assert.ok(first > 0.6e9, `${first} bits in the first second`);
+    assert.ok(Math.min(second, third) > 0.98e9, `${second} and ${third} bits in the others`);
   });
 
-  it('still grow for a reader when others have stopped that had grown before', () => {
-    const peer = new Peer();
-    peer.windows.sample(50);
-    for (const stream of [peer.open(), peer.open(), peer.open()]) {
-      peer.flow(stream);
-      peer.send(stream);
-    }
-    const reader = peer.open();
-    peer.flow(reader);
-    assert.ok(reader.target >= 1 << 19, `${reader.target} bytes`);
-  });
-
-  it('get smaller for all when many readers stop', () => {
-    const peer = new Peer();
-    for (let at = 0; at < 300 && peer.announced.length === 0; at += 1) peer.send(peer.open());
-    assert.deepEqual(peer.announced, [FULL >> 2]);
+  it('carry what their bound allows at a round trip of 150 ms: never more than a window in a round trip', () => {
+    const last = transfer(150, 250_000, 4).at(-1) ?? 0;
+    const most = (8 * DEFAULT_LIMITS.streamWindowMost) / 0.15;
+    assert.ok(last > 0.8 * most && last <= most, `${last} of ${most} bits`);
   });
 });
