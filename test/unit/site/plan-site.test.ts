@@ -11,7 +11,7 @@ const warned = (spec: object, platform: 'linux' | 'kubernetes'): readonly (strin
 };
 
 test('what a Site asks for in vain without a cluster is told, so that nobody counts on it', () => {
-  assert.deepEqual(warned({ ha: true, serviceAccount: 'router' }, 'linux'), ['spec.ha', 'spec.serviceAccount']);
-  assert.deepEqual(warned({ ha: false, serviceAccount: '' }, 'linux'), []);
-  assert.deepEqual(warned({ ha: true, serviceAccount: 'router' }, 'kubernetes'), []);
+  assert.deepEqual(warned({ serviceAccount: 'router' }, 'linux'), ['spec.serviceAccount']);
+  assert.deepEqual(warned({ serviceAccount: '' }, 'linux'), []);
+  assert.deepEqual(warned({ serviceAccount: 'router' }, 'kubernetes'), []);
 });
