@@ -62,7 +62,7 @@ export function createInputReader(layout: NamespaceLayout): InputReader {
       const files = [];
       for (const folder of folders) files.push(...(await readFolder(folder, next)));
       cache = next;
-      return combine(files);
+      return combine(files, `${relative(layout.root, layout.internal.links)}/`);
     },
   };
 }
@@ -134,15 +134,18 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
   return { objects: [...fresh.objects, ...kept], bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles, problems: told };
 }
 
-/** What is defined twice counts where it stands first; the problem names both places. */
-function combine(files: readonly ParsedFile[]): Input {
+/**
+ * What is defined twice counts where it stands first; the problem names both places.
+ * @param made begins the names of the files that Earshot made: a person who writes the same anew has the last word, which is no mistake
+ */
+function combine(files: readonly ParsedFile[], made: string): Input {
   const problems = files.flatMap((file) => file.problems);
-  const objects = firsts(files.flatMap((file) => file.objects), keyOf, problems);
-  const bundles = firsts(files.flatMap((file) => file.bundles), ({ name }) => `Secret/${name}`, problems);
+  const objects = firsts(files.flatMap((file) => file.objects), keyOf, made, problems);
+  const bundles = firsts(files.flatMap((file) => file.bundles), ({ name }) => `Secret/${name}`, made, problems);
   return { objects, bundles, problems };
 }
 
-function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, problems: FileProblem[]): readonly T[] {
+function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, made: string, problems: FileProblem[]): readonly T[] {
   const seen = new Map<string, Placed<T>>();
   for (const placed of all) {
     const key = keyFor(placed.value);
@@ -151,6 +154,7 @@ function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, prob
       seen.set(key, placed);
       continue;
     }
+    if (placed.file.startsWith(made) && !first.file.startsWith(made)) continue;
     const where = first.file === placed.file ? `in line ${first.line}` : `in ${basename(first.file)}, line ${first.line}`;
     const message = `${key} is already defined ${where}, which is what counts; remove one of the two.`;
     problems.push({ file: placed.file, line: placed.line, severity: 'error', message, resource: key });

@@ -40,6 +40,7 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
           facts !== undefined &&
           bundle.cert !== undefined &&
           serves(facts, wanted) &&
+          isFor(new X509Certificate(bundle.cert), wanted) &&
           // Made while the clock was ahead.
           facts.notBefore <= now &&
           (authority === undefined || new X509Certificate(bundle.cert).checkIssued(authority.certificate)) &&
@@ -58,6 +59,16 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
   const hosts = new Set(facts.hosts.map(canonical));
   return facts.commonName === order.subject && facts.isAuthority === order.signing && order.hosts.every((host) => hosts.has(canonical(host)));
+}
+
+/** Extended key usage (RFC 5280 section 4.2.1.12). */
+const uses = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const;
+
+function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {
+  // A certificate authority has none.
+  if (order.signing) return true;
+  const found = new Set(certificate.keyUsage);
+  return order.server === found.has(uses.server) && order.client === found.has(uses.client);
 }
 
 /** One address may be written in several ways. */

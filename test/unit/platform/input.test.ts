@@ -58,8 +58,9 @@ test('a person\'s Link counts before one that came from a token', async (t) => {
   await writeFile(join(layout.internal.links, 'Link-east.yaml'), link('from-token'));
   assert.deepEqual(keys(await read()), ['Link/east']);
   await put('z.yaml', link('by-hand'));
-  const { objects } = await read();
+  const { objects, problems } = await read();
   assert.deepEqual(objects.map((object) => object.kind === 'Link' && object.spec.endpoints[0]?.host), ['by-hand']);
+  assert.deepEqual(problems, [], 'and that is no mistake');
 });
 
 test('a mistake in a file leaves what ran from it as it was, until it is mended', async (t) => {

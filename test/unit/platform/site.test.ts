@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -232,6 +233,21 @@ test('a certificate that was made while the clock was ahead is made anew once it
   await start();
   const [access] = router.config.accesses;
   assert.ok(certificateFacts(access?.tls.cert ?? '', 'far').notBefore <= Date.now());
+});
+
+test('a Certificate that is to be shown by clients too is made anew', async (t) => {
+  const { layout, put, start } = await prepare(t);
+  const certificate = (more: object): string => document('Certificate', 'api', { ca: 'earshot-site-ca', subject: 'api', hosts: ['api'], server: true, ...more });
+  const uses = async (): Promise<readonly string[]> => {
+    const pem = await readFile(join(layout.internal.certs, 'api', 'tls.crt'), 'utf8').catch(() => undefined);
+    return pem === undefined ? [] : (new X509Certificate(pem).keyUsage ?? []);
+  };
+  await put('site.yaml', siteFile);
+  await put('api.yaml', certificate({}));
+  await start();
+  assert.equal((await uses()).length, 1);
+  await put('api.yaml', certificate({ client: true }));
+  await until(async () => (await uses()).length === 2, 'it is for both');
 });
 
 test('a site that was revoked by a command is out at once', async (t) => {
