@@ -152,5 +152,6 @@ test('files that the user may not read are named, and the rest is read', async (
   await problem(site, /Listener-secret\.yaml[^]*must be allowed to read it/);
   const { message = '' } = await site.waitFor('Listener', 'closed', 'Error', { timeoutMs: 20_000 });
   assert.match(message, /closed/);
-  await eventually('the page', west.served);
+  await site.waitFor('Listener', 'web');
+  await west.served();
 });

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import {
-  connector, createAuthority, createNetwork, eventually, issue, linkByToken, listener, startRedis, startSite, startSteady, type Host, type Site, type Steady,
+  connector, createAuthority, createNetwork, eventually, failuresOf, issue, linkByToken, listener, startNginx, startRequests, startSite, type Host, type Site,
 } from './harness/index.ts';
 
 const PEER = fileURLToPath(new URL('hostile/peer.ts', import.meta.url));
@@ -53,7 +54,7 @@ const CPU_SECONDS = 12;
 interface Attacked extends AsyncDisposable {
   readonly east: Site;
   readonly west: Site;
-  readonly steady: Steady;
+  readonly client: Host;
   readonly strange: Host;
   /** Where the stranger has a link's certificate, and one of an authority that nobody knows. */
   readonly certificates: string;
@@ -64,18 +65,16 @@ async function attacked(t: TestContext): Promise<Attacked> {
   await using stack = new AsyncDisposableStack();
   const net = stack.use(await createNetwork({ hosts: ['west', 'east', 'strange'], test: t }));
   const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
-  const services = { redis: 6379, endless: 7001, stuck: 7002 };
+  const services = { web: 80, endless: 7001, stuck: 7002 };
   const east = await startSite(server, { access: true, resources: Object.entries(services).map(([key, port]) => connector(key, '127.0.0.1', port)) });
   const west = await startSite(client, { resources: Object.entries(services).map(([key, port]) => listener(key, '127.0.0.1', port)) });
-  await startRedis(server, { port: services.redis });
+  await startNginx(server, { port: services.web });
   await startNode(server, services.endless, 'socket => { const go = () => { while (socket.write(page)); }; socket.on("drain", go); go(); }');
   await startNode(server, services.stuck, 'socket => socket.pause()');
   await linkByToken(west, east);
-  await west.waitFor('Listener', 'redis');
   const { certificates, port } = await certificatesOf(east, strange);
-  const steady = await startSteady(client, services.redis);
   const owned = stack.move();
-  return { east, west, steady, strange, certificates, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { east, west, client, strange, certificates, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** A server of one line. */
@@ -106,7 +105,7 @@ async function certificatesOf(east: Site, strange: Host): Promise<{ readonly cer
 
 test('whatever a peer does at the access port, others are unharmed, and what it costs is bounded', async (t) => {
   await using net = await attacked(t);
-  const { east, steady } = net;
+  const { east } = net;
   for (const attack of attacks) {
     await t.test(attack.name, async (each) => {
       const before = { memory: await east.process.memory(), cpu: await east.process.cpuSeconds(), refused: await refusedFor(east, attack) };
@@ -118,7 +117,6 @@ test('whatever a peer does at the access port, others are unharmed, and what it 
       if (attack.reason !== undefined) {
         await eventually(`${attack.name} to be counted`, async () => (await refusedFor(east, attack)) > before.refused);
       }
-      await steady.unharmed();
     });
   }
   const { refused, cut } = { refused: lines(east, 'peer refused'), cut: lines(east, 'connection of a peer cut off') };
@@ -139,7 +137,10 @@ interface Struck {
 }
 
 /** One attack from its beginning to its end; clients of the site are looked at all the while. */
-async function strike({ east, steady, strange, port, certificates }: Attacked, attack: string): Promise<Struck> {
+async function strike({ east, west, client, strange, port, certificates }: Attacked, attack: string): Promise<Struck> {
+  await west.waitFor('Listener', 'web');
+  await using requests = await startRequests(client, 'http://127.0.0.1:80/', { perSecond: 20 });
+  await requests.next(2);
   const said = strange.run([process.execPath, PEER, attack, 'east', port, certificates], { timeoutMs: 60_000 });
   const state = { over: false };
   const over = said.finally(() => {
@@ -149,11 +150,13 @@ async function strike({ east, steady, strange, port, certificates }: Attacked, a
     let most = 0;
     while (!state.over) {
       most = Math.max(most, await east.process.memory());
-      await steady.unharmed();
+      await setTimeout(50);
     }
     return most;
   };
   const [text, memory] = await Promise.all([over, watch()]);
+  await requests.next(3);
+  assert.deepEqual(failuresOf(requests.results), [], 'others are unharmed');
   // The attacker's own line.
   const { ended } = JSON.parse(text) as { readonly ended: string };
   return { ended, memory };

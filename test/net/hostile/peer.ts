@@ -102,15 +102,15 @@ const attacks: Readonly<Record<string, () => Promise<string>>> = {
   'header-flood': () => flood((round) => many(20, (index) => headers(1 + 2 * (round * 20 + index), Array.from({ length: 500 }, (_, at): readonly [string, string] => [`x-${at}`, 'y'.repeat(20)])))),
   'rapid-resets': () => flood((round) => many(500, (index) => {
     const id = 1 + 2 * (round * 500 + index);
-    return Buffer.concat([open(id, 'redis'), frame(FrameType.RST_STREAM, 0, id, number(8))]);
+    return Buffer.concat([open(id, 'web'), frame(FrameType.RST_STREAM, 0, id, number(8))]);
   })),
   'made-resets': () => flood((round) => many(500, (index) => {
     const id = 1 + 2 * (round * 500 + index);
-    return Buffer.concat([open(id, 'redis'), frame(FrameType.WINDOW_UPDATE, 0, id, number(0))]);
+    return Buffer.concat([open(id, 'web'), frame(FrameType.WINDOW_UPDATE, 0, id, number(0))]);
   })),
   pings: () => flood(() => many(1_000, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8)))),
   settings: () => flood(() => many(1_000, () => frame(FrameType.SETTINGS, 0, 0))),
-  'settings-of-windows': () => flood((round) => (round === 0 ? many(500, (index) => open(1 + 2 * index, 'redis')) : many(20, (index) => frame(FrameType.SETTINGS, 0, 0, Buffer.concat(Array.from({ length: 2_000 }, (_, at) => Buffer.concat([Buffer.of(0, 4), number(60_000 + ((at + index) % 7))]))))))),
+  'settings-of-windows': () => flood((round) => (round === 0 ? many(500, (index) => open(1 + 2 * index, 'web')) : many(20, (index) => frame(FrameType.SETTINGS, 0, 0, Buffer.concat(Array.from({ length: 2_000 }, (_, at) => Buffer.concat([Buffer.of(0, 4), number(60_000 + ((at + index) % 7))]))))))),
   'window-overflow': () => flood((round) => (round < 2 ? frame(FrameType.WINDOW_UPDATE, 0, 0, number(0x7fff_ffff)) : undefined)),
   'never-reads-answers': () => flood((round) => many(200, (index) => headers(1 + 2 * (round * 200 + index), [[':method', 'CONNECT'], [':authority', 'nobody']], true)), { reads: false }),
   'never-reads-data': () => flood((round) => {
@@ -118,7 +118,7 @@ const attacks: Readonly<Record<string, () => Promise<string>>> = {
     return round <= 10 ? many(50, (index) => open(1 + 2 * ((round - 1) * 50 + index), 'endless')) : undefined;
   }, { reads: false, greeting: hello([4, 0x7fff_ffff]) }),
   'zero-windows': () => flood((round) => (round < 10 ? many(50, (index) => open(1 + 2 * (round * 50 + index), 'endless')) : undefined), { greeting: hello([4, 0]) }),
-  'streams-that-say-nothing': () => flood((round) => (round < 10 ? many(200, (index) => open(1 + 2 * (round * 200 + index), 'redis')) : undefined)),
+  'streams-that-say-nothing': () => flood((round) => (round < 10 ? many(200, (index) => open(1 + 2 * (round * 200 + index), 'web')) : undefined)),
   'byte-by-byte': () => flood((round) => (round === 0 ? many(20, (index) => open(1 + 2 * index, 'stuck')) : round > 8 ? undefined : many(20_000, (index) => frame(FrameType.DATA, 0, 1 + 2 * (index % 20), Buffer.of(1))))),
   'slow-handshakes': async () => {
     const sockets = Array.from({ length: 300 }, () => connectTcp(Number(port), host));
