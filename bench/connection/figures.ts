@@ -3,7 +3,7 @@ import { format } from '../markdown.ts';
 import { median } from '../statistics.ts';
 import type { ScenarioName, Sizes, SystemName } from './options.ts';
 
-export type Unit = 'Gbit/s' | 'a second' | 'µs' | 'ms' | 's' | 'MB' | 'KB' | '%' | 'CPU s/GB';
+export type Unit = 'Gbit/s' | 'a second' | 'µs' | 'ms' | 's' | 'MB' | 'KB' | '%' | 'CPU s/GB' | 'CPU s/10,000';
 
 /** What Earshot's value is to be: at least or at most so much, or so many times HAProxy's. */
 export type Aim =
@@ -41,6 +41,9 @@ export function figuresOf({ idleConnections }: Pick<Sizes, 'idleConnections'>): 
     figure('mixed', 'mixed-p99', "small requests' p99 (10 clients) while 8 bulk connections run on the same link", 'ms', most(1.5)),
     figure('bulk', 'cpu-8', 'CPU, both ends together, 8 connections', 'CPU s/GB', most(1.3)),
     figure('bulk', 'cpu-1', 'CPU, both ends together, 1 connection', 'CPU s/GB'),
+    figure('requests', 'cpu-keep-alive', 'CPU, both ends together, keep-alive requests', 'CPU s/10,000'),
+    figure('requests', 'cpu-new-connections', 'CPU, both ends together, a new connection for each request', 'CPU s/10,000'),
+    figure('requests', 'cpu-latency', 'CPU, both ends together, requests of one client', 'CPU s/10,000'),
     figure('mixed', 'mixed-bulk', 'what the 8 bulk connections get meanwhile', 'Gbit/s'),
     figure('memory', 'memory-fresh', 'resident memory of each router, the larger of two, fresh', 'MB', atMost(75)),
     figure('memory', 'memory-during', 'the same, the most during all of the above', 'MB', atMost(110)),

@@ -1,6 +1,6 @@
 /** What goes through one system while it runs; in each round every system has its turn with each. */
 import type { Bench, Running } from '../bench.ts';
-import { iperf3, wrk, type Transfer } from '../loads.ts';
+import { iperf3, wrk, type Requests, type Transfer } from '../loads.ts';
 
 /** @returns after one turn */
 export type Turn = (bench: Bench, system: Running) => Promise<void>;
@@ -22,11 +22,17 @@ export const bulk: Turn = async ({ host, options, record }, system) => {
   }
 };
 
+/** Requests of three kinds, and the CPU that both ends spend on them. */
 export const requests: Turn = async ({ host, options: { seconds }, record }, system) => {
-  const port = system.ports.http;
-  record('keep-alive', system.name, (await wrk(host, port, 50, seconds)).perSecond);
-  record('new-connections', system.name, (await wrk(host, port, 50, seconds, ['Connection: close'])).perSecond);
-  record('latency', system.name, (await wrk(host, port, 1, seconds)).p50);
+  const measure = async (id: string, connections: number, headers: readonly string[] = []): Promise<Requests> => {
+    const before = await cpuSeconds(system);
+    const result = await wrk(host, system.ports.http, connections, seconds, headers);
+    if (system.ends !== undefined) record(`cpu-${id}`, system.name, (10_000 * (await cpuSeconds(system) - before)) / (result.perSecond * seconds));
+    return result;
+  };
+  record('keep-alive', system.name, (await measure('keep-alive', 50)).perSecond);
+  record('new-connections', system.name, (await measure('new-connections', 50, ['Connection: close'])).perSecond);
+  record('latency', system.name, (await measure('latency', 1)).p50);
 };
 
 /** Small requests begin when the bulk is under way, and end before it does. */
