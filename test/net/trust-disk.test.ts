@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, it } from 'node:test';
 import { run } from '../harness/command.ts';
 import {
   connector, createNetwork, eventually, linkByToken, listener, manifest, startNginx, startRedis, startSite, startSteady, type Site,
@@ -34,77 +34,80 @@ async function prepared(site: Site, resource: ReturnType<typeof listener>): Prom
   return () => rename(`${path}.later`, path);
 }
 
-test('a site whose disk is full runs on and says so, and what it could not write is there once there is space', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const [client, server] = [net.host('west'), net.host('east')];
-  const home = `${client.dir}/small`;
-  await using _disk = await smallDisk(home);
-  const [east, west] = await Promise.all([
-    startSite(server, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('steady', '127.0.0.1', 6379)] }),
-    startSite(client, { home, access: true, resources: [listener('web', '127.0.0.1', 8080), listener('steady', '127.0.0.1', 6379)] }),
-  ]);
-  await startNginx(server, { port: 80 });
-  await startRedis(server, { port: 6379 });
-  await linkByToken(west, east);
-  for (const key of ['web', 'steady']) await west.waitFor('Listener', key);
-  await west.apply(manifest('AccessGrant', 'later', {}));
-  const grant = await west.waitFor('AccessGrant', 'later');
-  const steady = await startSteady(client, 6379);
-  const move = await prepared(west, listener('web', '127.0.0.1', 8081));
-  const free = await fill(home);
-  const page = (port: number): Promise<string> => client.attempt(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/`]).then(({ stdout }) => stdout);
+// Side by side: they wait more than they work.
+describe('state', { concurrency: 2 }, () => {
+  it('a site whose disk is full runs on and says so, and what it could not write is there once there is space', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+    const [client, server] = [net.host('west'), net.host('east')];
+    const home = `${client.dir}/small`;
+    await using _disk = await smallDisk(home);
+    const [east, west] = await Promise.all([
+      startSite(server, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('steady', '127.0.0.1', 6379)] }),
+      startSite(client, { home, access: true, resources: [listener('web', '127.0.0.1', 8080), listener('steady', '127.0.0.1', 6379)] }),
+    ]);
+    await startNginx(server, { port: 80 });
+    await startRedis(server, { port: 6379 });
+    await linkByToken(west, east);
+    for (const key of ['web', 'steady']) await west.waitFor('Listener', key);
+    await west.apply(manifest('AccessGrant', 'later', {}));
+    const grant = await west.waitFor('AccessGrant', 'later');
+    const steady = await startSteady(client, 6379);
+    const move = await prepared(west, listener('web', '127.0.0.1', 8081));
+    const free = await fill(home);
+    const page = (port: number): Promise<string> => client.attempt(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/`]).then(({ stdout }) => stdout);
 
-  await move();
-  // The file that was replaced left its space behind.
-  const freeRest = await fill(home);
-  await eventually('the new port', async () => await page(8081) === 'hello from east\n');
-  await east.remove('Connector', 'web');
-  await eventually('a closed port', async () => await page(8081) === '');
-  await eventually('word of it in the log', () => /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output));
-  await east.apply(connector('web', '127.0.0.1', 80));
-  await eventually('the port to open again', async () => await page(8081) === 'hello from east\n');
-  // A redemption that cannot be written down is none.
-  await east.apply(manifest('AccessToken', 'back', { url: grant['url'], code: grant['code'], ca: grant['ca'] }));
-  await east.waitFor('AccessToken', 'back', 'Error');
-  await steady.unharmed();
+    await move();
+    // The file that was replaced left its space behind.
+    const freeRest = await fill(home);
+    await eventually('the new port', async () => await page(8081) === 'hello from east\n');
+    await east.remove('Connector', 'web');
+    await eventually('a closed port', async () => await page(8081) === '');
+    await eventually('word of it in the log', () => /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output));
+    await east.apply(connector('web', '127.0.0.1', 80));
+    await eventually('the port to open again', async () => await page(8081) === 'hello from east\n');
+    // A redemption that cannot be written down is none.
+    await east.apply(manifest('AccessToken', 'back', { url: grant['url'], code: grant['code'], ca: grant['ca'] }));
+    await east.waitFor('AccessToken', 'back', 'Error');
+    await steady.unharmed();
 
-  await free();
-  await freeRest();
-  await west.waitFor('Listener', 'web', ({ status }) => status === 'Ready');
-  await eventually('the status of the new port', async () => (await west.read('Listener', 'web'))?.spec?.['port'] === 8081);
-  await eventually('word of that too', () => /statuses can be written again/.test(west.process.output));
-  await east.waitFor('AccessToken', 'back', 'Ready', { timeoutMs: 90_000 });
-  await west.waitFor('AccessGrant', 'later', ({ redemptions }) => redemptions === 1);
-  await steady.unharmed();
+    await free();
+    await freeRest();
+    await west.waitFor('Listener', 'web', ({ status }) => status === 'Ready');
+    await eventually('the status of the new port', async () => (await west.read('Listener', 'web'))?.spec?.['port'] === 8081);
+    await eventually('word of that too', () => /statuses can be written again/.test(west.process.output));
+    await east.waitFor('AccessToken', 'back', 'Ready', { timeoutMs: 90_000 });
+    await west.waitFor('AccessGrant', 'later', ({ redemptions }) => redemptions === 1);
+    await steady.unharmed();
 
-  // It was killed with a full disk, and the next start has no more space than that.
-  const again = await fill(home);
-  await west.kill9();
-  await west.attempt(['status']);
-  await again();
-  await west.start();
-  await west.waitFor('Listener', 'web');
-  assert.equal(await page(8081), 'hello from east\n');
-  await west.kill9();
-});
+    // It was killed with a full disk, and the next start has no more space than that.
+    const again = await fill(home);
+    await west.kill9();
+    await west.attempt(['status']);
+    await again();
+    await west.start();
+    await west.waitFor('Listener', 'web');
+    assert.equal(await page(8081), 'hello from east\n');
+    await west.kill9();
+  });
 
-test('damaged state is named with its file, and nothing is made in its place', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const [east, west] = await Promise.all([startSite(net.host('east'), { access: true }), startSite(net.host('west'))]);
-  await linkByToken(west, east);
-  await east.apply(manifest('AccessGrant', 'g', {}));
-  await east.waitFor('AccessGrant', 'g');
-  await Promise.all([east.kill9(), west.kill9()]);
-  const { internal } = east.layout;
-  await writeFile(join(internal.grants, 'g.json'), '{"name": "g", "cod');
-  await east.start();
-  const { message } = await east.waitFor('AccessGrant', 'g', 'Error');
-  assert.match(message ?? '', /grants\/g\.json is damaged, so nobody knows how often grant g was redeemed, and it is refused\. Restore the file/);
-  await east.kill9();
+  it('damaged state is named with its file, and nothing is made in its place', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+    const [east, west] = await Promise.all([startSite(net.host('east'), { access: true }), startSite(net.host('west'))]);
+    await linkByToken(west, east);
+    await east.apply(manifest('AccessGrant', 'g', {}));
+    await east.waitFor('AccessGrant', 'g');
+    await Promise.all([east.kill9(), west.kill9()]);
+    const { internal } = east.layout;
+    await writeFile(join(internal.grants, 'g.json'), '{"name": "g", "cod');
+    await east.start();
+    const { message } = await east.waitFor('AccessGrant', 'g', 'Error');
+    assert.match(message ?? '', /grants\/g\.json is damaged, so nobody knows how often grant g was redeemed, and it is refused\. Restore the file/);
+    await east.kill9();
 
-  await writeFile(internal.identityKey, '-----BEGIN PRIVATE KEY-----\nnonsense');
-  await east.start();
-  const site = await east.waitFor('Site', 'east', 'Error');
-  assert.match(site.message ?? '', /^the router cannot start: .*identity\.key is damaged: .*To make a new site of it, remove the file/);
-  assert.match((await east.attempt(['status'])).stdout, /identity\.key is damaged/);
+    await writeFile(internal.identityKey, '-----BEGIN PRIVATE KEY-----\nnonsense');
+    await east.start();
+    const site = await east.waitFor('Site', 'east', 'Error');
+    assert.match(site.message ?? '', /^the router cannot start: .*identity\.key is damaged: .*To make a new site of it, remove the file/);
+    assert.match((await east.attempt(['status'])).stdout, /identity\.key is damaged/);
+  });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, it } from 'node:test';
 import {
   connector, createNetwork, eventually, failuresOf, linkByToken, listener, startNginx, startRedis, startRequests, startSite, startSteady,
   type Host, type Site,
@@ -18,93 +18,96 @@ async function tokenOf(to: Site, ...options: readonly string[]): Promise<string>
 
 const asks = (host: Host) => host.attempt(['curl', '-sS', '--max-time', '5', PAGE]);
 
-test('a site that is revoked under load is out at once and for good, and nobody else notices', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east', 'south'], test: t });
-  const [westHost, eastHost, southHost] = [net.host('west'), net.host('east'), net.host('south')];
-  await startNginx(eastHost, { port: 80 });
-  await startRedis(eastHost, { port: 6379 });
-  const [east, west, south] = await Promise.all([
-    startSite(eastHost, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('steady', '127.0.0.1', 6379)] }),
-    startSite(westHost, { resources: resourcesFor() }),
-    startSite(southHost, { resources: resourcesFor() }),
-  ]);
-  const used = await tokenOf(east, '--redemptions-allowed', '2');
-  await west.earshot(['token', 'redeem', used, '--name', 'to-east']);
-  await linkByToken(south, east);
-  for (const site of [west, south]) for (const name of ['web', 'steady']) await site.waitFor('Listener', name);
-  const steady = await startSteady(southHost, 6379);
-  const lasting = await westHost.spawn(['redis-cli', '-p', '6379', 'subscribe', 'news'], { name: 'lasting' });
-  await eventually('the subscription', async () => (await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'));
-  await using load = await startRequests(southHost, PAGE);
-  const wrk = westHost.attempt(['wrk', '-t', '1', '-c', '10', '-d', '6s', PAGE], { timeoutMs: 60_000 });
-  await load.next(20);
+// Side by side: they wait more than they work.
+describe('a site that is revoked', { concurrency: 2 }, () => {
+  it('a site that is revoked under load is out at once and for good, and nobody else notices', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east', 'south'], test: t });
+    const [westHost, eastHost, southHost] = [net.host('west'), net.host('east'), net.host('south')];
+    await startNginx(eastHost, { port: 80 });
+    await startRedis(eastHost, { port: 6379 });
+    const [east, west, south] = await Promise.all([
+      startSite(eastHost, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('steady', '127.0.0.1', 6379)] }),
+      startSite(westHost, { resources: resourcesFor() }),
+      startSite(southHost, { resources: resourcesFor() }),
+    ]);
+    const used = await tokenOf(east, '--redemptions-allowed', '2');
+    await west.earshot(['token', 'redeem', used, '--name', 'to-east']);
+    await linkByToken(south, east);
+    for (const site of [west, south]) for (const name of ['web', 'steady']) await site.waitFor('Listener', name);
+    const steady = await startSteady(southHost, 6379);
+    const lasting = await westHost.spawn(['redis-cli', '-p', '6379', 'subscribe', 'news'], { name: 'lasting' });
+    await eventually('the subscription', async () => (await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'));
+    await using load = await startRequests(southHost, PAGE);
+    const wrk = westHost.attempt(['wrk', '-t', '1', '-c', '10', '-d', '6s', PAGE], { timeoutMs: 60_000 });
+    await load.next(20);
 
-  assert.match(await east.earshot(['site', 'revoke', 'west']), /Site "west" is revoked/);
-  await eventually('the end of what was open', async () => !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), { timeoutMs: 5_000 });
-  await west.waitFor('Listener', 'web', 'Pending');
-  const { message } = await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words));
-  assert.match(message ?? '', /refuses this link/);
-  assert.equal((await asks(westHost)).code, 7, 'the listener is closed');
-  assert.deepEqual(failuresOf(await load.next(50)), [], 'others go on');
-  await steady.unharmed();
-  await lasting.kill();
-  await wrk;
+    assert.match(await east.earshot(['site', 'revoke', 'west']), /Site "west" is revoked/);
+    await eventually('the end of what was open', async () => !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), { timeoutMs: 5_000 });
+    await west.waitFor('Listener', 'web', 'Pending');
+    const { message } = await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words));
+    assert.match(message ?? '', /refuses this link/);
+    assert.equal((await asks(westHost)).code, 7, 'the listener is closed');
+    assert.deepEqual(failuresOf(await load.next(50)), [], 'others go on');
+    await steady.unharmed();
+    await lasting.kill();
+    await wrk;
 
-  // Not in order: that would wait for connections to end.
-  await Promise.all([east.kill9(), west.kill9()]);
-  await Promise.all([east.start(), west.start()]);
-  await east.waitFor('Site', 'east');
-  await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words));
-  assert.equal((await asks(westHost)).code, 7);
+    // Not in order: that would wait for connections to end.
+    await Promise.all([east.kill9(), west.kill9()]);
+    await Promise.all([east.start(), west.start()]);
+    await east.waitFor('Site', 'east');
+    await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words));
+    assert.equal((await asks(westHost)).code, 7);
 
-  // The token that let it in has a redemption left, and a new one is there for the asking.
-  for (const token of [used, await tokenOf(east)]) {
-    const again = await west.attempt(['token', 'redeem', token, '--name', 'again']);
-    assert.equal(again.code, 1, again.stderr);
-    assert.match(again.stderr, /site west \([-0-9a-f]+\) is revoked: no token lets it in until its revocation is taken back/);
-  }
-  // The one that was used by it lets nobody in any more.
-  const other = await south.attempt(['token', 'redeem', used, '--name', 'another']);
-  assert.match(other.stderr, /had used grant \S+ was revoked, and may have the token still/);
-  assert.deepEqual(failuresOf(await load.next(20)), []);
+    // The token that let it in has a redemption left, and a new one is there for the asking.
+    for (const token of [used, await tokenOf(east)]) {
+      const again = await west.attempt(['token', 'redeem', token, '--name', 'again']);
+      assert.equal(again.code, 1, again.stderr);
+      assert.match(again.stderr, /site west \([-0-9a-f]+\) is revoked: no token lets it in until its revocation is taken back/);
+    }
+    // The one that was used by it lets nobody in any more.
+    const other = await south.attempt(['token', 'redeem', used, '--name', 'another']);
+    assert.match(other.stderr, /had used grant \S+ was revoked, and may have the token still/);
+    assert.deepEqual(failuresOf(await load.next(20)), []);
 
-  await east.earshot(['site', 'unrevoke', 'west']);
-  await west.waitFor('Listener', 'web');
-  assert.equal((await asks(westHost)).stdout, 'hello from east\n');
-});
-
-test('a revoked site does not come in by way of a site that still links to it', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'middle', 'east'], test: t });
-  const [westHost, middleHost, eastHost] = [net.host('west'), net.host('middle'), net.host('east')];
-  await startNginx(eastHost, { port: 80 });
-  await startRedis(eastHost, { port: 6379 });
-  const [east, middle, west] = await Promise.all([
-    startSite(eastHost, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('steady', '127.0.0.1', 6379)] }),
-    startSite(middleHost, { access: true, resources: resourcesFor() }),
-    startSite(westHost, { resources: resourcesFor() }),
-  ]);
-  // Its direct link is the dearer one, so that it is out of use; it is what the east knows the site by.
-  await linkByToken(west, east, { cost: 50 });
-  await linkByToken(west, middle);
-  await linkByToken(middle, east);
-  for (const site of [west, middle]) for (const name of ['web', 'steady']) await site.waitFor('Listener', name);
-  await eventually('the cheaper way', async () => {
-    await asks(westHost);
-    return await middle.metric('earshot_router_transit_connections_total') > 0;
+    await east.earshot(['site', 'unrevoke', 'west']);
+    await west.waitFor('Listener', 'web');
+    assert.equal((await asks(westHost)).stdout, 'hello from east\n');
   });
-  const lasting = await westHost.spawn(['redis-cli', '-p', '6379', 'subscribe', 'news'], { name: 'lasting' });
-  await eventually('the subscription', async () => (await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'));
-  const steady = await startSteady(middleHost, 6379);
 
-  await east.earshot(['site', 'revoke', 'west']);
-  await eventually('the end of what came through the middle', async () =>
-    !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), { timeoutMs: 5_000 });
-  // The middle still has its link with the west, whose listener is therefore open; but nothing comes of it.
-  assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
-  const { code, stdout } = await asks(westHost);
-  assert.notEqual(code, 0);
-  assert.equal(stdout, '');
-  assert.equal((await asks(middleHost)).stdout, 'hello from east\n');
-  await steady.unharmed();
-  await lasting.kill();
+  it('a revoked site does not come in by way of a site that still links to it', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'middle', 'east'], test: t });
+    const [westHost, middleHost, eastHost] = [net.host('west'), net.host('middle'), net.host('east')];
+    await startNginx(eastHost, { port: 80 });
+    await startRedis(eastHost, { port: 6379 });
+    const [east, middle, west] = await Promise.all([
+      startSite(eastHost, { access: true, resources: [connector('web', '127.0.0.1', 80), connector('steady', '127.0.0.1', 6379)] }),
+      startSite(middleHost, { access: true, resources: resourcesFor() }),
+      startSite(westHost, { resources: resourcesFor() }),
+    ]);
+    // Its direct link is the dearer one, so that it is out of use; it is what the east knows the site by.
+    await linkByToken(west, east, { cost: 50 });
+    await linkByToken(west, middle);
+    await linkByToken(middle, east);
+    for (const site of [west, middle]) for (const name of ['web', 'steady']) await site.waitFor('Listener', name);
+    await eventually('the cheaper way', async () => {
+      await asks(westHost);
+      return await middle.metric('earshot_router_transit_connections_total') > 0;
+    });
+    const lasting = await westHost.spawn(['redis-cli', '-p', '6379', 'subscribe', 'news'], { name: 'lasting' });
+    await eventually('the subscription', async () => (await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'));
+    const steady = await startSteady(middleHost, 6379);
+
+    await east.earshot(['site', 'revoke', 'west']);
+    await eventually('the end of what came through the middle', async () =>
+      !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), { timeoutMs: 5_000 });
+    // The middle still has its link with the west, whose listener is therefore open; but nothing comes of it.
+    assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
+    const { code, stdout } = await asks(westHost);
+    assert.notEqual(code, 0);
+    assert.equal(stdout, '');
+    assert.equal((await asks(middleHost)).stdout, 'hello from east\n');
+    await steady.unharmed();
+    await lasting.kill();
+  });
 });

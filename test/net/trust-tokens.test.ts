@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { test } from 'node:test';
+import { describe, it } from 'node:test';
 import { createKey, createRequest } from '../../src/pki/index.ts';
 import { encodeRedemption } from '../../src/pki/redemption.ts';
 import { siteIdOf } from '../../src/router/routing/site-id.ts';
@@ -61,68 +61,71 @@ async function certified(dir: string): Promise<readonly string[]> {
 
 const redeemedOf = async (site: Site, name: string): Promise<unknown> => (await site.status('AccessGrant', name))?.['redemptions'];
 
-test('of a hundred sites that redeem at the same time, as many get in as the grant allows', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const east = await startSite(net.host('east'), { access: true });
-  const grant = await grantOf(east, 'many', { redemptionsAllowed: ALLOWED });
-  const dir = `${net.host('west').dir}/race`;
-  await prepare(dir, 'many', grant);
-  assert.deepEqual(tally(await redeemAll(net.host('west'), dir)), { 200: ALLOWED, 410: REDEEMERS - ALLOWED });
-  const winners = await certified(dir);
-  assert.equal(winners.length, ALLOWED);
-  const { message } = await east.waitFor('AccessGrant', 'many', ({ redemptions }) => redemptions === ALLOWED);
-  assert.match(message ?? '', /all its redemptions are used/);
-  // Whoever lost the answer on its way may ask for it again; nobody else gets in.
-  assert.deepEqual(tally(await redeemAll(net.host('west'), dir)), { 200: ALLOWED, 410: REDEEMERS - ALLOWED });
-  assert.deepEqual(await certified(dir), winners);
-});
+// Side by side: they wait more than they work.
+describe('tokens', { concurrency: 3 }, () => {
+  it('of a hundred sites that redeem at the same time, as many get in as the grant allows', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+    const east = await startSite(net.host('east'), { access: true });
+    const grant = await grantOf(east, 'many', { redemptionsAllowed: ALLOWED });
+    const dir = `${net.host('west').dir}/race`;
+    await prepare(dir, 'many', grant);
+    assert.deepEqual(tally(await redeemAll(net.host('west'), dir)), { 200: ALLOWED, 410: REDEEMERS - ALLOWED });
+    const winners = await certified(dir);
+    assert.equal(winners.length, ALLOWED);
+    const { message } = await east.waitFor('AccessGrant', 'many', ({ redemptions }) => redemptions === ALLOWED);
+    assert.match(message ?? '', /all its redemptions are used/);
+    // Whoever lost the answer on its way may ask for it again; nobody else gets in.
+    assert.deepEqual(tally(await redeemAll(net.host('west'), dir)), { 200: ALLOWED, 410: REDEEMERS - ALLOWED });
+    assert.deepEqual(await certified(dir), winners);
+  });
 
-test('a site that is killed while a hundred redeem gives no more away than its grant allows, and no less', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const east = await startSite(net.host('east'), { access: true });
-  const grant = await grantOf(east, 'many', { redemptionsAllowed: ALLOWED });
-  const dir = `${net.host('west').dir}/race`;
-  await prepare(dir, 'many', grant);
-  const first = redeemAll(net.host('west'), dir);
-  // On disk, not in what the site says of itself: the kill is to come between.
-  const file = `${east.layout.internal.grants}/many.json`;
-  await eventually('the first redemptions', async () => /"redemptions": ?[1-9]/.test(await readFile(file, 'utf8')), { everyMs: 1 });
-  await east.kill9();
-  await first;
-  const early = await certified(dir);
-  await east.start();
-  await east.waitFor('AccessGrant', 'many');
-  await redeemAll(net.host('west'), dir);
-  const all = await certified(dir);
-  assert.deepEqual(early.filter((name) => !all.includes(name)), [], 'who was in can ask again');
-  assert.equal(all.length, ALLOWED);
-  await eventually('the count', async () => await redeemedOf(east, 'many') === ALLOWED);
-});
+  it('a site that is killed while a hundred redeem gives no more away than its grant allows, and no less', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+    const east = await startSite(net.host('east'), { access: true });
+    const grant = await grantOf(east, 'many', { redemptionsAllowed: ALLOWED });
+    const dir = `${net.host('west').dir}/race`;
+    await prepare(dir, 'many', grant);
+    const first = redeemAll(net.host('west'), dir);
+    // On disk, not in what the site says of itself: the kill is to come between.
+    const file = `${east.layout.internal.grants}/many.json`;
+    await eventually('the first redemptions', async () => /"redemptions": ?[1-9]/.test(await readFile(file, 'utf8')), { everyMs: 1 });
+    await east.kill9();
+    await first;
+    const early = await certified(dir);
+    await east.start();
+    await east.waitFor('AccessGrant', 'many');
+    await redeemAll(net.host('west'), dir);
+    const all = await certified(dir);
+    assert.deepEqual(early.filter((name) => !all.includes(name)), [], 'who was in can ask again');
+    assert.equal(all.length, ALLOWED);
+    await eventually('the count', async () => await redeemedOf(east, 'many') === ALLOWED);
+  });
 
-test('a token that does not get in says why in its status, and what to do', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
-  const [east, west] = await Promise.all([startSite(net.host('east'), { access: true }), startSite(net.host('west'))]);
-  const brief = await grantOf(east, 'brief', { expirationWindow: '1s' });
-  const [good, used] = [await grantOf(east, 'good', {}), await grantOf(east, 'used', {})];
-  await west.apply(manifest('AccessToken', 'first', { ...used }));
-  await west.waitFor('AccessToken', 'first');
-  const other = await startSite(net.host('west'), { name: 'other' });
-  await eventually('the end of the brief one', async () => /it has expired/.test((await east.status('AccessGrant', 'brief'))?.message ?? ''));
-  const table: Readonly<Record<string, readonly [token: object, wanted: RegExp]>> = {
-    'expired': [brief, /refuses the token: grant brief expired at \d{4}-.*: ask for a new token/],
-    'used-up': [used, /refuses the token: grant used was redeemed 1 times of 1 allowed: ask for a new token/],
-    'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code is not that of grant good: the token was edited/],
-    'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a token as it was issued: .*Copy it again, whole, or ask for a new one/],
-    'other-grant': [{ ...good, url: good.url.replace('/good', '/gone') }, /there is no grant gone: it was deleted, or the token is of another site/],
-    'other-port': [{ ...good, url: good.url.replace(/:\d+\//, ':9/') }, /cannot be reached: the connection was refused.*It is tried again/],
-    'no-url': [{ ...good, url: 'east' }, /spec\.url must be a URL/],
-  };
-  for (const [name, [token]] of Object.entries(table)) await other.apply(manifest('AccessToken', name, { ...token }));
-  for (const [name, [, wanted]] of Object.entries(table)) {
-    const status = await other.waitFor('AccessToken', name, ({ status: word }) => word === 'Error');
-    assert.match(status.message ?? '', wanted, name);
-    assert.equal(status['redeemed'] ?? false, false, name);
-    // A code is nobody's to read in a message.
-    assert.ok(!(status.message ?? '').includes(good.code.slice(0, 10)), name);
-  }
+  it('a token that does not get in says why in its status, and what to do', async (t) => {
+    await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
+    const [east, west] = await Promise.all([startSite(net.host('east'), { access: true }), startSite(net.host('west'))]);
+    const brief = await grantOf(east, 'brief', { expirationWindow: '1s' });
+    const [good, used] = [await grantOf(east, 'good', {}), await grantOf(east, 'used', {})];
+    await west.apply(manifest('AccessToken', 'first', { ...used }));
+    await west.waitFor('AccessToken', 'first');
+    const other = await startSite(net.host('west'), { name: 'other' });
+    await eventually('the end of the brief one', async () => /it has expired/.test((await east.status('AccessGrant', 'brief'))?.message ?? ''));
+    const table: Readonly<Record<string, readonly [token: object, wanted: RegExp]>> = {
+      'expired': [brief, /refuses the token: grant brief expired at \d{4}-.*: ask for a new token/],
+      'used-up': [used, /refuses the token: grant used was redeemed 1 times of 1 allowed: ask for a new token/],
+      'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code is not that of grant good: the token was edited/],
+      'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a token as it was issued: .*Copy it again, whole, or ask for a new one/],
+      'other-grant': [{ ...good, url: good.url.replace('/good', '/gone') }, /there is no grant gone: it was deleted, or the token is of another site/],
+      'other-port': [{ ...good, url: good.url.replace(/:\d+\//, ':9/') }, /cannot be reached: the connection was refused.*It is tried again/],
+      'no-url': [{ ...good, url: 'east' }, /spec\.url must be a URL/],
+    };
+    for (const [name, [token]] of Object.entries(table)) await other.apply(manifest('AccessToken', name, { ...token }));
+    for (const [name, [, wanted]] of Object.entries(table)) {
+      const status = await other.waitFor('AccessToken', name, ({ status: word }) => word === 'Error');
+      assert.match(status.message ?? '', wanted, name);
+      assert.equal(status['redeemed'] ?? false, false, name);
+      // A code is nobody's to read in a message.
+      assert.ok(!(status.message ?? '').includes(good.code.slice(0, 10)), name);
+    }
+  });
 });
