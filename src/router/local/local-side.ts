@@ -206,6 +206,7 @@ class Local implements LocalSide {
         client.gone = true;
         end.reset();
       },
+      begin: (start) => start(),
     });
   }
 
@@ -237,6 +238,7 @@ class Local implements LocalSide {
       about: role === 'connector' ? {} : { entered: true },
       opened: () => stream.respond({ status: 200, fields: {} }),
       failed,
+      begin: setImmediate,
     });
     return client;
   }
@@ -306,7 +308,7 @@ class Local implements LocalSide {
         request.failed(why);
       },
     });
-    opening.start();
+    request.begin(() => opening.start());
   }
 
   #readState(): LocalState {
@@ -340,6 +342,8 @@ const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through
 
 interface OpenRequest {
   readonly client: Side;
+  /** Streams begin in the next turn: what a peer opens and resets in one go is to cost no server a connection (CVE-2023-44487). */
+  begin(start: () => void): void;
   readonly ways: Ways;
   /** That it has, and may yet get. */
   readonly sockets: number;
