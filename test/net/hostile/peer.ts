@@ -16,7 +16,7 @@ const [attack = '', host = '', port = '0', directory = ''] = process.argv.slice(
 const read = (name: string): string => readFileSync(`${directory}/${name}`, 'utf8');
 
 /** Whoever is neither refused nor cut off leaves after so many milliseconds. */
-const PATIENCE = 4_000;
+const PATIENCE = 8_000;
 
 type Shown = 'link' | 'foreign' | 'none';
 
