@@ -14,6 +14,8 @@ import { openFirst, type DialTarget } from './ways.ts';
 const STEADY = 5_000;
 /** Milliseconds before the end of the peer's certificate, at most. */
 const EARLY = 3_600_000;
+/** The same at least: ends are looked for every second, and a link takes its time to open. */
+const LATEST = 2_500;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -231,7 +233,7 @@ interface Current {
   readonly renewAt: number;
 }
 
-/** In the last quarter of what is left, and the last hour: a peer that renews has done so by then. */
+/** In the last quarter of what is left, and the last hour: a peer that renews has done so by then. Not so late that no look falls into it. */
 function renewAt(expires: number, now: number): number {
-  return expires - Math.min(EARLY, (expires - now) / 4);
+  return expires - Math.min(EARLY, Math.max(LATEST, (expires - now) / 4));
 }

@@ -36,17 +36,18 @@ describe('certificates that end', { concurrency: true }, () => {
     await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
     const at = await accessPort(server);
     const config = { ...siteConfig('client'), listeners: [listener('key', port)] };
-    const old = await authority.issue({ to: inSeconds(2) });
+    const old = await authority.issue({ to: inSeconds(3) });
     await using client = await start({ ...config, links: [link('server', at, old)] });
     await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
     const socket = await greeted(port);
-    const renewed = await authority.issue({ to: inSeconds(4) });
+    const ended = once(socket, 'error');
+    const renewed = await authority.issue({ to: inSeconds(6) });
     client.apply({ ...config, links: [link('server', at, renewed)] });
     await until(server, 'a link with the new certificate', ({ incoming }) => incoming.some(({ serial }) => serial.endsWith('3')));
     // Both ends of the two certificates are known by the same clock: when the second has ended, the first had long.
     socket.write('still here');
     await once(socket, 'data');
-    const [error] = await once(socket, 'error');
+    const [error] = await ended;
     assert.equal(error.code, 'ECONNRESET');
     assert.ok(Date.now() >= new X509Certificate(renewed.cert ?? '').validToDate.getTime(), 'not before the second certificate ended');
   });
@@ -67,7 +68,8 @@ describe('certificates that end', { concurrency: true }, () => {
     client.onChange(() => {
       if (client.state.links.server?.operational !== true) downs += 1;
     });
-    await new Promise<void>((resolve) => {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
       // The end of the first certificate is what this is about.
       setTimeout(resolve, 4_000);
     });
