@@ -16,7 +16,9 @@ async function web(t: TestContext): Promise<LinkedPair> {
   const pair = await startLinkedPair(t, { web: 8080, redis: 6379 });
   const kept = await pair.server.folder('kept', 'www-data');
   await pair.server.run(['sh', '-c', `head -c ${BYTES} /dev/urandom >'${kept}/big'`]);
-  const server = `location /big { alias ${kept}/big; } location /kept/ { alias ${kept}/; dav_methods PUT; }`;
+  // nginx would give up readers and writers that stand still for a minute.
+  const patience = 'send_timeout 600s; client_body_timeout 600s;';
+  const server = `${patience} location /big { alias ${kept}/big; } location /kept/ { alias ${kept}/; dav_methods PUT; }`;
   await startNginx(pair.server, { port: 8080, server });
   await startRedis(pair.server, { port: 6379 });
   await pair.ready();
@@ -27,9 +29,10 @@ const firstWord = (line: string): string => line.split(' ')[0] ?? '';
 
 /** Everything else goes on: small requests, a bulk download, new connections. */
 async function othersGoOn({ client }: LinkedPair): Promise<void> {
-  const said = await client.run(['redis-benchmark', '-p', '6379', '-t', 'get,set', '-c', '20', '-n', '20000', '--csv']);
+  const patience = { timeoutMs: 120_000 };
+  const said = await client.run(['redis-benchmark', '-p', '6379', '-t', 'get,set', '-c', '20', '-n', '20000', '--csv'], patience);
   assert.doesNotMatch(said, /error/i);
-  await client.run(['bash', '-o', 'pipefail', '-c', `curl -sS --fail ${URL} | wc -c | grep -qx ${BYTES}`]);
+  await client.run(['bash', '-o', 'pipefail', '-c', `curl -sS --fail ${URL} | wc -c | grep -qx ${BYTES}`], patience);
   const short = await client.run(['wrk', '-t', '1', '-c', '20', '-d', '2s', '-H', 'Connection: close', 'http://127.0.0.1:8080/']);
   assert.match(short, /\n +[1-9]\d* requests in /);
   assert.doesNotMatch(short, /Socket errors|Non-2xx/);
