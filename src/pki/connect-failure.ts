@@ -38,7 +38,8 @@ export function connectFailure(error: unknown, url: URL, now: number, shown?: Va
     const dates = shown === undefined ? '' : ` (it is good from ${shown.from.toISOString()} to ${shown.to.toISOString()})`;
     return new TrustError(
       'clock-wrong',
-      `the certificate of ${where}${dates} ${what} by this machine's clock, which says ${new Date(now).toISOString()}: compare the clocks of both machines and set the wrong one. ` +
+      `the certificate of ${where}${dates} ${what} by this machine's clock, which says ${new Date(now).toISOString()}: ` +
+        'compare the clocks of both machines and set the wrong one. ' +
         'If both are right, restart the other site',
       error,
     );

@@ -63,7 +63,8 @@ async function tryOnce(url: URL, ca: string, body: string, left: number, signal:
 function validityAt(url: URL): Promise<Validity | undefined> {
   const { promise, resolve } = Promise.withResolvers<Validity | undefined>();
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...(isIP(host) === 0 ? { servername: host } : {}) }, () => {
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...name }, () => {
     const certificate = socket.getPeerX509Certificate();
     resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
     socket.destroy();

@@ -14,11 +14,12 @@ test('nothing says Ready of a site that has crashed, and nothing does while it s
   await west.waitFor('Listener', 'web');
   await west.kill9();
   for (const command of [['status'], ['site', 'status'], ['listener', 'status', 'web'], ['link', 'status']]) {
-    const { stdout } = await west.attempt(command);
-    assert.match(stdout, /Pending/, command.join(' '));
-    assert.doesNotMatch(stdout, /Ready *$|Ready  /m, command.join(' '));
+    const { stdout: said } = await west.attempt(command);
+    assert.match(said, /Pending/, command.join(' '));
+    assert.doesNotMatch(said, /Ready *$|Ready  /m, command.join(' '));
   }
-  assert.match((await west.attempt(['site', 'status', 'west'])).stdout, /nothing runs the namespace west; start it with `earshot -n west run`/);
+  const { stdout } = await west.attempt(['site', 'status', 'west']);
+  assert.match(stdout, /nothing runs the namespace west; start it with `earshot -n west run`/);
   const waited = await west.attempt(['listener', 'update', 'web', '--port', '8080', '--wait', 'ready', '--timeout', '1s']);
   assert.equal(waited.code, 3, waited.stderr);
 
@@ -26,7 +27,8 @@ test('nothing says Ready of a site that has crashed, and nothing does while it s
   await east.kill9();
   await west.start();
   const folder = west.layout.runtime.resources;
-  const texts = await Promise.all((await readdir(folder)).filter((name) => /^(Listener|Link)-/.test(name)).map((name) => readFile(`${folder}/${name}`, 'utf8')));
+  const names = (await readdir(folder)).filter((name) => /^(Listener|Link)-/.test(name));
+  const texts = await Promise.all(names.map((name) => readFile(`${folder}/${name}`, 'utf8')));
   assert.equal(texts.length, 2);
   for (const text of texts) assert.doesNotMatch(text, /status: Ready/);
   await east.start();

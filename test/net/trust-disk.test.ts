@@ -54,7 +54,8 @@ describe('state', { concurrency: 2 }, () => {
     const steady = await startSteady(client, 6379);
     const move = await prepared(west, listener('web', '127.0.0.1', 8081));
     const free = await fill(home);
-    const page = (port: number): Promise<string> => client.attempt(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/`]).then(({ stdout }) => stdout);
+    const page = async (port: number): Promise<string> =>
+      (await client.attempt(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/`])).stdout;
 
     await move();
     // The file that was replaced left its space behind.
@@ -62,7 +63,8 @@ describe('state', { concurrency: 2 }, () => {
     await eventually('the new port', async () => await page(8081) === 'hello from east\n');
     await east.remove('Connector', 'web');
     await eventually('a closed port', async () => await page(8081) === '');
-    await eventually('word of it in the log', () => /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output));
+    await eventually('word of it in the log', () =>
+      /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output));
     await east.apply(connector('web', '127.0.0.1', 80));
     await eventually('the port to open again', async () => await page(8081) === 'hello from east\n');
     // A redemption that cannot be written down is none.
@@ -101,7 +103,7 @@ describe('state', { concurrency: 2 }, () => {
     await writeFile(join(internal.grants, 'g.json'), '{"name": "g", "cod');
     await east.start();
     const { message } = await east.waitFor('AccessGrant', 'g', 'Error');
-    assert.match(message ?? '', /grants\/g\.json is damaged, so nobody knows how often grant g was redeemed, and it is refused\. Restore the file/);
+    assert.match(message ?? '', /grants\/g\.json is damaged, so nobody knows how often grant g was redeemed, and it is refused\. Restore/);
     await east.kill9();
 
     await writeFile(internal.identityKey, '-----BEGIN PRIVATE KEY-----\nnonsense');

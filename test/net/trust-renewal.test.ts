@@ -4,6 +4,10 @@ import {
   connector, createNetwork, eventually, linkByToken, listener, manifest, startIperf3, startNginx, startRedis, startSite, startSteady,
 } from './harness/index.ts';
 
+interface Interval {
+  readonly sum: { readonly bytes: number; readonly start: number };
+}
+
 const LIFETIME_SECONDS = 10;
 const RENEWALS = 3;
 
@@ -38,7 +42,8 @@ describe('certificates of links', { concurrency: true }, () => {
     assert.doesNotMatch(wrk, /Socket errors|Non-2xx/, wrk);
     const requests = Number(/(\d+) requests in/.exec(wrk)?.[1]);
     assert.ok(requests > 1000, wrk);
-    const { intervals } = JSON.parse(iperf3) as { readonly intervals: readonly { readonly sum: { readonly bytes: number; readonly start: number } }[] };
+    // As iperf3 documents it.
+    const { intervals } = JSON.parse(iperf3) as { readonly intervals: readonly Interval[] };
     assert.deepEqual(intervals.filter(({ sum }) => sum.bytes === 0).map(({ sum }) => sum.start), [], 'bytes in every second');
     await steady.unharmed();
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
@@ -47,7 +52,10 @@ describe('certificates of links', { concurrency: true }, () => {
   it('that are not renewed in time end their link, and its status says so', async (t) => {
     await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
     const east = await startSite(net.host('east'), {
-      resources: [manifest('Site', 'east', { linkAccess: 'default', settings: { 'link-certificate-lifetime': '10s' } }), connector('web', '127.0.0.1', 80)],
+      resources: [
+        manifest('Site', 'east', { linkAccess: 'default', settings: { 'link-certificate-lifetime': '10s' } }),
+        connector('web', '127.0.0.1', 80),
+      ],
     });
     const west = await startSite(net.host('west'), { resources: [listener('web', '127.0.0.1', 80)] });
     await startNginx(net.host('east'), { port: 80 });
@@ -58,7 +66,8 @@ describe('certificates of links', { concurrency: true }, () => {
     // As a bundle of the person's own, it is the person who renews it.
     const issued = `${west.layout.internal.certs}/east`;
     await west.bundle('east', { cert: `${issued}/tls.crt`, key: `${issued}/tls.key`, ca: `${issued}/ca.crt` });
-    const { message } = await west.waitFor('Link', 'east', ({ status, message: words = '' }) => status === 'Error' && /ended at/.test(words));
+    const { message } = await west.waitFor('Link', 'east', ({ status, message: words = '' }) =>
+      status === 'Error' && /ended at/.test(words));
     assert.match(message ?? '', /ended at \d{4}-\d\d-\d\dT.*the clock here says \d{4}-\d\d-\d\dT/);
     await west.waitFor('Listener', 'web', 'Pending');
     // A new token for the same link, and everything is well again.

@@ -42,9 +42,11 @@ describe('a site that is revoked', { concurrency: 2 }, () => {
     await load.next(20);
 
     assert.match(await east.earshot(['site', 'revoke', 'west']), /Site "west" is revoked/);
-    await eventually('the end of what was open', async () => !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), { timeoutMs: 5_000 });
+    await eventually('the end of what was open', async () =>
+      !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), { timeoutMs: 5_000 });
     await west.waitFor('Listener', 'web', 'Pending');
-    const { message } = await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words));
+    const { message } = await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) =>
+      status === 'Error' && /revoked/.test(words));
     assert.match(message ?? '', /refuses this link/);
     assert.equal((await asks(westHost)).code, 7, 'the listener is closed');
     assert.deepEqual(failuresOf(await load.next(50)), [], 'others go on');

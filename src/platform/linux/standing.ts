@@ -18,7 +18,8 @@ export const starting: Standing = { status: 'Pending', reason: 'Starting', messa
 export const stopping: Standing = { status: 'Pending', reason: 'Stopping', message: 'the router is stopping' };
 
 export function stopped(namespace: string): Standing {
-  return { status: 'Pending', reason: 'NotRunning', message: `nothing runs the namespace ${namespace}; start it with \`earshot -n ${namespace} run\`` };
+  const message = `nothing runs the namespace ${namespace}; start it with \`earshot -n ${namespace} run\``;
+  return { status: 'Pending', reason: 'NotRunning', message };
 }
 
 export function cannotStart(why: string): Standing {
