@@ -16,52 +16,68 @@ const LOOK_AGAIN = 50;
 const free: Buffer[] = [];
 let made = 0;
 
-/** What one direction of a connection has borrowed. */
+/**
+ * What one direction of a connection has borrowed. Bytes leave in the order in which they came, so that a buffer is free again when the
+ * other end holds fewer bytes than were lent after it: also of an end that is busy all the time.
+ */
 export class LentChunks {
-  readonly #isPassedOn: () => boolean;
-  #buffers: Buffer[] = [];
-  /** Of the last of them. */
+  readonly #held: () => number | undefined;
+  #lent: Lent[] = [];
+  /** All bytes that were copied so far. */
+  #total = 0;
+  /** Of the last buffer. */
   #used = 0;
 
-  /** `isPassedOn` tells whether nobody holds any chunk any more. */
-  constructor(isPassedOn: () => boolean) {
-    this.#isPassedOn = isPassedOn;
+  /** `held` tells how many of the bytes the other end still holds; undefined where that cannot be known. */
+  constructor(held: () => number | undefined) {
+    this.#held = held;
   }
 
-  /** Copies a chunk that is valid for a moment only. The copy may be kept until `isPassedOn`. */
+  /** Copies a chunk that is valid for a moment only. The copy may be kept until it is not among those `held` any more. */
   copy(chunk: Buffer): Buffer {
     const { length } = chunk;
-    if (length <= SMALL || length > LANDING_BYTES) return Buffer.from(chunk);
     this.settle();
-    let buffer = this.#buffers.at(-1);
-    if (buffer === undefined || this.#used + length > buffer.length) {
-      buffer = take();
+    this.#total += length;
+    if (length <= SMALL || length > LANDING_BYTES) return Buffer.from(chunk);
+    let last = this.#lent.at(-1);
+    if (last === undefined || this.#used + length > last.buffer.length) {
+      const buffer = take();
       if (buffer === undefined) return ownCopy(chunk);
-      if (this.#buffers.length === 0) watch(this);
-      this.#buffers.push(buffer);
+      if (last === undefined) watch(this);
+      last = { buffer, end: 0 };
+      this.#lent.push(last);
       this.#used = 0;
     }
     const from = this.#used;
     this.#used += length;
-    chunk.copy(buffer, from);
-    return buffer.subarray(from, this.#used);
+    last.end = this.#total;
+    chunk.copy(last.buffer, from);
+    return last.buffer.subarray(from, this.#used);
   }
 
   /** @returns whether nothing is lent to it any more */
   settle(): boolean {
-    if (this.#buffers.length === 0) return true;
-    if (!this.#isPassedOn()) return false;
-    free.push(...this.#buffers);
-    this.#buffers = [];
-    return true;
+    if (this.#lent.length === 0) return true;
+    const passed = this.#total - (this.#held() ?? Infinity);
+    while (this.#lent[0] !== undefined && this.#lent[0].end <= passed) {
+      free.push(this.#lent[0].buffer);
+      this.#lent.shift();
+    }
+    return this.#lent.length === 0;
   }
 
   /** The connection is over, and who holds its chunks cannot be known: they are left to the collector. */
   forget(): void {
     if (this.settle()) return;
-    made -= this.#buffers.length;
-    this.#buffers = [];
+    made -= this.#lent.length;
+    this.#lent = [];
   }
+}
+
+interface Lent {
+  readonly buffer: Buffer;
+  /** How many bytes had been copied when its last one was. */
+  end: number;
 }
 
 function take(): Buffer | undefined {

@@ -44,11 +44,11 @@ export interface StreamReset {
 
 export interface Stream {
   readonly id: number;
-  /** Bytes that were written and are not yet with the socket. At 0 no chunk is referred to any more: its memory may be used again. */
+  /** Bytes that were written and are not yet with the socket. Whatever was written before those is not referred to any more: its memory may be used again. */
   readonly queued: number;
   /** Answers a request. */
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
-  /** Takes the bytes; they must not change until `queued` is 0. @returns false where the caller should wait for `onDrain` */
+  /** Takes the bytes; they must not change while they are among those `queued`. @returns false where the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
   /** Half-close, after all that was written. */
   end(): void;

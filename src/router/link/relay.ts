@@ -60,8 +60,8 @@ class Relay implements StreamHandler, LiveRelay {
   /** Bytes that came and wait until the other side has room. */
   #owedFrom = 0;
   #owedTo = 0;
-  readonly #lentTo = new LentChunks(() => this.to?.queued === 0);
-  readonly #lentFrom = new LentChunks(() => this.#from.queued === 0);
+  readonly #lentTo = new LentChunks(() => this.to?.queued);
+  readonly #lentFrom = new LentChunks(() => this.#from.queued);
 
   constructor(from: Stream, head: RequestHead, counts: RelayCounts, live: Set<LiveRelay>) {
     this.#from = from;

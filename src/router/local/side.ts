@@ -4,7 +4,7 @@ import type { Tap } from '../observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
 export interface End {
-  /** Bytes that were written and are still held; at 0 no chunk is referred to any more. */
+  /** Bytes that were written and are still held; what was written before those is not referred to any more. */
   readonly queued: number;
   /** @returns false where the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
@@ -73,7 +73,7 @@ export class Side implements StreamHandler {
     }
     if (this.#count !== undefined) this.#count.bytes += chunk.length;
     if (this.tap !== undefined) this.tap.onBytes(chunk);
-    this.#lent ??= new LentChunks(() => this.#peer?.end?.queued === 0);
+    this.#lent ??= new LentChunks(() => this.#peer?.end?.queued);
     if (to.write(this.#lent.copy(chunk))) this.end?.consumed(chunk.length);
     else this.#owed += chunk.length;
   }
