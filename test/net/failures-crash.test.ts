@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
 import { test } from 'node:test';
 import { eventually, failuresOf, startLinkedPair, startNginx, startRequests, type LinkedPair, type Requests, type Site } from './harness/index.ts';
 
@@ -84,13 +85,14 @@ test('a link whose connections are reset, with both ends alive, is made anew at 
 test('a site that stops in order finishes what it carries', async (t) => {
   await using pair = await startLinkedPair(t, { web: 80 });
   const { west, east, client, server } = pair;
-  const big = Buffer.alloc(6_000_000, 'a page that takes three seconds\n');
+  const big = Buffer.alloc(10_000_000, 'a page that takes its time\n');
   await startNginx(server, { port: 80, files: { '/big': big } });
   await pair.ready();
-  const download = client.run(['curl', '-sS', '--limit-rate', '2M', '-o', `${client.dir}/big`, '-w', '%{size_download}', 'http://127.0.0.1:80/big']);
-  await eventually('the download to be under way', async () => await east.metric('earshot_router_connections_open') === 1);
+  const download = client.run(['curl', '-sS', '--limit-rate', '1M', '-o', `${client.dir}/big`, '-w', '%{size_download}', 'http://127.0.0.1:80/big']);
+  await eventually('the download to be under way', async () => (await stat(`${client.dir}/big`)).size > 0, { everyMs: 20 });
   const stopped = east.stop();
   await west.waitFor('Listener', 'web', 'Pending');
+  assert.ok((await stat(`${client.dir}/big`)).size < big.length, 'the download goes on after the listener has closed');
   assert.equal(await download, String(big.length));
   await stopped;
 });
