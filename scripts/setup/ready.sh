@@ -41,7 +41,7 @@ at_least() { [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]; 
 
 # --- What only the person can do something about: all of it at once. ---
 if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
-  missing+=("Node.js 20 or later with npm (Debian: apt-get install nodejs npm); the project's own Node.js comes with npm ci")
+  missing+=("Node.js 20 or later with npm (nodejs.org; of Debian, from release 13 on: apt-get install nodejs npm); the project's own Node.js comes with npm ci")
 elif ! at_least 20.0.0 "$(node --version | tr -d v)"; then
   missing+=("Node.js 20 or later: $(command -v node) is $(node --version)")
 fi

@@ -42,10 +42,7 @@ export async function generateLink(
     if (found !== undefined) return { done: found };
     const site = await runtimeSite(layout);
     if (site?.spec.linkAccess === undefined || site.spec.linkAccess === 'none') await requireAccess(layout);
-    const others = links
-      .flatMap(({ hosts }) => hosts)
-      .map(printable)
-      .join(', ');
+    const others = [...new Set(links.flatMap(({ hosts }) => hosts))].map(printable).join(', ');
     return { waitingFor: others === '' ? 'nothing listens for links yet' : `none uses that host; there is ${others}` };
   });
   const documents = link.documents.map((document) => renamed(document, name, options.cost));
