@@ -78,7 +78,8 @@ async function flood(next: (round: number) => Buffer | undefined, options: { rea
   for (let round = 0; !socket.destroyed; round += 1) {
     const bytes = next(round);
     if (bytes === undefined) break;
-    if (!socket.write(bytes)) await Promise.race([once(socket, 'drain'), ended]);
+    // Reset meanwhile, it fails in the place of draining.
+    if (!socket.write(bytes)) await Promise.race([once(socket, 'drain').catch(() => {}), ended]);
     // Lets the answers in.
     if (round % 8 === 0) await setTimeout(0);
   }
