@@ -9,7 +9,7 @@ import { eventually, startLinkedPair, startNginx, type LinkedPair } from './harn
 const GIVEN = process.env['EARSHOT_SHORT_CONNECTIONS'];
 const WANTED = Number(GIVEN ?? 1_000_000);
 /** Seconds. */
-const MOST_TIME = GIVEN === undefined ? 150 : Infinity;
+const MOST_TIME = GIVEN === undefined ? 240 : Infinity;
 /** Of one turn of wrk. */
 const TURN = 10;
 /** With fewer, nothing would be shown. */
