@@ -115,7 +115,7 @@ describe('a reader of the volume', () => {
     await write(volume.path, state(0));
     const reader = spawn(process.execPath, [join(import.meta.dirname, 'reader.ts'), volume.path], { stdio: ['pipe', 'pipe', 'inherit'] });
     const output = text(reader.stdout);
-    for (let round = 1; round <= 100; round += 1) await write(volume.path, state(round), 100);
+    for (let round = 1; round <= 40; round += 1) await write(volume.path, state(round), 100);
     reader.stdin.end();
     const exited = once(reader, 'exit');
     const report = JSON.parse(await output) as Report; // Written by reader.ts, which says that it is one.

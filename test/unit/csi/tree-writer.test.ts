@@ -222,7 +222,7 @@ describe('any entry', () => {
         }
         assert.deepEqual(readdirSync(parent.path), ['mount']);
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 });

@@ -186,7 +186,7 @@ describe('for any override at all', () => {
   );
   // Through text, as it comes from the API server: `__proto__` is then an ordinary own key.
   const asParsed = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
-  const runs = { numRuns: 500 };
+  const runs = { numRuns: 200 };
 
   it('nothing is thrown, and no prototype gets a property', () => {
     const before = Object.getOwnPropertyNames(Object.prototype).sort();

@@ -142,7 +142,7 @@ describe('A certificate that is issued', () => {
         const { cert } = issueCertificate(authority, { subject: 'east', hosts: [address], csr });
         assert.notEqual(new X509Certificate(cert).checkIP(address), undefined);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 });

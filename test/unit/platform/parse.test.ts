@@ -107,7 +107,7 @@ test('no text makes the parser throw, nor gives a resource that was not validate
       const parsed = await parse(pieces.join(''));
       for (const { value } of parsed.objects) assert.equal(value.apiVersion, 'skupper.io/v2alpha1');
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   );
 });
 
