@@ -136,9 +136,9 @@ function keyOf(number: number): SiteKey {
 
 function makeMessage(random: Random, corpus: readonly Buffer[]): Buffer {
   switch (random.below(10)) {
-    case 0: return noise(random, random.below(200));
+    case 0: return random.bytes(random.below(200));
     case 1: {
-      const message = noise(random, 1 + random.below(600));
+      const message = random.bytes(1 + random.below(600));
       message.writeUInt8(1 + random.below(6));
       return message;
     }
@@ -149,10 +149,6 @@ function makeMessage(random: Random, corpus: readonly Buffer[]): Buffer {
   }
 }
 
-function noise(random: Random, size: number): Buffer {
-  return Buffer.from(Array.from({ length: size }, () => random.below(256)));
-}
-
 function mutate(random: Random, message: Buffer): Buffer {
   let bytes = Buffer.from(message);
   for (let left = 1 + random.below(4); left > 0 && bytes.length > 0; left -= 1) {
@@ -161,7 +157,7 @@ function mutate(random: Random, message: Buffer): Buffer {
       case 0: bytes[at] = random.below(256); break;
       case 1: bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8)); break;
       case 2: bytes = bytes.subarray(0, at); break;
-      case 3: bytes = Buffer.concat([bytes.subarray(0, at), noise(random, random.below(8)), bytes.subarray(at)]); break;
+      case 3: bytes = Buffer.concat([bytes.subarray(0, at), random.bytes(random.below(8)), bytes.subarray(at)]); break;
       case 4: bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + random.below(8))]); break;
       default: bytes = Buffer.concat([bytes, bytes.subarray(at)]);
     }

@@ -19,6 +19,10 @@ export class Random {
     return Math.floor(this.fraction() * count);
   }
 
+  bytes(size: number): Buffer {
+    return Buffer.from(Array.from({ length: size }, () => this.below(256)));
+  }
+
   pick<Item>(items: readonly Item[]): Item {
     const item = items[this.below(items.length)];
     if (item === undefined) throw new RangeError('nothing to pick from');

@@ -17,8 +17,8 @@ import { requireRunning, settle, waitUntil } from './waiting.ts';
 export async function issueToken(namespace: string, file: string, options: IssueOptions, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   await requireRunning(layout);
-  await requireWayIn(layout);
-  const name = options.grant ?? options.name ?? (await freshName(layout));
+  const site = await requireWayIn(layout);
+  const name = options.grant ?? options.name ?? freshName(site);
   if (options.grant === undefined) await makeGrant(layout, name, options);
   else if ((await findDefined(layout, 'AccessGrant', name)) === undefined) {
     throw notFound(
@@ -57,8 +57,8 @@ async function readyGrant(layout: NamespaceLayout, name: string, timeout: number
   });
 }
 
-/** @throws CliError where no other site could use a link to this one */
-async function requireWayIn(layout: NamespaceLayout): Promise<void> {
+/** @returns the site's name @throws CliError where no other site could use a link to this one */
+async function requireWayIn(layout: NamespaceLayout): Promise<string> {
   // Not only what was written back: a site that starts at this moment has not come to that.
   const [site] = await resourcesOf(layout, 'Site');
   if (site === undefined)
@@ -67,7 +67,7 @@ async function requireWayIn(layout: NamespaceLayout): Promise<void> {
       `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
     );
   const { linkAccess = 'none' } = site.spec;
-  if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return;
+  if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return site.metadata.name ?? 'site';
   throw new CliError(
     'FAILED',
     `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,
@@ -85,8 +85,7 @@ async function makeGrant(layout: NamespaceLayout, name: string, { expirationWind
 }
 
 /** The site's name and five characters, as a name that nothing has yet. */
-async function freshName(layout: NamespaceLayout): Promise<string> {
-  const site = (await resourcesOf(layout, 'Site'))[0]?.metadata.name ?? 'site';
+function freshName(site: string): string {
   const suffix = Array.from({ length: 5 }, () => randomInt(36).toString(36)).join('');
   return `${site.slice(0, 40)}-${suffix}`;
 }

@@ -12,6 +12,7 @@ export { createKey, createRequest } from './request.ts';
 export { readBundle, writeBundle } from './bundle-files.ts';
 export { checkBundle } from './check.ts';
 export { certificateFacts } from './facts.ts';
+export { Use } from './x509.ts';
 
 export { openGrantStore } from './grant-store.ts';
 export { openLedger, revocationsOf } from './ledger.ts';

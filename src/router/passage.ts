@@ -7,7 +7,7 @@ import type { Fields } from './http2/contract.ts';
 import type { RouterId } from './routing/contract.ts';
 
 export const VIA_FIELD = 'earshot-via';
-const ORIGIN_FIELD = 'earshot-origin';
+export const ORIGIN_FIELD = 'earshot-origin';
 
 /** Ids of sites, each perhaps several times. */
 export function sitesPassed(fields: Fields): readonly string[] {

@@ -10,7 +10,7 @@ import { noTrust } from '../../src/site/observe-trust.ts';
 import { observeSite } from '../../src/site/observe.ts';
 import { planSite } from '../../src/site/plan.ts';
 import { keyOf, sortResources } from '../../src/site/resources.ts';
-import { mutate, noise } from './mutate.ts';
+import { mutate } from './mutate.ts';
 import { BUNDLES, hostileResource, SAMPLES } from './resource-words.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 
@@ -50,7 +50,7 @@ async function run({ cases, seed, first, step }: Plan): Promise<Tally> {
 
 function textOf(random: Random): string {
   switch (random.below(8)) {
-    case 0: return noise(random, random.below(200)).toString();
+    case 0: return random.bytes(random.below(200)).toString();
     case 1:
     case 2: return JSON.stringify(hostileResource(random));
     case 3: return Array.from({ length: 2 + random.below(3) }, () => `---\n${random.pick(SAMPLES)}`).join('');

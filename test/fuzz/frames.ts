@@ -1,7 +1,7 @@
 import type { Random } from '../../bench/routing/random.ts';
 import { FrameType, PREFACE, writeFrameHeader } from '../../src/router/http2/frames.ts';
 import { encodeHeaderBlock } from '../../src/router/http2/hpack/encoder.ts';
-import { mutate, noise } from './mutate.ts';
+import { mutate } from './mutate.ts';
 
 type Lines = readonly (readonly [string, string])[];
 
@@ -24,7 +24,7 @@ export const data = (streamId: number, payload: Buffer, end = false): Buffer => 
 /** What a case sends before all else: nearly always what the protocol asks for, or nothing after it would be looked at. */
 export function beginning(random: Random, role: Role): Buffer[] {
   const settings = frame(FrameType.SETTINGS, 0, 0, random.below(3) === 0 ? settingsOf(random) : EMPTY);
-  if (random.below(40) === 0) return [noise(random, random.below(80))];
+  if (random.below(40) === 0) return [random.bytes(random.below(80))];
   return role === 'client' ? [PREFACE, settings] : [settings];
 }
 
@@ -61,7 +61,7 @@ export class FrameSource {
     if (random.fraction() >= this.#hostility) return this.#plain();
     switch (random.below(4)) {
       case 0: return mutate(random, this.#plain());
-      case 1: return noise(random, random.below(30));
+      case 1: return random.bytes(random.below(30));
       default: return this.#absurd();
     }
   }
@@ -76,12 +76,12 @@ export class FrameSource {
       case 2: return this.#role === 'client' ? headers(this.#new(), random.pick(this.#requests), random.below(3) === 0) : headers(id, random.pick(RESPONSES), random.below(4) === 0);
       case 3:
       case 4:
-      case 5: return data(id, noise(random, random.pick([0, 1, 10, 200])), random.below(5) === 0);
+      case 5: return data(id, random.bytes(random.pick([0, 1, 10, 200])), random.below(5) === 0);
       case 6: return frame(FrameType.RST_STREAM, 0, id, Buffer.of(0, 0, 0, random.below(14)));
       case 7: return frame(FrameType.WINDOW_UPDATE, 0, random.below(2) === 0 ? 0 : id, Buffer.of(0, random.below(2), random.below(256), 1));
-      case 8: return frame(FrameType.PING, 0, 0, noise(random, 8));
+      case 8: return frame(FrameType.PING, 0, 0, random.bytes(8));
       case 9: return frame(FrameType.SETTINGS, 0, 0, Buffer.of(0, random.pick([3, 4, 7]), 0, random.below(2), random.below(256), 1));
-      case 10: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(3), noise(random, 3 + random.below(9))]));
+      case 10: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(3), random.bytes(3 + random.below(9))]));
       default: return this.#role === 'client' ? this.#inParts(id) : frame(FrameType.SETTINGS, 1, 0);
     }
   }
@@ -93,17 +93,17 @@ export class FrameSource {
       case 0:
       case 1: return this.#head();
       case 2:
-      case 3: return data(id, noise(random, random.pick([0, 1, 10, 200])), random.below(4) === 0);
-      case 4: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(random.below(12)), noise(random, random.below(20))]));
+      case 3: return data(id, random.bytes(random.pick([0, 1, 10, 200])), random.below(4) === 0);
+      case 4: return frame(FrameType.DATA, 0x8, id, Buffer.concat([Buffer.of(random.below(12)), random.bytes(random.below(20))]));
       case 5: return frame(FrameType.RST_STREAM, 0, id, Buffer.of(0, 0, 0, random.below(20)));
       case 6:
       case 7: return frame(FrameType.WINDOW_UPDATE, 0, random.below(2) === 0 ? 0 : id, numberOf(random));
       case 8: return frame(FrameType.SETTINGS, random.below(8) === 0 ? 1 : 0, 0, random.below(8) === 0 ? EMPTY : settingsOf(random));
-      case 9: return frame(FrameType.PING, random.below(2), 0, noise(random, 8));
-      case 10: return frame(FrameType.GOAWAY, 0, 0, Buffer.concat([numberOf(random), numberOf(random), noise(random, random.below(30))]));
+      case 9: return frame(FrameType.PING, random.below(2), 0, random.bytes(8));
+      case 10: return frame(FrameType.GOAWAY, 0, 0, Buffer.concat([numberOf(random), numberOf(random), random.bytes(random.below(30))]));
       case 11: return this.#inParts(id);
-      case 12: return frame(random.below(14), random.below(256), id, noise(random, random.below(20)));
-      default: return frame(random.below(10), random.below(256), random.pick([0, id, 0x7fff_ffff, 2]), noise(random, random.below(12)), random.pick([0, 4, 5, 8, 100, 65_535, 65_536, 0xff_ffff]));
+      case 12: return frame(random.below(14), random.below(256), id, random.bytes(random.below(20)));
+      default: return frame(random.below(10), random.below(256), random.pick([0, id, 0x7fff_ffff, 2]), random.bytes(random.below(12)), random.pick([0, 4, 5, 8, 100, 65_535, 65_536, 0xff_ffff]));
     }
   }
 
@@ -118,11 +118,11 @@ export class FrameSource {
   #inParts(id: number): Buffer {
     const random = this.#random;
     const isWild = random.fraction() < this.#hostility;
-    const block = isWild ? noise(random, 1 + random.below(40)) : encodeHeaderBlock(random.pick(this.#role === 'client' ? this.#requests : RESPONSES));
+    const block = isWild ? random.bytes(1 + random.below(40)) : encodeHeaderBlock(random.pick(this.#role === 'client' ? this.#requests : RESPONSES));
     const stream = this.#role === 'client' ? this.#new() : id;
     const parts: Buffer[] = [frame(FrameType.HEADERS, random.below(2), stream, block.subarray(0, 5))];
-    if (isWild) for (let left = random.below(4); left > 0; left -= 1) parts.push(frame(FrameType.CONTINUATION, 0, stream, noise(random, random.below(3))));
-    if (isWild && random.below(4) === 0) parts.push(frame(FrameType.PING, 0, 0, noise(random, 8)));
+    if (isWild) for (let left = random.below(4); left > 0; left -= 1) parts.push(frame(FrameType.CONTINUATION, 0, stream, random.bytes(random.below(3))));
+    if (isWild && random.below(4) === 0) parts.push(frame(FrameType.PING, 0, 0, random.bytes(8)));
     parts.push(frame(FrameType.CONTINUATION, 0x4, isWild && random.below(4) === 0 ? id : stream, block.subarray(5)));
     return Buffer.concat(parts);
   }

@@ -6,7 +6,7 @@ import { createKey, createRequest, type Token } from '../../src/pki/index.ts';
 import { encodeRedemption } from '../../src/pki/redemption.ts';
 import { startGranting } from '../unit/pki/support/grant-server.ts';
 import { makeSite } from '../unit/pki/support/site.ts';
-import { mutate, noise } from './mutate.ts';
+import { mutate } from './mutate.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 
 /** The grant server over HTTPS. What it reads of a body is `trust`'s, where a case costs a hundredth. */
@@ -91,7 +91,7 @@ class Visit {
     // A good one is written to the disk, one after the other: many of them, and all others are told that the server is busy.
     if (!isWild) return this.#posted(random.pick(random.below(40) === 0 ? this.#bodies : this.#bodies.slice(1, 3)), 'POST /v1/redeem/g', '');
     switch (random.below(6)) {
-      case 0: return noise(random, random.below(300));
+      case 0: return random.bytes(random.below(300));
       case 1: return this.#posted(mutate(random, random.pick(this.#bodies)), 'POST /v1/redeem/g', '');
       case 2: return this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', random.pick(FIELDS));
       case 3: return this.#posted(random.pick(this.#bodies), `${random.pick(METHODS)} ${random.pick(PATHS)}`, '');

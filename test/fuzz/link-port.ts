@@ -7,7 +7,7 @@ import { testAuthority } from '../unit/router/support/certificates.ts';
 import { access, accessPort, ask, connector, echoServer, freePort, link, listener, siteConfig, start, until } from '../unit/router/support/site.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { LINK_REQUESTS, routingBytes, routingRequest } from './link-words.ts';
-import { mutate, noise } from './mutate.ts';
+import { mutate } from './mutate.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 
 /** The access port of a real router, over TCP and TLS, while another site's link and its clients use the same router. */
@@ -129,7 +129,7 @@ class Attack {
   #noTls(): Buffer[] {
     const random = this.#random;
     const hello = Buffer.from('16030100c8010000c403030000000000000000000000000000000000000000000000000000000000000000', 'hex');
-    return Array.from({ length: 1 + random.below(5) }, () => (random.below(2) === 0 ? noise(random, random.below(600)) : mutate(random, hello)));
+    return Array.from({ length: 1 + random.below(5) }, () => (random.below(2) === 0 ? random.bytes(random.below(600)) : mutate(random, hello)));
   }
 }
 

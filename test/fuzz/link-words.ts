@@ -8,7 +8,7 @@ import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../src/rou
 import { generateSiteKey } from '../../src/router/routing/site-key.ts';
 import { siteIdOf } from '../../src/router/routing/site-id.ts';
 import { data, headers, REQUESTS } from './frames.ts';
-import { mutate, noise } from './mutate.ts';
+import { mutate } from './mutate.ts';
 
 interface FuzzedSite {
   readonly site: SiteIdentity;
@@ -43,7 +43,7 @@ export function attachAnswer(random: Random): Buffer {
 export function routingBytes(random: Random): Buffer {
   const message = random.pick(MESSAGES);
   const said = random.below(3) === 0 ? mutate(random, message) : message;
-  const framed = random.below(10) === 0 || said.length === 0 ? noise(random, random.below(40)) : frameMessage(said);
+  const framed = random.below(10) === 0 || said.length === 0 ? random.bytes(random.below(40)) : frameMessage(said);
   return data(1, framed, random.below(30) === 0);
 }
 

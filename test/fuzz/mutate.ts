@@ -7,12 +7,6 @@ export function mutate(random: Random, sample: Buffer, pieces: readonly Buffer[]
   return bytes;
 }
 
-export function noise(random: Random, size: number): Buffer {
-  const bytes = Buffer.allocUnsafe(size);
-  for (let at = 0; at < size; at += 1) bytes[at] = random.below(256);
-  return bytes;
-}
-
 /** Cuts bytes into a few chunks, as a network does. */
 export function cut(random: Random, bytes: Buffer): Buffer[] {
   const chunks: Buffer[] = [];
@@ -45,7 +39,7 @@ function changed(random: Random, bytes: Buffer, pieces: readonly Buffer[]): Buff
     case 5:
       return Buffer.concat([before, bytes.subarray(random.below(bytes.length + 1)).subarray(0, 64), after]);
     default:
-      return Buffer.concat([before, noise(random, random.below(9)), after]);
+      return Buffer.concat([before, random.bytes(random.below(9)), after]);
   }
 }
 

@@ -1,12 +1,11 @@
 /** A router that is attacked over its access port, with a link's certificate and without, while another site's link and clients use it. */
 import assert from 'node:assert/strict';
-import { copyFile, writeFile } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments } from 'yaml';
 import {
-  connector, createAuthority, createNetwork, eventually, failuresOf, issue, linkByToken, listener, startNginx, startRequests, startSite, type Host, type Site,
+  connector, createAuthority, createNetwork, eventually, failuresOf, issue, linkByToken, listener, placeLinkFiles, startNginx, startRequests, startSite, type Host, type Site,
 } from './harness/index.ts';
 
 const PEER = fileURLToPath(new URL('hostile/peer.ts', import.meta.url));
@@ -84,19 +83,8 @@ async function startNode(host: Host, port: number, onSocket: string): Promise<vo
   await program.ready(() => host.listens(port));
 }
 
-interface LinkFile {
-  readonly data?: Readonly<Record<string, string>>;
-  readonly spec?: { readonly endpoints: readonly { readonly name: string; readonly port: string }[] };
-}
-
 async function certificatesOf(east: Site, strange: Host): Promise<{ readonly certificates: string; readonly port: string }> {
-  const printed = await east.earshot(['link', 'generate', '--host', east.host.v4]);
-  // Its own documents: a Secret and a Link.
-  const documents = parseAllDocuments(printed).map((document) => document.toJS() as LinkFile);
-  const data = documents.find((document) => document.data !== undefined)?.data ?? {};
-  const port = documents.flatMap(({ spec }) => spec?.endpoints ?? []).find(({ name }) => name === 'inter-router')?.port ?? '';
-  const certificates = await strange.folder('certificates');
-  for (const [name, text] of Object.entries(data)) await writeFile(`${certificates}/${name}`, Buffer.from(text, 'base64'), { mode: 0o600 });
+  const { certificates, port } = await placeLinkFiles(east, east.host.v4, strange);
   const foreign = await issue(await createAuthority(`${certificates}/ca`), 'strange');
   await copyFile(foreign.cert, `${certificates}/foreign.crt`);
   await copyFile(foreign.key, `${certificates}/foreign.key`);

@@ -4,11 +4,10 @@
  * the routing key.
  */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
-import { parseAllDocuments } from 'yaml';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, manifest, startNginx, startRedis, startSite, type Host, type Site,
+  connector, createNetwork, eventually, linkByToken, listener, manifest, placeLinkFiles, startNginx, startRedis, startSite, type Host,
+  type Site,
 } from './harness/index.ts';
 
 const PROXY = 3128;
@@ -44,20 +43,9 @@ async function outside(t: TestContext): Promise<Outside> {
   return { client, server, west, east, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-interface LinkFile {
-  readonly data?: Readonly<Record<string, string>>;
-  readonly spec?: { readonly endpoints: readonly { readonly name: string; readonly port: string }[] };
-}
-
 /** Starts nghttpx with what `link generate` prints, or without the certificate. */
 async function startProxy({ client, west }: Outside, withCertificate = true): Promise<void> {
-  const printed = await west.earshot(['link', 'generate', '--host', 'west']);
-  // Its own documents: a Secret and a Link.
-  const documents = parseAllDocuments(printed).map((document) => document.toJS() as LinkFile);
-  const data = documents.find((document) => document.data !== undefined)?.data ?? {};
-  const port = documents.flatMap(({ spec }) => spec?.endpoints ?? []).find(({ name }) => name === 'inter-router')?.port ?? '';
-  const dir = await client.folder('certificates');
-  for (const [name, text] of Object.entries(data)) await writeFile(`${dir}/${name}`, Buffer.from(text, 'base64'), { mode: 0o600 });
+  const { certificates: dir, port } = await placeLinkFiles(west, 'west', client);
   const shown = withCertificate ? [`--client-cert-file=${dir}/tls.crt`, `--client-private-key-file=${dir}/tls.key`] : [];
   const proxy = await client.spawn([
     'nghttpx', '--http2-proxy', '--conf=/dev/null', `--frontend=127.0.0.1,${PROXY};no-tls`, `--backend=west,${port};;proto=h2;tls`,

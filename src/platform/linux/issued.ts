@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { Site } from '../../api/skupper/index.ts';
-import { certificateFacts, issueBundle, openSiteAuthority, readBundle, TrustError, writeBundle, type CertificateFacts } from '../../pki/index.ts';
+import { certificateFacts, issueBundle, openSiteAuthority, readBundle, TrustError, Use, writeBundle, type CertificateFacts } from '../../pki/index.ts';
 import type { Problem } from '../../router/contract.ts';
 import type { CertificateState } from '../../site/observe-trust.ts';
 import type { WantedBundle } from '../../site/certificates.ts';
@@ -36,14 +36,15 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
         const bundle = await readBundle(join(layout.internal.certs, wanted.name), wanted.name);
         const facts = bundle.cert === undefined || bundle.key === undefined ? undefined : certificateFacts(bundle.cert, `internal/certs/${wanted.name}/tls.crt`);
         const authority = wanted.issuer.kind === 'self' ? undefined : await authorities.find(wanted.issuer.kind === 'named' ? wanted.issuer.name : undefined, site);
+        const certificate = facts === undefined || bundle.cert === undefined ? undefined : new X509Certificate(bundle.cert);
         const stands =
           facts !== undefined &&
-          bundle.cert !== undefined &&
+          certificate !== undefined &&
           serves(facts, wanted) &&
-          isFor(new X509Certificate(bundle.cert), wanted) &&
+          isFor(certificate, wanted) &&
           // Made while the clock was ahead.
           facts.notBefore <= now &&
-          (authority === undefined || new X509Certificate(bundle.cert).checkIssued(authority.certificate)) &&
+          (authority === undefined || certificate.checkIssued(authority.certificate)) &&
           !isRenewalDue(facts, now);
         if (stands) return { expires: facts.notAfter, written: false };
         const made = await makeNew(wanted, site, days);
@@ -61,14 +62,11 @@ function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
   return facts.commonName === order.subject && facts.isAuthority === order.signing && order.hosts.every((host) => hosts.has(canonical(host)));
 }
 
-/** Extended key usage (RFC 5280 section 4.2.1.12). */
-const uses = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const;
-
 function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {
   // A certificate authority has none.
   if (order.signing) return true;
   const found = new Set(certificate.keyUsage);
-  return order.server === found.has(uses.server) && order.client === found.has(uses.client);
+  return order.server === found.has(Use.server) && order.client === found.has(Use.client);
 }
 
 /** One address may be written in several ways. */

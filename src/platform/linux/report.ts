@@ -6,10 +6,8 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import { emitYaml } from './emit.ts';
 import { isResourceName, resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
+import { statusMode } from './status-mode.ts';
 import type { WrittenFile } from './status-writer.ts';
-
-/** These hold a code. */
-const secretKinds: ReadonlySet<string> = new Set(['AccessGrant', 'AccessToken']);
 
 export function statusFiles(
   resources: SiteResources,
@@ -21,7 +19,7 @@ export function statusFiles(
   for (const object of allOf(resources)) {
     const { apiVersion, kind, metadata, spec } = object;
     const status = statuses.get(keyOf(object));
-    files.set(resourceFileName(kind, nameOf(object)), { text: emitYaml({ apiVersion, kind, metadata, spec, status }), mode: modeOf(kind) });
+    files.set(resourceFileName(kind, nameOf(object)), { text: emitYaml({ apiVersion, kind, metadata, spec, status }), mode: statusMode(kind) });
   }
   // A resource that cannot be read has a status all the same.
   for (const problem of problems) {
@@ -32,7 +30,7 @@ export function statusFiles(
     if (files.has(file)) continue;
     const message = placeText(problem);
     const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: 'InvalidFile', message };
-    files.set(file, { text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }), mode: modeOf(kind) });
+    files.set(file, { text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }), mode: statusMode(kind) });
   }
   return files;
 }
@@ -67,8 +65,4 @@ export function unreadSite(problems: readonly FileProblem[]): string | undefined
 
 export function problemsFile(problems: readonly FileProblem[]): string {
   return `# What Earshot cannot use of the files in this namespace. Written by the running router.\n${emitYaml({ problems })}`;
-}
-
-function modeOf(kind: string): number {
-  return secretKinds.has(kind) ? 0o600 : 0o644;
 }

@@ -4,6 +4,7 @@
  */
 import { checkBundle } from '../../pki/index.ts';
 import type { TlsBundle } from '../../router/contract.ts';
+import { sameBundle } from '../../router/same-bundle.ts';
 
 export interface Settled {
   readonly bundles: ReadonlyMap<string, TlsBundle>;
@@ -23,7 +24,7 @@ export function createSettler(): (bundles: ReadonlyMap<string, TlsBundle>, now: 
     let restless = false;
     for (const [name, bundle] of bundles) {
       const whole = lastWhole.get(name);
-      if ((whole !== undefined && sameBundle(whole, bundle)) || isWhole(bundle)) {
+      if (sameBundle(whole, bundle) || isWhole(bundle)) {
         lastWhole.set(name, bundle);
         tornSince.delete(name);
         settled.set(name, bundle);
@@ -44,8 +45,4 @@ export function createSettler(): (bundles: ReadonlyMap<string, TlsBundle>, now: 
 function isWhole(bundle: TlsBundle): boolean {
   const check = checkBundle(bundle, { kind: 'server' });
   return check.ok || check.problems.every(({ code }) => code === 'tls-expired' || code === 'tls-not-yet-valid');
-}
-
-function sameBundle(one: TlsBundle, other: TlsBundle): boolean {
-  return one.cert === other.cert && one.key === other.key && one.ca === other.ca;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { emitYaml } from './emit.ts';
 import { readText } from './files.ts';
+import { statusMode } from './status-mode.ts';
 
 /** What the statuses say instead. */
 export interface Standing {
@@ -30,14 +31,15 @@ export function cannotStart(why: string): Standing {
 export async function restate(directory: string, standing: Standing, now: string): Promise<void> {
   const names = await readdir(directory).catch((): string[] => []);
   for (const name of names) {
-    if (!/^[A-Z]\w*-.*\.yaml$/.test(name)) continue;
+    const kind = /^([A-Z]\w*)-.*\.yaml$/.exec(name)?.[1];
+    if (kind === undefined) continue;
     const path = join(directory, name);
     const draft = join(directory, `.${name}.standing.tmp`);
     try {
       const text = restated((await readText(path, { bytes: mostBytes })) ?? '', standing, now);
       if (text === undefined) continue;
       // Not synced: whoever starts writes it anew, and after a crash of the machine it is a hint that was lost.
-      await writeFile(draft, text, { mode: secret.test(name) ? 0o600 : 0o644 });
+      await writeFile(draft, text, { mode: statusMode(kind) });
       await rename(draft, path);
     } catch {
       await unlink(draft).catch(() => {});
@@ -75,9 +77,6 @@ export function timestamp(): string {
 }
 
 const mostBytes = 64 * 1024 * 1024;
-
-/** They hold a code. */
-const secret = /^Access(Grant|Token)-/;
 
 /** What is so only while a router runs. */
 const ofRouter: ReadonlySet<string> = new Set([

@@ -39,10 +39,6 @@ export function openBundle(bundle: TlsBundle, now: number): LinkBundle {
   }
 }
 
-export function sameBundle(one: TlsBundle, other: TlsBundle): boolean {
-  return one.name === other.name && one.cert === other.cert && one.key === other.key && one.ca === other.ca;
-}
-
 /** Days until a bundle's certificate ends; undefined where it cannot be read. */
 export function daysLeft(bundle: TlsBundle, now: number): number | undefined {
   if (bundle.cert === undefined) return undefined;

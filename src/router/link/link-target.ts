@@ -1,5 +1,6 @@
 import type { LinkConfig } from '../contract.ts';
-import { openBundle, sameBundle } from './bundle.ts';
+import { sameBundle } from '../same-bundle.ts';
+import { openBundle } from './bundle.ts';
 import { dialTls, endpointName } from './tls-dial.ts';
 import type { DialTarget, Way } from './ways.ts';
 

@@ -2,7 +2,8 @@ import type { ConnectorConfig, Problem } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
 import { Target, type TargetLimits } from './target.ts';
-import { clientContext, sameBundle } from './tls-bundle.ts';
+import { sameBundle } from '../same-bundle.ts';
+import { clientContext } from './tls-bundle.ts';
 
 /** All connectors of this router, by routing key. */
 export class Connectors {

@@ -45,7 +45,7 @@ export class LiveConnections {
   }
 
   severAll(reason: StreamReset): void {
-    for (const side of this.#sides.keys()) side.sever(reason);
+    this.sever(() => true, reason);
     this.#sides.clear();
     this.#sockets = 0;
   }

@@ -6,7 +6,7 @@ import { ErrorCode } from '../http2/errors.ts';
 import { LogRation } from '../log-ration.ts';
 import { localMetrics, showLocalSide } from '../metrics.ts';
 import { observe } from '../observers/observe.ts';
-import { barredAmong, sitesPassed } from '../passage.ts';
+import { barredAmong, ORIGIN_FIELD, sitesPassed } from '../passage.ts';
 import type { RouteDestination } from '../routing/contract.ts';
 import { candidates, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
 import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
@@ -272,7 +272,7 @@ class Local implements LocalSide {
     const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
       method: 'CONNECT',
       authority: routingKey,
-      fields: { 'earshot-route': to.path.join(' '), 'earshot-connection': id, ...(origin === '' ? {} : { 'earshot-origin': origin }) },
+      fields: { 'earshot-route': to.path.join(' '), 'earshot-connection': id, ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }) },
     });
     const opening = new Opening(this.#context, client, request.ways, headFor, {
       onOpened: (server, candidate) => {

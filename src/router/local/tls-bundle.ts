@@ -77,6 +77,3 @@ const unusable = (code: string, message: string): BundleResult => ({ kind: 'unus
 const quoted = (name: string): string => JSON.stringify(name);
 /** OpenSSL's errors name no secret; their first line is enough. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
-
-export const sameBundle = (a: TlsBundle | undefined, b: TlsBundle | undefined): boolean =>
-  a === b || (a !== undefined && b !== undefined && a.cert === b.cert && a.key === b.key && a.ca === b.ca && a.name === b.name);

@@ -14,6 +14,7 @@ export { createAuthority, issue, type Authority, type CertificateFiles } from '.
 export { postgresPrograms, startEcho, startIperf3, startNginx, startPostgres, startRedis, startSshd, type Sshd } from './servers.ts';
 export { connector, listener, manifest, type Manifest } from './manifests.ts';
 export { linkByToken, Site, startSite, type SiteOptions, type Status, type Written } from './site.ts';
+export { placeLinkFiles } from './link-files.ts';
 export { startLinkedPair, type LinkedPair } from './linked-pair.ts';
 export { converse, startTcpPeer } from './tcp-peers.ts';
 export { failuresOf, startRequests, type RequestResult, type Requests } from './requests.ts';

@@ -27,7 +27,7 @@ interface Tried {
   readonly handler: StreamHandler;
 }
 
-/** A local side whose requests to other routers end as `answer` says: it gets the handler, as a link would have it. */
+/** A local side, with a way to the key by the left, whose requests to other routers end as `answer` says: it gets the handler, as a link would have it. */
 function sideThatTries(answer: (tried: Tried, count: number) => void): OneSide & { readonly tried: readonly Tried[] } {
   const tried: Tried[] = [];
   const side = oneSide(undefined, {
@@ -38,6 +38,7 @@ function sideThatTries(answer: (tried: Tried, count: number) => void): OneSide &
       return new Asking();
     },
   });
+  side.routing.places.set('key', [OVER_LEFT]);
   return { ...side, tried };
 }
 
@@ -58,10 +59,7 @@ describe('a connection that is being made', () => {
       routing.places.set('key', [OVER_RIGHT]);
     });
     await using _ = local;
-    routing.places.set('key', [OVER_LEFT]);
-    const stream = new Asking();
-    local.enter(stream, HEAD);
-    const answer = await until('an answer', () => stream.answer);
+    const answer = await enter(local);
     assert.equal(answer.status, 200);
     assert.deepEqual(tried.map(({ to }) => to.path[0]), ['left', 'right']);
   });
@@ -72,40 +70,30 @@ describe('a connection that is being made', () => {
       handler.onResponse(to === OVER_RIGHT ? { status: 200, fields: {} } : refused(404, 'destination_not_found'));
     });
     await using _ = local;
-    routing.places.set('key', [OVER_LEFT]);
-    const stream = new Asking();
-    local.enter(stream, HEAD);
-    const answer = await until('an answer', () => stream.answer);
+    const answer = await enter(local);
     assert.equal(answer.status, 200);
     assert.equal(tried.length, 3);
   });
 
   it('is refused where no way is found soon', async () => {
-    const { local, routing, tried } = sideThatTries(({ handler }) => handler.onResponse(refused(502, 'destination_unavailable')));
+    const { local, tried } = sideThatTries(({ handler }) => handler.onResponse(refused(502, 'destination_unavailable')));
     await using _ = local;
-    routing.places.set('key', [OVER_LEFT]);
-    const stream = new Asking();
-    local.enter(stream, HEAD);
-    const answer = await until('an answer', () => stream.answer);
+    const answer = await enter(local);
     assert.equal(answer.status, 502);
     assert.equal(tried.length, 6);
   });
 
   it('is refused at once where it was the server that refused', async () => {
-    const { local, routing, tried } = sideThatTries(({ handler }) => handler.onResponse(refused(502, 'connection_refused')));
+    const { local, tried } = sideThatTries(({ handler }) => handler.onResponse(refused(502, 'connection_refused')));
     await using _ = local;
-    routing.places.set('key', [OVER_LEFT]);
-    const stream = new Asking();
-    local.enter(stream, HEAD);
-    await until('an answer', () => stream.answer);
+    await enter(local);
     assert.equal(tried.length, 1);
   });
 
   it('looks for no other way once its client is gone', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { local, routing, tried } = sideThatTries(({ handler }) => handler.onReset({ code: 2, reason: 'the link died' }));
+    const { local, tried } = sideThatTries(({ handler }) => handler.onReset({ code: 2, reason: 'the link died' }));
     await using _ = local;
-    routing.places.set('key', [OVER_LEFT]);
     const handler = local.enter(new Asking(), HEAD);
     await answered();
     t.mock.timers.tick(1);
@@ -117,6 +105,13 @@ describe('a connection that is being made', () => {
     assert.equal(tried.length, 2);
   });
 });
+
+/** A connection to the key. @returns how it was answered */
+async function enter(local: OneSide['local']): Promise<ResponseHead> {
+  const stream = new Asking();
+  local.enter(stream, HEAD);
+  return until('an answer', () => stream.answer);
+}
 
 /** Two turns: the answer is given in the first. */
 async function answered(): Promise<void> {
