@@ -13,6 +13,8 @@ interface Tally {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+  /** Where each failed test is, and how it failed, shortened. */
+  readonly failures: readonly string[];
 }
 
 /** Minutes after which a tier that still runs has failed: a test that never ends would otherwise keep everything from being told. */
@@ -20,7 +22,9 @@ const LIMITS = { checks: 5, unit: 10, net: 35, e2e: 45, setup: 60 } as const;
 /** The same for one test, in milliseconds: far beyond what any takes. */
 const ONE_BY_ONE = ['--test', '--test-concurrency=1', '--test-reporter=spec', '--test-timeout=600000'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const NONE: Tally = { passed: 0, failed: 0, skipped: 0 };
+const NONE: Tally = { passed: 0, failed: 0, skipped: 0, failures: [] };
+/** Lines of each failure, and characters of a line, that are shown again at the end. */
+const [SHOWN_LINES, SHOWN_CHARACTERS] = [8, 400];
 const chosen = process.argv.slice(2);
 const NET = filesOf('test/net');
 const E2E = filesOf('test/e2e');
@@ -30,6 +34,8 @@ const unit = await testTier('npm', ['test', '--silent'], LIMITS.unit);
 const net = await connectionTier();
 const e2e = await clusterTier();
 const all = [checks, unit, net, e2e].reduce(add);
+// Once more, where nobody has to look for them.
+for (const failure of all.failures) console.log(`\n${failure}`);
 console.log(`\n${all.passed} passed, ${all.failed} failed, ${all.skipped} skipped`);
 process.exitCode = all.failed > 0 ? 1 : 0;
 
@@ -85,9 +91,16 @@ function skipAll(files: readonly string[], why: string, output: string): Tally {
 async function testTier(program: string, args: readonly string[], minutes: number, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
   const { code, output } = await tee(program, args, minutes, env);
   const count = (word: string): number => Number([...output.matchAll(new RegExp(`^\\S* ?${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0);
-  const tally = { passed: count('pass'), failed: count('fail') + count('cancelled'), skipped: count('skipped') + count('todo') };
+  const tally = { passed: count('pass'), failed: count('fail') + count('cancelled'), skipped: count('skipped') + count('todo'), failures: failuresIn(output) };
   // A runner that fails without a failed test has failed all the same, and so has one that ran no test.
   return tally.failed === 0 && (code !== 0 || tally.passed === 0) ? { ...tally, failed: 1 } : tally;
+}
+
+/** What the runner's last part says, a text a test. */
+function failuresIn(output: string): readonly string[] {
+  const [, failures = ''] = output.split('\n✖ failing tests:\n');
+  const shorten = (failure: string): string => failure.trim().split('\n').slice(0, SHOWN_LINES).map((line) => line.slice(0, SHOWN_CHARACTERS)).join('\n');
+  return failures.split(/\n(?=test at )/).map(shorten).filter((failure) => failure !== '');
 }
 
 /** Runs a program whose output is shown and kept, and ends it when the time is up. */
@@ -115,5 +128,5 @@ function tee(
 }
 
 function add(a: Tally, b: Tally): Tally {
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped };
+  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped, failures: [...a.failures, ...b.failures] };
 }

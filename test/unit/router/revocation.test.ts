@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import type { Router, RouterConfig } from '../../../src/router/contract.ts';
 import { barredAmong, passOn, sitesPassed, VIA_FIELD } from '../../../src/router/passage.ts';
 import { testAuthority } from './support/certificates.ts';
-import { access, accessPort, connector, echoServer, freePort, link, listener, siteConfig, start, until } from './support/site.ts';
+import { freePort } from '../support/free-port.ts';
+import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
 
 const [ONE, TWO] = ['11111111-1111-8111-8111-111111111111', '22222222-2222-8222-8222-222222222222'];
 

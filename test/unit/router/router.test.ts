@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { metrics } from '../../../src/telemetry/metrics.ts';
 import { testAuthority } from './support/certificates.ts';
-import { access, accessPort, ask, connector, echoServer, freePort, link, listener, siteConfig, start, until } from './support/site.ts';
+import { freePort } from '../support/free-port.ts';
+import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
 
 test('a listener in one site reaches a connector in another, whichever of the two opened the link', async () => {
   const authority = await testAuthority();

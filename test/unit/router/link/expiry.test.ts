@@ -5,7 +5,8 @@ import { connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { connect as connectHttp2 } from 'node:http2';
 import { testAuthority } from '../support/certificates.ts';
-import { access, accessPort, connector, echoServer, freePort, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { freePort } from '../../support/free-port.ts';
+import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
 
 const inSeconds = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
 

@@ -9,7 +9,8 @@ import type { Router, TlsBundle } from '../../../../src/router/contract.ts';
 import { frameMessage, MessageReader } from '../../../../src/router/link/framing.ts';
 import { writeHello, readHello, type Hello } from '../../../../src/router/link/hello.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { access, accessPort, ask, connector, echoServer, freePort, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { freePort } from '../../support/free-port.ts';
+import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
 
 const authority = await testAuthority();
 

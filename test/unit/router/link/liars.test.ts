@@ -10,13 +10,13 @@ import { refuse } from '../../../../src/router/link/refusal.ts';
 import { dialTls } from '../../../../src/router/link/tls-dial.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { testAuthority } from '../support/certificates.ts';
+import { freePort } from '../../support/free-port.ts';
 import {
   access,
   accessPort,
   ask,
   connector,
   echoServer,
-  freePort,
   link,
   listener,
   quiet,

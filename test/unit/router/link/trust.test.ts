@@ -6,7 +6,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { test } from 'node:test';
 import type { LinkConfig, Router, TlsBundle } from '../../../../src/router/contract.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { access, accessPort, freePort, link, siteConfig, start, until } from '../support/site.ts';
+import { freePort } from '../../support/free-port.ts';
+import { access, accessPort, link, siteConfig, start, until } from '../support/site.ts';
 
 const authority = await testAuthority();
 const foreign = await testAuthority('somebody else');

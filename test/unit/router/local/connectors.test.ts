@@ -4,7 +4,8 @@ import type { RequestHead, ResponseHead, Stream } from '../../../../src/router/h
 import type { LocalSide } from '../../../../src/router/local/contract.ts';
 import { until } from '../../kube/wait.ts';
 import { dial, serve } from './peers.ts';
-import { connector, EAST_ROUTER, freePort, here, listener, oneSide, there, twoSides, WEST, WEST_ROUTER } from './two-sides.ts';
+import { freePort } from '../../support/free-port.ts';
+import { connector, EAST_ROUTER, here, listener, oneSide, there, twoSides, WEST, WEST_ROUTER } from './two-sides.ts';
 
 const listening = (local: LocalSide) => until('the listener listens', () => local.state.listeners['Listener/key']?.listening);
 const problemOf = (local: LocalSide) => local.state.connectors['Connector/key']?.problem;

@@ -3,7 +3,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { until } from '../../kube/wait.ts';
 import { dial, serve, type Peer, type TestServer } from './peers.ts';
-import { connector, freePort, here, listener, oneSide, there, twoSides, EAST_ROUTER, WEST_ROUTER } from './two-sides.ts';
+import { freePort } from '../../support/free-port.ts';
+import { connector, here, listener, oneSide, there, twoSides, EAST_ROUTER, WEST_ROUTER } from './two-sides.ts';
 
 interface Path extends AsyncDisposable {
   readonly port: number;

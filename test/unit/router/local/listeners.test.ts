@@ -6,7 +6,8 @@ import type { ListenerState } from '../../../../src/router/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/contract.ts';
 import { until } from '../../kube/wait.ts';
 import { dial, serve } from './peers.ts';
-import { connector, freePort, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
+import { freePort } from '../../support/free-port.ts';
+import { connector, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
 
 const stateOf = (local: LocalSide, key = 'key'): ListenerState | undefined => local.state.listeners[`Listener/${key}`];
 const listening = (local: LocalSide, key = 'key') => until(`${key} listens`, () => stateOf(local, key)?.listening);

@@ -7,7 +7,8 @@ import type { LocalSide } from '../../../../src/router/local/contract.ts';
 import { until } from '../../kube/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { dial, Peer, serve } from './peers.ts';
-import { connector, freePort, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
+import { freePort } from '../../support/free-port.ts';
+import { connector, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
 
 const authority = await testAuthority();
 const stranger = await testAuthority('another authority');

@@ -116,14 +116,6 @@ export function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<nu
   });
 }
 
-/** A port that nobody listened on a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 export const listener = (port: number, routingKey: string, changes: Partial<ListenerConfig> = {}): ListenerConfig => ({
   name: `Listener/${routingKey}`,
   host: '127.0.0.1',

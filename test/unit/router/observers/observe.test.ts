@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import { detect } from '../../../../src/router/observers/observe.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 import { until } from '../../kube/wait.ts';
-import { connector, EAST, EAST_ROUTER, freePort, listen, listener, there, twoSides, WEST } from '../local/two-sides.ts';
+import { freePort } from '../../support/free-port.ts';
+import { connector, EAST, EAST_ROUTER, listen, listener, there, twoSides, WEST } from '../local/two-sides.ts';
 
 describe('the protocol of a connection', () => {
   const table = {

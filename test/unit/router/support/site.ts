@@ -68,8 +68,8 @@ export const link = (name: string, port: number, tls: TlsBundle, more: Partial<L
 
 export const start = (config: RouterConfig, hooks: RouterHooks = {}): Promise<Router> => startRouter(config, hooks, { log: quiet });
 
-/** Resolves as soon as the router's state is so; rejects after five seconds unless told, with the state. */
-export async function until(router: Router, what: string, holds: (state: Router['state']) => boolean, within = 5_000): Promise<void> {
+/** Resolves as soon as the router's state is so; rejects after twenty seconds unless told, with the state. */
+export async function until(router: Router, what: string, holds: (state: Router['state']) => boolean, within = 20_000): Promise<void> {
   if (holds(router.state)) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const end = router.onChange(() => {
@@ -117,16 +117,6 @@ export async function echoServer(greeting = ''): Promise<EchoServer> {
       await once(server, 'close');
     },
   };
-}
-
-/** A free port: one that was ours a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Connects, sends the text, half-closes, and returns all that comes back until the other end does. */
