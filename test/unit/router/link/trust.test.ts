@@ -175,9 +175,9 @@ test('the next endpoint is tried where the first cannot be reached', async () =>
 });
 
 test('an access whose port is taken says so, and opens once it is free', async () => {
-  const taker = createServer().listen(0, '127.0.0.1');
+  const port = await freePort();
+  const taker = createServer().listen(port, '127.0.0.1');
   await once(taker, 'listening');
-  const { port } = taker.address() as AddressInfo;
   await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue(), { port })] });
   await until(server, 'the problem', (state) => state.accesses.access?.problem?.code === 'port-in-use');
   taker.close();

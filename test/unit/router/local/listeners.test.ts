@@ -59,7 +59,7 @@ describe('a listener', () => {
   it('says that its port is taken and by whom, and takes it when it is free', async () => {
     using server = await echo();
     const other = createServer();
-    const port = await listen(other);
+    const port = await listen(other, await freePort());
     const { local, routing } = oneSide(WEST_ROUTER, { portOwner: () => 'thief (pid 7)' });
     await using _ = local;
     routing.places.set('key', [here(WEST_ROUTER)]);
