@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { LinkError, printable } from '../errors.ts';
 import type { LogRation } from '../log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
+import { siteOf } from '../routing/names.ts';
 import { Connection } from './connection.ts';
 import { frameMessage } from './framing.ts';
 import { readCost, readHello, writeHello, type Hello } from './hello.ts';
@@ -147,7 +148,7 @@ export class Incoming {
   #check(hello: Hello): void {
     const { host, edgeOnly, siblingsOnly, certifiedSites } = this.#options;
     const { id } = hello.site;
-    const own = host.self.slice(0, host.self.indexOf('/'));
+    const own = siteOf(host.self);
     if (host.draining) throw new LinkError('draining', 'This router is closing.');
     if (`${id}/${hello.router}` === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
     if (siblingsOnly && id !== own) throw new LinkError('wrong-site', 'Only routers of this site may link here.');

@@ -24,7 +24,7 @@ export function connectAny(place: Place, done: (result: TcpResult) => void): () 
   const race = new Race(place, done);
   resolve(place.host, (addresses, error) => {
     if (addresses.length > 0) race.start(interleaved(addresses));
-    else race.fail(failure('name-unknown', `The name ${JSON.stringify(place.host)} has no address (${error ?? 'none found'}).`));
+    else race.fail(nameUnknown(place.host, error));
   });
   return () => race.cancel();
 }
@@ -117,6 +117,11 @@ function failureOf(error: NodeJS.ErrnoException, address: string, port: number):
     default:
       return failure('connect-failed', `Connecting to ${at} failed (${error.code ?? error.message}).`);
   }
+}
+
+/** @param error the resolver's code */
+export function nameUnknown(host: string, error: string | undefined): Failure {
+  return failure('name-unknown', `The name ${JSON.stringify(host)} has no address (${error ?? 'none found'}).`);
 }
 
 type Resolved = (addresses: readonly LookupAddress[], error?: string) => void;

@@ -8,6 +8,7 @@ import { localMetrics, showLocalSide } from '../metrics.ts';
 import { observe } from '../observers/observe.ts';
 import { barredAmong, ORIGIN_FIELD, sitesPassed } from '../passage.ts';
 import type { RouteDestination } from '../routing/contract.ts';
+import { siteOf } from '../routing/names.ts';
 import { candidates, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
 import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
 import { Connectors } from './connectors.ts';
@@ -192,7 +193,7 @@ class Local implements LocalSide {
       routingKey: firstKey,
       id: this.#ids.next(),
       origin: this.#options.site,
-      about: { listener: config.name, client: raw.remoteAddress },
+      about: () => ({ listener: config.name, client: raw.remoteAddress }),
       opened: (server, candidate) => {
         if (config.observer === 'none') return;
         const { routingKey, to } = candidate;
@@ -235,7 +236,7 @@ class Local implements LocalSide {
       routingKey,
       id: idGiven(head.fields) ?? this.#ids.next(),
       origin: originGiven(head.fields) ?? '',
-      about: role === 'connector' ? {} : { entered: true },
+      about: () => (role === 'connector' ? {} : { entered: true }),
       opened: () => stream.respond({ status: 200, fields: {} }),
       failed,
       begin: setImmediate,
@@ -284,7 +285,7 @@ class Local implements LocalSide {
         counted.open += 1;
         this.#memory.opened(routingKey, to.router);
         counted.connectTime.observe((performance.now() - begun) / 1000);
-        if (logged) log.debug({ connection: id, routingKey, to: to.router, ...request.about }, 'connection opened');
+        if (logged) log.debug({ connection: id, routingKey, to: to.router, ...request.about() }, 'connection opened');
         request.opened(server, candidate);
         Side.join(client, server, counted, (reason) => {
           counted.open -= 1;
@@ -300,7 +301,7 @@ class Local implements LocalSide {
       onFailed: (why) => {
         this.#figures.of(request.routingKey, role).countFailure(why.code);
         this.#live.delete(client);
-        const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about };
+        const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
         const words = `connection refused: ${why.message}`;
         // Peers and clients can cause these as often as they like.
         if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, words);
@@ -353,17 +354,14 @@ interface OpenRequest {
   readonly id: string;
   /** The site where it began, or nothing where that is not known. */
   readonly origin: string;
-  /** For log lines. */
-  readonly about: Readonly<Record<string, unknown>>;
+  /** For log lines, and asked for only then: the client's address is a system call. */
+  about(): Readonly<Record<string, unknown>>;
   opened(server: Side, candidate: Candidate): void;
   failed(why: Failure): void;
 }
 
 /** A server here is a socket; one elsewhere is a stream. */
 const serverSockets = ({ candidates: found }: Ways): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);
-
-/** `SITE-ID/ROUTER`. */
-const siteOf = (router: string): string => router.slice(0, router.indexOf('/'));
 
 function keyFacts(listeners: readonly ListenerConfig[], connectors: ReadonlyMap<string, number>): LocalSide['keys'] {
   const listening = new Map<string, number>();

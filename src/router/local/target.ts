@@ -1,7 +1,8 @@
+import { isIP } from 'node:net';
 import type { Problem } from '../contract.ts';
 import type { Failure } from './failure.ts';
 import { at, connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
-import type { Place } from './connect.ts';
+import { nameUnknown, resolve, type Place } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 
 export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setAsideMost'>;
@@ -30,6 +31,7 @@ export class Target {
     this.#limits = limits;
     this.#random = random;
     this.#changed = changed;
+    if (isIP(place.host) === 0) this.#lookUp();
   }
 
   get isAside(): boolean {
@@ -75,6 +77,14 @@ export class Target {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#endProbe?.();
+  }
+
+  /** A name that has no address is a problem from the start, not only once a client has come. */
+  #lookUp(): void {
+    const { host } = this.place;
+    resolve(host, (addresses, error) => {
+      if (addresses.length === 0 && this.open === 0) this.#setAside(nameUnknown(host, error));
+    });
   }
 
   #setAside(why: Failure): void {

@@ -38,9 +38,9 @@ export function routerId(siteId: string, router: string): RouterId {
   return `${siteId}/${router}`;
 }
 
-/** The site of a router. */
+/** The site of a router, which is its id up to the slash. */
 export function siteOf(router: RouterId): string {
-  return router.slice(0, siteIdLength);
+  return router.slice(0, router.indexOf('/'));
 }
 
 /** Whether the text can be a router's id. */

@@ -151,6 +151,15 @@ describe('a connector', () => {
     await drained;
   });
 
+  it('says that the name of its server has no address before anybody asks for it', async () => {
+    const { local } = oneSide(EAST_ROUTER);
+    await using _ = local;
+    local.apply([], [connector(1, 'key', { hosts: ['no-such-host.invalid'] })]);
+    const { code, message } = await until('its problem', () => problemOf(local));
+    assert.equal(code, 'target-name-unknown');
+    assert.match(message, /^The server no-such-host\.invalid:1 takes no connections\. The name "no-such-host\.invalid" has no address \([A-Z_]+\)\.$/);
+  });
+
   it('drops what comes after a refusal, and keeps the window open for it', async () => {
     const { local } = oneSide(EAST_ROUTER);
     await using _ = local;
