@@ -3,11 +3,11 @@ import { createServer } from 'node:net';
 
 /** Below those that the kernel gives away (net.ipv4.ip_local_port_range, from 32768 on): it may give a port that has just been freed to somebody else. */
 const FIRST = 10_000;
-/** Test files run in processes of their own beside each other, and each takes from a range of its own. */
+/** Test files run in processes of their own beside each other, and each takes from a range of its own, or seldom from that of another at another place. */
 const RANGE = 100;
 const RANGES = 200;
 
-let next = 0;
+let next = Math.floor(Math.random() * RANGE);
 
 /** A port of 127.0.0.1 at which nobody listens, and which nobody takes by chance. */
 export async function freePort(): Promise<number> {
