@@ -12,7 +12,7 @@ test('what is written is read back as it was, whatever the texts hold', () => {
       const plain: unknown = JSON.parse(JSON.stringify(value));
       assert.deepEqual(JSON.parse(JSON.stringify(parse(emitYaml(plain)))), plain);
     }),
-    { numRuns: 100 },
+    { numRuns: 50 },
   );
 });
 
