@@ -173,7 +173,8 @@ describe('the examples', { timeout: 300_000 }, () => {
     assert.equal(new Set(servers).size, 6);
     const cli = (place: string | undefined, options: string): string => `redis-cli ${place?.replace(/(.*):/, '-h $1 -p ')} ${options}`;
     const keys = Array.from({ length: 60 }, (_, index) => `key-${index}`);
-    await eventually('the cluster to take keys', () => type(`${cli(servers[0], '-c set first 1')} | grep OK`));
+    // Each finds out by itself, some seconds after the last of them was told.
+    for (const server of servers) await eventually(`${server} to see the cluster whole`, () => type(`${cli(server, 'cluster info')} | grep cluster_state:ok`));
     await type(`printf '${keys.map((key) => String.raw`set ${key} ${key}\n`).join('')}' | ${cli(servers[0], '-c')}`);
     const read = await type(`printf '${keys.map((key) => String.raw`get ${key}\n`).join('')}' | ${cli(servers[5], '-c')}`);
     const { answers } = parseTranscript(read, servers[5] ?? '');
