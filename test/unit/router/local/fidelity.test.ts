@@ -120,7 +120,7 @@ for (const [way, make] of Object.entries(ways)) {
     });
 
     it('resets a client whose server refuses', async () => {
-      const server = await serve();
+      const server = await serve(undefined, await freePort());
       await using path = await make(server);
       server[Symbol.dispose]();
       const client = dial(path.port);
