@@ -24,6 +24,7 @@ import type { LocalSide } from './local/contract.ts';
 import { createLocalSide } from './local/local-side.ts';
 import { barredAmong, passOn, sitesPassed } from './passage.ts';
 import type { Routing } from './routing/contract.ts';
+import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
 
 /**
@@ -88,7 +89,7 @@ class JoinedRouter implements Router, LinkHost {
     this.log = log;
     this.hooks = hooks;
     this.siteKey = siteKey;
-    this.self = `${site.id}/${router}`;
+    this.self = routerId(site.id, router);
     this.#config = config;
     this.#routing = createRouting({ router, site, siteKey });
     this.#feed = new RoutingFeed({ log, routing: this.#routing, links: this.links, onChange: () => this.#routingChanged() });
