@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'node:test';
-import { eventually, startEcho, startLinkedPair, startNginx, type Host, type LinkedPair, type Program, type Site } from './harness/index.ts';
+import { eventually, startEcho, startHeldDownload, startLinkedPair, startNginx, type Host, type LinkedPair, type Program, type Site } from './harness/index.ts';
 
 const PAGE = ['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:80/'];
 
@@ -53,7 +53,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     await started(pair);
     const before = await atRest(pair);
     const held = await hold(client, 20);
-    const download = client.attempt(['curl', '-sS', '--limit-rate', '1M', '-o', '/dev/null', '--max-time', '60', 'http://127.0.0.1:80/big']);
+    const download = await startHeldDownload(client, 'http://127.0.0.1:80/big');
     await eventually('all of them to be open', async () => await open(east) === 21);
 
     const cutAt = performance.now();
@@ -63,7 +63,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     await assert.rejects(client.run(PAGE), /refused|Failed to connect/);
     // Each end learns it by itself, and lets its clients and servers know.
     await allEnded(held);
-    assert.match((await download).stderr, /reset by peer/i, 'a download fails, and does not seem to have ended');
+    assert.match((await download.readOn()).stderr, /reset by peer/i, 'a download fails, and does not seem to have ended');
     await eventually('the servers to be let go of', async () => await established(server, 7000) + await established(server, 80) === 0);
     assert.match((await west.status('Listener', 'web'))?.message ?? '', /./);
 

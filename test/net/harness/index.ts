@@ -17,5 +17,6 @@ export { linkByToken, Site, startSite, type SiteOptions, type Status, type Writt
 export { placeLinkFiles } from './link-files.ts';
 export { startLinkedPair, type LinkedPair } from './linked-pair.ts';
 export { converse, startTcpPeer } from './tcp-peers.ts';
+export { startHeldDownload, type HeldDownload } from './downloads.ts';
 export { failuresOf, startRequests, type RequestResult, type Requests } from './requests.ts';
 export { startSteady, type Steady } from './steady.ts';
