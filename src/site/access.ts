@@ -132,6 +132,12 @@ export function reachableHosts(access: Pick<Access, 'hosts' | 'bindHost'>, machi
   return access.bindHost === undefined ? machine : [access.bindHost];
 }
 
+/** The one address of this machine that all of them listen on, if there is one. */
+export function commonBindHost(accesses: readonly Pick<Access, 'bindHost'>[]): string | undefined {
+  const [host, ...others] = new Set(accesses.map(({ bindHost }) => bindHost));
+  return others.length === 0 ? host : undefined;
+}
+
 /** Names in the certificate: what others are told, and this machine by itself. */
 export function certificateHosts(access: Pick<Access, 'hosts' | 'bindHost'>, machine: MachineHosts): readonly string[] {
   const own = access.bindHost === undefined ? [...machine, 'localhost', '127.0.0.1', '::1'] : [access.bindHost];

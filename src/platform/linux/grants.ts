@@ -27,6 +27,8 @@ import type { NamespaceLayout } from './layout.ts';
 export const GRANT_SERVER_BUNDLE = 'earshot-grant-server';
 
 export interface GrantSettings {
+  /** The address of this machine to listen on. Left out: all. */
+  readonly host?: string;
   readonly port: number;
   readonly certificateDays?: number;
   /** What others reach this machine by; the first goes into tokens. */
@@ -51,7 +53,7 @@ export interface GrantsOptions {
 export function createGrants(options: GrantsOptions): Grants {
   const { layout, ledger, log } = options;
   let store: GrantStore | undefined;
-  let server: { readonly it: GrantServer; readonly port: number; readonly days: number | undefined; cert: string } | undefined;
+  let server: { readonly it: GrantServer; readonly host: string | undefined; readonly port: number; readonly days: number | undefined; cert: string } | undefined;
 
   async function closeServer(): Promise<void> {
     const closing = server;
@@ -59,11 +61,12 @@ export function createGrants(options: GrantsOptions): Grants {
     await closing?.it[Symbol.asyncDispose]();
   }
 
-  async function serve(opened: GrantStore, { port, certificateDays }: GrantSettings): Promise<{ readonly it: GrantServer; readonly ca: string }> {
+  async function serve(opened: GrantStore, { host, port, certificateDays }: GrantSettings): Promise<{ readonly it: GrantServer; readonly ca: string }> {
     const tls = whole(await readBundle(join(layout.internal.certs, GRANT_SERVER_BUNDLE), GRANT_SERVER_BUNDLE));
-    if (server !== undefined && (server.port !== port || server.days !== certificateDays)) await closeServer();
+    if (server !== undefined && (server.host !== host || server.port !== port || server.days !== certificateDays)) await closeServer();
     if (server === undefined) {
       const it = await startGrantServer({
+        ...(host === undefined ? {} : { host }),
         port,
         tls,
         store: opened,
@@ -73,7 +76,7 @@ export function createGrants(options: GrantsOptions): Grants {
         log: log.child({ part: 'grants' }),
         ...(certificateDays === undefined ? {} : { certificateDays }),
       });
-      server = { it, port, days: certificateDays, cert: tls.cert };
+      server = { it, host, port, days: certificateDays, cert: tls.cert };
       log.info({ port: it.port }, 'tokens can be redeemed');
     } else if (server.cert !== tls.cert) {
       server.it.setTls(tls);

@@ -2,7 +2,7 @@
 import type { Site } from '../../api/skupper/index.ts';
 import { openLedger, type Ledger, type LinkOffer } from '../../pki/index.ts';
 import type { LinkConfig, Router, RouterState } from '../../router/contract.ts';
-import { certificateHosts, endpointsOf, listAccesses, reachableHosts, type MachineHosts } from '../../site/access.ts';
+import { certificateHosts, commonBindHost, endpointsOf, listAccesses, reachableHosts, type MachineHosts } from '../../site/access.ts';
 import { planCertificates } from '../../site/certificates.ts';
 import type { CertificateState, TrustFacts } from '../../site/observe-trust.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
@@ -100,9 +100,11 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
       const { certificates, problems } = await issue(input);
       const { accesses } = listAccesses(resources, site);
       const [first] = accesses;
+      const bindHost = commonBindHost(accesses);
       const grantFacts = await grants.ensure(
         resources.AccessGrant,
         {
+          ...(bindHost === undefined ? {} : { host: bindHost }),
           port: settings.grantPort,
           hosts: first === undefined ? machine : reachableHosts(first, machine),
           ...(settings.certificateDays === undefined ? {} : { certificateDays: settings.certificateDays }),

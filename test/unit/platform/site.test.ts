@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
@@ -9,6 +10,7 @@ import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { startSite, type RunningSite } from '../../../src/platform/linux/site.ts';
 import type { Router, RouterConfig, RouterHooks, RouterState } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
+import { freePort } from '../support/free-port.ts';
 import { aNamespace, until } from './support.ts';
 
 const log = createLogger({ level: 'silent', component: 'test' });
@@ -222,6 +224,31 @@ test('linkAccess gets a certificate, listens, and leaves links for other sites t
   await until(() => stat(link).then(({ mode }) => (mode & 0o777) === 0o600, () => false), 'the link for others is there');
   await until(async () => (await status('RouterAccess-far.yaml'))?.['status'] === 'Ready', 'the access is ready');
 });
+
+test('tokens are redeemed where links are let in, and at no other address', async (t) => {
+  const { put, status, start } = await prepare(t);
+  const port = await freePort();
+  const access = (bindHost?: string): string =>
+    document('RouterAccess', 'far', { roles: [{ name: 'inter-router', port: 7000 }], tlsCredentials: 'far', generateTlsCredentials: true, bindHost });
+  await put('site.yaml', document('Site', 'west', { settings: { 'grant-port': String(port) } }));
+  await put('access.yaml', access('127.0.0.1'));
+  await put('grant.yaml', document('AccessGrant', 'east', {}));
+  await start();
+  await until(async () => (await status('AccessGrant-east.yaml'))?.['status'] === 'Ready', 'the grant is ready');
+  assert.equal((await status('AccessGrant-east.yaml'))?.['url'], `https://127.0.0.1:${port}/v1/redeem/east`);
+  assert.equal(await accepts('127.0.0.1', port), true);
+  assert.equal(await accepts('127.0.0.2', port), false);
+  await put('access.yaml', access());
+  await until(() => accepts('127.0.0.2', port), 'it listens on all addresses');
+});
+
+async function accepts(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(port, host).on('connect', () => resolve(true)).on('error', () => resolve(false));
+  const answer = await promise;
+  socket.destroy();
+  return answer;
+}
 
 test('a certificate that was made while the clock was ahead is made anew once it is right', async (t) => {
   const { layout, router, put, start } = await prepare(t);
