@@ -115,6 +115,11 @@ function tee(
   const limit = setTimeout(() => {
     console.log(`✖ ${[program, ...args].join(' ')} still ran after ${minutes} minutes, and is ended`);
     child.kill();
+    // What it started may hold its outputs open for ever.
+    child.once('exit', () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    });
   }, minutes * 60_000);
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stdout.write(chunk); });

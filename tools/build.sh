@@ -20,7 +20,17 @@ folder_of() {
 
 # One line each hundred packages: a build of ten minutes must not look like a hang.
 show_progress() {
-  awk -v name="$1" '/^go: downloading/ { if (++got % 100 == 0) { print "  " name ": " got " modules fetched"; fflush() } next } /^[a-zA-Z0-9._-]+(\/|$)/ { if (++n % 100 == 0) { print "  " name ": " n " packages compiled"; fflush() } next } { print; fflush() }' >&2
+  awk -v name="$1" '/^go: downloading/ { if (++got % 100 == 0) { print "  " name ": " got " modules fetched"; fflush() } next } /^[a-zA-Z0-9._-]+(\/[^ :]*)?$/ { if (++n % 100 == 0) { print "  " name ": " n " packages compiled"; fflush() } next } { print; fflush() }' >&2
+}
+
+# Go asks its proxy once for each of some hundred modules. What came, and what was compiled of it, is kept for the next try.
+compile() {
+  local name=$1 fresh=$2 try
+  for try in 1 2 3; do
+    [ $try = 1 ] || echo "  $name: try $try" >&2
+    (cd "$here/$name" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $(cat ldflags 2>/dev/null)" -o "$fresh/" tool) 2>&1 | show_progress "$name" && return
+  done
+  return 1
 }
 
 build() {
@@ -35,7 +45,7 @@ build() {
   # Two builds at once must not see each other's half: each has its own folder, and one rename makes it current.
   local fresh
   fresh=$(mktemp -d "$cache/.$name.XXXXXX")
-  (cd "$here/$name" && GOFLAGS=-mod=readonly CGO_ENABLED=0 go build -v -trimpath -ldflags "-s -w $(cat ldflags 2>/dev/null)" -o "$fresh/" tool) 2>&1 | show_progress "$name" || { rm -rf "$fresh"; exit 1; }
+  compile "$name" "$fresh" || { rm -rf "$fresh"; exit 1; }
   [ ! -f "$here/$name/keep" ] || while read -r module from to; do
     cp -r "$(cd "$here/$name" && go list -m -f '{{.Dir}}' "$module")/$from" "$fresh/$to"
     chmod -R u+w "$fresh/$to"

@@ -84,6 +84,8 @@ fi
 # Files of a package that is being installed must not start a daemon: containerd, nginx and PostgreSQL would.
 install_packages() {
   local wanted=("$@") policy=/usr/sbin/policy-rc.d
+  # Mirrors hiccup, and a fresh machine may be updating itself. An index that cannot be had is an error at once, not a missing package later.
+  local patient=(apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300 -o APT::Update::Error-Mode=any)
   echo "Installing Debian packages: ${wanted[*]}" >&2
   if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' > $policy
@@ -93,9 +95,9 @@ install_packages() {
   local log
   log=$(mktemp)
   export DEBIAN_FRONTEND=noninteractive
-  if ! apt-get install -y --no-install-recommends "${wanted[@]}" >"$log" 2>&1; then
+  if ! "${patient[@]}" install -y --no-install-recommends "${wanted[@]}" >"$log" 2>&1; then
     # A list of packages that is missing or old is the usual reason.
-    if ! { apt-get update && apt-get install -y --no-install-recommends "${wanted[@]}"; } >"$log" 2>&1; then
+    if ! { "${patient[@]}" update && "${patient[@]}" install -y --no-install-recommends "${wanted[@]}"; } >"$log" 2>&1; then
       tail -n 20 "$log" >&2
       echo "apt-get could not install: ${wanted[*]}" >&2
       exit 1
@@ -120,7 +122,7 @@ fi
 # --- Node.js packages ---
 if [ ! -e node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
   echo "Installing Node.js packages (npm ci)" >&2
-  npm ci --no-audit --no-fund --loglevel=error >&2
+  npm ci --no-audit --no-fund --loglevel=error --fetch-retries=5 >&2
   touch node_modules/.package-lock.json
 fi
 # There is a package for each processor. npm before version 11 takes the program's link away together with those that do not fit.
