@@ -146,7 +146,7 @@ export async function startDriver(fixture: NodeFixture, options: Partial<CsiNode
 }
 
 /** Waits for a condition; the only way in which these tests let time pass. */
-export async function until(condition: () => boolean, milliseconds = 5_000): Promise<void> {
+export async function until(condition: () => boolean, milliseconds = 30_000): Promise<void> {
   const end = Date.now() + milliseconds;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`not within ${milliseconds} ms: ${condition.toString()}`);

@@ -134,7 +134,7 @@ describe('NodePublishVolume', () => {
   it('says so in time where its caller has less patience', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture);
-    const call = driver.node.nodePublishVolume(fixture.request(), { metadata: Metadata({ 'grpc-timeout': '500m' }) });
+    const call = driver.node.nodePublishVolume(fixture.request(), { metadata: Metadata({ 'grpc-timeout': '2S' }) });
     await rejects(call, Status.DEADLINE_EXCEEDED, 'The controller has not taken up this mount');
   });
 

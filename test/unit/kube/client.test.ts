@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 
 import { ApiError, NameError, TransportError, resource, services } from '../../../src/kube/index.ts';
 import type { KubeObject } from '../../../src/kube/index.ts';
+import { freePort } from '../support/free-port.ts';
 import { answer, configMap, failure, RawServer } from './raw-server.ts';
 import type { RawHandler } from './raw-server.ts';
 import { until } from './wait.ts';
@@ -206,14 +207,13 @@ describe('the client: tries again', () => {
     await using server = await RawServer.start((_request, socket) => socket.resetAndDestroy());
     await using client = server.client();
     const object = { metadata: { namespace: 'default', name: 'a' } };
-    for (const write of [
+    const writes = [
       client.create(configMaps, object),
       client.apply(configMaps, object),
       client.patch(configMaps, key, {}, { type: 'merge' }),
       client.delete(configMaps, key),
-    ]) {
-      await assert.rejects(write, { code: 'KUBE_CUT' });
-    }
+    ];
+    await Promise.all(writes.map((write) => assert.rejects(write, { code: 'KUBE_CUT' })));
     assert.equal(server.requests.length, 4);
   });
 
@@ -229,7 +229,7 @@ describe('the client: tries again', () => {
 
 describe('the client: connections', () => {
   it('says that a request was not sent where nobody listens', async () => {
-    const server = await RawServer.start(ok);
+    const server = await RawServer.start(ok, undefined, await freePort());
     await using client = server.client();
     await server[Symbol.asyncDispose]();
     const error = await client.create(configMaps, { metadata: { namespace: 'default', name: 'a' } }).catch((cause: unknown) => cause);
@@ -275,15 +275,19 @@ describe('the client: connections', () => {
     for (const watch of watches) await assert.rejects(watch, /enough/);
   });
 
-  it('gives up at the deadline, whether the request waits for an answer or for a place', async () => {
+  it('gives up at the deadline, whether the request waits for an answer or for a place', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     await using server = await RawServer.start(() => undefined);
-    await using client = server.client({ connections: 1, requestTimeout: 50 });
+    await using client = server.client({ connections: 1, requestTimeout: 60_000 });
     const sent = client.create(configMaps, { metadata: { namespace: 'default', name: 'a' } });
     const waiting = client.get(configMaps, key);
-    await Promise.all([
+    const ends = Promise.all([
       assert.rejects(sent, { code: 'KUBE_TIMEOUT', sent: true }),
       assert.rejects(waiting, { code: 'KUBE_TIMEOUT', sent: false }),
     ]);
+    await until('the request', () => server.requests.length === 1);
+    t.mock.timers.tick(60_000);
+    await ends;
     assert.equal(server.requests.length, 1);
   });
 

@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 
 import type { ConfigSource, Connection } from '../../../src/kube/index.ts';
 import { createClient, resource } from '../../../src/kube/index.ts';
+import { freePort } from '../support/free-port.ts';
 import { selfSigned } from './certificate.ts';
 import { answer, configMap, failure, RawServer, startChunks } from './raw-server.ts';
 import type { RawHandler } from './raw-server.ts';
@@ -94,7 +95,7 @@ describe('a certificate', () => {
     const before = selfSigned();
     const after = selfSigned();
     const settings = new Settings({ server: '' });
-    await using first = await RawServer.start(ok, before);
+    await using first = await RawServer.start(ok, before, await freePort());
     settings.now = { server: first.url, ca: before.cert };
     await using client = settings.client();
     await client.get(configMaps, key);

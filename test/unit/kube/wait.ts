@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 
-/** Resolves with what `look` returns as soon as that is neither undefined nor false; rejects after five seconds. */
+/** Resolves with what `look` returns as soon as that is neither undefined nor false; rejects after half a minute. */
 export async function until<T>(what: string, look: () => T | undefined | false): Promise<T> {
-  const end = Date.now() + 5_000;
+  const end = Date.now() + 30_000;
   for (;;) {
     const found = look();
     if (found !== undefined && found !== false) return found;
