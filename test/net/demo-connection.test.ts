@@ -28,7 +28,8 @@ const CLAIMS = [
 test('the demo of connections shows each step, beside whoever has its ports, and leaves nothing behind', async (t) => {
   await using net = await createNetwork({ hosts: ['here'], test: t });
   const here = net.host('here');
-  for (const port of [8081, 55_671]) {
+  // An even port may be any connection's own: the system gives those first. So the port for links is to be the odd one after these.
+  for (const port of [8081, 55_671, 55_672]) {
     const other = await here.spawn(['socat', `TCP-LISTEN:${port},fork`, 'PIPE'], { name: `other-${port}` });
     await other.ready(() => here.listens(port));
   }

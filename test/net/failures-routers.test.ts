@@ -55,7 +55,8 @@ test('a site of two routers loses one of them and goes on', async (t) => {
     for (const requests of [there, back]) await requests.next(50);
     for (const [index, requests] of [there, back].entries()) {
       const failures = failuresOf(requests.results.slice(marks[index]));
-      assert.ok(failures.length <= 1, `what was under way may be lost, but: ${failures.join('\n')}`);
+      // The one that was under way, and one that still went to a port of the process that was ending.
+      assert.ok(failures.length <= 2, `what was under way may be lost, but: ${failures.join('\n')}`);
     }
     await second.apply(connector('new', '127.0.0.1', 80));
     await second.waitFor('Connector', 'new', ({ status }) => status !== undefined);

@@ -19,13 +19,16 @@ import { toolFolder } from '../harness/tools.ts';
 import { selfSigned } from '../unit/kube/certificate.ts';
 import { H2SPEC_LIMITS, WEB_SERVER } from './h2spec-server.ts';
 
+/** Seconds that each case waits for an answer. The server is in this process: none that it owes may come too late. */
+const PATIENCE = '20';
+
 async function judge(server: Server, flags: readonly string[]): Promise<string> {
   const folder = await toolFolder('h2spec');
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   try {
     const { port } = server.address() as AddressInfo; // a TCP server's address is never a string
-    return await run(`${folder}/h2spec`, ['--host', '127.0.0.1', '--port', String(port), '--timeout', '2', '--strict', ...flags]);
+    return await run(`${folder}/h2spec`, ['--host', '127.0.0.1', '--port', String(port), '--timeout', PATIENCE, '--strict', ...flags]);
   } finally {
     server.close();
   }

@@ -8,10 +8,15 @@ import { run } from '../harness/command.ts';
 import { startTimeOf } from '../harness/processes.ts';
 import { createNetwork, eventually, type Host } from './harness/index.ts';
 
-const ECHO = (port: number): readonly string[] => ['socat', `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr`, 'EXEC:cat'];
+/** Seconds: without a word, socat gives the other direction half of one once this one has ended. */
+const PATIENCE = '20';
 
-async function says(from: Host, address: string, port: number): Promise<string> {
-  return from.run(['socat', '-t', '2', '-', `TCP:${address.includes(':') ? `[${address}]` : address}:${port},connect-timeout=1`], { input: 'hello' });
+const ECHO = (port: number): readonly string[] => ['socat', '-t', PATIENCE, `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr`, 'EXEC:cat'];
+
+/** @param connect seconds that a connection may take: few where none is to come */
+async function says(from: Host, address: string, port: number, connect = PATIENCE): Promise<string> {
+  const place = `TCP:${address.includes(':') ? `[${address}]` : address}:${port},connect-timeout=${connect}`;
+  return from.run(['socat', '-t', PATIENCE, '-', place], { input: 'hello', timeoutMs: 60_000 });
 }
 
 test('hosts reach each other over IPv4, over IPv6 and by name', async (t) => {
@@ -43,7 +48,7 @@ test('a wire that is cut is seen, one that is silenced is not, and both come bac
   await west.restore();
   assert.equal(await says(west, east.v6, 7000), 'hello');
   await east.silence();
-  await assert.rejects(says(west, east.v6, 7000), /timed out/i);
+  await assert.rejects(says(west, east.v6, 7000, '1'), /timed out/i);
   await east.restore();
   assert.equal(await says(west, east.v6, 7000), 'hello');
 });
@@ -56,7 +61,7 @@ test('packets to one port of one host can be dropped until they are let through 
     await east.listening(port);
   }
   await west.drop(east.v4, 7000);
-  await assert.rejects(says(west, east.v4, 7000), /timed out/i);
+  await assert.rejects(says(west, east.v4, 7000, '1'), /timed out/i);
   assert.equal(await says(west, east.v4, 7001), 'hello');
   await west.heal();
   assert.equal(await says(west, east.v4, 7000), 'hello');

@@ -18,8 +18,10 @@ interface World extends AsyncDisposable {
 /** Which address and port of the server was asked, and what certificate it was shown. */
 const WHO = 'location = /who { return 200 "$server_addr:$server_port $ssl_client_s_dn"; }';
 const [ONE, TWO, ELSEWHERE] = ['127.0.0.1:8001 ', '127.0.0.1:8002 ', '10.66.1.2:8001 '];
+/** How clients are turned away that show none; any other failure may have another cause. */
+const WITHOUT_CERTIFICATE = /alert certificate required/;
 /** What users need is about a second; a busy machine may take longer. */
-const SOON = { timeoutMs: 15_000, everyMs: 50 };
+const SOON = { timeoutMs: 30_000, everyMs: 50 };
 
 /** The east has servers at 8001, 8002 and, over TLS, 8003 and 8004; keys `one` and `two` lead to the first two. */
 async function startWorld(t: TestContext): Promise<World> {
@@ -109,13 +111,15 @@ const listenerSteps: readonly Step[] = [
     const before = await serial();
     assert.match(before, /^serial=/);
     await west.bundle('web-tls', await issue(authority, 'web', { hosts: ['localhost'] }).then(({ cert, key }) => ({ cert, key })));
-    await eventually('another certificate', async () => (await serial()).startsWith('serial=') && await serial() !== before, SOON);
+    await eventually('another certificate', async () => {
+      const shown = await serial();
+      return shown.startsWith('serial=') && shown !== before;
+    }, SOON);
     await answers(client, 'https://localhost:8080/who', ONE, ['--cacert', authority.cert]);
   }],
   ['clients have to show a certificate once there is a ca.crt', async ({ west, client, authority }) => {
     await west.bundle('web-tls', { ca: authority.cert });
-    await eventually('clients without a certificate to be turned away', async () =>
-      !/8001/.test(await said(client, 'https://localhost:8080/who', ['--cacert', authority.cert])), SOON);
+    await answers(client, 'https://localhost:8080/who', WITHOUT_CERTIFICATE, ['--cacert', authority.cert]);
     const person = await issue(authority, 'person');
     await answers(client, 'https://localhost:8080/who', ONE, ['--cacert', authority.cert, '--cert', person.cert, '--key', person.key]);
     const stranger = await issue(await createAuthority(`${authority.dir}/stranger`, 'Stranger'), 'person');
@@ -205,8 +209,12 @@ const connectorSteps: readonly Step[] = [
   }],
   ['a server whose certificate is for another host is refused, unless the name does not matter', async ({ east, client }) => {
     await east.apply(connector('one', '127.0.0.1', 8004, { tlsCredentials: 'to-server' }));
-    await eventually('the server to be refused', async () => !/800\d/.test(await said(client, URL)), SOON);
-    const { message } = await east.waitFor('Connector', 'one', ({ status }) => status === 'Error', SOON);
+    const { message } = await eventually('the server to be refused', async () => {
+      // Only a client makes it known what the server shows.
+      const heard = await said(client, URL);
+      const status = await east.status('Connector', 'one');
+      return !/800\d/.test(heard) && status?.status === 'Error' && status;
+    }, SOON);
     assert.match(message ?? '', /certificate of 127\.0\.0\.1:8004 is for DNS:other\.example, not for 127\.0\.0\.1/);
     await east.apply(connector('one', '127.0.0.1', 8004, { tlsCredentials: 'to-server', verifyHostname: false }));
     await answers(client, URL, '127.0.0.1:8004 ');
@@ -286,8 +294,7 @@ const multiKeySteps: readonly Step[] = [
     await west.apply(multiKey(strategy, { tlsCredentials: 'both-tls' }));
     await answers(client, 'https://localhost:8090/who', ONE, ['--cacert', authority.cert]);
     await west.apply(multiKey(strategy, { tlsCredentials: 'both-tls', requireClientCert: true }));
-    await eventually('clients without a certificate to be turned away', async () =>
-      !/800\d/.test(await said(client, 'https://localhost:8090/who', ['--cacert', authority.cert])), SOON);
+    await answers(client, 'https://localhost:8090/who', WITHOUT_CERTIFICATE, ['--cacert', authority.cert]);
     const person = await issue(authority, 'somebody');
     await answers(client, 'https://localhost:8090/who', ONE, ['--cacert', authority.cert, '--cert', person.cert, '--key', person.key]);
   }],

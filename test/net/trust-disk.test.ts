@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../harness/command.ts';
@@ -27,10 +27,12 @@ async function fill(directory: string): Promise<() => Promise<void>> {
   return () => rm(folder, { recursive: true });
 }
 
-/** The text of a resource that is written down now and takes effect when it is renamed, which needs no space. */
+/** The text of a resource that is written down now and takes effect when it is renamed, which neither needs space nor frees any. */
 async function prepared(site: Site, resource: ReturnType<typeof listener>): Promise<() => Promise<void>> {
   const path = join(site.layout.input.resources, `${resource.kind}-${resource.metadata.name}.yaml`);
   await writeFile(`${path}.later`, JSON.stringify(resource));
+  // By another name, what is replaced keeps its space.
+  await link(path, `${path}.before`);
   return () => rename(`${path}.later`, path);
 }
 
@@ -57,9 +59,9 @@ describe('state', { concurrency: 2 }, () => {
     const page = async (port: number): Promise<string> =>
       (await client.attempt(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/`])).stdout;
 
-    await move();
-    // The file that was replaced left its space behind.
+    // What was being written meanwhile left the space of the file that it replaced behind.
     const freeRest = await fill(home);
+    await move();
     await eventually('the new port', async () => await page(8081) === 'hello from east\n');
     await east.remove('Connector', 'web');
     await eventually('a closed port', async () => await page(8081) === '');

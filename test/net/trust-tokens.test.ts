@@ -123,7 +123,8 @@ describe('tokens', { concurrency: 3 }, () => {
     };
     for (const [name, [token]] of Object.entries(table)) await other.apply(manifest('AccessToken', name, { ...token }));
     for (const [name, [, wanted]] of Object.entries(table)) {
-      const status = await other.waitFor('AccessToken', name, ({ status: word }) => word === 'Error');
+      // Where nobody answers, that is said only after half a minute of trying.
+      const status = await other.waitFor('AccessToken', name, 'Error', { timeoutMs: 90_000 });
       assert.match(status.message ?? '', wanted, name);
       assert.equal(status['redeemed'] ?? false, false, name);
       // A code is nobody's to read in a message.

@@ -1,6 +1,7 @@
 /**
- * A peer that does what none should: `node peer.ts ATTACK HOST PORT DIRECTORY`, with a link's tls.crt, tls.key and ca.crt in the directory. Says in one
- * JSON line how it ended: `goaway CODE: words`, `closed`, or `let be` where nobody minded until it left by itself.
+ * A peer that does what none should: `node peer.ts ATTACK HOST PORT DIRECTORY PATIENCE`, with a link's tls.crt, tls.key and ca.crt in the
+ * directory. Says in one JSON line how it ended: `goaway CODE: words`, `closed`, or `let be` where nobody minded until it left by itself, after
+ * PATIENCE milliseconds.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,11 +13,11 @@ import { FrameReader } from '../../../src/router/http2/frame-reader.ts';
 import { FrameType, PREFACE } from '../../../src/router/http2/frames.ts';
 import { frame, headers } from '../../fuzz/frames.ts';
 
-const [attack = '', host = '', port = '0', directory = ''] = process.argv.slice(2);
+const [attack = '', host = '', port = '0', directory = '', patience = '0'] = process.argv.slice(2);
 const read = (name: string): string => readFileSync(`${directory}/${name}`, 'utf8');
 
 /** Whoever is neither refused nor cut off leaves after so many milliseconds. */
-const PATIENCE = 8_000;
+const PATIENCE = Number(patience);
 
 type Shown = 'link' | 'foreign' | 'none';
 
@@ -133,8 +134,8 @@ const attacks: Readonly<Record<string, () => Promise<string>>> = {
       // The head of a TLS record that never comes.
       socket.write(Buffer.from('1603010200010001fc0303', 'hex'));
     }
-    const until = Date.now() + PATIENCE + 2_000;
-    while (closed < sockets.length && Date.now() < until) await setTimeout(20);
+    const until = performance.now() + PATIENCE;
+    while (closed < sockets.length && performance.now() < until) await setTimeout(20);
     for (const socket of sockets) socket.destroy();
     return `closed ${closed} of ${sockets.length}`;
   },
