@@ -8,9 +8,12 @@ import { fileURLToPath } from 'node:url';
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 
 test('a reader that has seen enough ends a command without a word', async (t) => {
-  const command = spawn(process.execPath, [main, 'version'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  // It begins when it is told to, and then nobody reads.
+  const command = spawn('sh', ['-c', 'read begin && exec "$0" "$@"', process.execPath, main, 'version'], { stdio: ['pipe', 'pipe', 'pipe'] });
   t.after(() => command.kill('SIGKILL'));
   command.stdout.destroy();
+  await once(command.stdout, 'close');
+  command.stdin.end('begin\n');
   const [[code, signal], said] = await Promise.all([once(command, 'exit'), text(command.stderr)]);
   assert.deepEqual({ code, signal, said }, { code: 141, signal: null, said: '' });
 });

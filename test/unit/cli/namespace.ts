@@ -1,7 +1,7 @@
 /** A namespace in a folder of its own, the command line in this process, and a stand-in for what runs the namespace. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CommanderError } from 'commander';
@@ -61,9 +61,12 @@ export class Namespace implements AsyncDisposable {
     await this.write(join(this.layout.runtime.resources, resourceFileName(kind, name)), stringify(resource));
   }
 
+  /** In one step, as the running process and careful editors do it. */
   async write(path: string, text: string): Promise<void> {
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text);
+    const draft = join(this.home, 'draft');
+    await writeFile(draft, text);
+    await rename(draft, path);
   }
 
   /** A file below `input/resources`. */

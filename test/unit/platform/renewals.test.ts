@@ -105,14 +105,15 @@ describe('a certificate that lives for seconds', () => {
     const layout = await aNamespace(t);
     const authority = await openSiteAuthority(await aDirectory(t), { siteName: 'east' });
     for (const [days, wanted] of [[10 / 86_400, true], [30, false]] as const) {
-      const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days });
+      const now = Date.now();
+      const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days }, () => now);
       const looks = Promise.withResolvers<boolean>();
       const renewals = createRenewals(layout, createLogger({ level: 'silent', component: 'test' }), () => looks.resolve(true));
       const router: RenewingRouter = {
         state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
         renew: () => Promise.reject(new Error('not now')),
       };
-      assert.deepEqual(await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true, Date.now()), []);
+      assert.deepEqual(await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true, now), []);
       setTimeout(() => looks.resolve(false), wanted ? 10_000 : 600).unref();
       assert.equal(await looks.promise, wanted);
     }

@@ -17,11 +17,11 @@ export async function aNamespace(t: TestContext, name = 'west'): Promise<Namespa
   return layout;
 }
 
-/** Resolves when the condition holds; rejects after ten seconds with what was to be waited for. */
+/** Resolves when the condition holds; rejects after thirty seconds with what was to be waited for. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 30_000;
   while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`waited ten seconds until ${what}`);
+    if (performance.now() > end) throw new Error(`waited thirty seconds until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

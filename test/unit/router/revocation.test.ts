@@ -119,7 +119,7 @@ test('a site that changes its name is known by the new one everywhere, with its 
   const config = { ...siteConfig('before'), accesses: [access(await authority.issue())] };
   await using named = await start(config);
   await using other = await start({ ...siteConfig('other'), links: [link('named', await accessPort(named), await authority.issue())] });
-  await until(other, 'two sites', (state) => state.network.length === 2);
+  for (const router of [named, other]) await until(router, 'two sites', (state) => state.network.length === 2);
   let downs = 0;
   other.onChange(() => {
     if (other.state.links.named?.operational !== true) downs += 1;

@@ -328,7 +328,7 @@ test('a router that drains lets connections finish, and takes no new ones', asyn
   });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const held = await greeted(port);
-  const drained = server.drain(4_000);
+  const drained = server.drain(60_000);
   await until(client, 'the listener is closed', (state) => state.listeners['Listener/key']?.listening === false);
   held.end('last');
   const [said] = await once(held, 'data');

@@ -179,7 +179,7 @@ describe('a listener', () => {
     end();
   });
 
-  it('drains: takes nothing new, lets connections finish, and resets what is left at the deadline', async () => {
+  it('drains: takes nothing new, lets connections finish, and resets what is left at the deadline', async (t) => {
     using server = await echo();
     const { local, routing } = oneSide();
     const port = await freePort();
@@ -188,12 +188,16 @@ describe('a listener', () => {
     await listening(local);
     const finishing = await connected(port);
     const staying = await connected(port);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const drained = local.drain(200);
     assert.equal(await refused(port), true);
     finishing.socket.end();
     await until('the one that finishes is closed', () => finishing.closed);
     assert.equal(finishing.error, undefined);
+    await until('only the other is left', () => local.openConnections === 1);
+    t.mock.timers.tick(199);
     assert.equal(local.openConnections, 1);
+    t.mock.timers.tick(1);
     await drained;
     await until('the other is reset', () => staying.closed);
     assert.equal(staying.error?.code, 'ECONNRESET');
