@@ -1,4 +1,5 @@
 /** `earshot run`: one router of a site, in the foreground. */
+import { DEFAULT_PORTS } from '../api/skupper/names.ts';
 import { VERSION } from '../csi/version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles } from '../platform/linux/layout.ts';
 import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../platform/linux/routers.ts';
@@ -48,7 +49,9 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   // What a process wrote that has ended says nothing of this one, and nobody may take it for that.
   if ((await runningRouters(layout)).length === 0) await restate(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
-  await using telemetry = await serveTelemetry({ port: options.httpPort, host: '127.0.0.1', live: () => undefined, ready: () => unready() });
+  await using telemetry = await serveTelemetry({
+    port: options.httpPort, avoid: Object.values(DEFAULT_PORTS), host: '127.0.0.1', live: () => undefined, ready: () => unready(),
+  });
   await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt: new Date().toISOString(), version: VERSION });
   try {
     await using site = await startSite({ layout, router, version: VERSION, log, start: startRouter });

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
 import { metrics } from './metrics.ts';
 
@@ -9,19 +9,19 @@ export interface TelemetryServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/**
- * Serves `/metrics` (Prometheus text), `/livez` and `/readyz` (200 `ok`, or 503 with the reason). Port 0 takes any
- * free port.
- */
+/** Serves `/metrics` (Prometheus text), `/livez` and `/readyz` (200 `ok`, or 503 with the reason). */
 export async function serveTelemetry(options: {
+  /** 0 for any that is free. */
   readonly port: number;
+  /** Ports that 0 does not stand for: somebody will need them later. */
+  readonly avoid?: readonly number[];
   /** Address to listen on; left out: all. */
   readonly host?: string;
   readonly live: Probe;
   readonly ready: Probe;
 }): Promise<TelemetryServer> {
   const probes: Readonly<Record<string, Probe>> = { '/livez': options.live, '/readyz': options.ready };
-  const server = createServer((request, response) => {
+  const serve: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
     const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;
     if (probe !== undefined) {
@@ -37,12 +37,22 @@ export async function serveTelemetry(options: {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
       response.end('not found; this port serves /metrics, /livez and /readyz\n');
     }
-  });
-  server.headersTimeout = 5_000;
-  server.requestTimeout = 10_000;
+  };
+  const server = await listen(serve, options);
+  return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
+}
+
+async function listen(serve: RequestListener, options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string }): Promise<Server> {
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 }, serve);
   server.listen(options.port, options.host);
   await once(server, 'listening');
-  return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
+  if (options.port !== 0 || options.avoid?.includes(portOf(server)) !== true) return server;
+  // Held until there is another, which is then not the same.
+  try {
+    return await listen(serve, options);
+  } finally {
+    await close(server);
+  }
 }
 
 function portOf(server: Server): number {

@@ -95,3 +95,14 @@ test('a site tells on a local port how many connections reached a server', async
   await client.run(PAGE);
   await eventually('both connections to be counted', async () => await west.metric('earshot_router_connections_opened_total') === 2);
 });
+
+test('the port of metrics, where it may be any, is none that other sites link to', async (t) => {
+  await using net = await createNetwork({ hosts: ['east'], test: t });
+  const host = net.host('east');
+  // All that there are: of two, the system gives the second one first.
+  await host.run(['sysctl', '-qw', 'net.ipv4.ip_local_port_range=55670 55671']);
+  const site = await startSite(host, { access: true });
+  await site.waitFor('Site', 'east');
+  const [owner] = (await host.run(['ss', '-Hltn', 'sport = :55671'])).trim().split(/\s+/).slice(3);
+  assert.equal(owner, '*:55671', 'not on the loopback address');
+});

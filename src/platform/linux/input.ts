@@ -13,6 +13,8 @@ export interface Input {
   /** From Secrets among the files. */
   readonly bundles: readonly TlsBundle[];
   readonly problems: readonly FileProblem[];
+  /** A file is being written: look again soon. */
+  readonly restless: boolean;
 }
 
 export interface InputReader {
@@ -21,9 +23,13 @@ export interface InputReader {
 
 const limits = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 };
 
+/** Milliseconds: a file that was written to more recently may be half of what it is to be, and counts as it was. */
+const MAY_BE_HALF = 40;
+
 /** The person's own files come first: what is defined there and in `internal/links` is theirs. */
-export function createInputReader(layout: NamespaceLayout): InputReader {
+export function createInputReader(layout: NamespaceLayout, clock: () => number = Date.now): InputReader {
   const folders = [layout.input.resources, layout.internal.links];
+  let restless = false;
   let cache = new Map<string, { readonly stamp: string; readonly parsed: ParsedFile }>();
 
   async function readFolder(folder: string, next: typeof cache): Promise<readonly ParsedFile[]> {
@@ -42,6 +48,12 @@ export function createInputReader(layout: NamespaceLayout): InputReader {
         }
         const stamp = `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
         const known = cache.get(path);
+        if (known !== undefined && known.stamp !== stamp && folder === layout.input.resources && isBeingWritten(found.mtimeNs)) {
+          restless = true;
+          next.set(path, known);
+          files.push(known.parsed);
+          continue;
+        }
         const fresh = known?.stamp === stamp ? known.parsed : await parseFile(path, file, layout);
         if (fresh === undefined) continue;
         const parsed = known === undefined || known.stamp === stamp ? fresh : keepLastValid(fresh, known.parsed);
@@ -56,13 +68,20 @@ export function createInputReader(layout: NamespaceLayout): InputReader {
     return files;
   }
 
+  /** A time to come is that of another clock. */
+  function isBeingWritten(modified: bigint): boolean {
+    const age = clock() - Number(modified / 1_000_000n);
+    return age >= 0 && age < MAY_BE_HALF;
+  }
+
   return {
     read: async () => {
       const next: typeof cache = new Map();
+      restless = false;
       const files = [];
       for (const folder of folders) files.push(...(await readFolder(folder, next)));
       cache = next;
-      return combine(files, `${relative(layout.root, layout.internal.links)}/`);
+      return { ...combine(files, `${relative(layout.root, layout.internal.links)}/`), restless };
     },
   };
 }
@@ -138,7 +157,7 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
  * What is defined twice counts where it stands first; the problem names both places.
  * @param made begins the names of the files that Earshot made: a person who writes the same anew has the last word, which is no mistake
  */
-function combine(files: readonly ParsedFile[], made: string): Input {
+function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restless'> {
   const problems = files.flatMap((file) => file.problems);
   const objects = firsts(files.flatMap((file) => file.objects), keyOf, made, problems);
   const bundles = firsts(files.flatMap((file) => file.bundles), ({ name }) => `Secret/${name}`, made, problems);

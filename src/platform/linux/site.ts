@@ -196,7 +196,7 @@ class SiteLoop {
       ...issued.directories,
     ]);
     const settled = this.#settle(user.bundles, Date.now());
-    if (settled.restless) this.#lookAgain();
+    if (settled.restless || input.restless) this.#lookAgain();
     const material = gatherMaterial({ user: { ...user, bundles: settled.bundles }, secrets: input.bundles, issued }, await this.#siteAuthority(resources), layout);
     const unread = unreadSite(input.problems);
     const plan = planSite(resources, material, this.#seen?.plan, unread);
@@ -325,8 +325,14 @@ class SiteLoop {
     }
     this.#reportTimer ??= setTimeout(() => {
       this.#reportTimer = undefined;
-      if (!this.#ended && this.#pass === undefined) void this.#report();
+      void this.#reportChange();
     }, 30);
+  }
+
+  /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */
+  async #reportChange(): Promise<void> {
+    await this.#pass;
+    if (!this.#ended && this.#pass === undefined) await this.#report();
   }
 
   async #report(): Promise<void> {

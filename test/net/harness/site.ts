@@ -75,7 +75,7 @@ export class Site implements AsyncDisposable {
     return this.#process;
   }
 
-  /** Starts `earshot run` and waits until it says that it runs. */
+  /** Starts `earshot run` and waits until it is known where it can be asked how it is. */
   async start(): Promise<void> {
     const { router = DEFAULT_ROUTER, args = [], under = [] } = this.#options;
     const { state } = routerFiles(this.layout, router);

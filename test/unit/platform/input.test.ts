@@ -12,7 +12,7 @@ const listener = (name: string, port: string | number = 8080): string =>
 
 async function prepare(t: TestContext): Promise<{ readonly layout: NamespaceLayout; readonly read: () => Promise<Input>; readonly put: (name: string, text: string) => Promise<void> }> {
   const layout = await aNamespace(t);
-  const reader = createInputReader(layout);
+  const reader = createInputReader(layout, () => NOW);
   let tick = 0;
   return {
     layout,
@@ -26,11 +26,13 @@ async function prepare(t: TestContext): Promise<{ readonly layout: NamespaceLayo
   };
 }
 
+const NOW = 1_800_000_000_000;
+
 const keys = (input: Input): readonly string[] => input.objects.map(keyOf);
 
 test('a namespace without files has no resources and no problems', async (t) => {
   const { read } = await prepare(t);
-  assert.deepEqual(await read(), { objects: [], bundles: [], problems: [] });
+  assert.deepEqual(await read(), { objects: [], bundles: [], problems: [], restless: false });
 });
 
 test('drafts and backups of editors are not read', async (t) => {
@@ -106,4 +108,27 @@ test('directories, links to nothing and links out of the namespace are named; ev
   const input = await read();
   assert.deepEqual(keys(input), ['Listener/good']);
   assert.deepEqual(input.problems.map(({ file }) => file), ['folder.yaml', 'nothing.yaml', 'outside.yaml'].map((name) => `input/resources/${name}`));
+});
+
+test('a file that is being written anew counts as it was until it is done', async (t) => {
+  const { layout, read, put } = await prepare(t);
+  const path = join(layout.input.resources, 'web.yaml');
+  const writeAt = async (text: string, milliseconds: number): Promise<void> => {
+    await writeFile(path, text);
+    await utimes(path, milliseconds / 1000, milliseconds / 1000);
+  };
+  await put('web.yaml', listener('web'));
+  assert.equal((await read()).restless, false);
+  // As a shell does it: emptied first.
+  await writeAt('', NOW - 10);
+  let input = await read();
+  assert.deepEqual([keys(input), input.problems, input.restless], [['Listener/web'], [], true]);
+  await writeAt(listener('web', 9090), NOW - 100);
+  input = await read();
+  assert.deepEqual(input.objects.map((object) => object.kind === 'Listener' && object.spec.port), [9090]);
+  await writeAt('', NOW - 100);
+  assert.deepEqual(await read(), { objects: [], bundles: [], problems: [], restless: false });
+  // The clock of another machine that has the directory is ahead.
+  await writeAt(listener('other'), NOW + 5_000);
+  assert.deepEqual(keys(await read()), ['Listener/other']);
 });

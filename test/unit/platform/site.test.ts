@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
 import { certificateFacts, createKey, issueBundle, openLedger, openSiteAuthority, writeBundle } from '../../../src/pki/index.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
@@ -149,8 +150,10 @@ test('a mistake is in the status with its place, and the last valid version runs
   await put('web.yaml', listenerFile(99_999));
   await until(async () => String((await status('Listener-web.yaml'))?.['message']).startsWith('input/resources/web.yaml:1:'), 'the status tells the place');
   assert.deepEqual(router.config.listeners.map(({ port }) => port), [8080]);
-  const written = parse(await readFile(layout.runtime.problems, 'utf8')) as { problems: readonly { field: string }[] };
-  assert.deepEqual(written.problems.map(({ field }) => field), ['spec.port']);
+  await until(async () => {
+    const written = parse(await readFile(layout.runtime.problems, 'utf8')) as { problems: readonly { field: string }[] };
+    return isDeepStrictEqual(written.problems.map(({ field }) => field), ['spec.port']);
+  }, 'the list of problems has it');
 });
 
 test('a resource that never was valid has a status all the same', async (t) => {
