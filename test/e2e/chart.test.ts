@@ -82,7 +82,7 @@ describe('the chart, without a cluster', () => {
   }
 });
 
-describe('the chart on a cluster', { timeout: 420_000 }, () => {
+describe('the chart on a cluster', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   const helmOn = (args: readonly string[], values?: object): Promise<string> => helm([...args, '--namespace', SYSTEM, '--kubeconfig', cluster.kubeconfig], values);
   const podsOf = async (namespace: string, selector: string): Promise<readonly Pod[]> =>
@@ -167,14 +167,15 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
     await cluster.kubectl(['create', 'rolebinding', 'editor', '--clusterrole=edit', '--user=jane', '--namespace=default']);
     const may = (verb: string, resource: string): Promise<boolean> =>
       cluster.kubectl(['auth', 'can-i', verb, `${resource}.listeners.stackable.tech`, '--as=jane', '--namespace=default']).then(() => true, () => false);
-    await eventually('the roles to be aggregated', () => may('create', 'listeners'));
+    // Reading is aggregated into one role after the other.
+    await eventually('the roles to be aggregated', async () => await may('create', 'listeners') && await may('get', 'podlisteners'));
     assert.deepEqual([await may('get', 'podlisteners'), await may('create', 'podlisteners'), await may('patch', 'podlisteners')], [true, false, false]);
   });
 
   describe('with volumes mounted', () => {
     before(async () => {
       await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(web) });
-      await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=90s']);
+      await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=120s']);
     });
 
     it('upgrades driver and controller without touching them, and follows addresses afterwards', async () => {
@@ -214,7 +215,7 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
       const [objects, seen, pods] = [await kept(), await tree(), await podsOf('default', 'app=web')];
       assert.match(objects, /Listener\/listener-web-0/);
       await helmOn(['uninstall', 'earshot', '--wait']);
-      await eventually('the drivers to be gone', async () => (await components('node')).length === 0, { timeoutMs: 60_000 });
+      await eventually('the drivers to be gone', async () => (await components('node')).length === 0, { timeoutMs: 120_000 });
       assert.equal(await kept(), objects);
       assert.equal(await tree(), seen);
 
@@ -224,7 +225,7 @@ describe('the chart on a cluster', { timeout: 420_000 }, () => {
       assert.deepEqual((await podsOf('default', 'app=web')).map(asSeen), pods.map(asSeen));
       // A pod that is made anew mounts again: everything that starts a pod works as before.
       await cluster.kubectl(['delete', 'pod', 'web-0', '--wait']);
-      await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=90s']);
+      await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=120s']);
       assert.equal(await kept(), objects);
     });
   });

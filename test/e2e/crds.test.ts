@@ -290,6 +290,7 @@ describe('the definitions', () => {
     await assert.rejects(cluster.api.patch(path, otherKind), /the kind of strategy cannot change/);
     await assert.rejects(write('Connector', 'connectors', { routingKey: 'a', port: 80 }), /exactly one of `host` and `selector`/);
     const tooHigh = { routingKey: 'a', host: 'a', port: 65_536 };
+    await eventually('Listeners to be served', () => cluster.api.get(`${connectionGroup}/listeners`));
     await assert.rejects(write('Listener', 'listeners', tooHigh), /spec\.port.*less than or equal to 65535/);
   });
 

@@ -63,7 +63,7 @@ interface SpecReport {
   readonly Failure?: { readonly Message: string };
 }
 
-describe('csi-sanity', { timeout: 300_000 }, () => {
+describe('csi-sanity', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const folder = mkdtempSync(join(tmpdir(), 'sanity-'));
   const kubeletDir = join(folder, 'k');
@@ -126,7 +126,7 @@ describe('csi-sanity', { timeout: 300_000 }, () => {
       `-ginkgo.json-report=${report}`,
       '-ginkgo.no-color',
     ];
-    const ran = await run(program, args, { timeoutMs: 240_000 }).then(
+    const ran = await run(program, args, { timeoutMs: 420_000 }).then(
       () => undefined,
       (error: unknown) => error,
     );

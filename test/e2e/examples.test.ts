@@ -28,7 +28,7 @@ interface ServiceObject {
   };
 }
 
-describe('the examples', { timeout: 300_000 }, () => {
+describe('the examples', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   let binaries: string;
 
@@ -62,7 +62,7 @@ describe('the examples', { timeout: 300_000 }, () => {
 
   it('web-nodeport: each pod answers at an address of its own, and knows it', async () => {
     await apply('web-nodeport.yaml');
-    await type('kubectl rollout status deployment/web --timeout=90s');
+    await type('kubectl rollout status deployment/web --timeout=110s');
     const found = await eventually('two Listeners with an address', async () => {
       const items = (await listenersOf('app=web')).map((listener) => placeOf(listener)).filter((place) => place !== undefined);
       return items.length === 2 && items;
@@ -79,7 +79,7 @@ describe('the examples', { timeout: 300_000 }, () => {
 
   it('shared-listener: one port at which every replica answers, handing out its own node', async () => {
     await apply('shared-listener.yaml');
-    await type('kubectl rollout status deployment/shop --timeout=90s');
+    await type('kubectl rollout status deployment/shop --timeout=110s');
     const nodes = await addressesOfNodes();
     const listener = await eventually('both nodes in the status of the Listener', async () => {
       const read = JSON.parse(await type('kubectl get listener shop --output json')) as Listener;
@@ -101,7 +101,7 @@ describe('the examples', { timeout: 300_000 }, () => {
 
   it('kafka-style: the bootstrap address leads to a broker, and each broker to itself', async () => {
     await apply('kafka-style.yaml');
-    await type('kubectl rollout status statefulset/broker --timeout=90s');
+    await type('kubectl rollout status statefulset/broker --timeout=110s');
     const found = await eventually('three Listeners with an address', async () => {
       const items = (await listenersOf('app=broker')).filter((listener) => placeOf(listener) !== undefined);
       return items.length === 3 && items;
@@ -110,7 +110,10 @@ describe('the examples', { timeout: 300_000 }, () => {
     assert.ok(bootstrap);
     assert.match(await eventually('the bootstrap address to answer', () => fetchPage(placeOf(bootstrap) ?? '')), /^broker=broker-[01]$/m);
     for (const broker of ['broker-0', 'broker-1']) {
-      const announced = await type(`kubectl logs ${broker}`);
+      const announced = await eventually(`${broker} to print its addresses`, async () => {
+        const said = await type(`kubectl logs ${broker}`);
+        return said.includes('advertised.listeners=') && said.endsWith('\n') && said;
+      });
       const [, place = ''] = /^advertised\.listeners=CLIENT:\/\/(\S+)$/m.exec(announced) ?? [];
       assert.ok(found.some((listener) => placeOf(listener) === place && listener.metadata.name !== 'bootstrap'), announced);
       assert.equal(await eventually(`${broker} to answer at ${place}`, () => fetchPage(place)), announced);

@@ -31,7 +31,7 @@ const rows: readonly Row[] = [
   { serviceType: 'LoadBalancer', preferred: 'Hostname', addressType: 'IP' },
 ];
 
-describe('addresses of each service type with each preference', { timeout: 120_000 }, () => {
+describe('addresses of each service type with each preference', { timeout: 400_000 }, () => {
   const cluster = connectCluster();
   let balancer: LoadBalancers;
   let namespace: Namespace;

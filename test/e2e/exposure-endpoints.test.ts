@@ -9,7 +9,7 @@ import { expectedTree } from './support/tree.ts';
 const PORT = 8080;
 const PORTS = [{ name: 'http', port: PORT }];
 
-describe('which pods a Listener with node ports leads to', { timeout: 120_000 }, () => {
+describe('which pods a Listener with node ports leads to', { timeout: 400_000 }, () => {
   const cluster = connectCluster();
   const [node] = cluster.nodes;
   assert.ok(node);

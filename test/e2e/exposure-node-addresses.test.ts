@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import type { ListenerIngress } from '../../src/api/listeners/index.ts';
 import { connectCluster, type NodeAddress } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { byListener, claim, pod, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
-import { becomesTree, readTree, untilFile, type TreeFiles } from './support/tree.ts';
+import { becomesTree, readTree, type TreeFiles } from './support/tree.ts';
 
 const PORT = 8080;
 
-describe("a Node's addresses", { timeout: 120_000 }, () => {
+describe("a Node's addresses", { timeout: 400_000 }, () => {
   const cluster = connectCluster();
   const [node] = cluster.nodes;
   assert.ok(node);
@@ -89,13 +90,7 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
         ['ip', ips],
         ['hostname', hostnames],
       ] as const) {
-        const { status } = await namespace.untilListener(
-          name,
-          `to be at ${addresses.join()}`,
-          (listener) => listener.status?.ingressAddresses?.map(({ address }) => address).join() === addresses.join(),
-        );
-        await becomesTree(() => filesOf(name), status?.ingressAddresses ?? []);
-        for (const { address, addressType, ports } of status?.ingressAddresses ?? []) {
+        for (const { address, addressType, ports } of await becomes(name, addresses)) {
           assert.equal(addressType, /^[\d.]+$/.test(address) ? 'IP' : 'Hostname');
           assert.equal(await answerFromOutside(cluster, address, ports['http'] ?? 0), 'server');
         }
@@ -130,19 +125,27 @@ describe("a Node's addresses", { timeout: 120_000 }, () => {
     assert.deepEqual(await filesOf('ip'), shown);
   });
 
-  /** As the node registered. Waits until the Listeners know, so that each test begins with the same. */
+  /** As the node registered. Waits until the Listeners know and the files are at rest, so that each test begins with the same. */
   async function restore(): Promise<void> {
     await cluster.setNodeAddresses(node?.name ?? '', [own, { type: 'Hostname', address: node?.name ?? '' }]);
-    await untilPrimary('ip', own.address);
-    await untilPrimary('hostname', node?.name);
+    await becomes('ip', [own.address]);
+    await becomes('hostname', [node?.name ?? '']);
+  }
+
+  /** Waits until a Listener is at these addresses, and its files with it; returns what its status tells. */
+  async function becomes(name: keyof typeof folders, addresses: readonly string[]): Promise<readonly ListenerIngress[]> {
+    const { status } = await namespace.untilListener(
+      name,
+      `to be at ${addresses.join()}`,
+      (listener) => listener.status?.ingressAddresses?.map(({ address }) => address).join() === addresses.join(),
+    );
+    const ingress = status?.ingressAddresses ?? [];
+    await becomesTree(() => filesOf(name), ingress);
+    return ingress;
   }
 
   /** Read on the node: the API server runs programs in pods only where it knows an address of the node. */
   function filesOf(name: keyof typeof folders): Promise<TreeFiles> {
     return readTree((argv) => cluster.outside(argv), folders[name]);
-  }
-
-  async function untilPrimary(name: keyof typeof folders, address: string | undefined): Promise<void> {
-    await cluster.outside(untilFile(`${folders[name]}/default-address/address`, address ?? ''));
   }
 });

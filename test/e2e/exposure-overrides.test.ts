@@ -41,7 +41,7 @@ const protectedFields: readonly { readonly name: string; readonly override: Read
   { name: 'kind', override: { kind: 'Deployment' }, note: /serviceOverrides\.kind is what the Service is found by/ },
 ];
 
-describe('overrides that go too far', { timeout: 120_000, concurrency: 4 }, () => {
+describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
 

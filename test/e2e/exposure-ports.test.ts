@@ -146,7 +146,7 @@ const refused: readonly {
   },
 ];
 
-describe("a Listener's ports", { timeout: 120_000 }, () => {
+describe("a Listener's ports", { timeout: 400_000 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
   let className: string;

@@ -82,7 +82,7 @@ const refused: readonly {
   },
 ];
 
-describe('bad input', { timeout: 120_000, concurrency: 4 }, () => {
+describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
 

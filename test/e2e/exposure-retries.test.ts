@@ -14,7 +14,7 @@ interface Quota extends KubeObject {
   readonly status?: { readonly used?: object };
 }
 
-describe('what the API server refuses', { timeout: 120_000, concurrency: 3 }, () => {
+describe('what the API server refuses', { timeout: 400_000, concurrency: 3 }, () => {
   const cluster = connectCluster();
   after(() => cluster.api.close());
 
@@ -44,10 +44,11 @@ describe('what the API server refuses', { timeout: 120_000, concurrency: 3 }, ()
     await alone.listener('loop', { className, ports: PORTS });
     const times = await untilAttempts(alone, 6);
     const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
-    const [first = 0] = gaps;
-    // 100 ms doubled each time, with jitter: the fifth is about 1.6 s.
-    assert.ok((gaps[4] ?? 0) > first && (gaps[4] ?? 0) > 500, `the gaps between attempts are ${gaps.join(', ')} ms`);
-    assert.ok((await controllerCount(cluster, 'earshot_reconciles_total', counted)) - counts >= 6, 'the metric counts them');
+    // 100 ms doubled each time, less up to half of it: the fifth is 0.8 s at least, and a busy machine only makes a gap longer.
+    const grown = (gaps[4] ?? 0) - Math.min(...gaps.slice(0, 3));
+    assert.ok(grown > 400 && (gaps[4] ?? 0) > 500, `the gaps between attempts are ${gaps.join(', ')} ms`);
+    // Counted once the attempt has ended, a moment after the API server has written it down.
+    await eventually('the metric to count them', async () => (await controllerCount(cluster, 'earshot_reconciles_total', counted)) - counts >= 6);
   });
 
   it('a Listener that is corrected is ready at once, however long it was bad', async () => {
@@ -57,10 +58,10 @@ describe('what the API server refuses', { timeout: 120_000, concurrency: 3 }, ()
       serviceOverrides: { spec: { sessionAffinity: 'Perhaps' } },
     });
     await alone.listener('corrected', { className, ports: PORTS });
-    // The next one is more than five seconds away.
-    await untilAttempts(alone, 8);
+    // The next one is more than twelve seconds away.
+    await untilAttempts(alone, 9);
     await alone.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: { spec: { sessionAffinity: 'ClientIP' } } } });
-    await alone.untilListener('corrected', 'to be ready', (listener) => conditionOf(listener, 'Ready')?.status === 'True', 4_000);
+    await alone.untilListener('corrected', 'to be ready', (listener) => conditionOf(listener, 'Ready')?.status === 'True', 10_000);
   });
 
   /** When Services of a namespace were written, in milliseconds, by the API server's audit log. */
@@ -79,6 +80,6 @@ describe('what the API server refuses', { timeout: 120_000, concurrency: 3 }, ()
         times.push(Date.parse(requestReceivedTimestamp));
       }
       return times.length >= least ? times : undefined;
-    });
+    }, { timeoutMs: 120_000 });
   }
 });

@@ -8,7 +8,7 @@ import { openNamespace, type Namespace } from './support/namespace.ts';
 
 const HTTP = [{ name: 'http', port: 8080 }];
 
-describe('the Service of a Listener, when something changes', { timeout: 120_000, concurrency: 4 }, () => {
+describe('the Service of a Listener, when something changes', { timeout: 400_000, concurrency: 4 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
 
@@ -55,7 +55,6 @@ describe('the Service of a Listener, when something changes', { timeout: 120_000
       'foreign',
       'to have an address',
       ({ status }) => status?.ingressAddresses?.length === 1,
-      25_000,
     );
     assert.equal(ready.status?.ingressAddresses?.[0]?.ports['http'], 8081);
     assert.notEqual((await namespace.service('foreign')).metadata.uid, theirs.metadata.uid);

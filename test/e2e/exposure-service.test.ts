@@ -146,7 +146,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-describe('the Service of a Listener', { timeout: 120_000, concurrency: 4 }, () => {
+describe('the Service of a Listener', { timeout: 400_000, concurrency: 4 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
 

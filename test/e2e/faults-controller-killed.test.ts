@@ -16,7 +16,7 @@ import { startWriteProxy, type Cut, type WriteProxy } from './support/write-prox
 
 const PORT = 8080;
 
-describe('the controller killed between any two of its writes', { timeout: 300_000 }, () => {
+describe('the controller killed between any two of its writes', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const resources = new AsyncDisposableStack();
   let namespace: Namespace;
@@ -74,7 +74,7 @@ describe('the controller killed between any two of its writes', { timeout: 300_0
       isKilled = true;
     });
     const exposed = expose(name);
-    await eventually('the controller to be killed', () => isKilled, { everyMs: 20 });
+    await eventually('the controller to be killed', () => isKilled, { timeoutMs: 120_000, everyMs: 20 });
     await controller[Symbol.asyncDispose]();
     const announced = await announcedSoFar(name);
     proxy.arm();

@@ -4,13 +4,14 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { processesWithArgument } from '../harness/processes.ts';
 import { auditFromNow, describeRequest, podOf, type AuditedRequest, type AuditReader } from './support/audit.ts';
-import { leaderOf, systemPods, SYSTEM, untilInstalled } from './support/installation.ts';
+import { leaderOf, leaseDuration, systemPods, SYSTEM, untilInstalled } from './support/installation.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
-const FAILOVER_MS = 20_000;
+/** A Lease stands for 13 seconds; the rest is for a busy machine. */
+const FAILOVER_MS = 30_000;
 
-describe('the leader', { timeout: 240_000 }, () => {
+describe('the leader', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
   let className: string;
@@ -34,7 +35,7 @@ describe('the leader', { timeout: 240_000 }, () => {
     await cluster.api.close();
   });
 
-  it('is replaced within 20 seconds when it is killed and nothing restarts it', async () => {
+  it('is replaced within 30 seconds when it is killed and nothing restarts it', async () => {
     const node = await nodeOf(leader);
     await cluster.stopKubelet(node);
     try {
@@ -71,20 +72,35 @@ describe('the leader', { timeout: 240_000 }, () => {
 
   it('hands over in good order when its pod is deleted', async () => {
     const pods = await systemPods(cluster, 'controller');
+    const duration = await leaseDuration(cluster);
+    // One renewal at least, so that the log knows when the leader wrote its Lease before it gave it back.
+    await eventually('a renewal', () => leaseWrites(leader).length > 0);
     await cluster.api.remove(`/api/v1/namespaces/${SYSTEM}/pods/${leader}`);
-    const deletedAt = performance.now();
-    await exposed('after-handover', 5_000);
-    const took = performance.now() - deletedAt;
-    assert.ok(took < 5_000, `it took ${took} ms`);
+    const successor = await eventually('another to lead', async () => {
+      const holder = await leaderOf(cluster);
+      return holder !== leader && holder;
+    });
+    await exposed('after-handover');
     assert.ok(pods.some(({ metadata }) => metadata.name === leader));
     await audit.settle();
+    // Without being given back, it could be taken only that long after its last write.
+    const [last, first] = [leaseWrites(leader).at(-1), leaseWrites(successor)[0]].map((write) => Date.parse(write?.requestReceivedTimestamp ?? ''));
+    const took = (first ?? NaN) - (last ?? NaN);
+    assert.ok(took < duration, `it took ${took} ms, and the Lease stands for ${duration} ms`);
     assertOneAtATime(audit.changes(namespace.name));
   });
 
   /** A Listener with an address: one that a controller has looked at. */
-  async function exposed(name: string, timeoutMs = 20_000): Promise<void> {
+  async function exposed(name: string, timeoutMs = 60_000): Promise<void> {
     await namespace.listener(name, { className, ports: PORTS });
     await namespace.untilListener(name, 'to have an address', ({ status }) => (status?.ingressAddresses ?? []).length > 0, timeoutMs);
+  }
+
+  /** Renewals, takes and gives back of the Lease that one replica wrote. */
+  function leaseWrites(identity: string): readonly AuditedRequest[] {
+    return audit.earshot().filter((request) => (
+      request.objectRef?.resource === 'leases' && request.verb === 'patch' && request.responseStatus?.code === 200 && podOf(request) === identity
+    ));
   }
 
   async function nodeOf(pod: string): Promise<string> {

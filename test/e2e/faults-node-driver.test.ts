@@ -23,7 +23,7 @@ while [ ! -e /tmp/stop ]; do
 done
 `;
 
-describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
+describe('restarts on a node where pods run', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
   let className: string;
@@ -111,7 +111,7 @@ describe('restarts on a node where pods run', { timeout: 240_000 }, () => {
     await cluster.kubectl(['delete', 'pod', 'deleted-meanwhile', '--namespace', namespace.name, '--force', '--grace-period=0']);
     assert.notDeepEqual(volumeFolders(gone?.metadata.uid ?? ''), []);
     await cluster.startKubelet(node);
-    await eventually('its volume to be gone', () => volumeFolders(gone?.metadata.uid ?? '').length === 0, { timeoutMs: 60_000 });
+    await eventually('its volume to be gone', () => volumeFolders(gone?.metadata.uid ?? '').length === 0, { timeoutMs: 180_000 });
   });
 
   async function anotherPodRuns(name: string): Promise<readonly RunningPod[]> {

@@ -11,7 +11,7 @@ import { isRunning } from '../harness/processes.ts';
 const NAME = 'harness-crash';
 const RECORD = `${CLUSTERS}/${NAME}/state.json`;
 
-it('removes what a killed process left of its cluster at the next start of that name', { timeout: 180_000 }, async () => {
+it('removes what a killed process left of its cluster at the next start of that name', { timeout: 400_000 }, async () => {
   const program = `import { startCluster } from ${JSON.stringify(new URL('../harness/index.ts', import.meta.url).href)};
     await startCluster({ name: '${NAME}', nodes: 1, dns: false });
     console.log('up');
@@ -33,7 +33,7 @@ it('removes what a killed process left of its cluster at the next start of that 
   rmSync(layout.logs, { recursive: true });
 });
 
-it('says which component failed, shows the end of its log, and leaves only logs behind', { timeout: 60_000 }, async () => {
+it('says which component failed, shows the end of its log, and leaves only logs behind', { timeout: 180_000 }, async () => {
   const squatters = await squat(2379);
   try {
     await assert.rejects(startCluster({ name: NAME, nodes: 1 }), (error: unknown) => {

@@ -13,7 +13,7 @@ import { untilCollected, VOLUME } from './support/replicas.ts';
 const WAVES = 5;
 const WAVE = 40;
 
-describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
+describe('two hundred pods that come and go', { timeout: 900_000 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
   let className: string;
@@ -40,7 +40,7 @@ describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
         const waiting = (await podsOf(wave)).filter(({ status }) => status?.phase !== 'Running');
         if (waiting.length > 0) throw new Error(`${waiting.length} of ${WAVE} wait, first ${waiting[0]?.metadata.name}`);
         return true;
-      }, { timeoutMs: 90_000, everyMs: 250 });
+      }, { timeoutMs: 240_000, everyMs: 250 });
       for (const { metadata } of await podsOf(wave)) uids.add(metadata.uid ?? '');
       for (const { spec } of await requests()) {
         for (const { address } of spec.listeners[VOLUME]?.ingressAddresses ?? []) addresses.add(address);
@@ -53,7 +53,7 @@ describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
   });
 
   it('leave nothing in the API', async () => {
-    await untilCollected(cluster, namespace.name, { timeoutMs: 90_000 });
+    await untilCollected(cluster, namespace.name, { timeoutMs: 240_000 });
   });
 
   it('leave nothing on the nodes', async () => {
@@ -62,7 +62,7 @@ describe('two hundred pods that come and go', { timeout: 300_000 }, () => {
       const left = pods.flatMap((folder) => filesOf(`${folder}/volumes/kubernetes.io~csi`));
       if (left.length > 0) throw new Error(`${left.length} are left, such as ${left.slice(0, 3).join(', ')}`);
       return true;
-    });
+    }, { timeoutMs: 180_000 });
   });
 
   async function podsOf(wave: number): Promise<readonly Pod[]> {

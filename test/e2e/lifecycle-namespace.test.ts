@@ -10,7 +10,7 @@ import { untilCollected, VOLUME } from './support/replicas.ts';
 
 const LISTENERS = 20;
 
-describe('a namespace that is deleted', { timeout: 120_000 }, () => {
+describe('a namespace that is deleted', { timeout: 400_000 }, () => {
   const cluster = connectCluster();
   /** Holds nothing but the class, which stays. */
   let elsewhere: Namespace;
@@ -36,13 +36,14 @@ describe('a namespace that is deleted', { timeout: 120_000 }, () => {
     const audit = await auditFromNow(cluster);
     await namespace[Symbol.asyncDispose]();
     const path = `/api/v1/namespaces/${namespace.name}`;
-    await eventually('the namespace to be gone', async () => (await cluster.api.find(path)) === undefined, { timeoutMs: 60_000 });
+    await eventually('the namespace to be gone', async () => (await cluster.api.find(path)) === undefined, { timeoutMs: 180_000 });
     await untilCollected(cluster, namespace.name);
     await audit.settle();
     const succeeded = audit.writes(namespace.name).filter(({ responseStatus }) => (responseStatus?.code ?? 0) < 300);
     assert.deepEqual(succeeded.map(describeRequest), []);
     // That a namespace is going can be learnt only by trying: when a Service, and when its EndpointSlice, goes before the Listener.
     const tried = audit.changes(namespace.name);
-    assert.ok(tried.length <= 2 * (LISTENERS + 1), tried.map(describeRequest).join('\n'));
+    // And once more where a Listener goes before its pod's mount; not again and again.
+    assert.ok(tried.length <= 3 * (LISTENERS + 1), tried.map(describeRequest).join('\n'));
   });
 });

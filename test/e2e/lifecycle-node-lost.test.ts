@@ -7,12 +7,12 @@ import { connectCluster, eventually } from '../harness/index.ts';
 import { untilInstalled } from './support/installation.ts';
 import { API, byClass, byListener, claim, pod, statefulSet } from './support/manifests.ts';
 import { conditionOf, openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { addressesOf, listenerOf, runsAnew, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
+import { addressesOf, listenerOf, runsAnew, untilCordoned, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
 
-describe('a node that is deleted', { timeout: 240_000 }, () => {
+describe('a node that is deleted', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const [staying, lost] = cluster.nodes.map(({ name }) => name) as [string, string]; // The shared cluster has two.
   let namespace: Namespace;
@@ -32,6 +32,7 @@ describe('a node that is deleted', { timeout: 240_000 }, () => {
     const keeping = await namespace.class('keep', { serviceType: 'NodePort', pinnedNodePorts: true });
     const releasing = await namespace.class('release', { serviceType: 'NodePort', pinnedNodePorts: true, nodeLossPolicy: 'Release' });
     await cordon(true);
+    await untilCordoned(namespace, staying);
     await namespace.create(
       statefulSet('kept', 1, { [VOLUME]: byClass(keeping) }, { ports: CONTAINER_PORTS }),
       statefulSet('released', 1, { [VOLUME]: byClass(releasing) }, { ports: CONTAINER_PORTS }),

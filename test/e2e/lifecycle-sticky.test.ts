@@ -6,7 +6,7 @@ import { connectCluster, eventually, type LoadBalancers } from '../harness/index
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, statefulSet, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { listenerOf, runsAnew, untilCollected, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
+import { listenerOf, runsAnew, untilCollected, untilCordoned, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
 
 const PORT = 8080;
 const LOAD_BALANCER_CLASS = 'sticky.example/cloud';
@@ -23,7 +23,7 @@ const classes = {
 
 const free = ['unpinned', 'internal', 'balanced'] as const;
 
-describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
+describe('a replica whose class pins node ports', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const [first, second] = cluster.nodes.map(({ name }) => name) as [string, string]; // The shared cluster has two.
   let namespace: Namespace;
@@ -39,6 +39,7 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
     namespace = await openNamespace(cluster, 'sticky');
     cloud = cluster.fakeLoadBalancer([{ ip: LOAD_BALANCER_ADDRESS }], { selects: ({ metadata }) => metadata.namespace === namespace.name });
     await cordon(second, true);
+    await untilCordoned(namespace, second);
     for (const [set, spec] of Object.entries(classes)) {
       const templates = { [VOLUME]: byClass(await namespace.class(set, spec)) };
       const ports = [{ name: 'http', containerPort: PORT }];
@@ -78,7 +79,7 @@ describe('a replica whose class pins node ports', { timeout: 180_000 }, () => {
 
     before(async () => {
       for (const set of Object.keys(classes)) former.set(set, await running(`${set}-0`));
-      await cluster.kubectl(['drain', first, '--pod-selector=sticky', '--ignore-daemonsets', '--force', '--timeout=30s']);
+      await cluster.kubectl(['drain', first, '--pod-selector=sticky', '--ignore-daemonsets', '--force', '--timeout=100s']);
     });
 
     it('waits for its node while replicas of other classes start elsewhere', async () => {

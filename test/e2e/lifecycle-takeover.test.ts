@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Listener, PodListener, PodListeners } from '../../src/api/listeners/index.ts';
 import type { KubeObject, PersistentVolume, Service } from '../../src/kube/objects.ts';
-import { startCluster, stopCluster, type Cluster } from '../harness/index.ts';
+import { eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { installEarshot } from '../harness/install.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
 import { answerFromOutside } from './support/clients.ts';
@@ -25,7 +25,7 @@ const PORT = 8080;
 const EXTERNAL = '198.51.100.44';
 const REPLICA = 'web-0';
 
-describe('what an earlier system left', { timeout: 300_000 }, () => {
+describe('what an earlier system left', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   let namespace: Namespace;
   let node: { readonly name: string; readonly addresses: readonly string[] };
@@ -38,7 +38,11 @@ describe('what an earlier system left', { timeout: 300_000 }, () => {
     cluster = await startCluster({ name: NAME });
     node = cluster.nodes[1] ?? assert.fail('the cluster has no second node');
     await applyAsEarlier({ apiVersion: 'v1', kind: 'List', items: earlierDefinitions() });
-    await cluster.kubectl(['wait', '--for=condition=Established', 'crds', '--all', '--timeout=30s']);
+    await cluster.kubectl(['wait', '--for=condition=Established', 'crds', '--all', '--timeout=60s']);
+    // Established, and yet it may be a moment until they are served.
+    for (const kind of ['listenerclasses', 'listeners', 'podlisteners']) {
+      await eventually(`${kind} to be served`, () => cluster.api.get(`/apis/${API}/${kind}`));
+    }
     namespace = new Namespace(cluster, 'shop');
     await cluster.api.create('/api/v1/namespaces', { metadata: { name: namespace.name } });
     await namespace.create(

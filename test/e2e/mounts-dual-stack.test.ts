@@ -16,7 +16,7 @@ const IPV6_EXTERNAL = '2001:db8::77';
 /** `httpd` of busybox takes one family; on `::` the kernel gives it both. */
 const script = `mkdir -p /tmp/www; hostname > /tmp/www/index.html; exec httpd -f -p '[::]:${PORT}' -h /tmp/www`;
 
-describe('on a cluster of two IP families', { timeout: 180_000 }, () => {
+describe('on a cluster of two IP families', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   let namespace: Namespace;
   let server: RunningPod;

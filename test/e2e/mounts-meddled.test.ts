@@ -11,7 +11,7 @@ const MEDDLING = {
   'nests folders of another user in it, under a sticky bit': 'cd /listeners/listener && mkdir -p mine/deep && chown -R 1000:1000 . && chmod -R 1700 . && chmod 1777 mine',
 } as const;
 
-describe('a pod that meddles with its volume', { timeout: 120_000, concurrency: 2 }, () => {
+describe('a pod that meddles with its volume', { timeout: 400_000, concurrency: 2 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
   let inside: string;
@@ -41,7 +41,7 @@ describe('a pod that meddles with its volume', { timeout: 120_000, concurrency: 
       await eventually('the new port in the file', async () => (await cluster.exec(namespace.name, name, ['cat', '/listeners/listener/default-address/ports/http'])) === '81');
 
       await namespace.remove('v1', 'Pod', name);
-      await eventually('the end of the volume', () => Promise.resolve(!existsSync(folder)), { timeoutMs: 60_000 });
+      await eventually('the end of the volume', () => Promise.resolve(!existsSync(folder)), { timeoutMs: 180_000 });
     });
   }
 });

@@ -8,7 +8,7 @@ import { becomesTree, expectedTree } from './support/tree.ts';
 const PORT = 8080;
 const PORTS = [{ name: 'http', containerPort: PORT }];
 
-describe('who may read a listener volume', { timeout: 120_000, concurrency: 4 }, () => {
+describe('who may read a listener volume', { timeout: 400_000, concurrency: 4 }, () => {
   const cluster = connectCluster();
   let namespace: Namespace;
   let inside: string;

@@ -22,7 +22,7 @@ find -L addresses default-address/ | sort | while read -r path; do
 done
 `;
 
-describe('the files in a listener volume', { timeout: 60_000 }, () => {
+describe('the files in a listener volume', { timeout: 400_000 }, () => {
   const cluster = connectCluster();
   const [node] = cluster.nodes;
   assert.ok(node);

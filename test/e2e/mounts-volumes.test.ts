@@ -12,7 +12,7 @@ import { becomesTree, expectedTree } from './support/tree.ts';
 const PORT = 8080;
 const PORTS = [{ name: 'http', containerPort: PORT }];
 
-describe('listener volumes', { timeout: 120_000, concurrency: 3 }, () => {
+describe('listener volumes', { timeout: 400_000, concurrency: 3 }, () => {
   const cluster = connectCluster();
   const [one, two] = cluster.nodes;
   assert.ok(one !== undefined && two !== undefined);

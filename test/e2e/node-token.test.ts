@@ -52,7 +52,7 @@ const request = (pod: Pod, nodeName: string, more: { metadata?: object; spec?: o
   spec: { nodeName, mounts: {}, ...more.spec },
 });
 
-describe('the token of a node driver', { timeout: 180_000 }, () => {
+describe('the token of a node driver', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   let thief: ApiRequests;
   let driver: Pod;

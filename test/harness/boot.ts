@@ -44,37 +44,45 @@ export async function boot(layout: ClusterLayout, options: { dns: boolean }, sta
     log('etcd answers');
     await note(startApiServer(layout, kubernetes, api));
     log(`kube-apiserver answers at ${layout.apiUrl}`);
-    await Promise.all([note(startControllerManager(layout, kubernetes)), note(startScheduler(layout, kubernetes))]);
+    await allEnded([note(startControllerManager(layout, kubernetes)), note(startScheduler(layout, kubernetes))]);
     const inits = await machines;
     await grantNodeProxy(api);
-    await Promise.all([
-      ...layout.nodes.flatMap((node, n) => {
+    await allEnded([
+      ...layout.nodes.flatMap((node, n): readonly Promise<unknown>[] => {
         const init = inits[n] ?? 0;
         return [joinNode(layout, node, init, kubernetes, api, note, log), note(startKubeProxy(layout, node, init, kubernetes))];
       }),
-      options.dns ? note(startDns(layout, coredns, api)).then(() => log(`CoreDNS answers at ${layout.dnsAddress}`)) : undefined,
+      ...(options.dns ? [note(startDns(layout, coredns, api)).then(() => log(`CoreDNS answers at ${layout.dnsAddress}`))] : []),
       defaultServiceAccount(api),
     ]);
     return { api, credentials };
   } catch (error) {
+    await machines.catch(() => undefined);
     await api.close();
     throw error;
   }
 }
 
+/** As Promise.all, but it fails only once all have ended: who takes the cluster down then must not meet what is still being made. */
+async function allEnded<T>(parts: readonly Promise<T>[]): Promise<readonly T[]> {
+  await Promise.allSettled(parts);
+  return Promise.all(parts);
+}
+
 /** Machines with containerd and the images that every pod needs; returns the pids of their inits. */
 async function readyMachines(layout: ClusterLayout, note: (starting: Promise<ProcessRecord>) => Promise<ProcessRecord>): Promise<readonly number[]> {
   const images = [`${layout.dir}/pause.tar`, `${layout.dir}/busybox.tar`] as const;
-  const written = Promise.all([writeSandboxImage(images[0]), writeBusyboxImage(images[1])]);
-  written.catch(() => undefined);
-  return Promise.all(layout.nodes.map(async (node) => {
+  const written = allEnded([writeSandboxImage(images[0]), writeBusyboxImage(images[1])]);
+  const machines = layout.nodes.map(async (node) => {
     await createNodeNetwork(layout, node);
     const init = await initOf(await note(startMachine(layout, node)), node);
     await note(startContainerd(layout, node, init));
     await written;
     for (const image of images) await importImage(image, [node]);
     return init;
-  }));
+  });
+  await Promise.allSettled([written, ...machines]);
+  return Promise.all(machines);
 }
 
 async function joinNode(

@@ -71,10 +71,9 @@ export class Cluster implements AsyncDisposable {
 
   /** Runs a program outside the cluster: on the host, where node addresses and node ports answer and invented host names resolve. */
   async outside(argv: readonly string[], options: CommandOptions = {}): Promise<string> {
-    const script = 'cat /etc/hosts >> "$1.all"; mount --bind "$1.all" /etc/hosts; shift; exec "$@"';
-    const hosts = hostsFileOf(this.layout);
-    await writeFile(`${hosts}.all`, await readFile(hosts, 'utf8'));
-    return run('unshare', ['--mount', '--propagation', 'private', '/bin/sh', '-c', script, 'sh', hosts, ...argv], options);
+    // A file of its own for each, since several may run at once; the mount keeps it when its name is gone.
+    const script = 'all=$(mktemp); cat "$1" /etc/hosts > "$all"; mount --bind "$all" /etc/hosts; rm "$all"; shift; exec "$@"';
+    return run('unshare', ['--mount', '--propagation', 'private', '/bin/sh', '-ec', script, 'sh', hostsFileOf(this.layout), ...argv], options);
   }
 
   async loadImage(archive: string, options: { nodes?: readonly string[] } = {}): Promise<void> {

@@ -49,7 +49,7 @@ export async function startApiServer(layout: ClusterLayout, binaries: string, ap
     ],
     log: `${layout.logs}/kube-apiserver.log`,
   });
-  await untilReady(record, () => api.ready(), { everyMs: 50, timeoutMs: 60_000 });
+  await untilReady(record, () => api.ready(), { everyMs: 50, timeoutMs: 120_000 });
   return record;
 }
 

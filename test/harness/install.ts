@@ -34,7 +34,7 @@ export async function installManifest(cluster: Cluster, log: (line: string) => v
   log('applying deploy/earshot.yaml');
   await cluster.kubectl(['apply', '--server-side', '--filename', `${ROOT}deploy/earshot.yaml`]);
   for (const workload of ['deployment/earshot-controller', 'daemonset/earshot-node']) {
-    await cluster.kubectl(['--namespace', NAMESPACE, 'rollout', 'status', workload, '--timeout=120s']).catch(explain(cluster));
+    await cluster.kubectl(['--namespace', NAMESPACE, 'rollout', 'status', workload, '--timeout=300s'], { timeoutMs: 330_000 }).catch(explain(cluster));
   }
   log('Earshot is ready');
 }
@@ -47,8 +47,8 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   log('installing the chart');
   await run(helm, [
     'upgrade', '--install', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE, '--create-namespace',
-    '--values', '-', '--wait', '--timeout', '120s', '--kubeconfig', cluster.kubeconfig,
-  ], { input: JSON.stringify(options.values ?? {}), timeoutMs: 180_000 }).catch(explain(cluster));
+    '--values', '-', '--wait', '--timeout', '300s', '--kubeconfig', cluster.kubeconfig,
+  ], { input: JSON.stringify(options.values ?? {}), timeoutMs: 330_000 }).catch(explain(cluster));
   log('Earshot is ready');
 }
 

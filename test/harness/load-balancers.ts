@@ -76,10 +76,12 @@ export async function startMetalLB(cluster: Cluster, options: { addresses: reado
   if (node === undefined) throw new TypeError(`no node ${options.node}`);
   const resources = (await readdir(`${folder}/crds`)).map((file) => ['--filename', `${folder}/crds/${file}`]);
   await cluster.kubectl(['apply', '--server-side', ...resources.flat()]);
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', 'ipaddresspools.metallb.io']);
+  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', 'ipaddresspools.metallb.io']);
   const pool = { apiVersion: 'metallb.io/v1beta1', kind: 'IPAddressPool', metadata: { name: 'pool', namespace: 'metallb-system' }, spec: { addresses: options.addresses } };
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'metallb-system' } };
-  await cluster.kubectl(['apply', '--filename', '-'], { input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [namespace, pool] }) });
+  // Established, and yet it may be a moment until the API server lists and serves them.
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [namespace, pool] });
+  await eventually('the pool to be taken', () => cluster.kubectl(['apply', '--filename', '-'], { input }));
 
   const machine = await eventually('the machine of the node', () => cluster.state.processes.find(({ component, node: at }) => component === 'machine' && at === node.name));
   const controller = await startProcess({

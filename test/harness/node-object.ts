@@ -37,7 +37,7 @@ export async function admitNode(
     const taints = seen.spec.taints ?? [];
     if (taints.some(({ key }) => key === UNINITIALIZED)) await removeTaint(api, node);
     return isReady(seen, since) && taints.length === 0;
-  }, { everyMs: 100, timeoutMs: 60_000 });
+  }, { everyMs: 100, timeoutMs: 120_000 });
 }
 
 /** The kubelet runs with an external cloud provider and leaves addresses that are there alone: what is written here stays. */

@@ -9,7 +9,7 @@ import { eventually } from './wait.ts';
 
 /** Pid of a machine's init, the one that a node's other processes join. */
 export async function initOf(machine: ProcessRecord, node: NodeLayout): Promise<number> {
-  return eventually(`${node.name} to boot`, () => (existsSync(`${node.dir}/booted`) ? childOf(machine.pid) : undefined), { everyMs: 5, timeoutMs: 5_000 });
+  return eventually(`${node.name} to boot`, () => (existsSync(`${node.dir}/booted`) ? childOf(machine.pid) : undefined), { everyMs: 5 });
 }
 
 export async function startContainerd(layout: ClusterLayout, node: NodeLayout, inside: number): Promise<ProcessRecord> {

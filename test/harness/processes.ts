@@ -49,7 +49,7 @@ export async function startProcess(options: ProcessOptions): Promise<ProcessReco
     }
     // In another pid namespace nsenter stays as the parent of the program that matters.
     return inside === undefined ? child.pid : childOf(child.pid);
-  }, { everyMs: 5, timeoutMs: 5_000 });
+  }, { everyMs: 5 });
   const startTime = startTimeOf(pid);
   if (startTime === undefined) throw componentFailed(label, 'ended at once', log);
   return { component, pid, startTime, log, ...(node === undefined ? {} : { node }) };
@@ -82,7 +82,7 @@ export async function endProcesses(records: readonly ProcessRecord[], graceMs = 
     await eventually('processes to end', () => records.every((record) => !isRunning(record)), { timeoutMs: graceMs, everyMs: 20 }).catch(() => undefined);
   }
   for (const record of records) signal(record, 'SIGKILL');
-  await eventually('killed processes to be gone', () => records.every((record) => !isRunning(record)), { timeoutMs: 20_000, everyMs: 10 });
+  await eventually('killed processes to be gone', () => records.every((record) => !isRunning(record)), { everyMs: 10 });
 }
 
 /** Sends a signal to this very process; one that is gone is none of our business. */

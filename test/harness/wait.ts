@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HarnessError } from './failures.ts';
 
 export interface WaitOptions {
-  /** Milliseconds until the wait fails; 30 s unless told. */
+  /** Milliseconds until the wait fails; a minute unless told, since the machine may be busy. */
   readonly timeoutMs?: number;
   /** Milliseconds between two looks; 100 unless told. */
   readonly everyMs?: number;
@@ -13,7 +13,7 @@ export interface WaitOptions {
  * Fails with what the last look saw, so that the message says how far things came.
  */
 export async function eventually<T>(what: string, look: () => T | Promise<T>, options: WaitOptions = {}): Promise<Exclude<T, undefined | false>> {
-  const { timeoutMs = 30_000, everyMs = 100 } = options;
+  const { timeoutMs = 60_000, everyMs = 100 } = options;
   const deadline = performance.now() + timeoutMs;
   const finished = new AbortController();
   const late = sleep(timeoutMs, LATE, { signal: finished.signal }).catch(() => LATE);

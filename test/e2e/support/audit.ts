@@ -1,5 +1,5 @@
 /** What the API server was asked, by whom: its audit log, read from a point on. */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { eventually, type Cluster } from '../../harness/index.ts';
 
 /** One request that has ended (audit.k8s.io/v1 Event, level Metadata). */
@@ -21,25 +21,29 @@ export interface AuditedRequest {
   readonly stageTimestamp: string;
 }
 
+const BEGINNING = '{"kind":"Event"';
 const writes: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection', 'apply']);
 
-/** A reader of everything that is audited from now on. */
+/** A reader of every request that the API server receives from now on. */
 export async function auditFromNow(cluster: Cluster): Promise<AuditReader> {
-  const reader = new AuditReader(cluster, sizeOf(cluster.auditLog));
-  // What was answered before may still be on its way into the log; what stands behind this request came later.
-  await reader.settle();
-  return new AuditReader(cluster, reader.end);
+  const reader = new AuditReader(cluster, statSync(cluster.auditLog).size, '');
+  // Older requests may still be on their way into the log, and a watch comes there again when it ends: their time tells them.
+  const { requestReceivedTimestamp } = await reader.settle();
+  return new AuditReader(cluster, reader.end, requestReceivedTimestamp);
 }
 
 export class AuditReader {
   readonly #cluster: Cluster;
+  readonly #since: string;
+  /** Behind a line, but for where the first reader begins. */
   #offset: number;
-  #rest = '';
   readonly #seen: AuditedRequest[] = [];
 
-  constructor(cluster: Cluster, offset: number) {
+  /** `since` is a time as the log spells it: what was received before does not count. */
+  constructor(cluster: Cluster, offset: number, since: string) {
     this.#cluster = cluster;
     this.#offset = offset;
+    this.#since = since;
   }
 
   get end(): number {
@@ -68,11 +72,11 @@ export class AuditReader {
     return this.earshot().filter(({ verb, requestURI }) => verb === 'list' || (verb === 'watch' && beginsWithList(requestURI)));
   }
 
-  /** Returns once everything that was answered before this call is in the log. */
-  async settle(): Promise<void> {
+  /** Returns once everything that was answered before this call is in the log; with the request that shows it. */
+  async settle(): Promise<AuditedRequest> {
     const mark = `/api/v1/namespaces/default/configmaps/audit-mark-${process.pid}-${performance.now().toString(36).replace('.', '-')}`;
     await this.#cluster.api.find(mark);
-    await eventually('a request to reach the audit log', () => this.#read().some(({ requestURI }) => requestURI === mark), { everyMs: 20 });
+    return eventually('a request to reach the audit log', () => this.#read().find(({ requestURI }) => requestURI === mark), { everyMs: 20 });
   }
 
   #read(): readonly AuditedRequest[] {
@@ -81,12 +85,14 @@ export class AuditReader {
       const size = fstatSync(file).size;
       const chunk = Buffer.alloc(size - this.#offset);
       const length = readSync(file, chunk, 0, chunk.length, this.#offset);
-      this.#offset += length;
-      const lines = (this.#rest + chunk.toString('utf8', 0, length)).split('\n');
-      this.#rest = lines.pop() ?? '';
-      for (const line of lines) {
-        // Most of the log is the control plane's own talk.
-        if (line.includes('"userAgent":"earshot') || line.includes('audit-mark-')) this.#seen.push(JSON.parse(line) as AuditedRequest);
+      // A line that is being written is read next time, from its beginning.
+      const whole = chunk.subarray(0, length).lastIndexOf('\n') + 1;
+      this.#offset += whole;
+      for (const line of chunk.toString('utf8', 0, whole).split('\n')) {
+        // Most of the log is the control plane's own talk. The first line may be the end of one.
+        if (!line.startsWith(BEGINNING) || !(line.includes('"userAgent":"earshot') || line.includes('audit-mark-'))) continue;
+        const request = JSON.parse(line) as AuditedRequest;
+        if (request.requestReceivedTimestamp >= this.#since) this.#seen.push(request);
       }
     } finally {
       closeSync(file);
@@ -110,13 +116,4 @@ export function isLateEvent({ objectRef, responseStatus }: AuditedRequest): bool
 /** The pod whose token a request bore, which tells replicas of one service account apart. */
 export function podOf({ user }: AuditedRequest): string | undefined {
   return user.extra?.['authentication.kubernetes.io/pod-name']?.[0];
-}
-
-function sizeOf(path: string): number {
-  const file = openSync(path, 'r');
-  try {
-    return fstatSync(file).size;
-  } finally {
-    closeSync(file);
-  }
 }

@@ -17,7 +17,7 @@ export function answerFromOutside(
       const said = (await cluster.outside(['curl', '-sSf', '--max-time', '3', url])).trim();
       return isWanted(said) ? said : undefined;
     },
-    { timeoutMs: 20_000 },
+    { timeoutMs: 60_000 },
   );
 }
 
@@ -29,13 +29,13 @@ export async function echoedFromOutside(address: string, port: number, text: str
       const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
       try {
         socket.send(text, port, address);
-        const [said] = await once(socket, 'message', { signal: AbortSignal.timeout(500) });
+        const [said] = await once(socket, 'message', { signal: AbortSignal.timeout(2_000) });
         return String(said);
       } finally {
         socket.close();
       }
     },
-    { timeoutMs: 20_000 },
+    { timeoutMs: 60_000 },
   );
 }
 

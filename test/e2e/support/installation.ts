@@ -14,7 +14,7 @@ interface Counts {
 }
 
 interface Lease {
-  readonly spec: { readonly holderIdentity?: string; readonly renewTime?: string; readonly leaseTransitions?: number };
+  readonly spec: { readonly holderIdentity?: string; readonly leaseDurationSeconds?: number };
 }
 
 /** A pod of the installation, with what tests ask of it. */
@@ -29,13 +29,16 @@ export interface SystemPod extends Pod {
 
 /** Pods of a part, without those that are going. */
 export async function systemPods(cluster: Cluster, component: 'controller' | 'node'): Promise<readonly SystemPod[]> {
+  return (await allPods(cluster, component)).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
+
+async function allPods(cluster: Cluster, component: 'controller' | 'node'): Promise<readonly SystemPod[]> {
   const path = `/api/v1/namespaces/${SYSTEM}/pods?labelSelector=${encodeURIComponent(`app.kubernetes.io/component=${component}`)}`;
-  const { items } = await cluster.api.get<{ readonly items: readonly SystemPod[] }>(path);
-  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return (await cluster.api.get<{ readonly items: readonly SystemPod[] }>(path)).items;
 }
 
 /** Waits until the whole installation is as it should be: all replicas ready, a driver on each node, none going. */
-export async function untilInstalled(cluster: Cluster, timeoutMs = 90_000): Promise<void> {
+export async function untilInstalled(cluster: Cluster, timeoutMs = 180_000): Promise<void> {
   await eventually('all of Earshot to be ready', async () => {
     const [deployment, drivers] = await Promise.all([cluster.api.get<Counts>(DEPLOYMENT), cluster.api.get<Counts>(DAEMON_SET)]);
     if (!isObserved(deployment) || !isObserved(drivers)) return false;
@@ -61,12 +64,19 @@ export async function leaderOf(cluster: Cluster): Promise<string | undefined> {
   return holder === '' ? undefined : holder;
 }
 
+/** How long the Lease of the present leader stands without a renewal before another may take it, in milliseconds. */
+export async function leaseDuration(cluster: Cluster): Promise<number> {
+  const { spec } = await cluster.api.get<Lease>(LEASE);
+  return (spec.leaseDurationSeconds ?? 0) * 1_000;
+}
+
 /** Takes the installed controllers away, and brings back as many as there were when it is disposed of. */
 export async function withoutControllers(cluster: Cluster): Promise<AsyncDisposable> {
   const { spec: { replicas = 1 } } = await cluster.api.get<Counts>(DEPLOYMENT);
   const scale = (to: number): Promise<unknown> => cluster.api.patch(DEPLOYMENT, { spec: { replicas: to } });
   await scale(0);
-  await eventually('the controllers to end', async () => (await systemPods(cluster, 'controller')).length === 0);
+  // One that is going may still write.
+  await eventually('the controllers to end', async () => (await allPods(cluster, 'controller')).length === 0, { timeoutMs: 90_000 });
   return {
     async [Symbol.asyncDispose]() {
       await scale(replicas);

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import type { Service } from '../../../src/kube/objects.ts';
-import type { Namespace } from './namespace.ts';
+import { conditionOf, type Namespace } from './namespace.ts';
 
 /** The fields of a live Service that the manifests of src/ have no need of. */
 export interface LiveService extends Service {
   readonly spec: NonNullable<Service['spec']> & { readonly sessionAffinity?: string; readonly sessionAffinityConfig?: unknown };
 }
 
-/** The Service of a Listener that has been looked at. */
+/** The Service of a Listener that has been accepted: one that is seen before its class is looked at twice. */
 export async function liveService(namespace: Namespace, name: string): Promise<LiveService> {
-  await namespace.untilListener(name, 'to be looked at', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
+  await namespace.untilListener(name, 'to be accepted', (listener) => {
+    const accepted = conditionOf(listener, 'Accepted');
+    return accepted?.status === 'True' && accepted.observedGeneration === listener.metadata.generation;
+  });
   // As the API server answers: LiveService names more of the same fields.
   return (await namespace.service(name)) as LiveService;
 }

@@ -23,6 +23,8 @@ export interface RunningPod extends Pod {
 export async function openNamespace(cluster: Cluster, purpose: string): Promise<Namespace> {
   const name = `e2e-${purpose}-${randomBytes(3).toString('hex')}`;
   await cluster.api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  // Pods are refused until the controller manager has made it.
+  await eventually('the default service account', () => cluster.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`), { everyMs: 20 });
   return new Namespace(cluster, name);
 }
 
@@ -98,7 +100,7 @@ export class Namespace implements AsyncDisposable {
     of: { readonly apiVersion: string; readonly kind: string; readonly name: string },
     what: string,
     isWanted: (object: T) => boolean,
-    timeoutMs = 20_000,
+    timeoutMs = 60_000,
   ): Promise<T> {
     return eventually<T>(
       `${of.kind} ${this.name}/${of.name} ${what}`,
@@ -153,7 +155,7 @@ export class Namespace implements AsyncDisposable {
             'containerStatuses' in status &&
             Array.isArray(status.containerStatuses) &&
             status.containerStatuses.every((container: { readonly ready?: boolean }) => container.ready === true),
-          60_000,
+          120_000,
         ),
       ),
     );
@@ -183,7 +185,7 @@ export class Namespace implements AsyncDisposable {
   }
 
   /** Waits for an event about an object whose message matches, and returns it. */
-  async event(about: { readonly kind: string; readonly name: string }, message: RegExp, timeoutMs = 30_000): Promise<Event> {
+  async event(about: { readonly kind: string; readonly name: string }, message: RegExp, timeoutMs = 60_000): Promise<Event> {
     return eventually<Event>(
       `an event about ${about.kind} ${this.name}/${about.name} that says ${message}`,
       async () => {

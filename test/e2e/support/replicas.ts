@@ -2,7 +2,7 @@
 import type { PodListener } from '../../../src/api/listeners/index.ts';
 import type { KubeObject, PersistentVolume, Pod } from '../../../src/kube/objects.ts';
 import { eventually, type Cluster } from '../../harness/index.ts';
-import { API } from './manifests.ts';
+import { API, pod } from './manifests.ts';
 import type { Namespace, RunningPod } from './namespace.ts';
 
 /** Where a replica is and what it was told, for comparing before and after. */
@@ -27,15 +27,29 @@ export function runsAnew(namespace: Namespace, former: RunningPod): Promise<Runn
     { apiVersion: 'v1', kind: 'Pod', name },
     'to run anew',
     ({ metadata, status }) => metadata.uid !== former.metadata.uid && !('deletionTimestamp' in metadata) && status?.phase === 'Running',
-    60_000,
+    120_000,
   );
 }
 
 /** Waits until a pod is there that no node may run at present. */
 export async function untilWaits(namespace: Namespace, name: string): Promise<void> {
-  const isUnschedulable = ({ metadata, spec, status }: Pod): boolean =>
-    !('deletionTimestamp' in metadata) && spec?.nodeName === undefined && JSON.stringify(status).includes('"Unschedulable"');
   await namespace.until<Pod>({ apiVersion: 'v1', kind: 'Pod', name }, 'to wait for a node', isUnschedulable);
+}
+
+/** Waits until the scheduler, too, knows that a node takes no pods: until it leaves a pod for that node where it is. */
+export async function untilCordoned(namespace: Namespace, node: string): Promise<void> {
+  const probe = { apiVersion: 'v1', kind: 'Pod', name: 'probe' };
+  await eventually(`no pod to come to ${node}`, async () => {
+    await namespace.create(pod(probe.name, { node }));
+    const seen = await namespace.until<Pod>(probe, 'to be looked at', (each) => each.spec?.nodeName !== undefined || isUnschedulable(each));
+    await namespace.remove(probe.apiVersion, probe.kind, probe.name);
+    await eventually('the probe to be gone', async () => (await namespace.get(probe.apiVersion, probe.kind, probe.name)) === undefined);
+    return isUnschedulable(seen);
+  });
+}
+
+function isUnschedulable({ metadata, spec, status }: Pod): boolean {
+  return !('deletionTimestamp' in metadata) && spec?.nodeName === undefined && JSON.stringify(status).includes('"Unschedulable"');
 }
 
 /** What the replica that runs was told; its files and its Listener say the same, or this fails. */
@@ -61,7 +75,7 @@ export function addressesOf(of: Pick<PodListener, 'ingressAddresses'> | null | u
 export async function untilCollected(
   cluster: Cluster, namespace: string, options: { readonly named?: readonly string[]; readonly timeoutMs?: number } = {},
 ): Promise<void> {
-  const { named, timeoutMs = 30_000 } = options;
+  const { named, timeoutMs = 120_000 } = options;
   await eventually('everything to be collected', async () => {
     const left = (await leftIn(cluster, namespace)).filter((path) => named === undefined || named.includes(path.split('/')[1] ?? ''));
     if (left.length > 0) throw new Error(`${left.length} objects are left, such as ${left.slice(0, 8).join(', ')}`);

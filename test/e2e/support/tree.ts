@@ -65,7 +65,7 @@ export async function becomesTree(read: () => Promise<TreeFiles>, addresses: rea
   const expected = expectedTree(addresses);
   const isReached = async (): Promise<boolean> => isDeepStrictEqual(await read(), expected);
   // Where it is not, the comparison below shows the difference.
-  await eventually('the tree', isReached, { timeoutMs: 10_000 }).catch(() => undefined);
+  await eventually('the tree', isReached, { timeoutMs: 30_000 }).catch(() => undefined);
   assert.deepEqual(await read(), expected);
 }
 
@@ -73,9 +73,9 @@ function sorted(entries: readonly (readonly [string, string])[]): TreeFiles {
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A command that ends once a file holds a text, or fails after 15 seconds with what it holds. */
+/** A command that ends once a file holds a text, or fails after a minute with what it holds. */
 export function untilFile(path: string, text: string): readonly string[] {
-  const giveUp = '[ $n -le 150 ] || { echo "holds: $(cat "$1")" >&2; exit 1; }';
+  const giveUp = '[ $n -le 600 ] || { echo "holds: $(cat "$1")" >&2; exit 1; }';
   const wait = `n=0; until [ "$(cat "$1" 2>/dev/null)" = "$2" ]; do n=$((n + 1)); ${giveUp}; sleep 0.1; done`;
   return ['sh', '-c', wait, 'sh', path, text];
 }

@@ -82,6 +82,8 @@ export async function startWriteProxy(cluster: Cluster, { token, about }: WriteP
 
   const server = createServer(forward);
   server.requestTimeout = 0;
+  // It cuts when it is told to, and never for idleness.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // A TCP server's address is never a string.
