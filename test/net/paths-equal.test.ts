@@ -35,18 +35,24 @@ const passed = async (site: Site): Promise<number> => site.metric('earshot_route
 /** The one of the two that new connections pass, and the other. */
 async function inUse(t: TestContext, { middles, client }: Diamond): Promise<readonly [Site, Site]> {
   const before = await Promise.all(middles.map(passed));
-  await client.run(['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:8080/']);
+  await client.run(['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/']);
   const after = await Promise.all(middles.map(passed));
   const used = after.findIndex((count, index) => count > (before[index] ?? 0));
+  assert.notEqual(used, -1, 'it passed neither');
   t.diagnostic(`connections pass ${middles[used]?.name}`);
   return used === 0 ? middles : [middles[1], middles[0]];
 }
 
 /** Both ways are there: each site knows all links. */
 async function whole({ west, middles }: Diamond): Promise<void> {
-  for (const site of [west, ...middles]) {
-    await eventually(`${site.name} to have its links`, async () => await site.metric('earshot_router_links') === 2);
-    await site.waitFor('Site', site.name, ({ sitesInNetwork }) => sitesInNetwork === 4);
+  const sites = [west, ...middles];
+  for (const site of sites) await eventually(`${site.name} to have its links`, async () => await site.metric('earshot_router_links') === 2);
+  for (const site of sites) {
+    await site.waitFor('Site', site.name, ({ network }) => {
+      // The schema of the status says so; the harness leaves it open.
+      const records = network as readonly { readonly links?: readonly unknown[] }[] | undefined;
+      return records?.length === 4 && records.every(({ links = [] }) => links.length === 2);
+    });
   }
 }
 
@@ -84,7 +90,7 @@ test('where two equal ways lead to a server, service goes on when a site on one 
     t.diagnostic(`the longest request took ${longest.toFixed(1)} s`);
     assert.ok(failuresOf(since).length <= 1, failuresOf(since).join('\n'));
     // Three seconds are meant; the bench measures it, on a machine with nothing else to do.
-    assert.ok(longest < 8, `${longest} s`);
+    assert.ok(longest < 12, `${longest} s`);
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
     await victim.host.restore();
     await whole(diamond);

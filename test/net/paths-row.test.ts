@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connector, createNetwork, linkByToken, listener, manifest, startNginx, startSite } from './harness/index.ts';
+import { connector, createNetwork, eventually, linkByToken, listener, manifest, startNginx, startSite } from './harness/index.ts';
 
-const PAGE = ['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:8080/'];
+const PAGE = ['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/'];
 
 test('a site in the middle of a row carries between its neighbours, and the listener follows what becomes of it', async (t) => {
   await using net = await createNetwork({ hosts: ['west', 'middle', 'east'], segments: { left: ['west', 'middle'], right: ['middle', 'east'] }, test: t });
@@ -47,6 +47,8 @@ test('a site in the middle of a row carries between its neighbours, and the list
 
   await t.test('back again, it brings the listener back by itself', async () => {
     await middle.start();
+    // What the west heard before of links in the middle may make it ready too soon.
+    await eventually('the middle to have both links', async () => await middle.metric('earshot_router_links') === 2);
     await west.waitFor('Listener', 'web');
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await east.waitFor('Connector', 'web', ({ hasMatchingListener }) => hasMatchingListener === true);

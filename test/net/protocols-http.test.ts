@@ -43,7 +43,7 @@ test('100 MB go up in chunks and come down whole, compressed and in part', async
 
 test('wrk keeps a hundred connections busy without one failed request', async (t) => {
   await using pair = await web(t);
-  const said = await pair.client.run(['wrk', '-t', '1', '-c', '100', '-d', '5s', `${BASE}:8080/`]);
+  const said = await pair.client.run(['wrk', '-t', '1', '-c', '100', '-d', '5s', '--timeout', '20s', `${BASE}:8080/`]);
   assert.match(said, /\n +[1-9]\d* requests in /);
   assert.doesNotMatch(said, /Socket errors|Non-2xx/);
   const answered = await pair.west.metric('earshot_router_requests_total', { protocol: 'http1', method: 'GET', status: '2xx' });
@@ -53,7 +53,7 @@ test('wrk keeps a hundred connections busy without one failed request', async (t
 test('HTTP/2 inside of a link: h2load gets every answer on its multiplexed connections', async (t) => {
   await using pair = await web(t);
   const requests = 50_000;
-  const said = await pair.client.run(['h2load', '-n', String(requests), '-c', '20', '-m', '50', `${BASE}:8081/`], { timeoutMs: 60_000 });
+  const said = await pair.client.run(['h2load', '-n', String(requests), '-c', '20', '-m', '50', `${BASE}:8081/`], { timeoutMs: 120_000 });
   assert.match(said, new RegExp(`${requests} done, ${requests} succeeded, 0 failed, 0 errored, 0 timeout`));
   const labels = { protocol: 'http2', status: '2xx' };
   await eventually('all requests to be seen', async () => await pair.west.metric('earshot_router_requests_total', labels) === requests);

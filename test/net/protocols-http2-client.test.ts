@@ -61,7 +61,7 @@ test('nghttpx with the certificate of a link reaches a routing key, by way of th
   await startProxy(net);
   assert.equal(await net.client.run([...CURL, 'http://web/']), 'hello from east\n');
   // Without its own end: nghttpx takes a client's half-close for its farewell.
-  const tunnel = ['socat', '-t', '10', '-', `PROXY:127.0.0.1:redis:6379,proxyport=${PROXY},shut-none`];
+  const tunnel = ['socat', '-t', '25', '-', `PROXY:127.0.0.1:redis:6379,proxyport=${PROXY},shut-none`];
   assert.equal(await net.client.run(tunnel, { input: 'PING\r\nQUIT\r\n' }), '+PONG\r\n+OK\r\n');
 });
 
@@ -73,11 +73,13 @@ test('its tunnels carry bulk both ways, many at once over one connection', async
   await startProxy(net);
   const { client } = net;
   await client.run(['sh', '-c', `head -c 50000000 /dev/urandom > '${client.dir}/sent'`]);
-  const up = [...CURL, '--fail', '-T', `${client.dir}/sent`, 'http://web/kept/a'];
-  await eventually('the other server', async () => (await client.run(up)) === '');
+  const bulk = [...CURL, '--max-time', '120', '--fail'];
+  const patience = { timeoutMs: 130_000 };
+  const up = [...bulk, '-T', `${client.dir}/sent`, 'http://web/kept/a'];
+  await eventually('the other server', async () => (await client.run(up, patience)) === '', patience);
   const names = Array.from({ length: 10 }, (_, at) => `back-${at}`);
   const down = names.flatMap((name) => ['-o', name, 'http://web/kept/a']);
-  await client.run([...CURL, '--fail', '--parallel', '--parallel-immediate', ...down], { cwd: client.dir });
+  await client.run([...bulk, '--parallel', '--parallel-immediate', ...down], { ...patience, cwd: client.dir });
   for (const name of names) await client.run(['cmp', 'sent', name], { cwd: client.dir });
 });
 

@@ -17,6 +17,17 @@ async function cli(host: Host, args: readonly string[], input?: string): Promise
   return host.run(['redis-cli', '-p', String(PORT), ...args], { timeoutMs: 60_000, ...(input === undefined ? {} : { input }) });
 }
 
+/** Of all that the server holds. Its own digest is a command of DEBUG, which Redis refuses unless it is set up for that. */
+async function digest(server: Host): Promise<string> {
+  const script = `
+    local keys = redis.call('keys', '*')
+    table.sort(keys)
+    local digest = ''
+    for _, key in ipairs(keys) do digest = redis.sha1hex(digest .. key .. '=' .. redis.call('get', key)) end
+    return #keys .. ' ' .. digest`;
+  return cli(server, ['eval', script, '0']);
+}
+
 test('pipelined commands of many clients are all answered', async (t) => {
   await using pair = await redis(t);
   const { client, server } = pair;
@@ -33,10 +44,11 @@ test('a mass insert through a pipe leaves what the same commands leave without a
   const { client, server } = pair;
   const commands = Array.from({ length: 300_000 }, (_, at) => `SET key:${at} value:${at * 7_919}:${'x'.repeat(at % 100)}\r\n`).join('');
   assert.match(await cli(client, ['--pipe'], commands), /errors: 0, replies: 300000/);
-  const digest = await cli(server, ['debug', 'digest']);
+  const there = await digest(server);
+  assert.match(there, /^300000 [0-9a-f]{40}\n$/);
   await cli(server, ['flushall']);
   assert.match(await cli(server, ['--pipe'], commands), /errors: 0, replies: 300000/);
-  assert.equal(digest, await cli(server, ['debug', 'digest']));
+  assert.equal(await digest(server), there);
 });
 
 for (const [where, how] of [['beyond the link', 'server'], ['on the same side of the link', 'client']] as const) {
@@ -58,7 +70,7 @@ for (const [where, how] of [['beyond the link', 'server'], ['on the same side of
 test('a client that waits for a message hears it at once after an idle while', async (t) => {
   await using pair = await redis(t);
   const { client, server } = pair;
-  const waiting = client.attempt(['redis-cli', '-p', String(PORT), 'blpop', 'queue', '30'], { timeoutMs: 40_000 });
+  const waiting = client.attempt(['redis-cli', '-p', String(PORT), 'blpop', 'queue', '100'], { timeoutMs: 120_000 });
   await eventually('a blocked client', async () => (await cli(server, ['info', 'clients'])).includes('blocked_clients:1'));
   await cli(server, ['rpush', 'queue', 'work']);
   assert.equal((await waiting).stdout, 'queue\nwork\n');

@@ -42,7 +42,7 @@ for (const [name, protocol] of [['SFTP', []], ['the old protocol of scp', ['-O']
   test(`files are copied unchanged there and back, by ${name}`, async (t) => {
     await using far = await shell(t);
     const { client, server } = far.pair;
-    await client.run(['sh', '-c', `head -c ${BYTES} /dev/urandom > '${client.dir}/sent'`]);
+    await client.run(['sh', '-c', `head -c ${BYTES} /dev/urandom > '${client.dir}/sent'`], { timeoutMs: 120_000 });
     const scp = (from: string, to: string): Promise<string> =>
       client.run(['scp', '-q', ...protocol, ...far.options, '-P', String(PORT), from, to], { timeoutMs: 120_000 });
     await scp(`${client.dir}/sent`, `${FAR}:${server.dir}/kept`);

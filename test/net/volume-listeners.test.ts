@@ -35,6 +35,18 @@ async function startServices(host: Host, first: number): Promise<void> {
   await startNginx(host, { port: first, address: '127.0.0.1', server: `${listens}\nlocation = /port { return 200 "$server_port\\n"; }` });
 }
 
+/** Of a site at rest: files that it reads or writes at the moment are not counted. */
+async function descriptorsOf({ process }: Site): Promise<number> {
+  let fewest = Infinity;
+  let looks = 0;
+  return eventually('the number of descriptors to stay', async () => {
+    const now = await process.descriptors();
+    looks = now < fewest ? 0 : looks + 1;
+    fewest = Math.min(fewest, now);
+    return looks >= 10 && fewest;
+  }, { everyMs: 50 });
+}
+
 const listening = async (host: Host, first: number): Promise<number> =>
   (await host.run(['ss', '-Hltn', `sport >= :${first} and sport < :${first + COUNT}`])).split('\n').filter((line) => line !== '').length;
 
@@ -42,7 +54,7 @@ test('200 listeners that come in one go are all ready, lead each to its own serv
   await using all = await sites(t);
   const { west, client, server } = all;
   await startServices(server, SERVER_PORTS);
-  const before = await west.process.descriptors();
+  const before = await descriptorsOf(west);
   await west.apply(...LISTENERS);
   for (const { metadata: { name } } of LISTENERS) await west.waitFor('Listener', name);
   assert.equal(await listening(client, CLIENT_PORTS), COUNT);
@@ -54,7 +66,7 @@ test('200 listeners that come in one go are all ready, lead each to its own serv
   await eventually('the ports to be free', async () => await listening(client, CLIENT_PORTS) === 0);
   await eventually('the descriptors to be as before', async () => await west.process.descriptors() <= before);
   await startServices(client, CLIENT_PORTS);
-  assert.equal(await listening(client, CLIENT_PORTS), COUNT);
+  await eventually('others to have all ports', async () => await listening(client, CLIENT_PORTS) === COUNT);
 });
 
 test('200 listeners in one file come and go as one', async (t) => {
@@ -78,9 +90,10 @@ test('a port that is taken is an error that names who has it, and when it is fre
   await startServices(server, SERVER_PORTS);
   const holder = await startRedis(client, { port: 9000, address: '127.0.0.1' });
   await west.apply(listener('service-7', '127.0.0.1', 9000), listener('service-8', '127.0.0.1', 9001));
-  const { message } = await west.waitFor('Listener', 'service-7', 'Error');
-  assert.match(message ?? '', new RegExp(`127\\.0\\.0\\.1:9000 is in use by redis-server \\(pid ${holder.pid}\\)`));
-  const page = (port: number): Promise<string> => client.run(['curl', '-sS', '--max-time', '5', `http://127.0.0.1:${port}/port`]);
+  // On a busy machine it is only a later search that finds who has the port.
+  const why = `127.0.0.1:9000 is in use by redis-server (pid ${holder.pid})`;
+  await west.waitFor('Listener', 'service-7', ({ status, message = '' }) => status === 'Error' && message.includes(why));
+  const page = (port: number): Promise<string> => client.run(['curl', '-sS', '--max-time', '20', `http://127.0.0.1:${port}/port`]);
   await west.waitFor('Listener', 'service-8');
   assert.equal(await page(9001), '21008\n', 'others are not held up');
   await holder.stop();

@@ -15,8 +15,11 @@ const TURN = 10;
 /** With fewer, nothing would be shown. */
 const LEAST = 20_000;
 const PORT = 8080;
-/** MB by which a process may be larger at the end than after the first fifth. */
-const MOST_GROWTH = 15;
+/**
+ * MB by which a process may be larger at the end than after the first fifth. Several come and go with the garbage; forty bytes that stay of
+ * each connection of a million are more.
+ */
+const MOST_GROWTH = 30;
 
 test('very many short connections leave no memory and no descriptor behind', async (t) => {
   await using pair = await startLinkedPair(t, { web: PORT });
@@ -36,14 +39,16 @@ test('very many short connections leave no memory and no descriptor behind', asy
   }
   const took = seconds();
   const made = await pair.west.metric('earshot_router_connections_opened_total', { role: 'listener' });
-  const last = await settled(pair, before);
+  await settled(pair, before);
+  const last = await eventually(`no more memory than ${MOST_GROWTH} MB above what it was after the first fifth`, async () => {
+    const now = await look(pair);
+    // What is garbage goes when nothing else is to be done; what leaked does not.
+    if (now.memory.every((megabytes, at) => megabytes <= (early?.memory[at] ?? 0) + MOST_GROWTH)) return now;
+    throw new Error(`${early === undefined ? 'nothing' : shown(early)} then, ${shown(now)} now`);
+  });
   t.diagnostic(`${made} connections in ${took.toFixed(0)} s: ${(made / took).toFixed(0)} a second; ${shown(last)}`);
   assert.ok(made >= answered && made >= Math.min(LEAST, WANTED), `${made} connections for ${answered} answers`);
   assert.equal(await pair.west.metric('earshot_router_connections_failed_total'), 0);
-  for (const [at, megabytes] of last.memory.entries()) {
-    const then = early?.memory[at] ?? 0;
-    assert.ok(megabytes <= then + MOST_GROWTH, `${then} MB after the first fifth, ${megabytes} MB at the end`);
-  }
 });
 
 interface Look {
@@ -76,8 +81,8 @@ async function settled(pair: LinkedPair, before: Look): Promise<Look> {
 /** @returns how many requests were answered, each over a connection of its own */
 async function turn({ client }: LinkedPair): Promise<number> {
   const said = await client.run([
-    'wrk', '-t', '1', '-c', '50', '-d', `${TURN}s`, '-H', 'Connection: close', `http://127.0.0.1:${PORT}/`,
-  ], { timeoutMs: (TURN + 20) * 1_000 });
+    'wrk', '-t', '1', '-c', '50', '-d', `${TURN}s`, '--timeout', '20s', '-H', 'Connection: close', `http://127.0.0.1:${PORT}/`,
+  ], { timeoutMs: (TURN + 50) * 1_000 });
   assert.doesNotMatch(said, /Socket errors|Non-2xx/);
   return Number(/(\d+) requests in/.exec(said)?.[1]);
 }
