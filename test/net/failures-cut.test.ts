@@ -93,6 +93,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     }
     await allEnded(held);
     await eventually('the servers to be let go of', async () => await established(server, 7000) === 0);
+    await west.waitFor('Listener', 'web', 'Pending');
 
     await client.heal();
     await west.waitFor('Listener', 'web', 'Ready', { timeoutMs: 20_000 });
@@ -120,9 +121,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     const held = await hold(client, 3);
     await eventually('all of them to be open', async () => await open(west) === 3);
     const attempts = await west.metric('earshot_router_link_attempts_total');
-    await server.silence();
-    await sleep(500);
-    await server.restore();
+    await server.silenceFor(0.5);
     assert.equal(await client.run(PAGE), 'hello from east\n');
     assert.equal(held.filter(({ running }) => running).length, 3);
     assert.equal(await west.metric('earshot_router_link_attempts_total'), attempts, 'it is still the same link');

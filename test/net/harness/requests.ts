@@ -32,7 +32,7 @@ export async function startRequests(host: Host, url: string, { perSecond = 50, p
     'curl', '-sS', '-o', '/dev/null', '-H', 'Connection: close', '--rate', `${perSecond}/s`, '--max-time', String(patience),
     '-w', '%{stderr}ended %{http_code} %{time_total} %{errormsg}\n', `${url}?[1-10000000]`,
   ], { name: 'requests' });
-  const read = (): RequestResult[] => [...program.output.matchAll(/^ended (\d+) ([\d.]+) (.*)$/gm)]
+  const read = (): RequestResult[] => [...program.output.matchAll(/^ended (\d+) ([\d.]+) (.*)\n/gm)]
     .map(([, code = '', seconds = '', error = '']) => ({ well: code === '200', seconds: Number(seconds), error: code === '200' ? '' : `${code} ${error}` }));
   return {
     program,

@@ -1,5 +1,5 @@
 /** Servers that we did not write, started by hand on a host: each with its own folder, none known to the machine's service manager. */
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import type { CertificateFiles } from './certificates.ts';
 import type { Host } from './host.ts';
 import type { Program } from './program.ts';
@@ -57,7 +57,8 @@ export async function startNginx(host: Host, options: NginxOptions): Promise<Pro
     }
   `);
   const nginx = await host.spawn(['nginx', '-c', `${dir}/nginx.conf`, '-p', dir, '-e', 'stderr', '-g', 'daemon off;'], { name: `nginx-${port}` });
-  await nginx.ready(() => host.listens(port));
+  // Written once it listens everywhere.
+  await nginx.ready(async () => (await readFile(`${dir}/nginx.pid`, 'utf8')) !== '');
   return nginx;
 }
 
@@ -94,7 +95,7 @@ export async function startPostgres(host: Host, { port, address = '*', tls }: Po
   // The server refuses to run as root.
   const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
   const env = { HOME: dir };
-  await host.run([...asPostgres, `${bin}/initdb`, '-D', `${dir}/data`, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'], { env, cwd: dir });
+  await host.run([...asPostgres, `${bin}/initdb`, '-D', `${dir}/data`, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'], { env, cwd: dir, timeoutMs: 120_000 });
   await writeFile(`${dir}/data/pg_hba.conf`, 'host all all 0.0.0.0/0 trust\nhost all all ::/0 trust\n');
   const secure: string[] = [];
   if (tls !== undefined) {

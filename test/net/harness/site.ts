@@ -85,17 +85,17 @@ export class Site implements AsyncDisposable {
     });
     this.#process = process;
     // A file that a killed process left behind names another pid.
-    await process.ready(async () => (await readRunning(state))?.pid === process.pid, { timeoutMs: 30_000 });
+    await process.ready(async () => (await readRunning(state))?.pid === process.pid);
   }
 
   /** `earshot -n NAME ARGS`. @returns its standard output @throws HarnessError with what it says when it fails */
   async earshot(args: readonly string[], options: { readonly input?: string; readonly timeoutMs?: number } = {}): Promise<string> {
-    return this.host.run([...this.#command(), ...args], { timeoutMs: 60_000, ...options, env: this.#environment() });
+    return this.host.run([...this.#command(), ...args], { timeoutMs: 120_000, ...options, env: this.#environment() });
   }
 
   /** The same, however it ends. */
   async attempt(args: readonly string[], options: { readonly input?: string; readonly timeoutMs?: number } = {}): Promise<Outcome> {
-    return this.host.attempt([...this.#command(), ...args], { timeoutMs: 60_000, ...options, env: this.#environment() });
+    return this.host.attempt([...this.#command(), ...args], { timeoutMs: 120_000, ...options, env: this.#environment() });
   }
 
   /** Writes resources into the namespace as an editor would: a new file, then renamed. Returns at once. */
@@ -167,7 +167,7 @@ export class Site implements AsyncDisposable {
   }
 
   /** Asks it to end (SIGTERM), which drains. */
-  async stop(graceMs = 30_000): Promise<void> {
+  async stop(graceMs = 60_000): Promise<void> {
     await this.process.stop(graceMs);
   }
 

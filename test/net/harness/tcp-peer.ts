@@ -1,6 +1,6 @@
 /**
  * `node tcp-peer.ts listen|connect HOST PORT STEP...`: one end of one TCP connection, which does these steps in turn and ends with 0, or
- * with 1 and what was otherwise than the steps say, or when a step takes more than 20 s. It prints `listening` once it does.
+ * with 1 and what was otherwise than the steps say, or when a step but `stay` takes more than 20 s. It prints `listening` once it does.
  *
  *   say:TEXT     sends TEXT                  hear:TEXT    the next bytes are TEXT
  *   pour:N       sends N bytes               drink:N      the next N bytes are those
@@ -138,7 +138,7 @@ const [role, host = '', port = '', ...steps] = process.argv.slice(2);
 const socket = role === 'listen' ? await accepted(host, Number(port)) : connect({ host, port: Number(port), allowHalfOpen: true });
 const peer = new Peer(socket);
 for (const step of steps) {
-  const late = setTimeout(() => {
+  const late = step === 'stay' ? undefined : setTimeout(() => {
     console.log(`${step}: waited ${PATIENCE / 1000} s`);
     process.exit(1);
   }, PATIENCE);
