@@ -35,14 +35,16 @@ describe('the leader', { timeout: 580_000 }, () => {
     await cluster.api.close();
   });
 
-  it('is replaced within 30 seconds when it is killed and nothing restarts it', async () => {
+  it('is replaced within 30 seconds when it is killed and nothing restarts it', async (t) => {
     const node = await nodeOf(leader);
     await cluster.stopKubelet(node);
     try {
       const killedAt = performance.now();
       process.kill(processOf(leader), 'SIGKILL');
       await exposed('after-kill', FAILOVER_MS);
-      assert.ok(performance.now() - killedAt < FAILOVER_MS, `it took ${performance.now() - killedAt} ms`);
+      const took = performance.now() - killedAt;
+      t.diagnostic(`a new Listener was ready after ${(took / 1000).toFixed(1)} s`);
+      assert.ok(took < FAILOVER_MS, `it took ${took} ms`);
     } finally {
       await cluster.startKubelet(node);
     }
