@@ -138,7 +138,8 @@ const [role, host = '', port = '', ...steps] = process.argv.slice(2);
 const socket = role === 'listen' ? await accepted(host, Number(port)) : connect({ host, port: Number(port), allowHalfOpen: true });
 const peer = new Peer(socket);
 for (const step of steps) {
-  const late = step === 'stay' ? undefined : setTimeout(() => {
+  // Who stays is kept alive by a timer too: a socket that was reset holds no process.
+  const late = step === 'stay' ? setInterval(() => undefined, PATIENCE) : setTimeout(() => {
     console.log(`${step}: waited ${PATIENCE / 1000} s`);
     process.exit(1);
   }, PATIENCE);
