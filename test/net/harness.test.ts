@@ -6,12 +6,10 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run } from '../harness/command.ts';
 import { startTimeOf } from '../harness/processes.ts';
-import { createNetwork, eventually, type Host } from './harness/index.ts';
+import { createNetwork, eventually, startEcho, type Host } from './harness/index.ts';
 
 /** Seconds: without a word, socat gives the other direction half of one once this one has ended. */
 const PATIENCE = '20';
-
-const ECHO = (port: number): readonly string[] => ['socat', '-t', PATIENCE, `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr`, 'EXEC:cat'];
 
 /** @param connect seconds that a connection may take: few where none is to come */
 async function says(from: Host, address: string, port: number, connect = PATIENCE): Promise<string> {
@@ -22,8 +20,7 @@ async function says(from: Host, address: string, port: number, connect = PATIENC
 test('hosts reach each other over IPv4, over IPv6 and by name', async (t) => {
   await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
   const [west, east] = [net.host('west'), net.host('east')];
-  await east.spawn(ECHO(7000));
-  await east.listening(7000);
+  await startEcho(east, { port: 7000 });
   for (const address of [east.v4, east.v6, 'east']) assert.equal(await says(west, address, 7000), 'hello', address);
 });
 
@@ -32,8 +29,7 @@ test('a host sees only hosts of its own segments, and nothing outside', async (t
     hosts: ['west', 'middle', 'east'], segments: { left: ['west', 'middle'], right: ['middle', 'east'] }, test: t,
   });
   const east = net.host('east');
-  await east.spawn(ECHO(7000));
-  await east.listening(7000);
+  await startEcho(east, { port: 7000 });
   assert.equal(await says(net.host('middle'), east.v4, 7000), 'hello');
   await assert.rejects(says(net.host('west'), east.v4, 7000), /unreachable/);
 });
@@ -41,8 +37,7 @@ test('a host sees only hosts of its own segments, and nothing outside', async (t
 test('a wire that is cut is seen, one that is silenced is not, and both come back', async (t) => {
   await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
   const [west, east] = [net.host('west'), net.host('east')];
-  await east.spawn(ECHO(7000));
-  await east.listening(7000);
+  await startEcho(east, { port: 7000 });
   await west.cut();
   await assert.rejects(says(west, east.v6, 7000), /unreachable/);
   await west.restore();
@@ -56,10 +51,7 @@ test('a wire that is cut is seen, one that is silenced is not, and both come bac
 test('packets to one port of one host can be dropped until they are let through again', async (t) => {
   await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
   const [west, east] = [net.host('west'), net.host('east')];
-  for (const port of [7000, 7001]) {
-    await east.spawn(ECHO(port));
-    await east.listening(port);
-  }
+  for (const port of [7000, 7001]) await startEcho(east, { port });
   await west.drop(east.v4, 7000);
   await assert.rejects(says(west, east.v4, 7000, '1'), /timed out/i);
   assert.equal(await says(west, east.v4, 7001), 'hello');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, eventually, failuresOf, linkByToken, listener, startNginx, startRequests, startSite, type Host, type Network, type Site,
+  connector, createNetwork, eventually, failuresOf, linkByToken, listener, networkOf, startNginx, startRequests, startSite, type Host, type Network, type Site,
 } from './harness/index.ts';
 
 type Name = 'west' | 'left' | 'right' | 'east';
@@ -48,10 +48,9 @@ async function whole({ west, middles }: Diamond): Promise<void> {
   const sites = [west, ...middles];
   for (const site of sites) await eventually(`${site.name} to have its links`, async () => await site.metric('earshot_router_links') === 2);
   for (const site of sites) {
-    await site.waitFor('Site', site.name, ({ network }) => {
-      // The schema of the status says so; the harness leaves it open.
-      const records = network as readonly { readonly links?: readonly unknown[] }[] | undefined;
-      return records?.length === 4 && records.every(({ links = [] }) => links.length === 2);
+    await site.waitFor('Site', site.name, (status) => {
+      const records = networkOf(status);
+      return records.length === 4 && records.every(({ links = [] }) => links.length === 2);
     });
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, failuresOf, linkByToken, listener, startHeldDownload, startNginx, startRequests, startSite, type Host, type Site,
+  connector, createNetwork, failuresOf, linkByToken, listener, networkOf, startHeldDownload, startNginx, startRequests, startSite, type Host, type Site,
 } from './harness/index.ts';
 
 /** North and south have the same web server each; west, which both link to, has the listener. */
@@ -36,10 +36,8 @@ async function startMoving(t: TestContext): Promise<Moving> {
 
 /** Waits until a site knows whether another has a connector of the key. */
 async function knows(site: Site, of: Site, has: boolean): Promise<void> {
-  await site.waitFor('Site', site.name, ({ network }) => {
-    // The schema of the status says so; the harness leaves it open.
-    const records = network as readonly { readonly name?: string; readonly services?: readonly { readonly connectors?: readonly unknown[] }[] }[] | undefined;
-    const record = records?.find(({ name }) => name === of.name);
+  await site.waitFor('Site', site.name, (status) => {
+    const record = networkOf(status).find(({ name }) => name === of.name);
     return record !== undefined && (record.services?.some(({ connectors = [] }) => connectors.length > 0) ?? false) === has;
   });
 }
@@ -61,12 +59,12 @@ test('a connector that moves to another site, added there before it is removed h
   await requests.next(100);
   assert.deepEqual(failuresOf(requests.results), []);
 
-  const { stdout: hash, stderr } = await download.readOn();
+  const { sha256, stderr } = await download.readOn();
   assert.equal(stderr, '');
-  assert.equal(hash.trim(), createHash('sha256').update(BIG).digest('hex'), 'what had begun before came whole');
-  const { stdout: said } = await wrk;
-  assert.match(said, /requests in/);
-  assert.doesNotMatch(said, /Socket errors|Non-2xx/, 'connections from before went on');
+  assert.equal(sha256, createHash('sha256').update(BIG).digest('hex'), 'what had begun before came whole');
+  const { stdout } = await wrk;
+  assert.match(stdout, /requests in/);
+  assert.doesNotMatch(stdout, /Socket errors|Non-2xx/, 'connections from before went on');
   assert.equal(await client.run(['curl', '-sS', 'http://127.0.0.1:8080/']), 'hello from south\n');
 });
 

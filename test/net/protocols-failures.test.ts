@@ -39,7 +39,7 @@ test('a client whose server cannot be had is reset, the connector says why, and 
         await assert.rejects(client.run(PAGE), /reset by peer/);
         const { status, message: told = '' } = await east.status('Connector', 'web') ?? {};
         return status === 'Error' && message.test(told) && await failed() > before;
-      }, { timeoutMs: 60_000 });
+      });
     });
   }
   await t.test('the server is there at last', async () => {

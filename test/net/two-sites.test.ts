@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, startNginx, startSite, type Host, type Site,
+  connector, createNetwork, eventually, linkByToken, listener, startEcho, startNginx, startSite, type Host, type Site,
 } from './harness/index.ts';
 
 interface Pair extends AsyncDisposable {
@@ -51,9 +51,7 @@ test('a listener is ready from the moment that a connection gets through, and cl
 test('bytes arrive as they were sent, many of them both ways at once', async (t) => {
   await using pair = await twoSites(t);
   const { west, east, client, server } = pair;
-  // -t: without it, half a second without a byte would be the end of the way back, once the way there has ended.
-  const echo = await server.spawn(['socat', '-t', '20', 'TCP-LISTEN:7000,fork,reuseaddr', 'EXEC:cat']);
-  await echo.ready(() => server.listens(7000));
+  await startEcho(server, { port: 7000 });
   await east.apply(connector('echo', '127.0.0.1', 7000));
   await west.apply(listener('echo', '127.0.0.1', 7000));
   await west.waitFor('Listener', 'echo');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, eventually, listener, startLinkedPair, startNginx, startRedis, type LinkedPair, type Program,
+  connector, eventually, listener, standStill, startLinkedPair, startNginx, startRedis, type LinkedPair, type Program,
 } from './harness/index.ts';
 
 const SLOW = 20;
@@ -65,9 +65,6 @@ async function stalled(pair: LinkedPair, direction: 'to_client' | 'to_server', k
     return same >= 5;
   }, { everyMs: 100 });
 }
-
-/** Words of a shell that stand still until `go` is there, and then take what comes and say its hash. */
-const standStill = (dir: string): string => `until [ -e '${dir}/go' ]; do sleep 0.1; done; sha256sum`;
 
 /** Words of a shell that pass on a little ten times a second until `go` is there, and then all that is left. */
 const TRICKLE = '{ until [ -e go ]; do head -c 1000; sleep 0.1; done; cat; }';

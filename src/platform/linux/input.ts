@@ -21,6 +21,9 @@ export interface InputReader {
   read(): Promise<Input>;
 }
 
+/** What each file held when it was last read, by its path. */
+type Cache = Map<string, { readonly stamp: string; readonly parsed: ParsedFile }>;
+
 const limits = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 };
 
 /** Milliseconds: a file that was written to more recently may be half of what it is to be, and counts as it was. */
@@ -29,12 +32,12 @@ const MAY_BE_HALF = 40;
 /** The person's own files come first: what is defined there and in `internal/links` is theirs. */
 export function createInputReader(layout: NamespaceLayout, clock: () => number = Date.now): InputReader {
   const folders = [layout.input.resources, layout.internal.links];
-  let restless = false;
-  let cache = new Map<string, { readonly stamp: string; readonly parsed: ParsedFile }>();
+  let cache: Cache = new Map();
 
-  async function readFolder(folder: string, next: typeof cache): Promise<readonly ParsedFile[]> {
+  async function readFolder(folder: string, next: Cache): Promise<{ readonly files: readonly ParsedFile[]; readonly restless: boolean }> {
     const { names, problem } = await listFolder(folder, layout.root);
     const files: ParsedFile[] = problem === undefined ? [] : [failure(problem)];
+    let restless = false;
     let bytes = 0;
     for (const name of names) {
       const path = join(folder, name);
@@ -48,15 +51,16 @@ export function createInputReader(layout: NamespaceLayout, clock: () => number =
         }
         const stamp = `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
         const known = cache.get(path);
-        if (known !== undefined && known.stamp !== stamp && folder === layout.input.resources && isBeingWritten(found.mtimeNs)) {
-          restless = true;
+        const isHeld = known !== undefined && known.stamp !== stamp && folder === layout.input.resources && isBeingWritten(found.mtimeNs);
+        restless ||= isHeld;
+        if (known !== undefined && (known.stamp === stamp || isHeld)) {
           next.set(path, known);
           files.push(known.parsed);
           continue;
         }
-        const fresh = known?.stamp === stamp ? known.parsed : await parseFile(path, file, layout);
+        const fresh = await parseFile(path, file, layout);
         if (fresh === undefined) continue;
-        const parsed = known === undefined || known.stamp === stamp ? fresh : keepLastValid(fresh, known.parsed);
+        const parsed = known === undefined ? fresh : keepLastValid(fresh, known.parsed);
         next.set(path, { stamp, parsed });
         files.push(parsed);
       } catch (error) {
@@ -65,7 +69,7 @@ export function createInputReader(layout: NamespaceLayout, clock: () => number =
         files.push(failure({ file, severity: 'error', message: hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).` }));
       }
     }
-    return files;
+    return { files, restless };
   }
 
   /** A time to come is that of another clock. */
@@ -76,12 +80,12 @@ export function createInputReader(layout: NamespaceLayout, clock: () => number =
 
   return {
     read: async () => {
-      const next: typeof cache = new Map();
-      restless = false;
-      const files = [];
-      for (const folder of folders) files.push(...(await readFolder(folder, next)));
+      const next: Cache = new Map();
+      const read = [];
+      for (const folder of folders) read.push(await readFolder(folder, next));
       cache = next;
-      return { ...combine(files, `${relative(layout.root, layout.internal.links)}/`), restless };
+      const files = read.flatMap((folder) => folder.files);
+      return { ...combine(files, `${relative(layout.root, layout.internal.links)}/`), restless: read.some(({ restless }) => restless) };
     },
   };
 }

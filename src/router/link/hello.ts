@@ -8,6 +8,8 @@
  */
 import type { SiteIdentity, SiteKey } from '../contract.ts';
 import { LinkError } from '../errors.ts';
+import type { RouterId } from '../routing/contract.ts';
+import { routerId } from '../routing/names.ts';
 import { isSiteId, siteIdOf } from '../routing/site-id.ts';
 import { publicKeyBytes, signatureBytes, verifySignature } from '../routing/site-key.ts';
 import { messageOfType } from './framing.ts';
@@ -27,6 +29,11 @@ export interface Hello {
 export interface Binding {
   readonly exporter: Buffer;
   readonly role: 'client' | 'server';
+}
+
+/** Of its sender. */
+export function routerOf({ site, router }: Hello): RouterId {
+  return routerId(site.id, router);
 }
 
 const MOST_HELLO_BYTES = 8_192;

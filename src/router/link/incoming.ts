@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import { LinkError, printable } from '../errors.ts';
 import type { LogRation } from '../log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { routerId, siteOf } from '../routing/names.ts';
+import { siteOf } from '../routing/names.ts';
 import { Connection } from './connection.ts';
 import { frameMessage } from './framing.ts';
-import { readCost, readHello, writeHello, type Hello } from './hello.ts';
+import { readCost, readHello, routerOf, writeHello, type Hello } from './hello.ts';
 import type { LinkHost } from './host.ts';
 import { Link } from './link.ts';
 import { linkMetrics } from './metrics.ts';
@@ -150,7 +150,7 @@ export class Incoming {
     const { id } = hello.site;
     const own = siteOf(host.self);
     if (host.draining) throw new LinkError('draining', 'This router is closing.');
-    if (routerId(id, hello.router) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
+    if (routerOf(hello) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
     if (siblingsOnly && id !== own) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
     if (certifiedSites.length > 0 && !certifiedSites.includes(id)) {
       throw new LinkError('wrong-site', `The certificate was issued to site ${certifiedSites.join(', ')}, not to ${id}.`);
@@ -195,7 +195,7 @@ export class Incoming {
       stream.end();
       const hello = readHello(await answer.message, this.#connection.theirs);
       const link = host.links.get(hello.link.id);
-      const router = routerId(hello.site.id, hello.router);
+      const router = routerOf(hello);
       if (link === undefined || link.dialed || link.router !== router || link.state === 'down') {
         throw new LinkError('protocol', `The peer attached to a link that it does not have.`);
       }

@@ -1,9 +1,8 @@
 import { LinkError } from '../errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouterId } from '../routing/contract.ts';
-import { routerId } from '../routing/names.ts';
 import type { Connection } from './connection.ts';
-import type { Hello } from './hello.ts';
+import { routerOf, type Hello } from './hello.ts';
 import type { RoutingStream } from './routing-stream.ts';
 
 export interface LinkEvents {
@@ -53,7 +52,7 @@ export class Link {
     this.id = options.id;
     this.peer = options.peer;
     this.dialed = options.dialed;
-    this.router = routerId(options.peer.site.id, options.peer.router);
+    this.router = routerOf(options.peer);
     this.cost = options.cost;
     this.expires = options.expires;
     this.routing = options.routing;

@@ -2,10 +2,9 @@ import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import { LinkError, printable } from '../errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { routerId } from '../routing/names.ts';
 import { Connection } from './connection.ts';
 import { frameMessage } from './framing.ts';
-import { readHello, writeHello, type Hello } from './hello.ts';
+import { readHello, routerOf, writeHello, type Hello } from './hello.ts';
 import type { LinkHost } from './host.ts';
 import { Link } from './link.ts';
 import { OneMessage } from './one-message.ts';
@@ -155,7 +154,7 @@ class Outgoing implements OpenedLink {
 
   #check(hello: Hello): void {
     const { host, peer } = this.#options;
-    if (routerId(hello.site.id, hello.router) === host.self) {
+    if (routerOf(hello) === host.self) {
       throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
     }
     if (this.#certifiedSites.length > 0 && !this.#certifiedSites.includes(hello.site.id)) {
@@ -205,7 +204,7 @@ class Outgoing implements OpenedLink {
     try {
       const { stream, body } = await first.promise;
       const hello = readHello(await body.message, reverse.theirs);
-      if (routerId(hello.site.id, hello.router) !== link.router) {
+      if (routerOf(hello) !== link.router) {
         refuse(stream, 421, 'http_request_denied', 'wrong-router: the link is with another router of the site');
         reverse.session.drain();
         return false;

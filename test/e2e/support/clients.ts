@@ -17,7 +17,6 @@ export function answerFromOutside(
       const said = (await cluster.outside(['curl', '-sSf', '--max-time', '3', url])).trim();
       return isWanted(said) ? said : undefined;
     },
-    { timeoutMs: 60_000 },
   );
 }
 
@@ -35,7 +34,6 @@ export async function echoedFromOutside(address: string, port: number, text: str
         socket.close();
       }
     },
-    { timeoutMs: 60_000 },
   );
 }
 

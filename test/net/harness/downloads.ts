@@ -1,12 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { eventually } from '../../harness/wait.ts';
-import type { Host, Outcome } from './host.ts';
+import type { Host } from './host.ts';
 
 /** An answer that its client has begun to get, and does not read on. */
 export interface HeldDownload {
-  /** Reads the rest. @returns how curl ended; its standard output is the SHA-256 of the body, in hex */
-  readOn(): Promise<Outcome>;
+  /** Reads the rest. @returns the SHA-256 of the body, in hex, and what curl says on its standard error */
+  readOn(): Promise<{ readonly sha256: string; readonly stderr: string }>;
 }
+
+/** Words of a shell that stand still until `go` is there, and then take what comes and say its hash. */
+export const standStill = (dir: string): string => `until [ -e '${dir}/go' ]; do sleep 0.1; done; sha256sum`;
 
 /**
  * curl, with a reader behind it that stands still until it is told to go on: the test holds the pace. (`curl --limit-rate` does not: what
@@ -14,13 +17,16 @@ export interface HeldDownload {
  */
 export async function startHeldDownload(host: Host, url: string): Promise<HeldDownload> {
   const dir = await host.folder('download');
-  const hold = `until [ -e '${dir}/go' ]; do sleep 0.05; done; sha256sum | cut -d' ' -f1`;
-  const ended = host.attempt(['bash', '-o', 'pipefail', '-c', `curl -sS --fail -D '${dir}/head' '${url}' | { ${hold}; }`], { timeoutMs: 120_000 });
+  const ended = host.attempt(
+    ['bash', '-o', 'pipefail', '-c', `curl -sS --fail -D '${dir}/head' '${url}' | { ${standStill(dir)}; }`],
+    { timeoutMs: 120_000 },
+  );
   await eventually(`an answer from ${url}`, async () => (await stat(`${dir}/head`)).size > 0, { everyMs: 20 });
   return {
     async readOn() {
       await host.run(['touch', `${dir}/go`]);
-      return ended;
+      const { stdout, stderr } = await ended;
+      return { sha256: stdout.split(' ')[0] ?? '', stderr };
     },
   };
 }

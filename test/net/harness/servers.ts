@@ -148,6 +148,7 @@ export async function startSshd(host: Host, { port, address }: ServerOptions): P
 
 /** Says back whatever it hears, also after the client has half-closed, over IPv4 and IPv6: a process of socat for each connection. */
 export async function startEcho(host: Host, { port }: ServerOptions): Promise<Program> {
+  // -t: without it, half a second without a byte would be the end of the way back, once the way there has ended.
   const echo = await host.spawn(['socat', '-t', '20', `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr,backlog=1024`, 'EXEC:cat'], { name: `echo-${port}` });
   await echo.ready(() => host.listens(port));
   return echo;

@@ -2,6 +2,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import type { SiteRecord } from '../../../src/api/skupper/index.ts';
 import {
   DEFAULT_ROUTER, layoutOf, resourceFileName, routerFiles, type NamespaceLayout, type RunningRouter,
 } from '../../../src/platform/linux/layout.ts';
@@ -50,6 +51,12 @@ export interface Status {
   readonly message?: string;
   readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string; readonly message?: string }[];
   readonly [field: string]: unknown;
+}
+
+/** The sites that the status of a Site lists. */
+export function networkOf({ network }: Status): readonly SiteRecord[] {
+  // As its schema has it; Status leaves the fields of one kind open.
+  return (network ?? []) as readonly SiteRecord[];
 }
 
 /** A site as a person has it: a namespace's directory, the command line, and one running `earshot run`. */

@@ -4,10 +4,10 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { test, type TestContext } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { startRouter } from '../../../../src/router/router.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, siteConfig } from '../support/site.ts';
 
@@ -53,12 +53,6 @@ async function dial(port: number): Promise<TLSSocket> {
   return socket;
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + 30_000; !(await holds()); await setTimeout(5)) {
-    if (performance.now() > end) throw new Error(`waited in vain until ${what}`);
-  }
-}
-
 test('what ends a connection of a peer is counted each time, and logged as often as a log can bear', async (t) => {
   stopClock(t);
   await using told = await start();
@@ -68,7 +62,7 @@ test('what ends a connection of a peer is counted each time, and logged as often
     socket.resume();
     await once(socket, 'close');
   }
-  await until('all are counted', async () => (await told.counted('protocol')) === 30);
+  await eventually('all are counted', async () => (await told.counted('protocol')) === 30);
   const cut = told.lines.filter((line) => line.includes('cut off'));
   assert.ok(cut.length >= 20 && cut.length < 30, `${cut.length} lines`);
   assert.match(cut[0] ?? '', /"code":"protocol","reason":"PROTOCOL_ERROR: .*no preface/);
@@ -105,6 +99,6 @@ test('handshakes that never end hold only so many places, and those that find no
     socket.resume();
   }
   // Of the others some may come to the end of their time meanwhile.
-  await until('those beyond the limit are closed', async () => (await told.counted('busy')) === 36 && closed >= 36);
+  await eventually('those beyond the limit are closed', async () => (await told.counted('busy')) === 36 && closed >= 36);
   assert.ok(told.lines.some((line) => line.includes('too many TLS handshakes')));
 });
