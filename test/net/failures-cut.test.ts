@@ -30,7 +30,8 @@ async function nothingLeaked(pair: LinkedPair, [west, east]: readonly [number, n
   await eventually('descriptors to be as few as before', async () => {
     const [nowWest, nowEast] = await atRest(pair);
     if (nowWest <= west && nowEast <= east) return true;
-    throw new Error(`west holds ${nowWest}, it held ${west}; east holds ${nowEast}, it held ${east}`);
+    const sockets = await pair.west.host.run(['ss', '-Htn']);
+    throw new Error(`west holds ${nowWest}, it held ${west}; east holds ${nowEast}, it held ${east}; sockets of the west:\n${sockets}`);
   });
 }
 
