@@ -1,3 +1,4 @@
+import { certificates } from './certificates.ts';
 import { files } from './files.ts';
 import { grantServer } from './grant-server.ts';
 import { link } from './link.ts';
@@ -7,4 +8,4 @@ import { session } from './session.ts';
 import type { Target } from './target.ts';
 import { trust } from './trust.ts';
 
-export const targets: Readonly<Record<string, Target>> = { session, link, 'link-port': linkPort, routing, trust, 'grant-server': grantServer, files };
+export const targets: Readonly<Record<string, Target>> = { certificates, session, link, 'link-port': linkPort, routing, trust, 'grant-server': grantServer, files };

@@ -42,6 +42,7 @@ const attacks: readonly Attack[] = [
   { name: 'slow-handshakes', ended: /^closed 300 of 300$/, reason: 'busy' },
   { name: 'no-certificate', ended: /^goaway 12: tls-no-cert/, reason: 'tls-no-cert' },
   { name: 'foreign-certificate', ended: /^goaway 12: tls-foreign-ca/, reason: 'tls-foreign-ca' },
+  { name: 'nameless-certificate', ended: /^goaway 12: tls-foreign-ca: .*without a name/, reason: 'tls-foreign-ca' },
   { name: 'wrong-protocol', ended: /^closed$/, reason: 'tls-failed' },
 ];
 
@@ -90,6 +91,8 @@ async function certificatesOf(east: Site, strange: Host): Promise<{ readonly cer
   const foreign = await issue(await createAuthority(`${certificates}/ca`), 'strange');
   await copyFile(foreign.cert, `${certificates}/foreign.crt`);
   await copyFile(foreign.key, `${certificates}/foreign.key`);
+  // Anybody has such a certificate with one command. Nobody is its issuer.
+  await strange.run(['openssl', 'req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-subj', '/', '-keyout', `${certificates}/nameless.key`, '-out', `${certificates}/nameless.crt`]);
   return { certificates, port };
 }
 

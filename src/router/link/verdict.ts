@@ -154,8 +154,12 @@ function alertError(code: string, peer: string, error: unknown): LinkError | und
   return undefined;
 }
 
-const issuerOf = (certificate: X509Certificate | undefined): string =>
-  certificate === undefined ? 'an unknown authority' : `"${printable(certificate.issuer.replaceAll('\n', ', '))}"`;
+function issuerOf(certificate: X509Certificate | undefined): string {
+  if (certificate === undefined) return 'an unknown authority';
+  // Typed as text, but undefined where the name is empty; anybody can show such a certificate.
+  const name: string | undefined = certificate.issuer;
+  return name === undefined ? 'an authority without a name' : `"${printable(name.replaceAll('\n', ', '))}"`;
+}
 
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';

@@ -19,10 +19,10 @@ const read = (name: string): string => readFileSync(`${directory}/${name}`, 'utf
 /** Whoever is neither refused nor cut off leaves after so many milliseconds. */
 const PATIENCE = Number(patience);
 
-type Shown = 'link' | 'foreign' | 'none';
+type Shown = 'none' | 'link' | 'foreign' | 'nameless';
 
 async function dial(shown: Shown = 'link', protocol = 'h2'): Promise<TLSSocket> {
-  const own = { none: {}, link: { cert: read('tls.crt'), key: read('tls.key') }, foreign: { cert: read('foreign.crt'), key: read('foreign.key') } }[shown];
+  const own = { none: {}, link: { cert: read('tls.crt'), key: read('tls.key') }, foreign: { cert: read('foreign.crt'), key: read('foreign.key') }, nameless: { cert: read('nameless.crt'), key: read('nameless.key') } }[shown];
   const socket = connectTls({ host, port: Number(port), ca: read('ca.crt'), ...own, ALPNProtocols: [protocol], rejectUnauthorized: false });
   socket.on('error', () => {});
   // One that is refused ends with an error.
@@ -141,6 +141,7 @@ const attacks: Readonly<Record<string, () => Promise<string>>> = {
   },
   'no-certificate': async () => endOf(await dial('none')),
   'foreign-certificate': async () => endOf(await dial('foreign')),
+  'nameless-certificate': async () => endOf(await dial('nameless')),
   'wrong-protocol': async () => endOf(await dial('link', 'http/1.1')),
 };
 
