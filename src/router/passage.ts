@@ -9,6 +9,11 @@ import type { RouterId } from './routing/contract.ts';
 export const VIA_FIELD = 'earshot-via';
 export const ORIGIN_FIELD = 'earshot-origin';
 
+/** Whether the request says in order which sites it came through: what is passed on is added to, and must remain a field that can be sent. */
+export function isVia({ [VIA_FIELD]: via }: Fields): boolean {
+  return via === undefined || via.split(' ').every((id) => UUID.test(id));
+}
+
 /** Ids of sites, each perhaps several times. */
 export function sitesPassed(fields: Fields): readonly string[] {
   const via = fields[VIA_FIELD];
@@ -32,5 +37,6 @@ export function barredAmong(places: readonly (string | RouterId)[], barred: Read
   return places.map((place) => place.slice(0, SITE_ID)).find((site) => barred.has(site));
 }
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Characters of a UUID. */
 const SITE_ID = 36;

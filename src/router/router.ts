@@ -22,7 +22,7 @@ import { dialedFrom, SiblingAccess, SiblingTarget } from './link/siblings.ts';
 import { ROUTE_FIELD, VERSIONS } from './link/wire.ts';
 import type { LocalSide } from './local/contract.ts';
 import { createLocalSide } from './local/local-side.ts';
-import { barredAmong, passOn, sitesPassed } from './passage.ts';
+import { barredAmong, isVia, passOn, sitesPassed } from './passage.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
@@ -182,6 +182,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
+    if (!isVia(head.fields)) return refuse(stream, 400, 'http_request_error', 'earshot-via is malformed: it holds ids of sites, separated by one space');
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
     const barred = this.#revokedSites.size === 0 ? undefined : barredAmong(placesOf(head), this.#revokedSites);
     if (barred !== undefined) {

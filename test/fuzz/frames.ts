@@ -166,12 +166,16 @@ export const REQUESTS: readonly Lines[] = [
   [[':method', 'CONNECT'], [':authority', 'key'], ...Array.from({ length: 10 }, (_, index): readonly [string, string] => [`x-${index}`, long])],
   [[':method', 'CONNECT'], [':authority', 'key'], ['__proto__', 'x'], ['constructor', 'y'], ['cookie', 'a'], ['cookie', 'b']],
   [[':method', 'CONNECT'], [':authority', 'key'], ['connection', 'close']],
+  [[':method', 'CONNECT'], [':authority', 'key'], ['x', 'a'], ['x', '']],
+  [[':method', 'CONNECT'], [':authority', 'key'], ['x', ''], ['x', ''], ['x', 'b'], ['cookie', ''], ['cookie', '']],
   [['x-trailer', 'v']],
 ];
 
 const RESPONSES: readonly Lines[] = [
   [[':status', '200']],
   [[':status', '200'], ['proxy-status', 'a; details="b"']],
+  [[':status', '200'], ['proxy-status', ''], ['proxy-status', 'a'], ['x', 'b'], ['x', '']],
+  [[':status', '404'], ['x', ''], ['x', '']],
   [[':status', '103']],
   [[':status', '404']],
   [[':status', '503'], ['proxy-status', 'earshot; error=http_request_denied; details="busy: later"']],

@@ -93,6 +93,12 @@ export const LINK_REQUESTS = [
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-origin', 'x'], ['te', 'trailers'], ['__proto__', '1']],
   ...Array.from({ length: 4 }, () => [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1)] as const),
+  // What arrives in order, and must leave in order: empty fields, fields that are there twice, lists that are none.
+  [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-via', '']],
+  [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-via', SITES[0].site.id]],
+  [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['earshot-via', SITES[0].site.id], ['earshot-via', '']],
+  [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['x', 'a'], ['x', '']],
+  [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1), ['x', ''], ['x', 'a'], ['cookie', 'a'], ['cookie', '']],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 2)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1, 0)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(1, 0)],

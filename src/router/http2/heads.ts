@@ -89,9 +89,14 @@ function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts |
     if (CONNECTION_FIELDS.has(name)) return `the field ${name} belongs to HTTP/1.1`;
     if (name === 'te' && value !== 'trailers') return 'the field te says something other than trailers';
     const before = fields[name];
-    fields[name] = before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
+    fields[name] = before === undefined ? value : join(before, name === 'cookie' ? ';' : ',', value);
   }
   return { pseudo, fields };
+}
+
+/** Fields of one name are one list (RFC 9110 section 5.3). An empty one must not leave a blank at its end: no value may have one. */
+function join(before: string, separator: string, value: string): string {
+  return value === '' ? `${before}${separator}` : `${before}${separator} ${value}`;
 }
 
 function append(lines: FieldLine[], fields: Fields): FieldLine[] {
