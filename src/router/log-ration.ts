@@ -21,11 +21,15 @@ export class LogRation {
     this.#say('warn', fields, message);
   }
 
+  error(fields: Readonly<Record<string, unknown>>, message: string): void {
+    this.#say('error', fields, message);
+  }
+
   info(fields: Readonly<Record<string, unknown>>, message: string): void {
     this.#say('info', fields, message);
   }
 
-  #say(level: 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
+  #say(level: 'error' | 'warn' | 'info', fields: Readonly<Record<string, unknown>>, message: string): void {
     const now = this.#clock();
     this.#left = Math.min(BURST, this.#left + (Math.max(0, now - this.#at) / 1_000) * PER_SECOND);
     this.#at = now;

@@ -1,4 +1,5 @@
 import type { Logger } from '../telemetry/log.ts';
+import { Boundary } from './boundary.ts';
 import type { IssuedCertificate, PeerState, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
 import { LinkError, RenewError } from './errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
@@ -49,6 +50,7 @@ const FAREWELL = 250;
 
 class JoinedRouter implements Router, LinkHost {
   readonly log: Logger;
+  readonly boundary: Boundary;
   readonly self: string;
   readonly siteKey: RouterConfig['siteKey'];
   readonly hooks: RouterHooks;
@@ -87,6 +89,7 @@ class JoinedRouter implements Router, LinkHost {
   constructor(config: RouterConfig, hooks: RouterHooks, log: Logger) {
     const { site, siteKey, router } = config;
     this.log = log;
+    this.boundary = new Boundary(log);
     this.hooks = hooks;
     this.siteKey = siteKey;
     this.self = routerId(site.id, router);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../../bench/routing/random.ts';
+import { Boundary } from '../../src/router/boundary.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
 import type { Hello } from '../../src/router/link/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
@@ -7,6 +8,7 @@ import type { Link } from '../../src/router/link/link.ts';
 import { Links } from '../../src/router/link/links.ts';
 import type { Liveness } from '../../src/router/link/liveness.ts';
 import { refuse } from '../../src/router/link/refusal.ts';
+import { isVia, passOn } from '../../src/router/passage.ts';
 import { relay } from '../../src/router/link/relay.ts';
 import { nextStep } from '../../src/router/link/route.ts';
 import { ROUTE_FIELD } from '../../src/router/link/wire.ts';
@@ -19,9 +21,19 @@ import { StreamUser } from './session-user.ts';
 const NOW = 1_700_000_000_000;
 const quiet = createLogger({ level: 'silent', component: 'fuzz' });
 
+/** Keeps what nobody expected, for the end of the case. */
+class NotedErrors extends Boundary {
+  readonly errors: unknown[] = [];
+
+  override report(_part: string, error: unknown): void {
+    this.errors.push(error);
+  }
+}
+
 /** A router around one peer: what links ask of it is real, but for the local side, where each key has someone who takes the connection. */
 export class FuzzedHost implements LinkHost {
   readonly log = quiet;
+  readonly boundary = new NotedErrors(quiet);
   readonly self = `${SITES[0].site.id}/main`;
   readonly siteKey = SITES[0].siteKey;
   readonly links = new Links();
@@ -68,11 +80,12 @@ export class FuzzedHost implements LinkHost {
     return false;
   }
 
-  connect(stream: Stream, head: RequestHead): StreamHandler {
+  connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
+    if (!isVia(head.fields)) return refuse(stream, 400, 'http_request_error');
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, false);
     if (step.kind === 'refuse') return refuse(stream, step.status, 'http_request_error', step.reason);
     if (step.kind === 'forward') {
-      const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
+      const onward = { ...head, fields: { ...passOn(head.fields, from), [ROUTE_FIELD]: step.rest } };
       return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed);
     }
     const user = new StreamUser(this.#random, false);
@@ -96,6 +109,7 @@ export class FuzzedHost implements LinkHost {
 
   /** @throws AssertionError where something of a peer that is gone is left */
   check(): void {
+    for (const error of this.boundary.errors) throw error;
     assert.equal([...this.links.all].length, 0, 'no link is left');
     assert.ok(this.#downs >= this.ups, 'each link that was up went down');
     assert.equal(this.relayed.open, 0, 'nothing passes through any more');

@@ -7,6 +7,8 @@ export class SessionUser implements SessionEvents {
   readonly streams: StreamUser[] = [];
   readies = 0;
   closes = 0;
+  /** What was thrown where nobody expected it. */
+  readonly #unexpected: unknown[] = [];
   readonly #random: Random;
 
   constructor(random: Random) {
@@ -35,13 +37,18 @@ export class SessionUser implements SessionEvents {
     assert.equal(this.closes, 1);
   }
 
+  onInternalError(_part: string, error: unknown): void {
+    this.#unexpected.push(error);
+  }
+
   /** Whoever has a stream does something with it. */
   act(): void {
     for (const user of this.streams) user.act();
   }
 
-  /** @throws AssertionError where a stream was forgotten */
+  /** @throws AssertionError where a stream was forgotten, and whatever was thrown unexpectedly */
   check(): void {
+    for (const error of this.#unexpected) throw error;
     assert.equal(this.closes, 1, 'the session has closed');
     for (const user of this.streams) assert.ok(user.isOver, 'each stream was told of its end');
   }

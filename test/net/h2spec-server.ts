@@ -11,6 +11,9 @@ export const WEB_SERVER: SessionEvents = {
   onReady: () => undefined,
   onGoaway: () => undefined,
   onClose: () => undefined,
+  onInternalError: (_, error) => {
+    throw error;
+  },
 };
 
 const BODY = Buffer.from('The quick brown fox jumps over the lazy dog.\n');

@@ -21,7 +21,7 @@ export interface ResponseHead {
   readonly fields: Fields;
 }
 
-/** What a stream tells its user. None of these may throw. */
+/** What a stream tells its user. What one of these throws resets the stream (INTERNAL_ERROR), and `onReset` follows. */
 export interface StreamHandler {
   /** Only for streams that this end opened; a response with `end` has no body. */
   onResponse(head: ResponseHead): void;
@@ -82,4 +82,6 @@ export interface SessionEvents {
   onGoaway(reason: StreamReset): void;
   /** Once, whatever ended it. All streams have been told. */
   onClose(reason: StreamReset): void;
+  /** Somebody threw what nobody expected, a handler or the session itself: `part` is what that ends. This one must not throw. */
+  onInternalError(part: 'stream' | 'session', error: unknown): void;
 }

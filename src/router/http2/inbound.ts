@@ -68,7 +68,7 @@ export class Inbound implements FrameSink {
       stream.promised -= chunk.length;
     }
     this.#core.windows.kept(stream);
-    stream.handler.onData(chunk);
+    stream.tellData(chunk);
   }
 
   onDataEnd(padding: number, endStream: boolean): void {
@@ -193,10 +193,14 @@ export class Inbound implements FrameSink {
   }
 
   #take(stream: SessionStream, whole: HeaderBlock, head: RequestHead): void {
-    const handler = this.#core.events.onRequest(stream, head);
-    if (stream.gone) return;
-    stream.handler = handler;
-    if (whole.endStream) stream.endedRemotely();
+    try {
+      const handler = this.#core.events.onRequest(stream, head);
+      if (!stream.gone) stream.handler = handler;
+    } catch (error) {
+      this.#core.handlerFailed(error);
+      stream.reset(ErrorCode.INTERNAL_ERROR);
+    }
+    if (whole.endStream && !stream.gone) stream.endedRemotely();
   }
 
   /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */
@@ -228,7 +232,7 @@ export class Inbound implements FrameSink {
       return whole.endStream ? this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'an interim response ends the stream') : undefined;
     }
     stream.headReceived = true;
-    stream.handler.onResponse(parsed.head);
+    stream.tellResponse(parsed.head);
     if (whole.endStream && !stream.gone) stream.endedRemotely();
     return undefined;
   }
@@ -359,7 +363,7 @@ export class Inbound implements FrameSink {
     if (stream.gone) return;
     this.#spendReset(stream);
     stream.reset(code);
-    stream.handler.onReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
+    stream.tellReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
   }
 
   /** Streams opened and reset again cost us more than the peer, whoever resets them (CVE-2023-44487, CVE-2025-8671). */

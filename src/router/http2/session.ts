@@ -163,7 +163,11 @@ class Http2Session implements Session, SessionCore {
     stream.discard();
     this.windows.released(stream);
     this.#forget(stream, 'reset-there');
-    stream.handler.onReset(reason);
+    stream.tellReset(reason);
+  }
+
+  handlerFailed(error: unknown): void {
+    this.events.onInternalError('stream', error);
   }
 
   queuedChanged(bytes: number): void {
@@ -177,7 +181,7 @@ class Http2Session implements Session, SessionCore {
 
   ready(): void {
     this.#armSettingsTimer();
-    this.events.onReady();
+    this.#tell(() => this.events.onReady());
   }
 
   settingsAcknowledged(): void {
@@ -189,7 +193,7 @@ class Http2Session implements Session, SessionCore {
 
   goaway(lastStreamId: number, reason: StreamReset): void {
     if (this.#state === 'open') this.#state = 'draining';
-    this.events.onGoaway(reason);
+    this.#tell(() => this.events.onGoaway(reason));
     this.#refuseWaiting();
     if (this.role === 'client') {
       for (const stream of this.streams.values()) {
@@ -248,10 +252,24 @@ class Http2Session implements Session, SessionCore {
       const rest = this.#preface > 0 ? this.#readPreface(chunk) : chunk;
       if (rest.length > 0) this.#reader.push(rest);
     } catch (error) {
-      if (!(error instanceof ConnectionError)) throw error;
-      this.#fail(error.errorCode, error.message);
+      if (error instanceof ConnectionError) this.#fail(error.errorCode, error.message);
+      else this.#failUnexpectedly(error);
     }
   };
+
+  /** What its user throws ends the session, wherever it was told from. */
+  #tell(event: () => void): void {
+    try {
+      event();
+    } catch (error) {
+      this.#failUnexpectedly(error);
+    }
+  }
+
+  #failUnexpectedly(error: unknown): void {
+    this.events.onInternalError('session', error);
+    this.#fail(ErrorCode.INTERNAL_ERROR, 'an unexpected error at this end');
+  }
 
   /** RFC 9113 section 3.4. */
   #readPreface(chunk: Buffer): Buffer {
@@ -333,7 +351,7 @@ class Http2Session implements Session, SessionCore {
       if (!stream.gone) stream.cut(reason);
     }
     this.#letGo();
-    this.events.onClose(reason);
+    this.#tell(() => this.events.onClose(reason));
   }
 
   /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */

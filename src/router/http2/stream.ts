@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from './contract.ts';
-import { UsageError } from './errors.ts';
+import { ErrorCode, UsageError } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
@@ -15,12 +15,16 @@ export interface StreamOwner {
   streamEnded(stream: SessionStream): void;
   /** This end gives it up. */
   streamReset(stream: SessionStream, code: number): void;
+  /** A handler threw. */
+  handlerFailed(error: unknown): void;
   queuedChanged(bytes: number): void;
 }
 
 /**
  * Both halves of a stream, with their queue and windows. Methods of `Stream` are the user's; the rest is the session's. Calls of the
  * user after the stream is gone do nothing: it may not know yet.
+ *
+ * The handler is called by the `tell` methods only, since it is called from amid the reading and writing of all streams: what it throws ends its own.
  */
 export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** 0 while it waits for the peer's leave to open. */
@@ -125,7 +129,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** The peer's END_STREAM. */
   endedRemotely(): void {
     this.remoteEnded = true;
-    this.handler.onEnd();
+    this.#tellEnd();
     if (this.#localEnded && !this.gone) this.#owner.streamEnded(this);
   }
 
@@ -154,7 +158,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
       this.endedLocally();
     } else if (this.#wantsDrain && this.queued <= LOW_WATER) {
       this.#wantsDrain = false;
-      this.handler.onDrain();
+      this.#tellDrain();
     }
   }
 
@@ -170,7 +174,55 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** The handler learns that the stream is gone. */
   cut(reason: StreamReset): void {
     this.discard();
-    this.handler.onReset(reason);
+    this.tellReset(reason);
+  }
+
+  tellResponse(head: ResponseHead): void {
+    try {
+      this.handler.onResponse(head);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  tellData(chunk: Buffer): void {
+    try {
+      this.handler.onData(chunk);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The stream is gone already: nothing is left to be ended by what this throws. */
+  tellReset(reason: StreamReset): void {
+    try {
+      this.handler.onReset(reason);
+    } catch (error) {
+      this.#owner.handlerFailed(error);
+    }
+  }
+
+  #tellEnd(): void {
+    try {
+      this.handler.onEnd();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #tellDrain(): void {
+    try {
+      this.handler.onDrain();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#owner.handlerFailed(error);
+    if (this.gone) return;
+    this.reset(ErrorCode.INTERNAL_ERROR);
+    this.tellReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
   }
 }
 

@@ -140,9 +140,11 @@ export class Access {
       return;
     }
     this.#server = server;
-    server.on('connection', (socket: Socket) => this.#begin(socket));
-    server.on('tlsClientError', (error, socket) => this.#handshakeFailed(error, socket));
-    server.on('secureConnection', (socket) => this.#accept(socket));
+    const { boundary } = this.#host;
+    const close = (socket: Socket): void => void socket.destroy();
+    server.on('connection', boundary.around('connection', (socket: Socket) => this.#begin(socket), close));
+    server.on('tlsClientError', boundary.around('connection', (error: Error, socket: TLSSocket) => this.#handshakeFailed(error, socket), (_, socket) => close(socket)));
+    server.on('secureConnection', boundary.around('connection', (socket: TLSSocket) => this.#accept(socket), close));
     server.once('error', (error) => {
       if (this.#server !== server) return;
       this.#stopListening();

@@ -4,7 +4,8 @@ import { LinkError } from '../errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { createSession } from '../http2/session.ts';
 import type { Binding } from './hello.ts';
-import type { Liveness, Watched } from './liveness.ts';
+import type { LinkHost } from './host.ts';
+import type { Watched } from './liveness.ts';
 import { countTraffic } from './metrics.ts';
 import { EXPORTER_BYTES, EXPORTER_LABEL } from './wire.ts';
 
@@ -23,7 +24,7 @@ export interface ConnectionOptions {
   readonly dialed: boolean;
   /** Who opens requests on it. */
   readonly role: 'client' | 'server';
-  readonly liveness: Liveness;
+  readonly host: Pick<LinkHost, 'boundary' | 'liveness'>;
   readonly events: ConnectionEvents;
 }
 
@@ -42,7 +43,8 @@ export class Connection implements Watched {
   #counted: () => void = () => {};
 
   constructor(options: ConnectionOptions) {
-    const { socket, dialed, liveness, events } = options;
+    const { socket, dialed, events } = options;
+    const { boundary, liveness } = options.host;
     this.#socket = socket;
     const exporter =
       socket instanceof TLSSocket
@@ -64,6 +66,7 @@ export class Connection implements Watched {
           this.#counted();
           events.onClose(reason, this.#error);
         },
+        onInternalError: (part, error) => boundary.report(part, error),
       },
     });
     liveness.watch(this);

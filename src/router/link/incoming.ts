@@ -69,7 +69,7 @@ export class Incoming {
       socket: options.socket,
       dialed: false,
       role: reverse ? 'client' : 'server',
-      liveness: options.host.liveness,
+      host: options.host,
       events: {
         onRequest: (stream, head) => this.#request(stream, head),
         onGoaway: (reason) => this.#link?.retire(`the peer is closing: ${printable(reason.reason)}`),

@@ -50,7 +50,8 @@ export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
     await opening.open();
     return opening;
   } catch (error) {
-    const reason = error instanceof LinkError ? error : connectError(error, options.peer);
+    if (!(error instanceof LinkError)) options.host.boundary.report('link', error);
+    const reason = connectError(error, options.peer);
     opening.abandon(reason);
     throw reason;
   }
@@ -232,7 +233,7 @@ class Outgoing implements OpenedLink {
       socket,
       dialed: true,
       role,
-      liveness: this.#options.host.liveness,
+      host: this.#options.host,
       events: {
         onRequest,
         onGoaway: (reason) => this.#goaway(connection, reason),

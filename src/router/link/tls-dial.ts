@@ -18,7 +18,7 @@ export interface DialOptions {
 /**
  * Opens TLS 1.3 to an access port, with both certificates looked at: ours is shown, the peer's has to come from `ca.crt` and
  * to be for the endpoint's host.
- * @throws LinkError
+ * @throws LinkError; anything else is a fault of this program
  */
 export function dialTls(options: DialOptions): Promise<TLSSocket> {
   const { endpoint, bundle } = options;
@@ -35,7 +35,7 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
     // Whether the peer is the right one is decided below, where its certificate can still be named.
     rejectUnauthorized: false,
   });
-  const fail = (error: LinkError): void => {
+  const fail = (error: unknown): void => {
     socket.destroy();
     reject(error);
   };
@@ -50,9 +50,14 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
   socket.once('error', (error) => fail(connectError(error, peer)));
   socket.once('close', () => fail(new LinkError('lost', `${peer} closed the connection before TLS was set up. Is this the right port?`)));
   socket.once('secureConnect', () => {
-    const trouble = troubleWith(socket, endpoint, options.protocol);
-    if (trouble !== undefined) fail(trouble);
-    else resolve(socket);
+    try {
+      const trouble = troubleWith(socket, endpoint, options.protocol);
+      if (trouble !== undefined) fail(trouble);
+      else resolve(socket);
+    } catch (error) {
+      // Whatever is the matter with what the peer has shown, it ends this attempt only.
+      fail(error);
+    }
   });
   return promise.finally(() => {
     clearTimeout(timer);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Boundary } from '../../../../src/router/boundary.ts';
 import type { Router, RouterConfig } from '../../../../src/router/contract.ts';
 import { openBundle } from '../../../../src/router/link/bundle.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
@@ -33,6 +34,7 @@ async function liar(config: RouterConfig, port: number, id: string): Promise<Ope
   const liveness = new Liveness();
   const host: LinkHost = {
     log: quiet,
+    boundary: new Boundary(quiet),
     self: `${site.id}/${router}`,
     siteKey,
     links: new Links(),

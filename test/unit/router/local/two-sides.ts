@@ -95,7 +95,15 @@ export async function twoSides(options: Partial<LocalSideOptions> = {}): Promise
 
 const refuseAll: StreamHandler = { onResponse() {}, onData() {}, onEnd() {}, onDrain() {}, onReset() {} };
 
-const events = (onRequest: SessionEvents['onRequest']): SessionEvents => ({ onRequest, onReady() {}, onGoaway() {}, onClose() {} });
+const events = (onRequest: SessionEvents['onRequest']): SessionEvents => ({
+  onRequest,
+  onReady() {},
+  onGoaway() {},
+  onClose() {},
+  onInternalError(_part, error) {
+    throw error;
+  },
+});
 
 async function socketPair(): Promise<readonly [Socket, Socket]> {
   const server = createServer();

@@ -52,6 +52,7 @@ export class SessionRecorder implements SessionEvents {
   readies = 0;
   goaways: StreamReset[] = [];
   closes: StreamReset[] = [];
+  unexpected: { readonly part: string; readonly error: unknown }[] = [];
   readonly #accept: (accepted: Accepted) => StreamHandler | undefined;
 
   constructor(accept: (accepted: Accepted) => StreamHandler | undefined | void = () => undefined) {
@@ -76,6 +77,10 @@ export class SessionRecorder implements SessionEvents {
 
   onClose(reason: StreamReset): void {
     this.closes.push(reason);
+  }
+
+  onInternalError(part: string, error: unknown): void {
+    this.unexpected.push({ part, error });
   }
 }
 

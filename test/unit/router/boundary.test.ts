@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, TLSSocket } from 'node:tls';
+import { test } from 'node:test';
+import { pino, stdSerializers } from 'pino';
+import { Boundary } from '../../../src/router/boundary.ts';
+import { internalErrors } from '../../fuzz/internal-errors.ts';
+import { freePort } from '../support/free-port.ts';
+import { testAuthority } from './support/certificates.ts';
+import { access, accessPort, ask, connector, echoServer, link, listener, quiet, siteConfig, start, until } from './support/site.ts';
+
+const authority = await testAuthority();
+const fault = new TypeError('what nobody thought of');
+
+test('what a handler throws is counted, and ends what it was given', async () => {
+  const before = await internalErrors();
+  const ended: string[] = [];
+  const handler = new Boundary(quiet).around('connection', (what: string) => {
+    if (what === 'bad') throw fault;
+  }, (what) => ended.push(what));
+  for (const what of ['good', 'bad', 'good']) handler(what);
+  assert.deepEqual(ended, ['bad']);
+  assert.equal((await internalErrors()) - before, 1);
+});
+
+test('it is logged with its stack, and cannot fill a disk', () => {
+  const lines: string[] = [];
+  const boundary = new Boundary(pino({ serializers: { error: stdSerializers.err } }, { write: (line: string) => lines.push(line) }));
+  for (let times = 0; times < 1_000; times += 1) boundary.report('session', fault);
+  assert.match(lines[0] ?? '', /"part":"session".*what nobody thought of.*boundary\.test\.ts/);
+  assert.ok(lines.length < 30, `${lines.length} lines`);
+});
+
+test('whatever a look at a stranger\'s certificate throws ends that connection, and the router goes on', async (t) => {
+  await using echo = await echoServer();
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
+  const at = await accessPort(server);
+  const port = await freePort();
+  await using client = await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] });
+  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  const before = await internalErrors();
+  // Stands for whatever Node.js will make of a certificate that nobody has thought of yet.
+  const look = t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate', () => {
+    throw fault;
+  });
+  const { cert = '', key = '', ca = '' } = await authority.issue();
+  const stranger = connect({ host: '127.0.0.1', port: at, cert, key, ca, ALPNProtocols: ['h2'] });
+  stranger.on('error', () => {}).resume();
+  await once(stranger, 'close');
+  look.mock.restore();
+  assert.equal((await internalErrors()) - before, 1);
+  assert.equal(await ask(port, 'still served'), 'still served');
+  assert.equal(client.state.links['server']?.operational, true);
+});
+
+test('and what a look at the certificate of a dialed endpoint throws ends that attempt', async (t) => {
+  const { cert = '', key = '' } = await authority.issue();
+  const answering = createServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => socket.on('error', () => {}).resume());
+  answering.listen(0, '127.0.0.1');
+  await once(answering, 'listening');
+  // A TCP server that listens has an address.
+  const { port } = answering.address() as AddressInfo;
+  const before = await internalErrors();
+  t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate', () => {
+    throw fault;
+  });
+  await using client = await start({ ...siteConfig('client'), links: [link('server', port, await authority.issue())] });
+  await until(client, 'the problem', (state) => state.links['server']?.problem !== undefined);
+  assert.match(client.state.links['server']?.problem?.message ?? '', /what nobody thought of/);
+  assert.ok((await internalErrors()) > before);
+  answering.close();
+});
