@@ -1,78 +1,93 @@
 /**
- * `make test`, or `node test/run.ts [test/net/FILE... test/e2e/FILE...]`: the static checks, the unit tests, the tests of connections between network namespaces,
- * then the cluster tests on one shared cluster; the last line counts all tests. Where namespaces or a cluster cannot be made, those tests are skipped by name and
- * reason; with CI=true that is a failure.
+ * `make test`: the static checks, the unit tests, the tests of connections between network namespaces, then the cluster tests on one shared
+ * cluster; the last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
+ *
+ * A file that fails runs once more, alone, after the others of its tier. If it passes then, the run passes, and its last lines name the file as
+ * flaky, with where its first failure is kept: that is a fault to be found, and more than three of them fail the run. Where namespaces or a
+ * cluster cannot be made, those tests are skipped by name and reason; with CI=true that is a failure.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { globSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster } from './harness/index.ts';
 import { installEarshot } from './harness/install.ts';
+import { failuresIn, type Counts, type FileResult } from './runner/test-file.ts';
+import { runTier, type TierOptions } from './runner/tier.ts';
 
-interface Tally {
-  readonly passed: number;
-  readonly failed: number;
-  readonly skipped: number;
-  /** Where each failed test is, and how it failed, shortened. */
+interface Tally extends Counts {
+  readonly flaky: readonly FileResult[];
+  /** How each failed test failed, shortened. */
   readonly failures: readonly string[];
 }
 
-/** Minutes after which a tier that still runs has failed: a test that never ends would otherwise keep everything from being told. */
-const LIMITS = { checks: 5, unit: 10, net: 35, e2e: 45, setup: 60 } as const;
-/** The same for one test, in milliseconds: far beyond what any takes. */
-const ONE_BY_ONE = ['--test', '--test-concurrency=1', '--test-reporter=spec', '--test-timeout=600000'];
+const MINUTE = 60_000;
+/** Milliseconds after which what still runs has failed: a test that never ends would otherwise keep everything from being told. */
+const LIMITS = { checks: 5 * MINUTE, setup: 60 * MINUTE } as const;
+const UNIT = { concurrency: 4, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, limit: 10 * MINUTE } as const;
+/** Far beyond what any of them takes. */
+const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
+const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
+const E2E = { ...ONE_BY_ONE, limit: 45 * MINUTE } as const;
+/** Files of a run that may fail and then pass. */
+const MOST_FLAKY = 3;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const NONE: Tally = { passed: 0, failed: 0, skipped: 0, failures: [] };
-/** Lines of each failure, and characters of a line, that are shown again at the end. */
-const [SHOWN_LINES, SHOWN_CHARACTERS] = [8, 400];
+const NONE: Tally = { passed: 0, failed: 0, skipped: 0, flaky: [], failures: [] };
 const chosen = process.argv.slice(2);
-const NET = filesOf('test/net');
-const E2E = filesOf('test/e2e');
 
-const checks = await checkTier();
-const unit = await testTier('npm', ['test', '--silent'], LIMITS.unit);
-const net = await connectionTier();
-const e2e = await clusterTier();
-const all = [checks, unit, net, e2e].reduce(add);
+let all = NONE;
+for (const tier of [checkTier, unitTier, connectionTier, clusterTier]) all = add(all, await tier());
 // Once more, where nobody has to look for them.
 for (const failure of all.failures) console.log(`\n${failure}`);
+if (all.flaky.length > 0) tellFlaky(all.flaky);
 console.log(`\n${all.passed} passed, ${all.failed} failed, ${all.skipped} skipped`);
 process.exitCode = all.failed > 0 ? 1 : 0;
 
 async function checkTier(): Promise<Tally> {
+  if (chosen.length > 0) return NONE;
   console.log('— Checks: types and lint');
   const { code } = await tee('npm', ['run', '--silent', 'check'], LIMITS.checks);
   return code === 0 ? { ...NONE, passed: 1 } : { ...NONE, failed: 1 };
 }
 
-/** The tests of a folder, or those of them that the command line names. */
-function filesOf(folder: string): readonly string[] {
-  if (chosen.length > 0) return chosen.filter((file) => file.startsWith(`${folder}/`));
-  return readdirSync(`${ROOT}${folder}`).filter((file) => file.endsWith('.test.ts')).map((file) => `${folder}/${file}`).sort();
+/** The tests below a folder, or those of them that the command line names. */
+function filesOf(folder: string, pattern: string): readonly string[] {
+  if (chosen.length > 0 && !chosen.includes(folder)) return chosen.filter((file) => file.startsWith(`test/${folder}/`));
+  return globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
+}
+
+function unitTier(): Promise<Tally> {
+  const files = filesOf('unit', '**/*.test.ts');
+  if (files.length > 0) console.log('— Unit tests');
+  return testTier(files, UNIT, { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` });
 }
 
 async function connectionTier(): Promise<Tally> {
-  if (NET.length === 0) return NONE;
+  const files = filesOf('net', '*.test.ts');
+  if (files.length === 0) return NONE;
   console.log('— Connections between network namespaces');
   const { code, output } = await tee('scripts/setup/ready.sh', ['net'], LIMITS.setup);
-  if (code !== 0) return skipAll(NET, 'no network namespaces can be had here', output);
-  return testTier('node', [...ONE_BY_ONE, ...NET], LIMITS.net);
+  if (code !== 0) return skipAll(files, 'no network namespaces can be had here', output);
+  return testTier(files, NET);
 }
 
 async function clusterTier(): Promise<Tally> {
-  if (E2E.length === 0) return NONE;
+  const files = filesOf('e2e', '*.test.ts');
+  if (files.length === 0) return NONE;
   console.log('— Cluster tests');
   const { code, output } = await tee('scripts/setup/ready.sh', ['e2e'], LIMITS.setup);
-  if (code !== 0) return skipAll(E2E, 'no cluster can run here', output);
+  if (code !== 0) return skipAll(files, 'no cluster can run here', output);
   try {
     const cluster = await startCluster({ name: 'e2e', log: (line) => console.log(`  ${line}`) });
     let tally: Tally = { ...NONE, failed: 1 };
     try {
       await installEarshot(cluster, { log: (line) => console.log(`  ${line}`) });
-      tally = await testTier('node', [...ONE_BY_ONE, ...E2E], LIMITS.e2e, { EARSHOT_CLUSTER_STATE: `${cluster.layout.dir}/state.json` });
+      tally = await testTier(files, E2E, { EARSHOT_CLUSTER_STATE: `${cluster.layout.dir}/state.json` });
     } finally {
-      await cluster.stop({ keepLogs: tally.failed > 0 });
-      if (tally.failed > 0) console.log(`The cluster's logs are in ${cluster.logs}`);
+      const isOfInterest = tally.failed > 0 || tally.flaky.length > 0;
+      await cluster.stop({ keepLogs: isOfInterest });
+      if (isOfInterest) console.log(`The cluster's logs are in ${cluster.logs}`);
     }
     return tally;
   } catch (error) {
@@ -88,39 +103,40 @@ function skipAll(files: readonly string[], why: string, output: string): Tally {
   return { ...NONE, failed: process.env['CI'] === 'true' ? 1 : 0, skipped: files.length };
 }
 
-async function testTier(program: string, args: readonly string[], minutes: number, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
-  const { code, output } = await tee(program, args, minutes, env);
-  const count = (word: string): number => Number([...output.matchAll(new RegExp(`^\\S* ?${word} (\\d+)$`, 'gm'))].at(-1)?.[1] ?? 0);
-  const tally = { passed: count('pass'), failed: count('fail') + count('cancelled'), skipped: count('skipped') + count('todo'), failures: failuresIn(output) };
-  // A runner that fails without a failed test has failed all the same, and so has one that ran no test.
-  return tally.failed === 0 && (code !== 0 || tally.passed === 0) ? { ...tally, failed: 1 } : tally;
+type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'limit'>;
+
+async function testTier(names: readonly string[], limits: Limits, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
+  const chances = MOST_FLAKY - all.flaky.length;
+  const { files, flaky } = await runTier(names, { ...limits, env, chances, cwd: ROOT, show: (line) => console.log(line) });
+  const failures = files.filter(({ failed }) => failed > 0).flatMap(failuresIn);
+  return files.reduce<Tally>((sum, { passed, failed, skipped }) => add(sum, { ...NONE, passed, failed, skipped }), { ...NONE, flaky, failures });
 }
 
-/** What the runner's last part says, a text a test. */
-function failuresIn(output: string): readonly string[] {
-  const [, failures = ''] = output.split('\n✖ failing tests:\n');
-  const shorten = (failure: string): string => failure.trim().split('\n').slice(0, SHOWN_LINES).map((line) => line.slice(0, SHOWN_CHARACTERS)).join('\n');
-  return failures.split(/\n(?=test at )/).map(shorten).filter((failure) => failure !== '');
+/** The last lines before the count: whoever reads only those hears of it. */
+function tellFlaky(flaky: readonly FileResult[]): void {
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-flaky-'));
+  console.log('');
+  for (const result of flaky) {
+    const kept = join(folder, `${result.file.replaceAll('/', '-')}.log`);
+    writeFileSync(kept, result.output);
+    for (const failure of failuresIn(result)) console.log(failure);
+    console.log(`flaky: ${result.file} failed, and passed when it ran again alone; all that it said first is in ${kept}`);
+  }
 }
 
 /** Runs a program whose output is shown and kept, and ends it when the time is up. */
-function tee(
-  program: string,
-  args: readonly string[],
-  minutes: number,
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number | null; output: string }> {
+function tee(program: string, args: readonly string[], milliseconds: number): Promise<{ code: number | null; output: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ code: number | null; output: string }>();
-  const child = spawn(program, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   const limit = setTimeout(() => {
-    console.log(`✖ ${[program, ...args].join(' ')} still ran after ${minutes} minutes, and is ended`);
+    console.log(`✖ ${[program, ...args].join(' ')} still ran after ${milliseconds / MINUTE} minutes, and is ended`);
     child.kill();
     // What it started may hold its outputs open for ever.
     child.once('exit', () => {
       child.stdout.destroy();
       child.stderr.destroy();
     });
-  }, minutes * 60_000);
+  }, milliseconds);
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stdout.write(chunk); });
   child.stderr.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stderr.write(chunk); });
@@ -133,5 +149,11 @@ function tee(
 }
 
 function add(a: Tally, b: Tally): Tally {
-  return { passed: a.passed + b.passed, failed: a.failed + b.failed, skipped: a.skipped + b.skipped, failures: [...a.failures, ...b.failures] };
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+    flaky: [...a.flaky, ...b.flaky],
+    failures: [...a.failures, ...b.failures],
+  };
 }

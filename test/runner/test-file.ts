@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** What came of one file of tests. It has failed where `failed` is not 0, whatever it was that failed. */
+export interface FileResult extends Counts {
+  readonly file: string;
+  /** All that it said. */
+  readonly output: string;
+}
+
+export interface FileOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Milliseconds for one test, and for the file. */
+  readonly testLimit: number;
+  readonly fileLimit: number;
+  /** The time of all is up. */
+  readonly signal: AbortSignal;
+  /** Lines as they come, without the file's own count. */
+  readonly show: (text: string) => void;
+}
+
+/** What a file that is ended has to clean up behind it, and what a process that it left behind may hold its output open, milliseconds. */
+const [GRACE, HELD_OPEN] = [10_000, 5_000];
+
+/** Runs one file in a process of its own, and ends it when its time is up. */
+export function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
+  const { cwd, env, testLimit, fileLimit, signal, show } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<FileResult>();
+  const args = [`--test-timeout=${testLimit}`, '--test-reporter=spec', '--test-reporter-destination=stdout', file];
+  // Where the runner is itself tested, the file is not to report to the runner above.
+  const { NODE_TEST_CONTEXT: _above, ...own } = process.env;
+  const child = spawn('node', args, { cwd, env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines = new Lines(show);
+  const notes: string[] = [];
+  const end = (why: string): void => {
+    notes.push(`${file} ${why}, and was ended`);
+    child.kill();
+    setTimeout(() => child.kill('SIGKILL'), GRACE).unref();
+  };
+  const limit = setTimeout(() => end(`still ran after ${Math.round(fileLimit / 1_000)} s`), fileLimit);
+  const onAbort = (): void => end('ran when the time of all was up');
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => lines.add(text));
+  child.once('exit', () => {
+    // What it started may hold its outputs open for ever.
+    setTimeout(() => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }, HELD_OPEN).unref();
+  });
+  child.once('error', reject);
+  child.once('close', (code) => {
+    clearTimeout(limit);
+    signal.removeEventListener('abort', onAbort);
+    for (const note of notes) lines.add(`✖ ${note}\n`);
+    lines.end();
+    resolve({ file, output: lines.text, ...countsIn(lines.text, code) });
+  });
+  return promise;
+}
+
+/** The most that is said of a failure at the end: tests, lines of each, and characters of a line. */
+const [SHOWN_TESTS, SHOWN_LINES, SHOWN_CHARACTERS] = [10, 8, 400];
+
+/** How a file failed, a text a test: what its last part says, or where it has none its last lines. */
+export function failuresIn({ file, output }: FileResult): readonly string[] {
+  const [before = '', failures = ''] = output.split(`\n${FAILURES}\n`);
+  const shorten = (failure: string): string => failure.trim().split('\n').slice(0, SHOWN_LINES).map((line) => line.slice(0, SHOWN_CHARACTERS)).join('\n');
+  const found = failures.split(/\n(?=test at )/).map(shorten).filter((failure) => failure !== '');
+  return found.length > 0 ? found.slice(0, SHOWN_TESTS) : [`${file}:\n${shorten(before.trim().split('\n').slice(-SHOWN_LINES).join('\n'))}`];
+}
+
+/** The reporter's own counts at the end of a file. */
+const COUNT = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
+const FAILURES = '✖ failing tests:';
+
+/** A file that ends otherwise than in order has failed all the same, and so has one that ran no test. */
+function countsIn(output: string, code: number | null): Counts {
+  const counts = new Map(output.split('\n').flatMap((line) => {
+    const [, name, count] = COUNT.exec(line) ?? [];
+    return name === undefined ? [] : [[name, Number(count)] as const];
+  }));
+  const count = (...names: readonly string[]): number => names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
+  const [passed, failed, skipped] = [count('pass'), count('fail', 'cancelled'), count('skipped', 'todo')];
+  return { passed, skipped, failed: failed === 0 && (code !== 0 || passed + skipped === 0) ? 1 : failed };
+}
+
+/** Keeps all, and shows what is of interest while it comes: neither the counts nor the failures, which are shown at the very end. */
+class Lines {
+  readonly #show: (text: string) => void;
+  readonly #all: string[] = [];
+  #partial = '';
+  #quiet = false;
+
+  constructor(show: (text: string) => void) {
+    this.#show = show;
+  }
+
+  get text(): string {
+    return this.#all.join('');
+  }
+
+  add(text: string): void {
+    this.#all.push(text);
+    const lines = `${this.#partial}${text}`.split('\n');
+    this.#partial = lines.pop() ?? '';
+    for (const line of lines) this.#say(line);
+  }
+
+  end(): void {
+    if (this.#partial !== '') this.#say(this.#partial);
+  }
+
+  #say(line: string): void {
+    if (line === FAILURES) this.#quiet = true;
+    if (!this.#quiet && line !== '' && !COUNT.test(line)) this.#show(line);
+  }
+}

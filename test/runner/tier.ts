@@ -1,0 +1,70 @@
+import { runTestFile, type FileResult } from './test-file.ts';
+
+export interface TierOptions {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Files at once. */
+  readonly concurrency: number;
+  /** Milliseconds for one test, for one file, and for all that run for the first time. */
+  readonly testLimit: number;
+  readonly fileLimit: number;
+  readonly limit: number;
+  /** Files that failed and may run again: where more have failed, something else than luck is the matter. */
+  readonly chances: number;
+  readonly show: (line: string) => void;
+}
+
+export interface TierResult {
+  /** The last of each file. */
+  readonly files: readonly FileResult[];
+  /** Of those that failed once and then passed alone: how they failed. */
+  readonly flaky: readonly FileResult[];
+}
+
+/** Runs files of tests, and those that failed once more, alone, after the others. */
+export async function runTier(files: readonly string[], options: TierOptions): Promise<TierResult> {
+  const first = await runAll(files, options);
+  const failed = first.filter((result) => result.failed > 0);
+  if (failed.length > options.chances) {
+    if (options.chances > 0) options.show(`${failed.length} files have failed: too many to run them again`);
+    return { files: first, flaky: [] };
+  }
+  const again = new Map<string, FileResult>();
+  for (const { file } of failed) {
+    options.show(`— Once more, alone: ${file}`);
+    again.set(file, await runTestFile(file, { ...options, signal: new AbortController().signal }));
+  }
+  return {
+    files: first.map((result) => again.get(result.file) ?? result),
+    flaky: failed.filter(({ file }) => again.get(file)?.failed === 0),
+  };
+}
+
+/** As many at once as there may be; those that have not begun when the time is up have failed. */
+async function runAll(files: readonly string[], options: TierOptions): Promise<readonly FileResult[]> {
+  const { concurrency, limit, show } = options;
+  const timeIsUp = new AbortController();
+  const timer = setTimeout(() => timeIsUp.abort(), limit);
+  const waiting = [...files];
+  const results: FileResult[] = [];
+  const work = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (timeIsUp.signal.aborted) {
+        results.push({ file, passed: 0, failed: 1, skipped: 0, output: `✖ ${file} did not run: the time of all was up\n` });
+        continue;
+      }
+      // Side by side, the lines of files would be mixed: each then shows its own when it is done.
+      const held: string[] = [];
+      const isAlone = concurrency === 1;
+      if (isAlone) show(`▶ ${file}`);
+      results.push(await runTestFile(file, { ...options, signal: timeIsUp.signal, show: isAlone ? show : (line) => held.push(line) }));
+      if (!isAlone) show([`▶ ${file}`, ...held].join('\n'));
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, work));
+  } finally {
+    clearTimeout(timer);
+  }
+  return results.sort((a, b) => files.indexOf(a.file) - files.indexOf(b.file));
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { failuresIn } from '../../runner/test-file.ts';
+import { runTier, type TierOptions, type TierResult } from '../../runner/tier.ts';
+
+const BEGIN = "import { test } from 'node:test';\n";
+const GOOD = `${BEGIN}test('good', () => {}); test('later', { skip: true }, () => {});`;
+const BAD = `${BEGIN}test('good', () => {}); test('bad', () => { throw new Error('always'); });`;
+/** Fails the first time that it runs. */
+const FLAKY = `${BEGIN}
+import { existsSync, writeFileSync } from 'node:fs';
+const ran = import.meta.filename + '.ran';
+const again = existsSync(ran);
+writeFileSync(ran, '');
+test('now and then', () => { if (!again) throw new Error('the first time'); });`;
+const CRASHES = 'process.exit(0);';
+const FAILS_LATE = `${BEGIN}test('good', () => { setTimeout(() => { throw new Error('late'); }, 10); });`;
+const STAYS = `${BEGIN}test('good', () => { setInterval(() => {}, 1000); });`;
+
+interface Ran extends TierResult {
+  readonly shown: readonly string[];
+  readonly dir: string;
+}
+
+async function run(t: TestContext, sources: Readonly<Record<string, string>>, more: Partial<TierOptions> = {}): Promise<Ran> {
+  const dir = mkdtempSync(join(tmpdir(), 'earshot-runner-'));
+  t.after(() => rmSync(dir, { recursive: true }));
+  for (const [name, source] of Object.entries(sources)) writeFileSync(join(dir, `${name}.test.mjs`), source);
+  const shown: string[] = [];
+  const limits = { concurrency: 2, testLimit: 60_000, fileLimit: 60_000, limit: 60_000, chances: 3 };
+  const files = Object.keys(sources).map((name) => `${name}.test.mjs`);
+  return { ...(await runTier(files, { ...limits, cwd: dir, show: (line) => shown.push(line), ...more })), shown, dir };
+}
+
+const counts = ({ files }: TierResult): readonly (readonly number[])[] => files.map(({ passed, failed, skipped }) => [passed, failed, skipped]);
+const names = (files: TierResult['files']): readonly string[] => files.map(({ file }) => file.replace('.test.mjs', ''));
+
+test('files are counted, in their order, and what they say is shown', async (t) => {
+  const ran = await run(t, { bad: BAD, good: GOOD }, { chances: 0 });
+  assert.deepEqual([names(ran.files), counts(ran), ran.flaky], [['bad', 'good'], [[1, 1, 0], [1, 0, 1]], []]);
+  assert.match(ran.shown.join('\n'), /▶ good\.test\.mjs\n✔ good/);
+  const [failure = ''] = ran.files.slice(0, 1).flatMap(failuresIn);
+  assert.match(failure, /test at .*bad\.test\.mjs.*\n.*bad.*\n.*always/);
+});
+
+test('a file that fails runs once more, alone, after the others; if it passes then, it is flaky, and how it failed is kept', async (t) => {
+  const ran = await run(t, { flaky: FLAKY, good: GOOD });
+  assert.deepEqual([names(ran.flaky), counts(ran)], [['flaky'], [[1, 0, 0], [1, 0, 1]]]);
+  assert.match(ran.flaky[0]?.output ?? '', /the first time/);
+  const order = ran.shown.flatMap((line) => /▶ good|Once more, alone: flaky/.exec(line) ?? []);
+  assert.deepEqual(order, ['▶ good', 'Once more, alone: flaky']);
+});
+
+test('a file that fails twice has failed', async (t) => {
+  const ran = await run(t, { bad: BAD, flaky: FLAKY });
+  assert.deepEqual([names(ran.flaky), counts(ran)], [['flaky'], [[1, 1, 0], [1, 0, 0]]]);
+});
+
+test('where more files fail than may be flaky, none runs again', async (t) => {
+  const ran = await run(t, { one: FLAKY, two: FLAKY, three: FLAKY, four: FLAKY });
+  assert.deepEqual([names(ran.flaky), counts(ran).map(([, failed]) => failed)], [[], [1, 1, 1, 1]]);
+  const tried = await run(t, { one: FLAKY }, { chances: 0 });
+  assert.deepEqual(counts(tried), [[0, 1, 0]]);
+});
+
+test('a file that runs no test, or breaks after its tests, has failed', async (t) => {
+  const ran = await run(t, { crashes: CRASHES, late: FAILS_LATE }, { chances: 0 });
+  assert.deepEqual(counts(ran).map(([, failed]) => failed), [1, 1]);
+  assert.match(failuresIn(ran.files[1] ?? assert.fail()).join('\n'), /late/);
+});
+
+test('a file that does not end is ended, and has failed; the next one runs', async (t) => {
+  const ran = await run(t, { stays: STAYS, good: GOOD }, { chances: 0, concurrency: 1, fileLimit: 5_000 });
+  assert.deepEqual(counts(ran).map(([, failed]) => failed), [1, 0]);
+  assert.match(ran.files[0]?.output ?? '', /stays\.test\.mjs still ran after 5 s, and was ended/);
+});
+
+test('what has not run when the time of all is up has failed, by name', async (t) => {
+  const ran = await run(t, { stays: STAYS, flaky: FLAKY }, { concurrency: 1, limit: 1_500, chances: 0 });
+  assert.deepEqual(counts(ran).map(([, failed]) => failed), [1, 1]);
+  assert.match(ran.files[1]?.output ?? '', /flaky\.test\.mjs did not run/);
+  assert.throws(() => readFileSync(join(ran.dir, 'flaky.test.mjs.ran')), { code: 'ENOENT' });
+});
