@@ -192,6 +192,7 @@ export interface RouterHooks {
    * @param peer the certificate that it showed, DER
    * @param request its certificate signing request (PKCS #10), PEM
    * @returns the new certificate and the authority's, PEM
+   * @throws an error whose message the peer is told, without its causes
    */
   renew?(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
 }

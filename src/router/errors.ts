@@ -83,8 +83,8 @@ export function problemOf(error: LinkError): Problem {
   return { code: error.code, message: error.message };
 }
 
-/** What a peer wrote, fit for a log line or a status: printable ASCII, and not much of it. */
+/** Any text, fit for a log line, a status or a field of HTTP: printable ASCII, and not much of it. */
 export function printable(text: string, most = 200): string {
   const clean = text.replace(/[^\x20-\x7e]/g, '?');
-  return clean.length <= most ? clean : `${clean.slice(0, most)}…`;
+  return clean.length <= most ? clean : `${clean.slice(0, most)}...`;
 }

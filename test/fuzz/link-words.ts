@@ -23,6 +23,7 @@ const HELLOS: readonly Buffer[] = [
   ...[0, 1].map((index) => helloOf({ id: String(index).repeat(16), cost: 1 })),
   helloOf({ id: 'a'.repeat(16), cost: 1 }, { edge: true }),
   helloOf({ id: 'a'.repeat(16), cost: 1 }, { versions: [7] }),
+  helloOf({ id: 'a'.repeat(16), cost: 1 }, { versions: Array.from({ length: 64 }, (_, index) => Number.MAX_SAFE_INTEGER - index) }),
   helloOf({ id: 'b'.repeat(16), cost: 65_536 }),
   helloOf({ id: 'b'.repeat(16), cost: 1 }, { site: SITES[2]?.site ?? SITES[0].site }),
   helloOf({ id: 'c'.repeat(16), cost: 1 }, { router: '../../etc' }),

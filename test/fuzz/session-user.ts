@@ -105,7 +105,7 @@ export class StreamUser implements StreamHandler {
 
   onReset(reason: StreamReset): void {
     this.#told();
-    assert.ok(/^[\x20-\x7e…]{1,400}$/.test(reason.reason), `a reason that is not fit for a log: ${JSON.stringify(reason.reason)}`);
+    assert.ok(/^[\x20-\x7e]{1,400}$/.test(reason.reason), `a reason that is not fit for a log: ${JSON.stringify(reason.reason)}`);
     this.#wasReset = true;
   }
 

@@ -70,5 +70,5 @@ export class UsageError extends Error {
 /** A peer's text, fit for a log line: printable ASCII, cut. */
 export function printable(text: string, most = 120): string {
   const clean = text.slice(0, most).replaceAll(/[^\x20-\x7e]/g, '?');
-  return text.length > most ? `${clean}…` : clean;
+  return text.length > most ? `${clean}...` : clean;
 }

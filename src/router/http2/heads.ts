@@ -89,7 +89,8 @@ function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts |
     if (CONNECTION_FIELDS.has(name)) return `the field ${name} belongs to HTTP/1.1`;
     if (name === 'te' && value !== 'trailers') return 'the field te says something other than trailers';
     const before = fields[name];
-    fields[name] = before === undefined ? value : join(before, name === 'cookie' ? ';' : ',', value);
+    // `te` may say one thing only, however often.
+    fields[name] = before === undefined || name === 'te' ? value : join(before, name === 'cookie' ? ';' : ',', value);
   }
   return { pseudo, fields };
 }

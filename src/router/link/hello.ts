@@ -58,11 +58,14 @@ export function readHello(message: Buffer, binding: Binding): Hello {
   if (!hello.versions.some((version) => VERSIONS.includes(version))) {
     throw new LinkError(
       'version',
-      `The peer speaks versions ${hello.versions.join(', ')} of the link protocol, this router ${VERSIONS.join(', ')}. Update the older.`,
+      `The peer speaks versions ${shown(hello.versions)} of the link protocol, this router ${VERSIONS.join(', ')}. Update the older.`,
     );
   }
   return hello;
 }
+
+const MOST_SHOWN = 5;
+const shown = (versions: readonly number[]): string => `${versions.slice(0, MOST_SHOWN).join(', ')}${versions.length > MOST_SHOWN ? ' and others' : ''}`;
 
 export function writeCost(cost: number): Buffer {
   return messageOfType(COST, Buffer.from(JSON.stringify({ cost })));

@@ -181,7 +181,7 @@ export class Incoming {
     if (siteId === undefined || der === undefined || host.hooks.renew === undefined) {
       return refuse(stream, 403, 'http_request_denied', 'this site renews no certificates here');
     }
-    return serveRenewal({ stream, peer: { certificate: der, siteId }, renew: host.hooks.renew, log: host.log });
+    return serveRenewal({ stream, peer: { certificate: der, siteId }, renew: host.hooks.renew, host });
   }
 
   async #attach(): Promise<void> {
@@ -231,8 +231,8 @@ export class Incoming {
     linkMetrics.refused.inc({ reason: reason.code });
     this.#options.ration.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;
-    refuseLink(stream, reason);
     setTimeout(() => this.#connection.destroy(), LAST_WORDS).unref();
+    refuseLink(stream, reason);
   }
 
   #onClose(reason: StreamReset, error: Error | undefined): void {

@@ -1,11 +1,12 @@
 /** A new certificate over the link: the request and its answer, both ends. */
-import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { messageOf } from '../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../contract.ts';
 import { printable, RenewError } from '../errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
+import type { LinkHost } from './host.ts';
 import type { OpenedLink } from './outgoing.ts';
 import { refuse } from './refusal.ts';
-import { AUTHORITY, RENEW_PATH } from './wire.ts';
+import { AUTHORITY, INTERNAL_ERROR, RENEW_PATH } from './wire.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
@@ -102,9 +103,10 @@ export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
-  readonly log: Logger;
+  readonly host: Pick<LinkHost, 'boundary' | 'log'>;
 }): StreamHandler {
-  const { stream, peer, renew, log } = options;
+  const { stream, peer, renew } = options;
+  const { boundary, log } = options.host;
   const body = new Body(MOST_REQUEST_BYTES);
   body.use(stream);
   body.whole
@@ -118,9 +120,13 @@ export function serveRenewal(options: {
       },
       (error: unknown) => {
         log.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
-        // A peer that is gone takes no answer: the session lets it drop.
-        refuse(stream, 403, 'http_request_denied', messageOf(error));
+        // A peer that is gone takes no answer: the session lets it drop. What caused the error is for the log here, and not for the peer.
+        refuse(stream, 403, 'http_request_denied', error instanceof Error ? error.message : 'it cannot be renewed');
       },
-    );
+    )
+    .catch((error: unknown) => {
+      boundary.report('stream', error);
+      stream.reset(INTERNAL_ERROR);
+    });
   return body;
 }

@@ -45,5 +45,7 @@ describe('a head', () => {
     assert.deepEqual([joined('a', 'b'), joined('a', ''), joined('', 'a'), joined('', ''), joined('a', '', 'b')], ['a, b', 'a,', ', a', ',', 'a,, b']);
     const cookies = parseRequest([...connect, ['cookie', 'a'], ['cookie', 'b'], ['cookie', '']]);
     assert.equal(cookies.ok && cookies.head.fields['cookie'], 'a; b;');
+    const trailers = parseRequest([...connect, ['te', 'trailers'], ['te', 'trailers']]);
+    assert.equal(trailers.ok && trailers.head.fields['te'], 'trailers');
   });
 });

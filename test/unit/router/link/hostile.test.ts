@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import type { Router, TlsBundle } from '../../../../src/router/contract.ts';
 import { frameMessage, MessageReader } from '../../../../src/router/link/framing.ts';
 import { writeHello, readHello, type Hello } from '../../../../src/router/link/hello.ts';
+import { internalErrors } from '../../../fuzz/internal-errors.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
@@ -59,6 +60,7 @@ function routingStream({ session }: Client): ClientHttp2Stream {
   return stream;
 }
 
+const closed = (socket: TLSSocket): Promise<unknown> => (socket.closed ? Promise.resolve() : once(socket, 'close'));
 const ended = (stream: ClientHttp2Stream): Promise<unknown> => (stream.closed ? Promise.resolve() : once(stream, 'close'));
 
 test('a standard HTTP/2 client with a link certificate reaches a routing key', async () => {
@@ -124,6 +126,11 @@ const lies: readonly { readonly what: string; readonly said: (hello: Hello) => H
   { what: 'an impossible cost', said: (hello) => ({ ...hello, link: { ...hello.link, cost: 0 } }), details: /protocol.*cost/ },
   { what: 'no version in common', said: (hello) => ({ ...hello, versions: [99] }), details: /version/ },
   {
+    what: 'as many versions as there may be, as long as they may be',
+    said: (hello) => ({ ...hello, versions: Array.from({ length: 64 }, (_, index) => Number.MAX_SAFE_INTEGER - index) }),
+    details: /version: The peer speaks versions 9007199254740991, .* and others/,
+  },
+  {
     what: 'a name that breaks a log line',
     said: (hello) => ({ ...hello, site: { ...hello.site, name: 'a\nb' } }),
     details: /protocol.*site\.name/,
@@ -134,6 +141,7 @@ for (const { what, said, details } of lies) {
   test(`a peer whose hello has ${what} is refused with the reason`, async () => {
     await using net = await network();
     using own = await standardClient(net.access, await authority.issue());
+    const before = await internalErrors();
     const { site, siteKey } = siteConfig('liar');
     const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'a'.repeat(16), cost: 1 } };
     const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));
@@ -143,6 +151,8 @@ for (const { what, said, details } of lies) {
     assert.equal(headers[':status'], 403);
     assert.match(String(headers['proxy-status']), details);
     await ended(stream);
+    await closed(own.socket);
+    assert.equal(await internalErrors(), before);
     assert.equal(net.server.state.incoming.length, 1);
     await net.service();
   });
@@ -182,4 +192,24 @@ test('a link whose second connection never comes does not become one, and its me
   stream.write(frameMessage(randomBytes(100)));
   assert.equal(net.server.state.incoming.length, 1);
   await net.service();
+});
+
+test('a renewal that fails with more to say than a field can hold is refused, and the router goes on', async () => {
+  const renew = (): Promise<never> => Promise.reject(new Error('\u00e9 no '.repeat(1_000), { cause: new Error('/var/lib/secret') }));
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] }, { renew });
+  using own = await standardClient(await accessPort(server), await authority.issue());
+  const before = await internalErrors();
+  const { site, siteKey } = siteConfig('peer');
+  const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'c'.repeat(16), cost: 1 } };
+  const exporter = own.socket.exportKeyingMaterial(32, 'EXPORTER-earshot-link', Buffer.alloc(0));
+  const routing = routingStream(own);
+  routing.write(frameMessage(writeHello(hello, siteKey, { exporter, role: 'client' })));
+  await once(routing, 'response');
+  const asked = own.session.request({ ':method': 'POST', ':path': '/.well-known/earshot/renew' }, { endStream: false });
+  asked.end('a request');
+  const [headers] = await once(asked, 'response');
+  assert.equal(headers[':status'], 403);
+  assert.match(String(headers['proxy-status']), /details="\? no .{300,}\.\.\."$/);
+  assert.doesNotMatch(String(headers['proxy-status']), /secret/);
+  assert.equal(await internalErrors(), before);
 });
