@@ -173,7 +173,9 @@ class SiteLoop {
       const message = messageOf(error);
       this.unready = message;
       this.#tell(`pass: ${message}`, () => this.#options.log.error({ error }, `the site cannot be brought up to date: ${message}`));
-      if (this.#seen === undefined && this.#lead !== undefined) await restate(this.#options.layout.runtime.resources, cannotStart(message), timestamp());
+      if (this.#seen !== undefined || this.#lead === undefined) return;
+      const { resources } = this.#options.layout.runtime;
+      await restate(resources, cannotStart(message), timestamp()).catch((cause: unknown) => this.#tellReport(cause));
     }
   }
 
@@ -325,8 +327,14 @@ class SiteLoop {
     }
     this.#reportTimer ??= setTimeout(() => {
       this.#reportTimer = undefined;
-      void this.#reportChange();
+      // The next pass reports again: it comes within seconds.
+      this.#reportChange().catch((error: unknown) => this.#tellReport(error));
     }, 30);
+  }
+
+  #tellReport(error: unknown): void {
+    const message = messageOf(error);
+    this.#tell(`report: ${message}`, () => this.#options.log.error({ error }, `the statuses cannot be brought up to date: ${message}`));
   }
 
   /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */

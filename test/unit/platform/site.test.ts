@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
+import os from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -140,6 +142,28 @@ test('an edit reaches the router, and the status follows the router', async (t) 
   await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Ready', 'the listener is ready');
   await put('web.yaml', listenerFile(9090));
   await until(() => router.config.listeners[0]?.port === 9090, 'the router has the new port');
+});
+
+test('a report that fails, as where no file can be opened any more, ends nothing, and the next one is made', async (t) => {
+  const { router, put, status, start } = await prepare(t);
+  await put('site.yaml', siteFile);
+  await put('web.yaml', listenerFile(8080));
+  await start();
+  await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Pending', 'the listener is pending');
+  // What asking for the machine's addresses does at EMFILE.
+  const ask = t.mock.method(os, 'networkInterfaces', () => {
+    throw new Error('uv_interface_addresses returned Unknown system error 24');
+  });
+  syncBuiltinESMExports();
+  // More often than passes ask at the start: the others are reports.
+  await until(() => {
+    router.reach('web');
+    return ask.mock.callCount() >= 8;
+  }, 'reports have failed');
+  ask.mock.restore();
+  syncBuiltinESMExports();
+  router.reach('web');
+  await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Ready', 'the listener is ready');
 });
 
 test('a mistake is in the status with its place, and the last valid version runs', async (t) => {
