@@ -41,6 +41,8 @@ export interface LocalLimits {
   /** How long a refusing server is set aside, first and at most. */
   readonly setAsideFirst: number;
   readonly setAsideMost: number;
+  /** What a client of a listener with TLS has for the handshake. */
+  readonly handshake: number;
   /** How long after a failure a port is tried again, first and at most. */
   readonly listenFirst: number;
   readonly listenMost: number;

@@ -4,11 +4,11 @@ import type { Problem, TlsBundle } from '../contract.ts';
 import { KEEP_ALIVE, type Place } from './connect.ts';
 import { at } from './server-connection.ts';
 
-/** Clients that have not shown themselves by then are closed. */
-const HANDSHAKE_TIMEOUT = 10_000;
 const BACKLOG = 1024;
 
 export interface ListeningOptions {
+  /** Milliseconds that a client has for the TLS handshake. */
+  readonly handshake: number;
   readonly first: number;
   readonly most: number;
   readonly random: () => number;
@@ -100,7 +100,7 @@ export class ListeningSocket {
       allowHalfOpen: true,
       noDelay: true,
       ...KEEP_ALIVE,
-      handshakeTimeout: HANDSHAKE_TIMEOUT,
+      handshakeTimeout: this.#options.handshake,
       requestCert: tls.ca !== undefined,
       rejectUnauthorized: tls.ca !== undefined,
     });
@@ -117,7 +117,11 @@ export class ListeningSocket {
       if (raw === undefined) socket.destroy();
       else this.#options.onSocket(socket, raw);
     });
-    server.on('tlsClientError', (error) => this.#options.onRefused('handshake', error));
+    server.on('tlsClientError', (error, socket) => {
+      this.#options.onRefused('handshake', error);
+      // One that was too slow is still there: Node.js only tells of it.
+      socket.destroy();
+    });
     return server;
   }
 

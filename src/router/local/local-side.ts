@@ -30,6 +30,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   attempts: 5,
   setAsideFirst: 500,
   setAsideMost: 30_000,
+  handshake: 10_000,
   listenFirst: 200,
   listenMost: 5_000,
   connections: 100_000,
@@ -76,6 +77,7 @@ class Local implements LocalSide {
       random,
     };
     this.#listeners = new Listeners({
+      handshake: this.#limits.handshake,
       first: this.#limits.listenFirst,
       most: this.#limits.listenMost,
       random,

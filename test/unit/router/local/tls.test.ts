@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { createServer as createTlsServer, connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { describe, it } from 'node:test';
 import type { ConnectorConfig, TlsBundle } from '../../../../src/router/contract.ts';
-import type { LocalSide } from '../../../../src/router/local/contract.ts';
+import type { LocalLimits, LocalSide } from '../../../../src/router/local/contract.ts';
 import { until } from '../../kube/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { dial, Peer, serve } from './peers.ts';
@@ -29,8 +29,8 @@ function dialTls(port: number, options: ConnectionOptions = {}): TlsClient {
 }
 
 /** A router whose listener has TLS, in front of a plain server. */
-async function tlsListener(tls: TlsBundle, server: { readonly port: number }) {
-  const { local, routing } = oneSide();
+async function tlsListener(tls: TlsBundle, server: { readonly port: number }, limits: Partial<LocalLimits> = {}) {
+  const { local, routing } = oneSide(WEST_ROUTER, { limits });
   const port = await freePort();
   routing.places.set('key', [here(WEST_ROUTER)]);
   const apply = (other: TlsBundle): void => local.apply([listener(port, 'key', { tls: other })], [connector(server.port, 'key')]);
@@ -52,6 +52,17 @@ describe('a listener with TLS', () => {
     peer.socket.end('answer');
     await until('the client is closed', () => client.closed);
     assert.deepEqual([client.text, client.ended, client.error, peer.error], ['answer', true, undefined, undefined]);
+  });
+
+  it('closes a client that does not finish its handshake in time, whether it says something or not', async () => {
+    using server = await serve();
+    const { local, port } = await tlsListener(withoutCa, server, { handshake: 50 });
+    await using _ = local;
+    await listening(local);
+    const [silent, half] = [dial(port), dial(port)];
+    half.socket.write(Buffer.from('1603010200', 'hex'));
+    half.socket.end();
+    await until('both to be closed by the listener', () => silent.ended && half.ended);
   });
 
   it('passes resets on', async () => {
