@@ -120,6 +120,8 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
       );
     });
     sent.on('error', reject);
+    // An answer that asks for another protocol is neither: nothing else comes of it.
+    sent.on('close', () => reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`)));
     sent.end(body);
   });
 }

@@ -95,6 +95,11 @@ describe('Redeeming a token', () => {
     }
   });
 
+  it('is not held for ever by a server that would rather speak another protocol', async () => {
+    await using other = await startServer((request) => request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'));
+    await assert.rejects(redeem(other.token), refusal('server-failed', /ends the exchange without an answer/));
+  });
+
   it('does not make a link of endpoints that are none', async () => {
     await using west = await startGranting({ offer: () => hostileOffer });
     await assert.rejects(redeem(await west.issue()), refusal('server-failed', /endpoint inter-router has no host/));
