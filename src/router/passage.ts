@@ -11,7 +11,7 @@ export const ORIGIN_FIELD = 'earshot-origin';
 
 /** Whether the request says in order which sites it came through: what is passed on is added to, and must remain a field that can be sent. */
 export function isVia({ [VIA_FIELD]: via }: Fields): boolean {
-  return via === undefined || via.split(' ').every((id) => UUID.test(id));
+  return via === undefined || via.split(' ').every(isUuid);
 }
 
 /** Ids of sites, each perhaps several times. */
@@ -37,6 +37,8 @@ export function barredAmong(places: readonly (string | RouterId)[], barred: Read
   return places.map((place) => place.slice(0, SITE_ID)).find((site) => barred.has(site));
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** What names a site here: a UUID, lower case. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+
 /** Characters of a UUID. */
 const SITE_ID = 36;

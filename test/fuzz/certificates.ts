@@ -102,9 +102,7 @@ class Case {
   async #strange(secureContext: SecureContext): Promise<Outcome> {
     const protocols = this.#random.pick([[FORWARD], [FORWARD], [REVERSE], []]);
     const socket = connect({ host: '127.0.0.1', port: this.#target.port, secureContext, rejectUnauthorized: false, ALPNProtocols: protocols });
-    const chunks: Buffer[] = [];
     socket.on('error', () => {});
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     // A server's first frame is SETTINGS; one that refuses says nothing more than GOAWAY after an empty one.
     const heard = Promise.withResolvers<Outcome>();
     socket.once('data', (chunk: Buffer) => heard.resolve(chunk.readUIntBE(0, 3) > 0 ? 'accepted' : 'refused'));

@@ -1,10 +1,10 @@
-import { createPublicKey, generateKeyPairSync, sign, X509Certificate, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto';
 import type { Random } from '../../bench/routing/random.ts';
 import type { Authority } from '../../src/pki/contract.ts';
-import { bitString, context, contextBytes, objectIdentifier, octetString, sequence, set, Tag, time, tlv, unsignedInteger, utf8String, yes } from '../../src/pki/der.ts';
+import { context, contextBytes, objectIdentifier, octetString, sequence, set, Tag, time, tlv, unsignedInteger, utf8String, yes } from '../../src/pki/der.ts';
 import { buildRoot } from '../../src/pki/issue.ts';
 import { writePem } from '../../src/pki/pem.ts';
-import { algorithmFor } from '../../src/pki/signature.ts';
+import { algorithmFor, signed } from '../../src/pki/signature.ts';
 import { COMMON_NAME, Extension, readCertificateParts, Use } from '../../src/pki/x509.ts';
 
 /** A certificate that can be shown, PEM, with its key; `what` says how it is odd. */
@@ -34,34 +34,40 @@ export function oddCertificate(random: Random, authority: Authority | undefined)
   const [validityIs, validity] = choose(random, VALIDITIES);
   const [serialIs, serial] = choose(random, SERIALS);
   const extensions = EXTENSIONS.filter(() => random.below(4) > 0).map((choices) => choose(random, choices));
+  const what = [`issuer ${issuerIs}`, `subject ${subjectIs}`, validityIs, serialIs, ...extensions.map(([is]) => is)].join(', ');
   const isFirstVersion = random.below(12) === 0;
-  const signer = authority?.key ?? KEY;
+  return write({ issuer, subject, validity, serial, what, ...(isFirstVersion ? {} : { extensions: extensions.map(([, der]) => der) }) }, authority?.key);
+}
+
+/** The certificate that a script makes with one `openssl req -x509 -subj /`: nobody is its issuer. */
+export function namelessCertificate(): OddCertificate {
+  const [validity, serial] = [VALIDITIES[0][1], SERIALS[0][1]];
+  return write({ issuer: sequence(), subject: sequence(), validity, serial, what: 'no name' });
+}
+
+interface Parts {
+  readonly issuer: Buffer;
+  readonly subject: Buffer;
+  readonly validity: Buffer;
+  readonly serial: Buffer;
+  /** Left out: a certificate of version 1, which has none. */
+  readonly extensions?: readonly Buffer[];
+  readonly what: string;
+}
+
+/** RFC 5280 section 4.1. @param signer itself, unless told */
+function write({ issuer, subject, validity, serial, extensions, what }: Parts, signer: KeyObject = KEY): OddCertificate {
   const content = sequence(
-    ...(isFirstVersion ? [] : [context(0, unsignedInteger(Buffer.of(2)))]),
+    ...(extensions === undefined ? [] : [context(0, unsignedInteger(Buffer.of(2)))]),
     serial,
     algorithmFor(signer).identifier,
     issuer,
     validity,
     subject,
     createPublicKey(KEY).export({ type: 'spki', format: 'der' }),
-    ...(isFirstVersion ? [] : [context(3, sequence(...extensions.map(([, der]) => der)))]),
+    ...(extensions === undefined ? [] : [context(3, sequence(...extensions))]),
   );
-  const what = [`issuer ${issuerIs}`, `subject ${subjectIs}`, validityIs, serialIs, ...extensions.map(([is]) => is)].join(', ');
-  return { cert: writePem('CERTIFICATE', signedBy(signer, content)), key: PEM, what };
-}
-
-/** The certificate that a script makes with one `openssl req -x509 -subj /`: nobody is its issuer. */
-export function namelessCertificate(): OddCertificate {
-  const content = sequence(
-    context(0, unsignedInteger(Buffer.of(2))),
-    unsignedInteger(Buffer.of(1)),
-    algorithmFor(KEY).identifier,
-    sequence(),
-    sequence(time(NOW - DAY), time(NOW + DAY)),
-    sequence(),
-    createPublicKey(KEY).export({ type: 'spki', format: 'der' }),
-  );
-  return { cert: writePem('CERTIFICATE', signedBy(KEY, content)), key: PEM, what: 'no name' };
+  return { cert: writePem('CERTIFICATE', signed(content, signer)), key: PEM, what };
 }
 
 /** Mostly the first, which is in order: what is odd in two ways is refused for one of them, and the other never seen. */
@@ -69,11 +75,6 @@ const choose = (random: Random, choices: readonly [Odd, ...Odd[]]): Odd => (rand
 
 const KEY: KeyObject = generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey;
 const PEM = KEY.export({ type: 'pkcs8', format: 'pem' }).toString();
-
-function signedBy(key: KeyObject, content: Buffer): Buffer {
-  const { identifier, hash } = algorithmFor(key);
-  return sequence(content, identifier, bitString(sign(hash, content, key)));
-}
 
 function nameOf(authority: Authority): Buffer {
   return readCertificateParts(authority.certificate.raw).subject;

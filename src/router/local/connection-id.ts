@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Fields } from '../http2/contract.ts';
-import { ORIGIN_FIELD } from '../passage.ts';
+import { isUuid, ORIGIN_FIELD } from '../passage.ts';
 
 /** Names connections in logs: unlike any other router's by chance, in order within this one. `[0-9a-z]{1,32}`. */
 export class ConnectionIds {
@@ -22,5 +22,5 @@ export function idGiven(fields: Fields): string | undefined {
 /** The site where the connection began, as far as the routers before this one are right about it. */
 export function originGiven(fields: Fields): string | undefined {
   const given = fields[ORIGIN_FIELD];
-  return given !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(given) ? given : undefined;
+  return given !== undefined && isUuid(given) ? given : undefined;
 }

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import type { ClientHttp2Stream } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { test } from 'node:test';
-import type { Router, TlsBundle } from '../../../../src/router/contract.ts';
+import type { Router } from '../../../../src/router/contract.ts';
 import { frameMessage, MessageReader } from '../../../../src/router/link/framing.ts';
 import { writeHello, readHello, type Hello } from '../../../../src/router/link/hello.ts';
 import { internalErrors } from '../../../fuzz/internal-errors.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { standardClient, type StandardClient } from '../support/standard-client.ts';
 
 const authority = await testAuthority();
 
@@ -38,23 +39,7 @@ async function network(): Promise<
   };
 }
 
-interface Client extends Disposable {
-  readonly session: ClientHttp2Session;
-  readonly socket: TLSSocket;
-}
-
-/** A client that we did not write, with a certificate of a link. */
-async function standardClient(port: number, tls: TlsBundle): Promise<Client> {
-  const { cert = '', key = '', ca = '' } = tls;
-  const socket = connectTls({ host: '127.0.0.1', port, cert, key, ca, ALPNProtocols: ['h2'] });
-  socket.on('error', () => {});
-  await once(socket, 'secureConnect');
-  const session = connectHttp2('https://earshot', { createConnection: () => socket });
-  session.on('error', () => {});
-  return { session, socket, [Symbol.dispose]: () => session.destroy() };
-}
-
-function routingStream({ session }: Client): ClientHttp2Stream {
+function routingStream({ session }: StandardClient): ClientHttp2Stream {
   const stream = session.request({ ':method': 'POST', ':path': '/.well-known/earshot/routing' }, { endStream: false });
   stream.on('error', () => {});
   return stream;

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect as connectHttp2, type ClientHttp2Session, type OutgoingHttpHeaders } from 'node:http2';
-import { connect } from 'node:tls';
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { test } from 'node:test';
-import type { Router, TlsBundle } from '../../../../src/router/contract.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { standardClient } from '../support/standard-client.ts';
 
 const authority = await testAuthority();
 const UUID = '11111111-1111-8111-8111-111111111111';
 
 interface Transit extends AsyncDisposable {
-  readonly middle: Router;
   /** Where a stranger asks the site in the middle, and the route to the one behind it. */
   readonly at: number;
   readonly route: string;
@@ -31,20 +29,11 @@ async function transit(): Promise<Transit> {
   stack.use(await start({ ...onTheRight, links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] }));
   await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   return {
-    middle,
     at,
     route: `${inTheMiddle.site.id}/main ${onTheRight.site.id}/main`,
     service: async () => assert.equal(await ask(port, 'still served'), 'still served'),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
-}
-
-/** A client that we did not write, with a certificate of a link. */
-async function standardClient(port: number, { cert = '', key = '', ca = '' }: TlsBundle): Promise<ClientHttp2Session & Disposable> {
-  const socket = connect({ host: '127.0.0.1', port, cert, key, ca, ALPNProtocols: ['h2'] });
-  await once(socket, 'secureConnect');
-  const session = connectHttp2('https://earshot', { createConnection: () => socket }).on('error', () => {});
-  return Object.assign(session, { [Symbol.dispose]: () => session.destroy() });
 }
 
 /** Fields that a peer may say, and what a site in between makes of them. */
@@ -67,7 +56,7 @@ test('a site in between passes odd fields on, or refuses them, and goes on', asy
   using client = await standardClient(net.at, await authority.issue({ siteId: UUID }));
   for (const { what, fields, status } of cases) {
     await t.test(what, async () => {
-      const stream = client.request({ ':method': 'CONNECT', ':authority': 'key', 'earshot-route': net.route, ...fields }, { endStream: false });
+      const stream = client.session.request({ ':method': 'CONNECT', ':authority': 'key', 'earshot-route': net.route, ...fields }, { endStream: false });
       stream.on('error', () => {});
       const [answer] = await once(stream, 'response');
       assert.equal(answer[':status'], status);
