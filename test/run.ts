@@ -7,7 +7,7 @@
  * cluster cannot be made, those tests are skipped by name and reason; with CI=true that is a failure.
  */
 import { spawn } from 'node:child_process';
-import { globSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +35,11 @@ const MOST_FLAKY = 3;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const NONE: Tally = { passed: 0, failed: 0, skipped: 0, flaky: [], failures: [] };
 const chosen = process.argv.slice(2);
+const unknown = chosen.filter((name) => name !== 'unit' && !(/^test\/(unit|net|e2e)\//.test(name) && existsSync(join(ROOT, name))));
+if (unknown.length > 0) {
+  console.error(`There are no tests ${unknown.join(', ')}: name unit, or files below test/unit, test/net and test/e2e.`);
+  process.exit(2);
+}
 
 let all = NONE;
 for (const tier of [checkTier, unitTier, connectionTier, clusterTier]) all = add(all, await tier());
@@ -53,7 +58,7 @@ async function checkTier(): Promise<Tally> {
 
 /** The tests below a folder, or those of them that the command line names. */
 function filesOf(folder: string, pattern: string): readonly string[] {
-  if (chosen.length > 0 && !chosen.includes(folder)) return chosen.filter((file) => file.startsWith(`test/${folder}/`));
+  if (chosen.length > 0 && !(folder === 'unit' && chosen.includes('unit'))) return chosen.filter((file) => file.startsWith(`test/${folder}/`));
   return globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
 }
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 
 export interface Counts {
   readonly passed: number;
@@ -22,7 +23,7 @@ export interface FileOptions {
   /** The time of all is up. */
   readonly signal: AbortSignal;
   /** Lines as they come, without the file's own count. */
-  readonly show: (text: string) => void;
+  readonly show: (line: string) => void;
 }
 
 /** What a file that is ended has to clean up behind it, and what a process that it left behind may hold its output open, milliseconds. */
@@ -36,7 +37,7 @@ export function runTestFile(file: string, options: FileOptions): Promise<FileRes
   // Where the runner is itself tested, the file is not to report to the runner above.
   const { NODE_TEST_CONTEXT: _above, ...own } = process.env;
   const child = spawn('node', args, { cwd, env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  const lines = new Lines(show);
+  const said = new Said(show);
   const notes: string[] = [];
   const end = (why: string): void => {
     notes.push(`${file} ${why}, and was ended`);
@@ -47,7 +48,8 @@ export function runTestFile(file: string, options: FileOptions): Promise<FileRes
   const onAbort = (): void => end('ran when the time of all was up');
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text: string) => lines.add(text));
+  said.listen(child.stdout);
+  said.listen(child.stderr);
   child.once('exit', () => {
     // What it started may hold its outputs open for ever.
     setTimeout(() => {
@@ -59,9 +61,8 @@ export function runTestFile(file: string, options: FileOptions): Promise<FileRes
   child.once('close', (code) => {
     clearTimeout(limit);
     signal.removeEventListener('abort', onAbort);
-    for (const note of notes) lines.add(`✖ ${note}\n`);
-    lines.end();
-    resolve({ file, output: lines.text, ...countsIn(lines.text, code) });
+    said.end(notes.map((note) => `✖ ${note}`));
+    resolve({ file, output: said.text, ...countsIn(said.text, code) });
   });
   return promise;
 }
@@ -93,33 +94,44 @@ function countsIn(output: string, code: number | null): Counts {
 }
 
 /** Keeps all, and shows what is of interest while it comes: neither the counts nor the failures, which are shown at the very end. */
-class Lines {
-  readonly #show: (text: string) => void;
-  readonly #all: string[] = [];
-  #partial = '';
-  #quiet = false;
+class Said {
+  readonly #show: (line: string) => void;
+  readonly #lines: string[] = [];
+  readonly #outputs: Output[] = [];
 
-  constructor(show: (text: string) => void) {
+  constructor(show: (line: string) => void) {
     this.#show = show;
   }
 
   get text(): string {
-    return this.#all.join('');
+    return this.#lines.map((line) => `${line}\n`).join('');
   }
 
-  add(text: string): void {
-    this.#all.push(text);
-    const lines = `${this.#partial}${text}`.split('\n');
-    this.#partial = lines.pop() ?? '';
-    for (const line of lines) this.#say(line);
+  listen(stream: Readable): void {
+    const output: Output = { partial: '', quiet: false };
+    this.#outputs.push(output);
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      const lines = `${output.partial}${text}`.split('\n');
+      output.partial = lines.pop() ?? '';
+      for (const line of lines) this.#say(line, output);
+    });
   }
 
-  end(): void {
-    if (this.#partial !== '') this.#say(this.#partial);
+  end(notes: readonly string[]): void {
+    for (const output of this.#outputs) if (output.partial !== '') this.#say(output.partial, output);
+    for (const note of notes) this.#say(note, { partial: '', quiet: false });
   }
 
-  #say(line: string): void {
-    if (line === FAILURES) this.#quiet = true;
-    if (!this.#quiet && line !== '' && !COUNT.test(line)) this.#show(line);
+  #say(line: string, output: Output): void {
+    this.#lines.push(line);
+    if (line === FAILURES) output.quiet = true;
+    if (!output.quiet && line !== '' && !COUNT.test(line)) this.#show(line);
   }
+}
+
+interface Output {
+  /** What it has said of a line that is not over: that must not end up within a line of the other. */
+  partial: string;
+  /** It tells its failures. */
+  quiet: boolean;
 }

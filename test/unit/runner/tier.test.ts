@@ -20,6 +20,9 @@ const CRASHES = 'process.exit(0);';
 const FAILS_LATE = `${BEGIN}test('good', () => { setTimeout(() => { throw new Error('late'); }, 10); });`;
 const STAYS = `${BEGIN}test('good', () => { setInterval(() => {}, 1000); });`;
 
+/** Its two outputs come as they like, and one of them ends no line. */
+const MUTTERS = `${BEGIN}test('good', () => {}); test('bad', () => { throw new Error('always'); }); process.stderr.write('muttered');`;
+
 interface Ran extends TierResult {
   readonly shown: readonly string[];
   readonly dir: string;
@@ -44,6 +47,13 @@ test('files are counted, in their order, and what they say is shown', async (t) 
   assert.match(ran.shown.join('\n'), /▶ good\.test\.mjs\n✔ good/);
   const [failure = ''] = ran.files.slice(0, 1).flatMap(failuresIn);
   assert.match(failure, /test at .*bad\.test\.mjs.*\n.*bad.*\n.*always/);
+});
+
+test('what one output says without a line\'s end hides nothing of the other', async (t) => {
+  const ran = await run(t, { mutters: MUTTERS }, { chances: 0, concurrency: 1 });
+  assert.deepEqual(counts(ran), [[1, 1, 0]]);
+  assert.ok(ran.shown.some((line) => line.startsWith('✔ good')), ran.shown.join('\n'));
+  assert.ok(ran.shown.includes('muttered'));
 });
 
 test('a file that fails runs once more, alone, after the others; if it passes then, it is flaky, and how it failed is kept', async (t) => {
