@@ -25,7 +25,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['docs/reference/listeners.md', reference(listeners, listenersTexts)],
     ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
     ['docs/reference/cli.md', cliManual()],
-    ['src/api/skupper/spec-shapes.ts', specShapes()],
+    ['src/api/generated/spec-shapes.ts', specShapes()],
   ]);
 }
 

@@ -1,4 +1,6 @@
-import { createClient, loadConfig, type KubeClient } from '../../src/kube/index.ts';
+import { createClient } from '../../src/kube/client/client.ts';
+import { loadConfig } from '../../src/kube/client/config.ts';
+import type { KubeClient } from '../../src/kube/contract.ts';
 import type { Cluster } from '../../test/harness/index.ts';
 import type { Sizes } from './options.ts';
 import type { Workspace } from './workspace.ts';

@@ -1,4 +1,7 @@
-import { startInformer, type Cache, type KubeObject, type Resource } from '../../src/kube/index.ts';
+import { startInformer } from '../../src/kube/watch/informer.ts';
+import type { Cache } from '../../src/kube/contract.ts';
+import type { KubeObject } from '../../src/kube/objects.ts';
+import type { Resource } from '../../src/kube/resource.ts';
 import { HarnessError } from '../../test/harness/index.ts';
 import type { Bench } from './bench.ts';
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { listenerClasses, listeners, podListeners } from '../../src/api/listeners/index.ts';
-import {
-  ApiError, endpointSlices, persistentVolumeClaims, persistentVolumes, pods, resource, services, type KubeObject, type Resource,
-} from '../../src/kube/index.ts';
+import { ApiError } from '../../src/kube/errors.ts';
+import { endpointSlices, persistentVolumeClaims, persistentVolumes, pods, resource, services, type Resource } from '../../src/kube/resource.ts';
+import type { KubeObject } from '../../src/kube/objects.ts';
 import { eventually } from '../../test/harness/index.ts';
 import { forEach, patience, secondsSince, type Bench } from './bench.ts';
 

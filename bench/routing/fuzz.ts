@@ -11,7 +11,7 @@ import { writeDigest, writeRecords, writeRequest, writeSummary } from '../../src
 import { RoutingError } from '../../src/router/routing/errors.ts';
 import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../src/router/routing/record.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
-import { siteIdOf } from '../../src/router/routing/site-id.ts';
+import { siteIdOf } from '../../src/identity/site-id.ts';
 import { Random } from './random.ts';
 
 export interface FuzzResult {

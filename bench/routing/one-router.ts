@@ -11,8 +11,8 @@ import type { SiteKey } from '../../src/router/contract.ts';
 import { writeRecords } from '../../src/router/routing/codec.ts';
 import { OwnRecords } from '../../src/router/routing/own-records.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
-import { siteIdOf } from '../../src/router/routing/site-id.ts';
-import { generateSiteKey, siteKeyFrom, verifySignature } from '../../src/router/routing/site-key.ts';
+import { siteIdOf } from '../../src/identity/site-id.ts';
+import { generateSiteKey, siteKeyFrom, verifySignature } from '../../src/identity/site-key.ts';
 import type { Topology } from './topology.ts';
 
 export interface OneRouter {

@@ -5,7 +5,7 @@ import type { OwnFacts, Outgoing, Routing } from '../../src/router/routing/contr
 import { readRecord, signatureOf } from '../../src/router/routing/record.ts';
 import type { RouteRecord } from '../../src/router/routing/record.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
-import { siteIdOf } from '../../src/router/routing/site-id.ts';
+import { siteIdOf } from '../../src/identity/site-id.ts';
 import { EventQueue } from './event-queue.ts';
 import type { Topology, TopologyLink } from './topology.ts';
 

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { messageOf } from '../telemetry/log.ts';
 import { exitCodeOf, exitCodes } from './errors.ts';
 import { buildProgram } from './program.ts';
-import { processTerminal } from './terminal.ts';
+import { processTerminal } from './output/terminal.ts';
 
 // Whoever read the output has seen enough, as in `earshot status | head`. The code is what a shell gives for SIGPIPE.
 process.stdout.on('error', (error) => {

@@ -1,20 +1,20 @@
 import { Command } from 'commander';
-import { VERSION } from '../csi/version.ts';
-import { addApply } from './apply.ts';
-import { addCompletion } from './completion.ts';
-import { addConnector } from './connector.ts';
-import { addDebug } from './debug.ts';
-import { addExposure } from './exposure.ts';
-import { addLink } from './link.ts';
-import { addListener } from './listener.ts';
-import { namespaceOption } from './options.ts';
-import { addOverview } from './overview.ts';
-import { addRun } from './run-command.ts';
-import { addSite } from './site.ts';
-import { addSystem } from './system.ts';
-import type { Terminal } from './terminal.ts';
-import { addToken } from './token.ts';
-import { addVersion } from './version.ts';
+import { VERSION } from '../version.ts';
+import { addApply } from './commands/apply.ts';
+import { addCompletion } from './commands/completion.ts';
+import { addConnector } from './commands/connector.ts';
+import { addDebug } from './commands/debug.ts';
+import { addExposure } from './commands/exposure.ts';
+import { addLink } from './commands/link.ts';
+import { addListener } from './commands/listener.ts';
+import { namespaceOption } from './commands/options.ts';
+import { addOverview } from './commands/overview.ts';
+import { addRun } from './commands/run.ts';
+import { addSite } from './commands/site.ts';
+import { addSystem } from './commands/system.ts';
+import type { Terminal } from './output/terminal.ts';
+import { addToken } from './commands/token.ts';
+import { addVersion } from './commands/version.ts';
 
 /** All commands. What a command does is loaded when it is run, so that each process holds only what it needs. */
 export function buildProgram(terminal: Terminal): Command {

@@ -1,6 +1,6 @@
 import type { Logger } from '../telemetry/log.ts';
 import { counter } from '../telemetry/metrics.ts';
-import { LogRation } from './log-ration.ts';
+import { LogRation } from '../telemetry/log-ration.ts';
 
 /** What an unexpected error ends: the smallest thing that the handler belongs to which threw it. */
 export type Part = 'connection' | 'link' | 'session' | 'stream';

@@ -4,32 +4,18 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import {
-  cacheUntil,
-  createClient,
-  createEventRecorder,
-  events,
-  isAlreadyExists,
-  isConflict,
-  isExpired,
-  isInvalid,
-  LeaseLostError,
-  leases,
-  loadConfig,
-  resource,
-  services,
-  startInformer,
-  whileLeading,
-  type Cache,
-  type Change,
-  type ClientOptions,
-  type InformerTrouble,
-  type KubeClient,
-  type KubeObject,
-  type LeaseTiming,
-  type ListWatch,
-} from '../../src/kube/index.ts';
-import { ApiError } from '../../src/kube/errors.ts';
+import { cacheUntil } from '../../src/kube/watch/cache-until.ts';
+import { createClient, type ClientOptions } from '../../src/kube/client/client.ts';
+import { createEventRecorder } from '../../src/kube/events/events.ts';
+import { events } from '../../src/kube/events/event-record.ts';
+import { isAlreadyExists, isConflict, isExpired, isInvalid, LeaseLostError, ApiError } from '../../src/kube/errors.ts';
+import { leases } from '../../src/kube/lease/lease-record.ts';
+import { loadConfig } from '../../src/kube/client/config.ts';
+import { resource, services } from '../../src/kube/resource.ts';
+import { startInformer } from '../../src/kube/watch/informer.ts';
+import { whileLeading, type LeaseTiming } from '../../src/kube/lease/lease.ts';
+import type { Cache, Change, InformerTrouble, KubeClient, ListWatch } from '../../src/kube/contract.ts';
+import type { KubeObject } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { openNamespace, type Namespace } from './support/namespace.ts';
 

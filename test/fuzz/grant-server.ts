@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Random } from '../../bench/routing/random.ts';
-import { createKey, createRequest, type Token } from '../../src/pki/index.ts';
-import { encodeRedemption } from '../../src/pki/redemption.ts';
-import { startGranting } from '../unit/pki/support/grant-server.ts';
-import { makeSite } from '../unit/pki/support/site.ts';
+import { createKey, createRequest } from '../../src/x509/request.ts';
+import type { Token } from '../../src/trust/contract.ts';
+import { encodeRedemption } from '../../src/trust/tokens/redemption.ts';
+import { startGranting } from '../unit/trust/support/grant-server.ts';
+import { makeSite } from '../unit/trust/support/site.ts';
 import { mutate } from './mutate.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 

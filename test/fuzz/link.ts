@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { Random } from '../../bench/routing/random.ts';
-import { LinkError } from '../../src/router/errors.ts';
-import { Incoming, type IncomingOptions } from '../../src/router/link/incoming.ts';
-import { Liveness } from '../../src/router/link/liveness.ts';
-import { LogRation } from '../../src/router/log-ration.ts';
+import { LinkError } from '../../src/router/link/link-errors.ts';
+import { Incoming, type IncomingOptions } from '../../src/router/link/accept/incoming.ts';
+import { Liveness } from '../../src/router/link/session/liveness.ts';
+import { LogRation } from '../../src/telemetry/log-ration.ts';
 import { FORWARD, REVERSE } from '../../src/router/link/wire.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { FuzzedHost } from './link-host.ts';

@@ -1,11 +1,11 @@
 import { createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto';
 import type { Random } from '../../bench/routing/random.ts';
-import type { Authority } from '../../src/pki/contract.ts';
-import { context, contextBytes, objectIdentifier, octetString, sequence, set, Tag, time, tlv, unsignedInteger, utf8String, yes } from '../../src/pki/der.ts';
-import { buildRoot } from '../../src/pki/issue.ts';
-import { writePem } from '../../src/pki/pem.ts';
-import { algorithmFor, signed } from '../../src/pki/signature.ts';
-import { COMMON_NAME, Extension, readCertificateParts, Use } from '../../src/pki/x509.ts';
+import type { Authority } from '../../src/trust/contract.ts';
+import { context, contextBytes, objectIdentifier, octetString, sequence, set, Tag, time, tlv, unsignedInteger, utf8String, yes } from '../../src/x509/der-writer.ts';
+import { buildRoot } from '../../src/trust/issue.ts';
+import { writePem } from '../../src/x509/pem.ts';
+import { algorithmFor, signed } from '../../src/x509/signature.ts';
+import { COMMON_NAME, Extension, readCertificateParts, Use } from '../../src/x509/parts.ts';
 
 /** A certificate that can be shown, PEM, with its key; `what` says how it is odd. */
 export interface OddCertificate {

@@ -1,7 +1,8 @@
 import type { Random } from '../../bench/routing/random.ts';
-import { createKey, issueBundle } from '../../src/pki/index.ts';
+import { createKey } from '../../src/x509/request.ts';
+import { issueBundle } from '../../src/trust/issue.ts';
 import type { TlsBundle } from '../../src/router/contract.ts';
-import { makeAuthority } from '../unit/pki/support/site.ts';
+import { makeAuthority } from '../unit/trust/support/site.ts';
 
 const API = 'skupper.io/v2alpha1';
 const authority = makeAuthority();

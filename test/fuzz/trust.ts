@@ -1,4 +1,4 @@
-import { fuzz, fuzzTargets } from '../unit/pki/support/fuzz.ts';
+import { fuzz, fuzzTargets } from '../unit/trust/support/fuzz.ts';
 import type { Plan, Tally, Target } from './target.ts';
 
 /** What trust reads of strangers, each kind its share: bodies of redemptions, answers, tokens, requests, certificates, PEM, state. */

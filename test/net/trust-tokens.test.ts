@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { createKey, createRequest } from '../../src/pki/index.ts';
-import { encodeRedemption } from '../../src/pki/redemption.ts';
-import { siteIdOf } from '../../src/router/routing/site-id.ts';
-import { generateSiteKey } from '../../src/router/routing/site-key.ts';
+import { createKey, createRequest } from '../../src/x509/request.ts';
+import { encodeRedemption } from '../../src/trust/tokens/redemption.ts';
+import { siteIdOf } from '../../src/identity/site-id.ts';
+import { generateSiteKey } from '../../src/identity/site-key.ts';
 import { createNetwork, eventually, manifest, startSite, type Host, type Outcome, type Site } from './harness/index.ts';
 
 const ALLOWED = 10;

@@ -1,7 +1,7 @@
 /** What Earshot does while there is nothing to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
-import { endpointSlices } from '../../../src/kube/index.ts';
+import { endpointSlices } from '../../../src/kube/resource.ts';
 import { listenerClass } from '../../../test/e2e/support/manifests.ts';
 import { CallCounter } from '../audit.ts';
 import { patience, secondsSince, type Bench } from '../bench.ts';

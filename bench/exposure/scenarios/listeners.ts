@@ -1,6 +1,7 @@
 /** Listeners created at once, and a change of their class, side by side with what the API server itself can do. */
 import { listenerClasses, listeners, type Listener } from '../../../src/api/listeners/index.ts';
-import { services, type Service } from '../../../src/kube/index.ts';
+import { services } from '../../../src/kube/resource.ts';
+import type { Service } from '../../../src/kube/objects.ts';
 import { listener, listenerClass } from '../../../test/e2e/support/manifests.ts';
 import { CallCounter } from '../audit.ts';
 import { AT_ONCE, forEach, names, patience, secondsSince, type Bench } from '../bench.ts';

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
-import { persistentVolumeClaims, pods, type Node, type Pod } from '../../../src/kube/index.ts';
+import { persistentVolumeClaims, pods } from '../../../src/kube/resource.ts';
+import type { Node, Pod } from '../../../src/kube/objects.ts';
 import { byClass, listenerClass, statefulSet } from '../../../test/e2e/support/manifests.ts';
 import { eventually, HarnessError } from '../../../test/harness/index.ts';
 import { secondsSince, type Bench } from '../bench.ts';

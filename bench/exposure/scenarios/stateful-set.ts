@@ -1,6 +1,7 @@
 /** Pods with a Listener each, side by side with the same pods without. */
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
-import { pods, type Pod } from '../../../src/kube/index.ts';
+import { pods } from '../../../src/kube/resource.ts';
+import type { Pod } from '../../../src/kube/objects.ts';
 import { byClass, listenerClass, statefulSet, type ClaimAnnotations } from '../../../test/e2e/support/manifests.ts';
 import { CallCounter } from '../audit.ts';
 import type { Bench } from '../bench.ts';

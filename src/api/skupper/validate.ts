@@ -8,7 +8,7 @@ import type { Structural } from '../crd.ts';
 import { checkValue, quoted, type Report, type ResourceProblem } from './check.ts';
 import type { SkupperKind, SkupperResource } from './index.ts';
 import { API_VERSION } from './names.ts';
-import { specShapes } from './spec-shapes.ts';
+import { specShapes } from '../generated/spec-shapes.ts';
 
 export type { ResourceProblem } from './check.ts';
 

@@ -1,7 +1,7 @@
 /** TLS bundles that lie in directories: `NAME/{tls.crt,tls.key,ca.crt}`. */
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readBundle } from '../../pki/index.ts';
+import { readBundle } from '../../trust/disk/bundle-files.ts';
 import type { TlsBundle } from '../../router/contract.ts';
 import { hasCode } from './errors.ts';
 import { isResourceName } from './layout.ts';

@@ -1,9 +1,9 @@
 /** Who the site is: its key, made once. */
 import type { SiteKey } from '../../router/contract.ts';
-import { siteIdOf } from '../../router/routing/site-id.ts';
-import { generateSiteKey, siteKeyFrom } from '../../router/routing/site-key.ts';
+import { siteIdOf } from '../../identity/site-id.ts';
+import { generateSiteKey, siteKeyFrom } from '../../identity/site-key.ts';
 import { PlatformError } from './errors.ts';
-import { makeDirectory, readText, writeDurably } from './files.ts';
+import { makeDirectory, readText, writeDurably } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 
 export interface Identity {

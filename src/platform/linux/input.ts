@@ -4,7 +4,7 @@ import { basename, join, relative } from 'node:path';
 import type { TlsBundle } from '../../router/contract.ts';
 import { keyOf, type SiteObject } from '../../site/resources.ts';
 import { hasCode, PlatformError } from './errors.ts';
-import { codeOf, readText } from './files.ts';
+import { codeOf, readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { parseResources, type FileProblem, type ParsedFile, type Placed } from './parse.ts';
 

@@ -1,5 +1,5 @@
 import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
-import type { MachineHosts } from '../../site/access.ts';
+import type { MachineHosts } from '../../site/plan/access.ts';
 
 /** What others may reach this machine by, the best first; its loopback address where there is nothing else. */
 export function machineHosts(

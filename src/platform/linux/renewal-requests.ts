@@ -5,7 +5,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from './errors.ts';
-import { readText, removeFile, writeDurably } from './files.ts';
+import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isResourceName, requireResourceName, type NamespaceLayout } from './layout.ts';
 
 export type RenewalAnswer =

@@ -1,9 +1,9 @@
 /** The files of `runtime/`: each resource with its status, and what in the input cannot be used. */
-import type { AnyStatus } from '../../site/observe.ts';
+import type { AnyStatus } from '../../site/observe/observe.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { allOf, isSiteKind, keyOf, nameOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
-import { emitYaml } from './emit.ts';
+import { emitYaml } from './write-yaml.ts';
 import { isResourceName, resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { statusMode } from './status-mode.ts';

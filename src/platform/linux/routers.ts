@@ -3,9 +3,9 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SiblingConfig } from '../../router/contract.ts';
 import { PlatformError } from './errors.ts';
-import { readText, removeFile, writeDurably } from './files.ts';
+import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isLabel, routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
-import { tryLock, type Lock } from './lock.ts';
+import { tryLock, type Lock } from '../../files/lock.ts';
 
 /** sun_path of unix(7), without the closing zero byte. */
 const longestSocketPath = 107;

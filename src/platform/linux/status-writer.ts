@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from './errors.ts';
-import { codeOf, removeFile, writeDurably } from './files.ts';
+import { codeOf, removeFile, writeDurably } from '../../files/durable.ts';
 
 export interface StatusWriter {
   /** All files that should be there, by name: others go. Calls may overlap; the last one wins. */

@@ -16,7 +16,7 @@ import { Outbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
-import { receive } from '../landing.ts';
+import { receive } from '../memory/shared-read-buffer.ts';
 
 export interface SessionOptions {
   readonly role: 'client' | 'server';

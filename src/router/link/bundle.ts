@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { TlsBundle } from '../contract.ts';
-import { LinkError } from '../errors.ts';
-import { weaknessOf } from './verdict.ts';
+import { LinkError } from './link-errors.ts';
+import { weaknessOf } from './tls-errors.ts';
 
 /** Texts of a bundle that were looked at and can be used on a link. */
 export interface LinkBundle {

@@ -3,10 +3,10 @@ import type { Boundary } from '../boundary.ts';
 import type { RouterHooks, SiteKey } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouterId } from '../routing/contract.ts';
-import type { Hello } from './hello.ts';
+import type { Hello } from './session/hello.ts';
 import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
-import type { Liveness } from './liveness.ts';
+import type { Liveness } from './session/liveness.ts';
 
 /** What links have of the router that they belong to. */
 export interface LinkHost {

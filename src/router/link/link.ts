@@ -1,9 +1,9 @@
-import { LinkError } from '../errors.ts';
+import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouterId } from '../routing/contract.ts';
-import type { Connection } from './connection.ts';
-import { routerOf, type Hello } from './hello.ts';
-import type { RoutingStream } from './routing-stream.ts';
+import type { Connection } from './session/connection.ts';
+import { routerOf, type Hello } from './session/hello.ts';
+import type { RoutingStream } from './session/routing-stream.ts';
 
 export interface LinkEvents {
   /** Both directions and the routing stream are there. */

@@ -1,4 +1,4 @@
-import { LinkError } from '../errors.ts';
+import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import type { Link } from './link.ts';

@@ -1,5 +1,5 @@
 /** How a request is refused, and what a refusal says: `proxy-status` (RFC 9209) with a short word, and details between links. */
-import { LinkError, printable, type LinkCode } from '../errors.ts';
+import { LinkError, printable, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
 
 /** Answers with a status and its reason in a word of RFC 9209 section 2.3. What else arrives is let go by. */

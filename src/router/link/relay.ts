@@ -1,6 +1,6 @@
-import { LinkError } from '../errors.ts';
+import { LinkError } from './link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { LentChunks } from '../lent-chunks.ts';
+import { LentChunks } from '../memory/buffer-pool.ts';
 import { refuse } from './refusal.ts';
 import { CANCEL, NO_ERROR } from './wire.ts';
 

@@ -2,13 +2,13 @@
 import { chmodSync, unlinkSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { SiblingConfig } from '../contract.ts';
-import { LogRation } from '../log-ration.ts';
-import { LinkError } from '../errors.ts';
+import { LogRation } from '../../telemetry/log-ration.ts';
+import { LinkError } from './link-errors.ts';
 import { backoff } from './backoff.ts';
 import type { LinkHost } from './host.ts';
-import { Incoming } from './incoming.ts';
-import { codeOf, connectError } from './verdict.ts';
-import type { DialTarget, Way } from './ways.ts';
+import { Incoming } from './accept/incoming.ts';
+import { codeOf, connectError } from './tls-errors.ts';
+import type { DialTarget, Way } from './dial/dial-endpoints.ts';
 import { FORWARD, REVERSE } from './wire.ts';
 
 const COST = 1;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Fields } from '../http2/contract.ts';
-import { isUuid, ORIGIN_FIELD } from '../passage.ts';
+import { isUuid, ORIGIN_FIELD } from '../via.ts';
 
 /** Names connections in logs: unlike any other router's by chance, in order within this one. `[0-9a-z]{1,32}`. */
 export class ConnectionIds {

@@ -3,7 +3,7 @@ import type { ListenerConfig, Problem } from '../contract.ts';
 import { resolve } from './connect.ts';
 import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
 import { at } from './server-connection.ts';
-import { sameBundle } from '../same-bundle.ts';
+import { sameBundle } from '../../identity/same-bundle.ts';
 import { serverContext } from './tls-bundle.ts';
 
 export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {

@@ -1,6 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
-import { printable } from '../errors.ts';
+import { printable } from '../link/link-errors.ts';
 import { connectAny, type Place, type TcpResult } from './connect.ts';
 import { failure, type Failure } from './failure.ts';
 

@@ -1,5 +1,5 @@
 import type { ResponseHead, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { LentChunks } from '../lent-chunks.ts';
+import { LentChunks } from '../memory/buffer-pool.ts';
 import type { Tap } from '../observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */

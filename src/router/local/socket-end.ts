@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { ErrorCode } from '../http2/errors.ts';
-import { receive } from '../landing.ts';
+import { receive } from '../memory/shared-read-buffer.ts';
 import { watchEnded } from './ended-sockets.ts';
 import type { End, Side } from './side.ts';
 

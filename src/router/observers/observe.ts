@@ -2,7 +2,7 @@ import type { Observer } from '../contract.ts';
 import type { RequestSink, Tap, Taps } from './contract.ts';
 import { Http1Observer } from './http1.ts';
 import { Http2Observer } from './http2.ts';
-import type { Protocol } from './request-figures.ts';
+import type { Protocol } from './request-metrics.ts';
 
 /** Where each protocol's requests are counted. */
 export type SinkFor = (protocol: Protocol) => RequestSink;

@@ -3,7 +3,7 @@ import type { Adjacency, RouteDestination, RouterId } from './contract.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
-import { KeyPlaces } from './key-places.ts';
+import { KeyPlaces } from './key-index.ts';
 import { siteOf } from './names.ts';
 import { eachKey } from './record.ts';
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
-import { isSiteId, siteIdFromBytes } from './site-id.ts';
+import { isSiteId, siteIdFromBytes } from '../../identity/site-id.ts';
 
 /** Bytes of the longest routing key, and of the longest text in a record. */
 export const longestText = 253;

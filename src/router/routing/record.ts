@@ -8,8 +8,8 @@ import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
 import { partsOfRouter } from './limits.ts';
 import { isRouterName, isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
-import { siteIdOf } from './site-id.ts';
-import { publicKeyBytes, signatureBytes } from './site-key.ts';
+import { siteIdOf } from '../../identity/site-id.ts';
+import { publicKeyBytes, signatureBytes } from '../../identity/site-key.ts';
 
 /** A record that was read. Nothing of it changes: the bytes are what is forwarded. */
 export interface RouteRecord {

@@ -15,8 +15,8 @@ import { OwnRecords } from './own-records.ts';
 import { Credit } from './pace.ts';
 import { readRecord, signatureOf } from './record.ts';
 import type { RouteRecord } from './record.ts';
-import { siteIdOf } from './site-id.ts';
-import { verifySignature } from './site-key.ts';
+import { siteIdOf } from '../../identity/site-id.ts';
+import { verifySignature } from '../../identity/site-key.ts';
 
 /**
  * One router's part in the link-state protocol of `codec.ts`.

@@ -14,7 +14,7 @@ import {
   type CreateVolumeRequest,
   type NodePublishVolumeRequest,
   type Volume,
-} from '../../../src/csi/generated/csi.ts';
+} from '../../../src/exposure/csi/generated/csi.ts';
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../../src/kube/objects.ts';
 import { byClass, claim, SLEEP, STORAGE_CLASS } from './manifests.ts';
 import type { Namespace } from './namespace.ts';

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { exactlyOne } from '../../../src/api/skupper/check.ts';
 import { skupperDefinitions, specSchemas } from '../../../src/api/skupper/crds.ts';
 import { skupperResources } from '../../../src/api/skupper/index.ts';
-import { specShapes } from '../../../src/api/skupper/spec-shapes.ts';
+import { specShapes } from '../../../src/api/generated/spec-shapes.ts';
 import { validateResource } from '../../../src/api/skupper/validate.ts';
 import { exampleOf } from '../../../scripts/reference-skupper.ts';
 import { parse } from 'yaml';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { redacted, scrubbed } from '../../../src/cli/redact.ts';
-import { tarOf } from '../../../src/cli/tar.ts';
+import { redacted, scrubbed } from '../../../src/cli/output/redact.ts';
+import { tarOf } from '../../../src/cli/output/tar.ts';
 import { Namespace } from './namespace.ts';
 
 const key = '-----BEGIN PRIVATE KEY-----\nc2VjcmV0LW1hcmtlcg==\n-----END PRIVATE KEY-----\n';

@@ -6,12 +6,12 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Command } from 'commander';
-import { candidates } from '../../../src/cli/completion.ts';
+import { candidates } from '../../../src/cli/commands/completion.ts';
 import { exitCodes } from '../../../src/cli/errors.ts';
-import { resourceTable, table } from '../../../src/cli/output.ts';
+import { resourceTable, table } from '../../../src/cli/output/output.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
-import { VERSION } from '../../../src/csi/version.ts';
-import { unitText } from '../../../src/cli/unit.ts';
+import { VERSION } from '../../../src/version.ts';
+import { unitText } from '../../../src/cli/actions/unit.ts';
 import { cliManual } from '../../../scripts/cli-manual.ts';
 import { Namespace } from './namespace.ts';
 

@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { untilRunning } from '../../../src/cli/waiting.ts';
+import { untilRunning } from '../../../src/cli/actions/waiting.ts';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { announceRouter } from '../../../src/platform/linux/routers.ts';
-import { makeNamespace } from '../../../src/platform/linux/site.ts';
+import { makeNamespace } from '../../../src/agent/site-loop.ts';
 
 async function namespaceOf(t: TestContext): Promise<NamespaceLayout> {
   const base = await mkdtemp(join(tmpdir(), 'earshot-running-'));

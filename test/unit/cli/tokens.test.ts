@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { openLedger, openSiteAuthority } from '../../../src/pki/index.ts';
+import { openLedger } from '../../../src/trust/ledger.ts';
+import { openSiteAuthority } from '../../../src/trust/authority.ts';
 import { eventually } from '../../harness/wait.ts';
 import { Namespace } from './namespace.ts';
 

@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import { CacheWriter } from '../../../src/kube/cache.ts';
-import { keyOf } from '../../../src/kube/index.ts';
-import type { Cache, Change, KubeObject } from '../../../src/kube/index.ts';
+import { CacheWriter } from '../../../src/kube/watch/cache.ts';
+import { keyOf } from '../../../src/kube/key.ts';
+import type { Cache, Change } from '../../../src/kube/contract.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
 
 interface Thing extends KubeObject {
   readonly colour: string;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 
-import { ApiError, NameError, TransportError, resource, services } from '../../../src/kube/index.ts';
-import type { KubeObject } from '../../../src/kube/index.ts';
+import { ApiError, NameError, TransportError } from '../../../src/kube/errors.ts';
+import { resource, services } from '../../../src/kube/resource.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
 import { freePort } from '../support/free-port.ts';
-import { answer, configMap, failure, RawServer } from './raw-server.ts';
-import type { RawHandler } from './raw-server.ts';
+import { answer, configMap, failure, RawServer, type RawHandler } from './raw-server.ts';
 import { until } from './wait.ts';
 
 interface ConfigMap extends KubeObject {

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 
-import { ConfigError, loadConfig } from '../../../src/kube/index.ts';
-import type { Connection } from '../../../src/kube/index.ts';
+import { ConfigError } from '../../../src/kube/errors.ts';
+import { loadConfig } from '../../../src/kube/client/config.ts';
+import type { Connection } from '../../../src/kube/client/connection.ts';
 
 const folder = (): ReturnType<typeof mkdtempDisposable> => mkdtempDisposable(join(tmpdir(), 'earshot-config-'));
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TLSSocket } from 'node:tls';
 
-import type { ConfigSource, Connection } from '../../../src/kube/index.ts';
-import { createClient, resource } from '../../../src/kube/index.ts';
+import type { ConfigSource, Connection } from '../../../src/kube/client/connection.ts';
+import { createClient } from '../../../src/kube/client/client.ts';
+import { resource } from '../../../src/kube/resource.ts';
 import { freePort } from '../support/free-port.ts';
 import { selfSigned } from './certificate.ts';
-import { answer, configMap, failure, RawServer, startChunks } from './raw-server.ts';
-import type { RawHandler } from './raw-server.ts';
+import { answer, configMap, failure, RawServer, startChunks, type RawHandler } from './raw-server.ts';
 import { until } from './wait.ts';
 
 const configMaps = resource('v1', 'ConfigMap', 'configmaps');

@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { ApiError, createEventRecorder } from '../../../src/kube/index.ts';
-import type { Event, EventInput, EventRecorder, KubeClient, Key } from '../../../src/kube/index.ts';
-import { cutBytes, eventObject } from '../../../src/kube/event-record.ts';
+import { ApiError } from '../../../src/kube/errors.ts';
+import { createEventRecorder } from '../../../src/kube/events/events.ts';
+import { type Event, type EventInput, cutBytes, eventObject } from '../../../src/kube/events/event-record.ts';
+import type { EventRecorder, KubeClient, Key } from '../../../src/kube/contract.ts';
 import { until } from './wait.ts';
 
 const reporter = { controller: 'listeners.stackable.tech/controller', instance: 'pod-1' };

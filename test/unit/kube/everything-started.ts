@@ -1,13 +1,11 @@
 /** Starts a bit of everything, ends it, and must then exit by itself. */
-import {
-  createClient,
-  createEventRecorder,
-  createWorkQueue,
-  fixedConfig,
-  resource,
-  startInformer,
-  whileLeading,
-} from '../../../src/kube/index.ts';
+import { createClient } from '../../../src/kube/client/client.ts';
+import { createEventRecorder } from '../../../src/kube/events/events.ts';
+import { createWorkQueue } from '../../../src/work/queue.ts';
+import { fixedConfig } from '../../../src/kube/client/connection.ts';
+import { resource } from '../../../src/kube/resource.ts';
+import { startInformer } from '../../../src/kube/watch/informer.ts';
+import { whileLeading } from '../../../src/kube/lease/lease.ts';
 
 const configMaps = resource('v1', 'ConfigMap', 'configmaps');
 const stop = new AbortController();

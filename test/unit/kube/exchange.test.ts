@@ -4,8 +4,8 @@ import type { TestContext } from 'node:test';
 
 import type { Dispatcher } from 'undici';
 
-import { exchange } from '../../../src/kube/exchange.ts';
-import type { Answer, Exchange } from '../../../src/kube/exchange.ts';
+import { exchange } from '../../../src/kube/client/exchange.ts';
+import type { Answer, Exchange } from '../../../src/kube/client/exchange.ts';
 import { assertError } from './wait.ts';
 
 /** An exchange whose connection is played by the test. */

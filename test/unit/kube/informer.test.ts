@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { ApiError, cacheUntil, resource, StoppedError, TransportError } from '../../../src/kube/index.ts';
-import type { Cache, Change, InformerOptions, InformerTrouble, KubeObject, StartInformer } from '../../../src/kube/index.ts';
-import { startInformer } from '../../../src/kube/informer.ts';
-import type { Recovery } from '../../../src/kube/informer.ts';
+import { ApiError, StoppedError, TransportError } from '../../../src/kube/errors.ts';
+import { cacheUntil } from '../../../src/kube/watch/cache-until.ts';
+import { resource } from '../../../src/kube/resource.ts';
+import type { Cache, Change, InformerOptions, InformerTrouble, StartInformer } from '../../../src/kube/contract.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import { startInformer, type Recovery } from '../../../src/kube/watch/informer.ts';
 import { object, Scripted } from './scripted.ts';
 import { until } from './wait.ts';
 

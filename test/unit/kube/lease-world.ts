@@ -1,8 +1,10 @@
 import type { TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { ApiError, TransportError, whileLeading } from '../../../src/kube/index.ts';
-import type { KubeClient, Lease, LeaseOptions, RequestOptions } from '../../../src/kube/index.ts';
+import { ApiError, TransportError } from '../../../src/kube/errors.ts';
+import { whileLeading, type LeaseOptions } from '../../../src/kube/lease/lease.ts';
+import type { KubeClient, RequestOptions } from '../../../src/kube/contract.ts';
+import type { Lease } from '../../../src/kube/lease/lease-record.ts';
 
 /**
  * An API server that holds one Lease, with real optimistic concurrency, and a clock that the test moves. Requests of a

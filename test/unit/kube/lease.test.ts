@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import { LeaseLostError } from '../../../src/kube/index.ts';
+import { LeaseLostError } from '../../../src/kube/errors.ts';
 import { Contender, LeaseWorld } from './lease-world.ts';
 import { assertError } from './wait.ts';
 

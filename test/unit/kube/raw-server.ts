@@ -3,8 +3,9 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-import { createClient, fixedConfig } from '../../../src/kube/index.ts';
-import type { ClientOptions, KubeClient } from '../../../src/kube/index.ts';
+import { createClient, type ClientOptions } from '../../../src/kube/client/client.ts';
+import { fixedConfig } from '../../../src/kube/client/connection.ts';
+import type { KubeClient } from '../../../src/kube/contract.ts';
 import type { Certificate } from './certificate.ts';
 
 /** What came in, with nothing between the test and the bytes. */

@@ -1,4 +1,5 @@
-import type { KubeObject, ListWatch, Page, PageOptions, Selection, WatchEvent, WatchOptions } from '../../../src/kube/index.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import type { ListWatch, Page, PageOptions, Selection, WatchEvent, WatchOptions } from '../../../src/kube/contract.ts';
 import { until } from './wait.ts';
 
 type AnyObject = KubeObject & { readonly spec?: unknown };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { apiErrorOf } from '../../../src/kube/status.ts';
+import { apiErrorOf } from '../../../src/kube/client/status.ts';
 
 const wholeObject = JSON.stringify({ a: 'x'.repeat(5_000), b: '"\\' });
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 
-import { resource } from '../../../src/kube/index.ts';
-import type { KubeObject, WatchEvent } from '../../../src/kube/index.ts';
+import { resource } from '../../../src/kube/resource.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import type { WatchEvent } from '../../../src/kube/contract.ts';
 import { answer, chunk, configMap, endChunks, eventLine, failure, RawServer, startChunks } from './raw-server.ts';
 import { assertError, until } from './wait.ts';
 

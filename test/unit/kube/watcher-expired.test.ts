@@ -4,7 +4,7 @@ import type { ListWatch, Page, WatchOptions } from '../../../src/kube/contract.t
 import { ApiError, TransportError } from '../../../src/kube/errors.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { services } from '../../../src/kube/resource.ts';
-import { runWatcher } from '../../../src/kube/watcher.ts';
+import { runWatcher } from '../../../src/kube/watch/watcher.ts';
 
 const refused = (): Error => new TransportError('KUBE_UNREACHABLE', 'refused', { sent: false });
 const gone = (): Error => new ApiError('watch services', { status: 410, reason: 'Expired', message: 'too old resource version' });

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, readFile, rename, stat, symlink, writeFile } from
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PlatformError } from '../../../src/platform/linux/errors.ts';
-import { readText, writeDurably } from '../../../src/platform/linux/files.ts';
+import { readText, writeDurably } from '../../../src/files/durable.ts';
 import { aDirectory } from './support.ts';
 
 function refusal(code: string): (error: unknown) => boolean {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { writeDurably } from '../../../src/platform/linux/files.ts';
+import { writeDurably } from '../../../src/files/durable.ts';
 import { createStatusWriter, type WrittenFile } from '../../../src/platform/linux/status-writer.ts';
 import { aDirectory, until } from './support.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { Router, RouterConfig } from '../../../src/router/contract.ts';
-import { barredAmong, passOn, sitesPassed, VIA_FIELD } from '../../../src/router/passage.ts';
+import { barredAmong, passOn, sitesPassed, VIA_FIELD } from '../../../src/router/via.ts';
 import { testAuthority } from './support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planSite } from '../../../src/site/plan.ts';
+import { planSite } from '../../../src/site/plan/plan.ts';
 import { aMaterial, aSite, resources } from './fixtures.ts';
 
 const warned = (spec: object, platform: 'linux' | 'kubernetes'): readonly (string | undefined)[] => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { planSite, type SitePlan } from '../../../src/site/plan.ts';
+import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
 import { wordsOf } from '../../../src/site/problem.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
 import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aRouterAccess, aSite, resources, whole } from './fixtures.ts';

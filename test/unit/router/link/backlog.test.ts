@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../../bench/routing/random.ts';
-import { Backlog } from '../../../../src/router/link/backlog.ts';
+import { Backlog } from '../../../../src/router/link/session/backlog.ts';
 
 test('bytes that wait come out as they went in, however they are cut', () => {
   const random = new Random(3);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { frameMessage, MessageReader, messageOfType, MOST_MESSAGE_BYTES } from '../../../../src/router/link/framing.ts';
+import { frameMessage, MessageReader, messageOfType, MOST_MESSAGE_BYTES } from '../../../../src/router/link/session/framing.ts';
 
 test('messages come out as they went in, however the stream is cut', () => {
   const message = fc.uint8Array({ minLength: 1, maxLength: 9_000 });

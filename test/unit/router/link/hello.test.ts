@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LinkError } from '../../../../src/router/errors.ts';
-import { readCost, readHello, writeCost, writeHello, type Binding, type Hello } from '../../../../src/router/link/hello.ts';
+import { LinkError } from '../../../../src/router/link/link-errors.ts';
+import { readCost, readHello, writeCost, writeHello, type Binding, type Hello } from '../../../../src/router/link/session/hello.ts';
 import { siteConfig } from '../support/site.ts';
 
 const { site, siteKey } = siteConfig('west');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Liveness, type Watched } from '../../../../src/router/link/liveness.ts';
+import { Liveness, type Watched } from '../../../../src/router/link/session/liveness.ts';
 
 class Peer implements Watched {
   bytesRead = 0;

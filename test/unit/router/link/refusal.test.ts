@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LinkError, printable } from '../../../../src/router/errors.ts';
+import { LinkError, printable } from '../../../../src/router/link/link-errors.ts';
 import type { ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
 import { parseResponse, responseLines } from '../../../../src/router/http2/heads.ts';
 import { refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryDelay } from '../../../../src/router/link/retry.ts';
+import { retryDelay } from '../../../../src/router/link/dial/retry.ts';
 
 test('a link is tried again soon at first, and then ever more rarely', () => {
   assert.deepEqual([1, 2, 3, 4].map((failures) => retryDelay('refused', failures, 0)), [100, 200, 400, 800]);

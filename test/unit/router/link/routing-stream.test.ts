@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, mock, test } from 'node:test';
 import type { Stream } from '../../../../src/router/http2/contract.ts';
-import { frameMessage } from '../../../../src/router/link/framing.ts';
-import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/routing-stream.ts';
+import { frameMessage } from '../../../../src/router/link/session/framing.ts';
+import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/session/routing-stream.ts';
 
 class Peer implements Stream {
   readonly id = 1;

@@ -6,8 +6,8 @@ import { readMessage, writeDigest, writeRecords, writeRequest, writeSummary } fr
 import { RoutingError } from '../../../../src/router/routing/errors.ts';
 import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
-import { siteIdOf } from '../../../../src/router/routing/site-id.ts';
-import { generateSiteKey } from '../../../../src/router/routing/site-key.ts';
+import { siteIdOf } from '../../../../src/identity/site-id.ts';
+import { generateSiteKey } from '../../../../src/identity/site-key.ts';
 import { TestNetwork, testKey, testSite, testVerify } from './support/network.ts';
 
 const code = (expected: string) => (error: unknown): boolean => error instanceof RoutingError && error.code === expected;

@@ -10,8 +10,8 @@ import type {
   RouterHooks,
   TlsBundle,
 } from '../../../../src/router/contract.ts';
-import { generateSiteKey } from '../../../../src/router/routing/site-key.ts';
-import { siteIdOf } from '../../../../src/router/routing/site-id.ts';
+import { generateSiteKey } from '../../../../src/identity/site-key.ts';
+import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { startRouter } from '../../../../src/router/router.ts';
 import { createLogger, type Logger } from '../../../../src/telemetry/log.ts';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SiteIdentity, SiteKey } from '../../../../../src/router/contract.ts';
 import type { Adjacency, OwnFacts, Outgoing, Routing, RoutingLimits } from '../../../../../src/router/routing/contract.ts';
 import { createRouting } from '../../../../../src/router/routing/routing.ts';
-import { siteIdOf } from '../../../../../src/router/routing/site-id.ts';
+import { siteIdOf } from '../../../../../src/identity/site-id.ts';
 
 /**
  * Routers in one process with links that keep their order and can be cut. Signatures are digests that anyone can make: what

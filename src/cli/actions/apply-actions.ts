@@ -1,0 +1,98 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { SkupperResource } from '../../api/skupper/index.ts';
+import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
+import { readText } from '../../files/durable.ts';
+import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { parseResources } from '../../platform/linux/parse.ts';
+import { placeText } from '../../platform/linux/report.ts';
+import type { DeleteOptions } from '../commands/apply.ts';
+import { CliError } from '../errors.ts';
+import { isManifest, putManifest, removeManifest, type Manifest } from './input-files.ts';
+import type { WaitOptions } from '../commands/options.ts';
+import { printable, type Terminal } from '../output/terminal.ts';
+import { settle, settleGone } from './waiting.ts';
+
+/** All or nothing: where one document is wrong, none is put. */
+export async function applyFiles(namespace: string, paths: readonly string[], options: WaitOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const manifests = await manifestsIn(layout, paths, terminal);
+  const put: SkupperResource[] = [];
+  for (const manifest of manifests) {
+    const outcome = await putManifest(layout, manifest);
+    terminal.out(`${titleOf(manifest)} is ${outcome}.\n`);
+    const { resource } = validateResource(manifest);
+    if (resource !== undefined) put.push(resource);
+  }
+  for (const resource of put) await settle(layout, resource, 'none', options, terminal);
+  if (options.wait !== undefined && options.wait !== 'none') terminal.out(`All are ${options.wait}.\n`);
+}
+
+export async function deleteFiles(namespace: string, paths: readonly string[], options: DeleteOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const manifests = await manifestsIn(layout, paths, terminal);
+  const missing: string[] = [];
+  for (const manifest of manifests) {
+    const { kind, metadata } = manifest;
+    if (await removeManifest(layout, kind, metadata.name)) terminal.out(`${titleOf(manifest)} is deleted.\n`);
+    else missing.push(titleOf(manifest));
+  }
+  for (const { kind, metadata } of options.wait ? manifests : []) {
+    if (isSkupperKind(kind)) await settleGone(layout, kind, metadata.name, options.timeout, terminal);
+  }
+  if (missing.length > 0 && options.ignoreNotFound !== true) throw new CliError('NOT_FOUND', `Not there: ${missing.join(', ')}.`);
+}
+
+/** @throws CliError USAGE that lists everything that is wrong, by file, line and field */
+async function manifestsIn(layout: NamespaceLayout, paths: readonly string[], terminal: Terminal): Promise<readonly Manifest[]> {
+  const sources = (await Promise.all(paths.map((path) => sourcesOf(path, terminal)))).flat();
+  const manifests: Manifest[] = [];
+  const errors: string[] = [];
+  for (const { name, text } of sources) {
+    const { problems } = await parseResources(text, name, layout.namespace);
+    for (const problem of problems) {
+      const line = printable(placeText(problem));
+      if (problem.severity === 'error') errors.push(line);
+      else terminal.note(`Warning: ${line}\n`);
+    }
+    // What cannot be parsed or goes out of bounds has been named by now, and is not looked at again.
+    if (errors.length === 0)
+      manifests.push(
+        ...parseAllDocuments(text)
+          .map((document): unknown => document.toJS({ maxAliasCount: 50 }))
+          .filter(isManifest)
+          .map(asked),
+      );
+  }
+  if (errors.length > 0) throw new CliError('USAGE', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
+  if (manifests.length === 0) throw new CliError('USAGE', `There is no resource in ${paths.join(', ')}.`);
+  return manifests;
+}
+
+/** Without what a cluster or another namespace added. */
+function asked({ status: _status, metadata, ...manifest }: Manifest): Manifest {
+  const { name, labels, annotations } = metadata;
+  return {
+    ...manifest,
+    metadata: { name, ...(labels === undefined ? {} : { labels }), ...(annotations === undefined ? {} : { annotations }) },
+  };
+}
+
+async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  if (path === '-') return [{ name: 'standard input', text: await terminal.input() }];
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new CliError('NOT_FOUND', `There is no file ${path}.`, cause);
+  });
+  const files = found.isDirectory()
+    ? (await readdir(path))
+        .filter((name) => /^[^.].*\.(ya?ml|json)$/.test(name))
+        .sort()
+        .map((name) => join(path, name))
+    : [path];
+  return Promise.all(files.map(async (name) => ({ name, text: (await readText(name, { bytes: 16 * 1024 * 1024 })) ?? '' })));
+}
+
+function titleOf({ kind, metadata }: Manifest): string {
+  return `${printable(kind)} "${printable(metadata.name)}"`;
+}

@@ -1,0 +1,85 @@
+/** What the running process writes back: resources with their status, problems with files, and itself. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import { hasCode } from '../../platform/linux/errors.ts';
+import { readText } from '../../files/durable.ts';
+import { resourceFileName, type NamespaceLayout, type RunningRouter } from '../../platform/linux/layout.ts';
+import type { FileProblem } from '../../platform/linux/parse.ts';
+import { runningRouters as alive } from '../../platform/linux/routers.ts';
+
+const mostBytes = 64 * 1024 * 1024;
+
+export type OfKind<K extends SkupperKind> = Extract<SkupperResource, { readonly kind: K }>;
+
+/** @returns undefined where nothing was written back, or something else is there */
+export async function readRuntime<K extends SkupperKind>(layout: NamespaceLayout, kind: K, name: string): Promise<OfKind<K> | undefined> {
+  const resource = await readResource(join(layout.runtime.resources, resourceFileName(kind, name)));
+  return resource !== undefined && isOfKind(resource, kind) ? resource : undefined;
+}
+
+/** By name. */
+export async function listRuntime<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {
+  const names = (await namesIn(layout.runtime.resources)).filter((name) => name.startsWith(`${kind}-`) && name.endsWith('.yaml')).sort();
+  const resources = await Promise.all(names.map((name) => readResource(join(layout.runtime.resources, name))));
+  return resources.filter((resource) => resource !== undefined).filter((resource) => isOfKind(resource, kind));
+}
+
+/** What is wrong in the person's files, as the running process last read them. */
+export async function readProblems(layout: NamespaceLayout): Promise<readonly FileProblem[]> {
+  const value = await readYaml(layout.runtime.problems);
+  const problems: unknown = isObject(value) && 'problems' in value ? value.problems : value;
+  return Array.isArray(problems) ? problems.filter(isFileProblem) : [];
+}
+
+/** The routers of the namespace that run on this machine now. */
+export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
+  const routers = await alive(layout);
+  const are = await Promise.all(routers.map(({ pid }) => isRun(pid)));
+  return routers.filter((_, index) => are[index]);
+}
+
+/** The file outlives a process that was killed, and its pid may be another program's by now. */
+async function isRun(pid: number): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
+  return command === undefined || command.split('\0').includes('run');
+}
+
+async function readResource(path: string): Promise<SkupperResource | undefined> {
+  const value = await readYaml(path);
+  if (!isObject(value) || !('kind' in value) || !('metadata' in value) || !isObject(value.metadata)) return undefined;
+  // The running process wrote it from resources of these types, whole; of one that it cannot read there is only the status.
+  return { spec: {}, ...value } as SkupperResource;
+}
+
+function isOfKind<K extends SkupperKind>(resource: SkupperResource, kind: K): resource is OfKind<K> {
+  return resource.kind === kind;
+}
+
+async function readYaml(path: string): Promise<unknown> {
+  const text = await readText(path, { bytes: mostBytes });
+  if (text === undefined) return undefined;
+  try {
+    return parse(text, { maxAliasCount: 0 });
+  } catch {
+    return undefined;
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function isFileProblem(value: unknown): value is FileProblem {
+  return isObject(value) && 'file' in value && typeof value.file === 'string' && 'message' in value && typeof value.message === 'string';
+}

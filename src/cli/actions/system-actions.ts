@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { access, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { hasCode } from '../../platform/linux/errors.ts';
+import { makeDirectory, removeFile, writeDurably } from '../../files/durable.ts';
+import { baseDirectory, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { CliError } from '../errors.ts';
+import type { OutputFormat } from '../commands/options.ts';
+import { fieldLines, structured } from '../output/output.ts';
+import { runningRouters } from './runtime-files.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { unitName, unitText } from './unit.ts';
+import { untilRunning, waitUntil } from './waiting.ts';
+
+const run = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+const START_TIMEOUT = 30_000;
+
+export async function install(
+  namespace: string,
+  options: { readonly start: boolean; readonly print?: boolean; readonly drainTimeout: number },
+  terminal: Terminal,
+): Promise<void> {
+  layoutOf(namespace);
+  const script = process.argv[1];
+  if (script === undefined) throw new CliError('FAILED', 'The program does not know its own file, so there is nothing to put into a unit.');
+  const command = [process.execPath, await realpath(script)];
+  const text = unitText({ namespace, command, home: baseDirectory(), user: !isRoot, drainSeconds: Math.ceil(options.drainTimeout / 1000) });
+  if (options.print === true) {
+    terminal.out(text);
+    return;
+  }
+  await requireSystemd(namespace);
+  // The unit may write below it only, so it must be there.
+  await makeDirectory(baseDirectory(), 0o755);
+  await makeDirectory(unitFolder(), 0o755);
+  const path = join(unitFolder(), unitName(namespace));
+  await writeDurably(path, text, 0o644);
+  await systemctl('daemon-reload');
+  terminal.out(`${path} is written.\n`);
+  if (!options.start) return;
+  await systemctl('enable', unitName(namespace));
+  await systemctl('restart', unitName(namespace));
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
+  terminal.out(`${unitName(namespace)} is started, now and at each boot.\n`);
+}
+
+export async function uninstall(namespace: string, terminal: Terminal): Promise<void> {
+  layoutOf(namespace);
+  await requireSystemd(namespace);
+  await requireUnit(namespace);
+  await systemctl('disable', '--now', unitName(namespace));
+  await removeFile(join(unitFolder(), unitName(namespace)));
+  await systemctl('daemon-reload');
+  terminal.out(`${unitName(namespace)} is ended and removed. The namespace's files stay, in ${layoutOf(namespace).root}.\n`);
+}
+
+export async function start(namespace: string, terminal: Terminal): Promise<void> {
+  await requireSystemd(namespace);
+  await requireUnit(namespace);
+  await systemctl('start', unitName(namespace));
+  await untilRunning(layoutOf(namespace), START_TIMEOUT, logOf(namespace), terminal);
+  terminal.out(`${unitName(namespace)} is started.\n`);
+}
+
+/** What runs outside systemd gets the signal itself. */
+export async function stop(namespace: string, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  if (await hasUnit(namespace)) await systemctl('stop', unitName(namespace));
+  else await signalRouters(layout, 'SIGTERM');
+  await waitUntil(`the namespace ${namespace} to be ended`, 120_000, terminal, async () => {
+    const left = await runningRouters(layout);
+    return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
+  });
+  terminal.out(`Nothing runs the namespace ${namespace} any more.\n`);
+}
+
+export async function reload(namespace: string, terminal: Terminal): Promise<void> {
+  await signalRouters(layoutOf(namespace), 'SIGHUP');
+  terminal.out(`All files of the namespace ${namespace} are read again.\n`);
+}
+
+export async function showSystem(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const [routers, unit] = await Promise.all([runningRouters(layout), unitState(namespace)]);
+  const state = { namespace, directory: layout.root, unit, routers };
+  if (output !== undefined) terminal.out(structured(state, output));
+  else {
+    terminal.out(
+      fieldLines([
+        ['Namespace', namespace],
+        ['Directory', layout.root],
+        ['Unit', unit.systemd ? `${unitName(namespace)}, ${unit.state}` : 'systemd does not run on this machine'],
+        ['Running', routers.map(({ router, pid, startedAt }) => `${router} (process ${pid}, since ${startedAt})`).join(', ') || 'nothing'],
+      ]),
+    );
+  }
+  if (routers.length === 0) throw new CliError('NOT_RUNNING', `Nothing runs the namespace ${namespace}.`);
+}
+
+async function signalRouters(layout: NamespaceLayout, signal: 'SIGTERM' | 'SIGHUP'): Promise<void> {
+  const routers = await runningRouters(layout);
+  if (routers.length === 0) throw new CliError('NOT_RUNNING', `Nothing runs the namespace ${layout.namespace}.`);
+  for (const { pid, router } of routers) {
+    try {
+      process.kill(pid, signal);
+    } catch (error) {
+      if (hasCode(error, 'ESRCH')) continue;
+      throw new CliError(
+        'FAILED',
+        `Process ${pid}, which runs the router ${router}, cannot be told: it is another user's. Try again as that user.`,
+        error,
+      );
+    }
+  }
+}
+
+interface UnitState {
+  readonly systemd: boolean;
+  readonly state: string;
+}
+
+async function unitState(namespace: string): Promise<UnitState> {
+  if (!(await isSystemdThere())) return { systemd: false, state: 'unknown' };
+  if (!(await exists(join(unitFolder(), unitName(namespace))))) return { systemd: true, state: 'not installed' };
+  // It says `inactive` with an exit code of its own.
+  const { stdout } = await run('systemctl', [...scope(), 'is-active', unitName(namespace)]).catch((error: unknown) => ({
+    stdout: stdoutOf(error),
+  }));
+  return { systemd: true, state: stdout.trim() || 'unknown' };
+}
+
+async function hasUnit(namespace: string): Promise<boolean> {
+  return (await isSystemdThere()) && exists(join(unitFolder(), unitName(namespace)));
+}
+
+async function requireUnit(namespace: string): Promise<void> {
+  layoutOf(namespace);
+  if (!(await hasUnit(namespace)))
+    throw new CliError(
+      'NOT_FOUND',
+      `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`,
+    );
+}
+
+/** sd_booted(3). */
+function isSystemdThere(): Promise<boolean> {
+  return exists('/run/systemd/system');
+}
+
+async function requireSystemd(namespace: string): Promise<void> {
+  if (await isSystemdThere()) return;
+  const advice = `Let whatever looks after processes here run \`earshot -n ${namespace} run\`; it ends in order on SIGTERM.`;
+  throw new CliError('FAILED', `systemd does not run on this machine. ${advice}`);
+}
+
+function unitFolder(): string {
+  if (isRoot) return '/etc/systemd/system';
+  const config = process.env['XDG_CONFIG_HOME'];
+  return join(config?.startsWith('/') === true ? config : join(homedir(), '.config'), 'systemd', 'user');
+}
+
+function logOf(namespace: string): string {
+  return `journalctl ${[...scope(), '-u', unitName(namespace)].join(' ')}`;
+}
+
+function scope(): readonly string[] {
+  return isRoot ? [] : ['--user'];
+}
+
+async function systemctl(...args: readonly string[]): Promise<void> {
+  try {
+    await run('systemctl', [...scope(), ...args]);
+  } catch (error) {
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
+    throw new CliError('FAILED', `systemctl ${[...scope(), ...args].join(' ')} failed: ${said}`);
+  }
+}
+
+function stdoutOf(error: unknown): string {
+  return error instanceof Error && 'stdout' in error ? String(error.stdout) : '';
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

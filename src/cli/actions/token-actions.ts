@@ -1,0 +1,149 @@
+import { randomInt } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/index.ts';
+import { readToken } from '../../trust/tokens/token.ts';
+import type { Token } from '../../trust/contract.ts';
+import { readText, writeDurably } from '../../files/durable.ts';
+import { isResourceName, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { CliError } from '../errors.ts';
+import { findDefined, manifest, putManifest, removeManifest } from './input-files.ts';
+import { checked, notFound, resourcesOf } from './resource-actions.ts';
+import { readRuntime } from './runtime-files.ts';
+import { printable, type Terminal } from '../output/terminal.ts';
+import type { IssueOptions, RedeemOptions } from '../commands/token.ts';
+import { requireRunning, settle, waitUntil } from './waiting.ts';
+
+export async function issueToken(namespace: string, file: string, options: IssueOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  await requireRunning(layout);
+  const site = await requireWayIn(layout);
+  const name = options.grant ?? options.name ?? freshName(site);
+  if (options.grant === undefined) await makeGrant(layout, name, options);
+  else if ((await findDefined(layout, 'AccessGrant', name)) === undefined) {
+    throw notFound(
+      'AccessGrant',
+      name,
+      (await resourcesOf(layout, 'AccessGrant')).map(({ metadata }) => metadata.name ?? ''),
+    );
+  }
+  const status = await readyGrant(layout, name, options.timeout, terminal).catch(async (error: unknown) => {
+    // What nobody got a token of is of no use to anyone.
+    if (options.grant === undefined) await removeManifest(layout, 'AccessGrant', name);
+    throw error;
+  });
+  const { url, code, ca } = status;
+  if (url === undefined || code === undefined || ca === undefined)
+    throw new CliError('FAILED', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
+  const cost = options.cost === undefined ? {} : { linkCost: options.cost };
+  const text = stringify(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }), { lineWidth: 0 });
+  if (file === '-') terminal.out(text);
+  else {
+    await mkdir(dirname(resolve(file)), { recursive: true });
+    await writeDurably(resolve(file), text, 0o600);
+    terminal.out(`Token file ${file} is written.\n`);
+  }
+  const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
+  terminal.note(
+    `Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file === '-' ? 'FILE' : file}\n`,
+  );
+}
+
+async function readyGrant(layout: NamespaceLayout, name: string, timeout: number, terminal: Terminal): Promise<AccessGrantStatus> {
+  return waitUntil<AccessGrantStatus>(`AccessGrant "${name}" to be ready`, timeout, terminal, async () => {
+    const { status } = (await readRuntime(layout, 'AccessGrant', name)) ?? {};
+    if (status?.status === 'Ready') return { done: status };
+    return { waitingFor: status?.message ?? 'it has not been taken up yet', error: status?.status === 'Error' };
+  });
+}
+
+/** @returns the site's name @throws CliError where no other site could use a link to this one */
+async function requireWayIn(layout: NamespaceLayout): Promise<string> {
+  // Not only what was written back: a site that starts at this moment has not come to that.
+  const [site] = await resourcesOf(layout, 'Site');
+  if (site === undefined)
+    throw new CliError(
+      'NOT_FOUND',
+      `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
+    );
+  const { linkAccess = 'none' } = site.spec;
+  if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return site.metadata.name ?? 'site';
+  throw new CliError(
+    'FAILED',
+    `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,
+  );
+}
+
+async function makeGrant(layout: NamespaceLayout, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
+  const spec = { redemptionsAllowed: redemptionsAllowed ?? 1, expirationWindow: expirationWindow ?? '15m' };
+  const grant = manifest('AccessGrant', name, spec);
+  checked('AccessGrant', grant);
+  if ((await findDefined(layout, 'AccessGrant', name)) !== undefined) {
+    throw new CliError('EXISTS', `AccessGrant "${name}" exists already: use it with --grant ${name}, or take another --name.`);
+  }
+  await putManifest(layout, grant);
+}
+
+/** The site's name and five characters, as a name that nothing has yet. */
+function freshName(site: string): string {
+  const suffix = Array.from({ length: 5 }, () => randomInt(36).toString(36)).join('');
+  return `${site.slice(0, 40)}-${suffix}`;
+}
+
+export async function redeemTokenFile(namespace: string, file: string, options: RedeemOptions, terminal: Terminal): Promise<void> {
+  const layout = layoutOf(namespace);
+  const token = await readTokenFile(file, terminal);
+  const name = options.name ?? token.name;
+  if (!isResourceName(name)) throw new CliError('USAGE', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
+  await requireRunning(layout);
+  const linkCost = options.linkCost ?? token.linkCost;
+  const wanted = manifest('AccessToken', name, {
+    url: token.url,
+    code: token.code,
+    ca: token.ca,
+    ...(linkCost === undefined ? {} : { linkCost }),
+  });
+  const resource = checked('AccessToken', wanted);
+  await requireUnused(layout, resource);
+  await putManifest(layout, wanted);
+  const link = await redeemed(layout, resource, options.timeout, terminal).catch(async (error: unknown) => {
+    // One that can become nothing any more is taken out again; one that is only late is left to go on.
+    if (error instanceof CliError && error.code === 'FAILED') await removeManifest(layout, 'AccessToken', name);
+    throw error;
+  });
+  const { remoteSiteName } = link.status ?? {};
+  terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);
+  if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
+}
+
+async function redeemed(layout: NamespaceLayout, token: AccessToken, timeout: number, terminal: Terminal): Promise<Link> {
+  const name = token.metadata.name ?? '';
+  await settle(layout, token, 'ready', { wait: 'ready', timeout }, terminal);
+  return waitUntil<Link>(`Link "${name}" to be ready`, timeout, terminal, async () => {
+    const found = await readRuntime(layout, 'Link', name);
+    if (found?.status?.status === 'Ready') return { done: found };
+    if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
+    const isMade = (await findDefined(layout, 'Link', name)) !== undefined;
+    const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
+    return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
+  });
+}
+
+async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
+  const text = file === '-' ? await terminal.input() : await readText(resolve(file), { bytes: 256 * 1024 });
+  if (text === undefined) throw new CliError('NOT_FOUND', `There is no file ${file}.`);
+  return readToken(text, file === '-' ? 'standard input' : file);
+}
+
+/** The same token again is what a person does whose first try was cut short: it goes on where that one was. */
+async function requireUnused(layout: NamespaceLayout, { metadata, spec }: AccessToken): Promise<void> {
+  const name = metadata.name ?? '';
+  const before = (await resourcesOf(layout, 'AccessToken')).find((token) => token.metadata.name === name);
+  const advice = `take another name with --name, or remove it with \`earshot link delete ${name}\``;
+  if (before !== undefined && before.spec.code !== spec.code)
+    throw new CliError('EXISTS', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
+  if (before === undefined && (await findDefined(layout, 'Link', name)) !== undefined) {
+    throw new CliError('EXISTS', `Link "${name}" is there already: ${advice}.`);
+  }
+}

@@ -1,0 +1,115 @@
+import { Argument, type Command, type Option } from 'commander';
+import { examples } from './options.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+const shells = ['bash', 'zsh', 'fish'] as const;
+
+/** `earshot completion`, and `earshot complete`, which the scripts that it prints ask. */
+export function addCompletion(program: Command, terminal: Terminal): void {
+  program
+    .command('completion')
+    .description('print a script that completes commands, options and names in a shell')
+    .addArgument(new Argument('<shell>', 'which shell').choices([...shells]))
+    .addHelpText(
+      'after',
+      examples(
+        'source <(earshot completion bash)',
+        'earshot completion zsh > "${fpath[1]}/_earshot"',
+        'earshot completion fish > ~/.config/fish/completions/earshot.fish',
+      ),
+    )
+    .action((shell: (typeof shells)[number]) => terminal.out(scripts[shell]));
+
+  program
+    .command('complete', { hidden: true })
+    .argument('[words...]')
+    .action(async (words: readonly string[]) => {
+      terminal.out((await candidates(program, words)).map((word) => `${word}\n`).join(''));
+    });
+}
+
+/** What may stand in place of the last word. Empty where only the person or the file system knows. */
+export async function candidates(program: Command, words: readonly string[]): Promise<readonly string[]> {
+  const current = words.at(-1) ?? '';
+  let command = program;
+  let pending: Option | undefined;
+  let namespace: string | undefined;
+  for (const word of words.slice(0, -1)) {
+    if (pending !== undefined) {
+      if (pending.attributeName() === 'namespace') namespace = word;
+      pending = undefined;
+    } else if (word.startsWith('-')) pending = takesNext(command, word);
+    else command = command.commands.find((sub) => sub.name() === word) ?? command;
+  }
+  const found = pending === undefined ? await openWords(command, current, namespace) : await valuesOf(pending, namespace);
+  return found.filter((word) => word.startsWith(current)).toSorted();
+}
+
+/** The option, where its value is the next word. */
+function takesNext(command: Command, word: string): Option | undefined {
+  return command.options.find((option) => (option.short === word || option.long === word) && (option.required || option.optional));
+}
+
+async function openWords(command: Command, current: string, namespace: string | undefined): Promise<readonly string[]> {
+  if (current.startsWith('-')) return command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []);
+  if (command.commands.length > 0)
+    return command
+      .createHelp()
+      .visibleCommands(command)
+      .map((sub) => sub.name());
+  const [argument] = command.registeredArguments;
+  if (argument?.argChoices !== undefined) return argument.argChoices;
+  const kind = kinds[command.parent?.name() ?? ''];
+  if (kind === undefined || !['update', 'delete', 'status'].includes(command.name())) return [];
+  return (await import('./known-names.ts')).resourceNames(kind, namespace);
+}
+
+async function valuesOf(option: Option, namespace: string | undefined): Promise<readonly string[]> {
+  if (option.argChoices !== undefined) return option.argChoices;
+  const names = await import('./known-names.ts');
+  switch (option.attributeName()) {
+    case 'namespace':
+      return names.namespaceNames();
+    case 'tlsCredentials':
+      return names.bundleNames(namespace);
+    case 'grant':
+      return names.resourceNames('AccessGrant', namespace);
+    default:
+      return [];
+  }
+}
+
+const kinds: Readonly<Record<string, 'Site' | 'Listener' | 'Connector' | 'Link'>> = {
+  site: 'Site',
+  listener: 'Listener',
+  connector: 'Connector',
+  link: 'Link',
+};
+
+const scripts: Readonly<Record<(typeof shells)[number], string>> = {
+  bash: `_earshot() {
+  local IFS=$'\\n'
+  COMPREPLY=($(earshot complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _earshot earshot
+`,
+  zsh: `#compdef earshot
+_earshot() {
+  local -a found
+  found=("\${(@f)$(earshot complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "\${found[1]}" ]]; then compadd -a found; else _files; fi
+}
+if [[ "\${funcstack[1]}" == _earshot ]]; then _earshot "$@"; else compdef _earshot earshot; fi
+`,
+  fish: `function __earshot_complete
+  set -l words (commandline -opc)
+  set -l found (earshot complete -- $words[2..-1] (commandline -ct) 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
+end
+complete -c earshot -f -a '(__earshot_complete)'
+`,
+};

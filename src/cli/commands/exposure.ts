@@ -1,0 +1,48 @@
+import { Option, type Command } from 'commander';
+import { presetNames } from '../../exposure/presets.ts';
+import { logLevels } from '../../telemetry/log.ts';
+import { portNumber, positiveInteger } from './options.ts';
+import { untilStopped } from '../processes/signals.ts';
+
+/** The two processes of the exposure half, which run in a cluster. */
+export function addExposure(program: Command): void {
+  program
+    .command('controller')
+    .description('reconcile Listeners and answer the CSI provisioner; runs as a Deployment, one replica leads')
+    .requiredOption('--namespace <name>', 'namespace of the Lease by which one replica leads', process.env['POD_NAMESPACE'])
+    .requiredOption('--identity <name>', 'name of this replica, unique among them', process.env['POD_NAME'])
+    .option('--csi-socket <path>', 'serve the CSI controller service on this Unix socket')
+    .option('--cluster-domain <name>', "domain of the cluster's DNS", 'cluster.local')
+    .addOption(new Option('--preset <name>', 'ListenerClasses to make if they are absent').choices(presetNames).default('none'))
+    .option('--no-leader-election', 'lead at once; only for a single replica')
+    .option('--no-manage-crds', 'leave the CustomResourceDefinitions as they are')
+    .option('--concurrency <number>', 'reconciles of one kind that run at once', positiveInteger, 32)
+    .addOption(httpPort(8080))
+    .addOption(kubeconfig())
+    .addOption(logLevel())
+    .addHelpText('after', '\nExample:\n  earshot controller --namespace earshot --identity $(hostname) --preset stable-nodes')
+    .action(async (options) => (await import('../processes/controller.ts')).runController(options, untilStopped()));
+
+  program
+    .command('csi-node')
+    .description('mount listener volumes into the pods of one node; runs as a DaemonSet')
+    .requiredOption('--node-name <name>', 'the Node that this process runs on', process.env['NODE_NAME'])
+    .option('--kubelet-dir <path>', "the kubelet's root directory (its --root-dir)", '/var/lib/kubelet')
+    .addOption(httpPort(8081))
+    .addOption(kubeconfig())
+    .addOption(logLevel())
+    .addHelpText('after', '\nExample:\n  earshot csi-node --node-name $(hostname)')
+    .action(async (options) => (await import('../processes/csi-node.ts')).runCsiNode(options, untilStopped()));
+}
+
+function httpPort(port: number): Option {
+  return new Option('--http-port <number>', 'port of /metrics, /livez and /readyz').argParser(portNumber).default(port);
+}
+
+function kubeconfig(): Option {
+  return new Option('--kubeconfig <path>', "reach the API server as this file says; left out: as a pod's service account");
+}
+
+function logLevel(): Option {
+  return new Option('--log-level <level>').choices(logLevels).default('info');
+}

@@ -1,0 +1,83 @@
+/** Options that several commands have. Nothing heavy is imported here: each start of the program reads this file. */
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { parseDuration } from '../../api/skupper/duration.ts';
+
+/** What `--wait` takes. */
+export const waitChoices = ['none', 'configured', 'ready'] as const;
+export type Wait = (typeof waitChoices)[number];
+
+export interface WaitOptions {
+  /** Left out: the command's own, and only where a process runs the namespace. */
+  readonly wait?: Wait;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+export type OutputFormat = 'json' | 'yaml';
+
+export interface OutputOptions {
+  readonly output?: OutputFormat;
+}
+
+export function namespaceOption(): Option {
+  return new Option('-n, --namespace <name>', 'namespace of the site; left out: $EARSHOT_NAMESPACE, or "default"');
+}
+
+/** What `-n` says at the command or at the program before it. */
+export function namespaceOf(command: Command): string {
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    const { namespace }: { readonly namespace?: unknown } = at.opts();
+    if (typeof namespace === 'string') return namespace;
+  }
+  const fromEnvironment = process.env['EARSHOT_NAMESPACE'];
+  return fromEnvironment === undefined || fromEnvironment === '' ? 'default' : fromEnvironment;
+}
+
+export function outputOption(what = 'print it for programs'): Option {
+  return new Option('-o, --output <format>', what).choices(['json', 'yaml']);
+}
+
+export function timeoutOption(milliseconds = 60_000): Option {
+  return new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(milliseconds, `${milliseconds / 1000}s`);
+}
+
+/** Adds `--wait` and `--timeout`. */
+export function addWaiting(command: Command, usual: Wait): Command {
+  return command
+    .addOption(new Option('--wait <status>', `status to wait for; left out: ${usual}, where the site is running`).choices([...waitChoices]))
+    .addOption(timeoutOption());
+}
+
+export function duration(text: string): number {
+  const milliseconds = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  if (milliseconds === undefined) throw new InvalidArgumentError('It must be a length of time like 30s or 5m.');
+  return milliseconds;
+}
+
+/** As `duration`, for what goes into a resource as it is. */
+export function durationText(text: string): string {
+  duration(text);
+  return /^\d+$/.test(text) ? `${text}s` : text;
+}
+
+export function positiveInteger(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+}
+
+export function portNumber(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new InvalidArgumentError('It must be a port number, 0 to 65535.');
+  return port;
+}
+
+export function servicePort(text: string): number {
+  const port = portNumber(text);
+  if (port === 0) throw new InvalidArgumentError('It must be a port number, 1 to 65535.');
+  return port;
+}
+
+/** A command's own examples, at the end of its help. */
+export function examples(...lines: readonly string[]): string {
+  return `\nExample${lines.filter((line) => !line.startsWith('#')).length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}

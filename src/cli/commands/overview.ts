@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import { examples, namespaceOf, namespaceOption, outputOption, type OutputOptions } from './options.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+/** `earshot status` and `earshot network`. */
+export function addOverview(program: Command, terminal: Terminal): void {
+  program
+    .command('status')
+    .description('show the site, its links, listeners and connectors, and what is wrong')
+    .addOption(outputOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', examples('earshot status', 'earshot -n west status -o json'))
+    .action(async ({ output }: OutputOptions, command: Command) => {
+      const { showOverview } = await import('../actions/overview-actions.ts');
+      await showOverview(namespaceOf(command), output, terminal);
+    });
+
+  program
+    .command('network')
+    .description('show all sites, their links and routing keys, as this site sees them')
+    .addOption(outputOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', examples('earshot network', 'earshot network -o yaml'))
+    .action(async ({ output }: OutputOptions, command: Command) => {
+      const { showNetwork } = await import('../actions/overview-actions.ts');
+      await showNetwork(namespaceOf(command), output, terminal);
+    });
+}

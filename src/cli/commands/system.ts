@@ -1,0 +1,47 @@
+import { Option, type Command } from 'commander';
+import { duration, examples, namespaceOf, namespaceOption, outputOption, type OutputOptions } from './options.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+/** `earshot system`: the site as a service of systemd. */
+export function addSystem(program: Command, terminal: Terminal): void {
+  const system = program.command('system').description('run the site of the namespace as a service of systemd');
+  const verb = (name: string, description: string): Command =>
+    system
+      .command(name)
+      .description(description)
+      .addOption(namespaceOption())
+      .addHelpText('after', examples(`earshot -n west system ${name}`));
+
+  verb('install', 'write a unit for the namespace, and start it now and at each boot')
+    .option('--no-start', 'only write it')
+    .option('--print', 'print the unit, and write nothing')
+    .addOption(
+      new Option('--drain-timeout <duration>', 'how long open connections may go on at a stop').argParser(duration).default(30_000, '30s'),
+    )
+    .addHelpText(
+      'after',
+      '\nFor root it is a unit of the system; for others one of their own (systemctl --user), which runs beyond their' +
+        '\nlogout only after `loginctl enable-linger`.',
+    )
+    .action(async (options: { readonly start: boolean; readonly print?: boolean; readonly drainTimeout: number }, command: Command) => {
+      const { install } = await import('../actions/system-actions.ts');
+      await install(namespaceOf(command), options, terminal);
+    });
+  verb('uninstall', 'end the service and remove its unit; the namespace stays').action(async (_options: object, command: Command) =>
+    (await import('../actions/system-actions.ts')).uninstall(namespaceOf(command), terminal),
+  );
+  verb('start', 'start the service').action(async (_options: object, command: Command) =>
+    (await import('../actions/system-actions.ts')).start(namespaceOf(command), terminal),
+  );
+  verb('stop', 'end the service, after open connections had their time').action(async (_options: object, command: Command) =>
+    (await import('../actions/system-actions.ts')).stop(namespaceOf(command), terminal),
+  );
+  verb('reload', 'read all files again; no connection is lost').action(async (_options: object, command: Command) =>
+    (await import('../actions/system-actions.ts')).reload(namespaceOf(command), terminal),
+  );
+  verb('status', 'show whether the site runs, and as what')
+    .addOption(outputOption())
+    .action(async ({ output }: OutputOptions, command: Command) =>
+      (await import('../actions/system-actions.ts')).showSystem(namespaceOf(command), output, terminal),
+    );
+}

@@ -1,0 +1,58 @@
+import { Option, type Command } from 'commander';
+import { durationText, examples, namespaceOf, namespaceOption, positiveInteger, timeoutOption } from './options.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+export interface IssueOptions {
+  readonly expirationWindow?: string;
+  readonly redemptionsAllowed?: number;
+  readonly cost?: number;
+  readonly grant?: string;
+  readonly name?: string;
+  readonly timeout: number;
+}
+
+export interface RedeemOptions {
+  readonly linkCost?: number;
+  readonly name?: string;
+  readonly timeout: number;
+}
+
+/** `earshot token`: one site issues a token, another redeems it, and a link is there. */
+export function addToken(program: Command, terminal: Terminal): void {
+  const token = program.command('token').description('tickets for links: one site issues, another redeems');
+
+  token
+    .command('issue')
+    .description('write a token with which another site can link to this one')
+    .argument('<file>', 'file to write; - for standard output')
+    .addOption(new Option('--redemptions-allowed <number>', 'how often it can be redeemed (1)').argParser(positiveInteger))
+    .addOption(new Option('--expiration-window <duration>', 'how long it can be redeemed (15m)').argParser(durationText))
+    .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
+    .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
+    .option('--grant <name>', 'use this AccessGrant instead of a new one')
+    .option('--name <name>', "name of the token and of the link; left out: made from the site's name")
+    .addOption(timeoutOption())
+    .addOption(namespaceOption())
+    .addHelpText(
+      'after',
+      examples('earshot token issue token.yaml', 'earshot token issue token.yaml --redemptions-allowed 3 --expiration-window 24h'),
+    )
+    .action(async (file: string, { linkCost, ...options }: IssueOptions & { readonly linkCost?: number }, command: Command) => {
+      const { issueToken } = await import('../actions/token-actions.ts');
+      await issueToken(namespaceOf(command), file, linkCost === undefined ? options : { cost: linkCost, ...options }, terminal);
+    });
+
+  token
+    .command('redeem')
+    .description('make a link to the site that issued the token')
+    .argument('<file>', 'token file; - for standard input')
+    .addOption(new Option('--link-cost <number>', 'cost of the link; left out: what the token says').argParser(positiveInteger))
+    .option('--name <name>', 'name of the link; left out: that of the token')
+    .addOption(timeoutOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', examples('earshot token redeem token.yaml', 'ssh west earshot token issue - | earshot token redeem -'))
+    .action(async (file: string, options: RedeemOptions, command: Command) => {
+      const { redeemTokenFile } = await import('../actions/token-actions.ts');
+      await redeemTokenFile(namespaceOf(command), file, options, terminal);
+    });
+}

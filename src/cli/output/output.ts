@@ -1,0 +1,80 @@
+/** Tables for people; JSON and YAML for programs. */
+import { stringify } from 'yaml';
+import { printerColumns } from '../../api/skupper/columns.ts';
+import type { SkupperKind } from '../../api/skupper/index.ts';
+import type { OutputFormat } from '../commands/options.ts';
+import { printable } from './terminal.ts';
+
+export function structured(value: unknown, format: OutputFormat): string {
+  return format === 'json' ? `${JSON.stringify(value, undefined, 2)}\n` : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** Several objects as one, as `kubectl get` has it. */
+export function listOf(items: readonly unknown[]): unknown {
+  return { apiVersion: 'v1', kind: 'List', items };
+}
+
+/** Columns as wide as what is in them. The last one is as long as it likes. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows].map((row) => row.map((cell) => printable(cell)));
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)));
+  return lines
+    .map(
+      (line) =>
+        `${line
+          .map((cell, column) => pad(cell, widths[column] ?? 0))
+          .join('   ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+/** A table of resources of one kind: its printer columns, without those that are empty in all of them. */
+export function resourceTable(kind: SkupperKind, resources: readonly object[]): string {
+  const columns = printerColumns[kind].filter(
+    ({ name, jsonPath }) => name === 'Status' || resources.some((resource) => cellAt(resource, jsonPath) !== ''),
+  );
+  const head = ['NAME', ...columns.map(({ name }) => name.toUpperCase().replaceAll(' ', '-'))];
+  const rows = resources.map((resource) => [
+    cellAt(resource, '.metadata.name'),
+    ...columns.map(({ jsonPath, type }) => cellAt(resource, jsonPath) || (type === 'boolean' ? 'false' : '-')),
+  ]);
+  return table(head, rows);
+}
+
+/** `Name:  value`, one a line; fields without a value are left out. */
+export function fieldLines(fields: readonly (readonly [name: string, value: unknown])[]): string {
+  const shown = fields
+    .filter(([, value]) => value !== undefined && value !== '')
+    .map(([name, value]) => [`${name}:`, printable(cellOf(value))]);
+  const width = Math.max(0, ...shown.map(([name = '']) => name.length));
+  return shown.map(([name = '', value = '']) => `${name.padEnd(width)}   ${value}\n`).join('');
+}
+
+/** A path of plain names, such as the printer columns have. */
+export function valueAt(resource: object, jsonPath: string): unknown {
+  let value: unknown = resource;
+  for (const name of jsonPath.split('.').slice(1)) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = Object.entries(value).find(([key]) => key === name)?.[1];
+  }
+  return value;
+}
+
+function cellAt(resource: object, jsonPath: string): string {
+  return cellOf(valueAt(resource, jsonPath));
+}
+
+/** For people: `name inter-router, host 127.0.0.1; name edge, …` for a list of objects. */
+function cellOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.map(cellOf).join(value.some((item) => typeof item === 'object') ? '; ' : ', ');
+  if (typeof value !== 'object') return String(value);
+  return Object.entries(value)
+    .map(([field, of]) => `${field} ${cellOf(of)}`)
+    .join(', ');
+}
+
+function pad(cell: string, width: number): string {
+  return cell + ' '.repeat(Math.max(0, width - [...cell].length));
+}

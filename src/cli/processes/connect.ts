@@ -1,0 +1,33 @@
+import type { InformerTrouble, KubeClient } from '../../kube/contract.ts';
+import { createClient } from '../../kube/client/client.ts';
+import { loadConfig } from '../../kube/client/config.ts';
+import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { counter, duration } from '../../telemetry/metrics.ts';
+
+/** Owner of the fields that Earshot writes (metadata.managedFields). */
+const FIELD_MANAGER = 'earshot';
+
+const requests = counter('earshot_api_requests_total', 'Requests to the API server.', ['verb', 'resource', 'code']);
+const seconds = duration('earshot_api_request_duration_seconds', 'How long requests to the API server took.', ['verb']);
+
+/** A client that is counted. Its user agent names the part, so that an audit log tells the parts apart. */
+export async function connect(part: string, options: { readonly kubeconfig?: string }, signal: AbortSignal): Promise<KubeClient> {
+  const config = await loadConfig({ kubeconfig: options.kubeconfig });
+  return createClient({
+    config,
+    userAgent: `earshot-${part}`,
+    fieldManager: FIELD_MANAGER,
+    signal,
+    onRequest: (verb, resource, code, took) => {
+      requests.inc({ verb, resource, code });
+      seconds.observe({ verb }, took);
+    },
+  });
+}
+
+/** Logs what an informer meets; it goes on by itself. */
+export function logTrouble(log: Logger): (trouble: InformerTrouble) => void {
+  return ({ resource, kind, error, delay }) => {
+    log.warn({ resource, kind, error, retryInMilliseconds: Math.round(delay) }, `watching ${resource}: ${messageOf(error)}`);
+  };
+}

@@ -1,0 +1,145 @@
+/** `earshot controller`: one process, of which several may run and one leads. */
+import { GROUP } from '../../api/listeners/names.ts';
+import { serveCsiController } from '../../exposure/csi/serve-controller.ts';
+import type { KubeClient, StartInformer } from '../../kube/contract.ts';
+import { isNamespaceTerminating } from '../../kube/errors.ts';
+import { createEventRecorder } from '../../kube/events/events.ts';
+import { startInformer } from '../../kube/watch/informer.ts';
+import { whileLeading } from '../../kube/lease/lease.ts';
+import { createWorkQueue } from '../../work/queue.ts';
+import { startClusterCaches, startPolicyCaches, type PolicyCaches } from '../../exposure/caches.ts';
+import { reportResults, showListeners } from '../../exposure/controller-metrics.ts';
+import { startController, type Controller } from '../../exposure/controller.ts';
+import { install } from '../../exposure/installation.ts';
+import type { PresetName } from '../../exposure/presets.ts';
+import { serveTelemetry } from '../../telemetry/http.ts';
+import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
+import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { connect, logTrouble } from './connect.ts';
+
+const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
+
+export interface ControllerCommand {
+  readonly namespace: string;
+  readonly identity: string;
+  readonly csiSocket?: string;
+  readonly clusterDomain: string;
+  readonly preset: PresetName;
+  readonly leaderElection: boolean;
+  readonly manageCrds: boolean;
+  readonly concurrency: number;
+  readonly httpPort: number;
+  readonly kubeconfig?: string;
+  readonly logLevel: LogLevel;
+}
+
+/** What running reconciles get to end by themselves, in milliseconds. */
+const stopDeadline = 10_000;
+
+export async function runController(options: ControllerCommand, stopped: AbortSignal): Promise<void> {
+  const log = createLogger({ level: options.logLevel, component: 'controller' });
+  registerProcessMetrics();
+  // Ends everything, also when a part fails: caches and clients hang on it.
+  const end = new AbortController();
+  try {
+    await using client = await connect('controller', options, end.signal);
+    const start: StartInformer = (of, resource, how) => startInformer(of, resource, { onTrouble: logTrouble(log), ...how });
+    const policy = startPolicyCaches(start, client, end.signal);
+    showListeners(policy);
+    await using telemetry = await serveTelemetry({ port: options.httpPort, live: () => undefined, ready: () => unsynced(policy) });
+    await using csi =
+      options.csiSocket === undefined
+        ? undefined
+        : await serveCsiController({ socket: options.csiSocket, client, ...policy, log: log.child({ part: 'csi' }) });
+    log.info({ httpPort: telemetry.port, csiSocket: csi?.socket, identity: options.identity }, 'started');
+    await leadWhenElected(options, log, stopped, (leading) => lead({ options, client, start, policy, log, leading, stopped }));
+  } finally {
+    end.abort();
+  }
+  log.info('stopped');
+}
+
+/** Runs `work` while this replica leads. A lost lease ends the process: what it was doing must not go on. */
+async function leadWhenElected(
+  options: ControllerCommand,
+  log: Logger,
+  stopped: AbortSignal,
+  work: (leading: AbortSignal) => Promise<void>,
+): Promise<void> {
+  if (!options.leaderElection) return work(stopped);
+  const end = new AbortController();
+  // A client of its own, so that a renewal never waits behind a thousand other writes.
+  await using client = await connect('lease', options, end.signal);
+  const { namespace, identity } = options;
+  await whileLeading(
+    {
+      client,
+      namespace,
+      name: 'earshot-controller',
+      identity,
+      signal: stopped,
+      onChange: (event, holder) => log.info({ event, holder }, 'leader election'),
+      onTrouble: (error) => log.warn({ error }, 'the lease cannot be read or renewed'),
+    },
+    work,
+  );
+  end.abort();
+}
+
+async function lead(parts: {
+  readonly options: ControllerCommand;
+  readonly client: KubeClient;
+  readonly start: StartInformer;
+  readonly policy: PolicyCaches;
+  readonly log: Logger;
+  readonly leading: AbortSignal;
+  readonly stopped: AbortSignal;
+}): Promise<void> {
+  const { options, client, start, policy, log, leading, stopped } = parts;
+  await using events = createEventRecorder({
+    client,
+    controller: `${GROUP}/controller`,
+    instance: options.identity,
+    onResult: (outcome, error) => {
+      eventResults.inc({ outcome });
+      // Events about what goes with a namespace come too late; nobody misses them.
+      if (error !== undefined) log[isNamespaceTerminating(error) ? 'debug' : 'warn']({ error }, 'an event could not be written');
+    },
+  });
+  const caches = startClusterCaches(start, client, policy, leading);
+  await using installation = createWorkQueue({
+    name: 'installation',
+    concurrency: 1,
+    backoff: { base: 250, max: 15_000 },
+    reconcile: async (_key, signal) => {
+      await install(client, { manageDefinitions: options.manageCrds, preset: options.preset, log }, signal);
+      return undefined;
+    },
+    onResult: reportResults('installation', log),
+  });
+  installation.add('install');
+  let controller: Controller | undefined;
+  try {
+    const { clusterDomain, concurrency } = options;
+    controller = await startController({ client, caches, events, clusterDomain, log, concurrency });
+    log.info('leading');
+    await aborted(leading);
+  } catch (error) {
+    if (!leading.aborted) throw error;
+  } finally {
+    // After a lost lease another replica may lead soon: nothing is waited for.
+    await controller?.stop(stopped.aborted ? stopDeadline : 0);
+  }
+}
+
+function unsynced(caches: PolicyCaches): string | undefined {
+  const missing = Object.entries(caches).filter(([, cache]) => !cache.isSynced);
+  return missing.length === 0 ? undefined : `waiting for the first list of ${missing.map(([name]) => name).join(', ')}`;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

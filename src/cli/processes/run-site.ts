@@ -1,0 +1,102 @@
+/** `earshot run`: one router of a site, in the foreground. */
+import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
+import { VERSION } from '../../version.ts';
+import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles } from '../../platform/linux/layout.ts';
+import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../../platform/linux/routers.ts';
+import { makeNamespace, startSite } from '../../agent/site-loop.ts';
+import { restate, starting, timestamp } from '../../platform/linux/stale-status.ts';
+import { openFilesLimit, socketsWithin } from '../../router/local/open-files.ts';
+import { startRouter } from '../../router/router.ts';
+import { serveTelemetry } from '../../telemetry/http.ts';
+import { createLogger, type LogLevel } from '../../telemetry/log.ts';
+import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+
+export interface RunCommand {
+  readonly namespace: string;
+  /** Which router of the site; left out: the first. */
+  readonly router?: string;
+  /** On the loopback address; 0 takes any free one. It is written to `runtime/run/ROUTER.json`. */
+  readonly httpPort: number;
+  readonly logLevel: LogLevel;
+  /** How long open connections may go on after a stop. Default 30. */
+  readonly drainSeconds?: number;
+}
+
+/**
+ * What V8 needs told to stay small: a young generation of 2 MB instead of 16, and memory before speed where it has the choice
+ * (docs/adr/0008-own-http2-session.md has what both are worth).
+ */
+const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size'];
+
+/** Below this a limit of open files is worth a word: each connection needs a file or two. */
+const FEW_FILES = 10_240;
+
+/** glibc otherwise keeps an arena for each thread (mallopt(3)). */
+const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
+
+/** Runs until `stopped`, then drains. @throws PlatformError, LayoutError */
+export async function runSite(options: RunCommand, stopped: AbortSignal): Promise<void> {
+  const layout = layoutOf(options.namespace);
+  const router = options.router ?? DEFAULT_ROUTER;
+  requireLabel(router, 'router');
+  tune();
+  const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
+  registerProcessMetrics();
+  await makeNamespace(layout);
+  using _lock = await lockRouter(layout, router);
+  // A socket of one that was killed.
+  await withdrawRouter(layout, router);
+  // What a process wrote that has ended says nothing of this one, and nobody may take it for that.
+  if ((await runningRouters(layout)).length === 0) await restate(layout.runtime.resources, starting, timestamp());
+  let unready: () => string | undefined = () => 'starting';
+  await using telemetry = await serveTelemetry({
+    port: options.httpPort, avoid: Object.values(DEFAULT_PORTS), host: '127.0.0.1', live: () => undefined, ready: () => unready(),
+  });
+  await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt: new Date().toISOString(), version: VERSION });
+  try {
+    await using site = await startSite({ layout, router, version: VERSION, log, start: startRouter });
+    unready = () => site.unready;
+    const reload = (): void => {
+      log.info('reloading');
+      site.reload();
+    };
+    process.on('SIGHUP', reload);
+    const openFiles = openFilesLimit();
+    const { state } = routerFiles(layout, router);
+    log.info({ directory: layout.root, httpPort: telemetry.port, state, openFiles, version: VERSION }, 'running');
+    if (openFiles !== undefined && openFiles < FEW_FILES) {
+      const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
+      log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
+    }
+    await aborted(stopped);
+    unready = () => 'draining';
+    const deadline = (options.drainSeconds ?? 30) * 1000;
+    log.info({ seconds: deadline / 1000 }, 'draining');
+    await site.drain(deadline);
+    process.off('SIGHUP', reload);
+  } finally {
+    await withdrawRouter(layout, router);
+  }
+  log.info('stopped');
+}
+
+/** Starts this process once more in its own place, with the flags and the environment that it needs. Does nothing the second time. */
+function tune(): void {
+  const missingFlags = V8_FLAGS.filter((flag) => !process.execArgv.some((given) => given.split('=', 1)[0] === flag.split('=', 1)[0]));
+  const missing = Object.entries(ENVIRONMENT).filter(([name]) => process.env[name] === undefined);
+  const [, script] = process.argv;
+  // Set by ourselves: whatever the system makes of it, there is no second time.
+  if (process.env[TUNED] !== undefined || process.execve === undefined || script === undefined) return;
+  if (missingFlags.length === 0 && missing.length === 0) return;
+  const environment = { ...process.env, ...Object.fromEntries(missing), [TUNED]: '1' };
+  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...missingFlags, script, ...process.argv.slice(2)], environment);
+}
+
+const TUNED = 'EARSHOT_TUNED';
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,115 @@
+/** What the controller keeps of the cluster, each kind cut down to what a reconcile reads. */
+import { listenerClasses, listeners, podListeners, type Listener, type ListenerClass, type PodListeners } from '../api/listeners/index.ts';
+import { DRIVER_NAME, LISTENER_NAME_LABEL, TOPOLOGY_KEY } from '../api/listeners/names.ts';
+import type { Cache, KubeClient, StartInformer } from '../kube/contract.ts';
+import type { EndpointSlice, KubeObject, Node, ObjectMeta, PersistentVolume, Service } from '../kube/objects.ts';
+import { endpointSlices, nodes, persistentVolumes, services } from '../kube/resource.ts';
+import { pinnedNodesOf, targetOf } from './mounts/mount-plan.ts';
+
+/** The nodes with an endpoint of a Service that gets traffic, from one EndpointSlice. */
+export interface EndpointNodes extends KubeObject {
+  readonly service: string;
+  readonly nodes: readonly string[];
+}
+
+/** What every replica keeps: enough to answer CSI calls. */
+export interface PolicyCaches {
+  readonly classes: Cache<ListenerClass>;
+  /** Index `class`: by spec.className. */
+  readonly listeners: Cache<Listener>;
+}
+
+/** What the leader keeps besides. */
+export interface ClusterCaches extends PolicyCaches {
+  readonly services: Cache<Service>;
+  /** Index `service`: by key of the Service. */
+  readonly endpoints: Cache<EndpointNodes>;
+  readonly nodes: Cache<Node>;
+  /** Only volumes of this driver. Indexes: `handle`, `listener` (key), `node` (pinned to). */
+  readonly volumes: Cache<PersistentVolume>;
+  /** Indexes: `handle` (of a mount), `node`. */
+  readonly podListeners: Cache<PodListeners>;
+}
+
+const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
+
+export function startPolicyCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): PolicyCaches {
+  return {
+    classes: start(client, listenerClasses, { signal, project: withoutManagement }),
+    listeners: start(client, listeners, {
+      signal,
+      project: withoutManagement,
+      indexes: { class: ({ spec }) => (typeof spec.className === 'string' ? [spec.className] : []) },
+    }),
+  };
+}
+
+export function startClusterCaches(start: StartInformer, client: KubeClient, policy: PolicyCaches, signal: AbortSignal): ClusterCaches {
+  return {
+    ...policy,
+    services: start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL, project: withoutManagedFields }),
+    endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {
+      signal,
+      // The EndpointSlice controller copies a Service's labels.
+      labelSelector: `${LISTENER_NAME_LABEL},${SERVICE_NAME_LABEL}`,
+      project: endpointNodesOf,
+      indexes: { service: ({ service }) => [service] },
+    }),
+    nodes: start(client, nodes, { signal, project: addressesOnly }),
+    volumes: start(client, persistentVolumes, {
+      signal,
+      project: (volume) => (volume.spec?.csi?.driver === DRIVER_NAME ? withoutManagement(volume) : undefined),
+      indexes: {
+        handle: ({ spec }) => (spec?.csi === undefined ? [] : [spec.csi.volumeHandle]),
+        listener: (volume) => {
+          const target = targetOf(volume);
+          return target === undefined ? [] : [`${target.namespace}/${target.name}`];
+        },
+        node: (volume) => pinnedNodesOf(volume, TOPOLOGY_KEY),
+      },
+    }),
+    podListeners: start(client, podListeners, {
+      signal,
+      project: withoutManagement,
+      indexes: {
+        handle: ({ spec }) => Object.keys(spec.mounts ?? {}),
+        node: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]),
+      },
+    }),
+  };
+}
+
+/** Drops what is long and never read: field managers, and annotations such as kubectl's copy of the object. */
+function withoutManagement<T extends KubeObject>(object: T): T {
+  const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function withoutManagedFields(service: Service): Service {
+  const { managedFields: _managedFields, ...metadata } = service.metadata;
+  return { ...service, metadata };
+}
+
+function addressesOnly(node: Node): Node {
+  const { addresses } = node.status ?? {};
+  return { metadata: identityOf(node.metadata), ...(addresses === undefined ? {} : { status: { addresses } }) };
+}
+
+function endpointNodesOf(slice: EndpointSlice): EndpointNodes {
+  const { namespace = '' } = slice.metadata;
+  const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+  return {
+    metadata: identityOf(slice.metadata),
+    service: `${namespace}/${slice.metadata.labels?.[SERVICE_NAME_LABEL] ?? ''}`,
+    nodes: [...new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])))].sort(),
+  };
+}
+
+function identityOf({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

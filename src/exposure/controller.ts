@@ -1,0 +1,135 @@
+/** Exposure's controller: which change concerns which key, and who works on it. */
+import type { EventRecorder, KeyString, KubeClient, WorkQueue } from '../kube/contract.ts';
+import { keyOf } from '../kube/key.ts';
+import { createWorkQueue } from '../work/queue.ts';
+import type { Logger } from '../telemetry/log.ts';
+import type { ClusterCaches } from './caches.ts';
+import { reportResults, showQueues } from './controller-metrics.ts';
+import { createListenerReconciler } from './listeners/listener-reconciler.ts';
+import { pinnedNodesOf, targetOf } from './mounts/mount-plan.ts';
+import { createMountReconciler } from './mounts/mount-reconciler.ts';
+import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
+import type { PersistentVolume } from '../kube/objects.ts';
+import { TOPOLOGY_KEY } from '../api/listeners/names.ts';
+
+export interface ControllerOptions {
+  readonly client: KubeClient;
+  readonly caches: ClusterCaches;
+  readonly events: EventRecorder;
+  readonly clusterDomain: string;
+  readonly log: Logger;
+  /** Reconciles of one kind that run at once. */
+  readonly concurrency: number;
+}
+
+export interface Controller {
+  /** Waits for running reconciles, up to the deadline. */
+  stop(deadlineMilliseconds: number): Promise<void>;
+}
+
+/** A key that keeps failing is tried at most this rarely, in milliseconds. */
+const backoff = { base: 100, max: 60_000 };
+
+/**
+ * Starts once every cache is synced: a decision on half a picture could take an address away. Rejects when a cache is
+ * stopped before.
+ */
+export async function startController(options: ControllerOptions): Promise<Controller> {
+  const { caches, client, events, log } = options;
+  await Promise.all(Object.values(caches).map((cache) => cache.synced));
+
+  const queue = (name: string, reconcile: Parameters<typeof createWorkQueue>[0]['reconcile']): WorkQueue =>
+    createWorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, onResult: reportResults(name, log) });
+  const queues = {
+    listeners: queue(
+      'listeners',
+      createListenerReconciler({ client, caches, events, clusterDomain: options.clusterDomain, now: () => `${new Date().toISOString().slice(0, 19)}Z` }),
+    ),
+    mounts: queue('mounts', createMountReconciler({ client, caches, events, clock: () => performance.now() })),
+    'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
+  };
+  const stopWatching = connect(caches, {
+    listener: (key) => queues.listeners.add(key),
+    mount: (key) => queues.mounts.add(key),
+    volume: (key) => queues['lost-nodes'].add(key),
+  });
+  const shown = showQueues(queues);
+
+  return {
+    async stop(deadlineMilliseconds) {
+      stopWatching();
+      await Promise.all(Object.values(queues).map((each) => each.stop(deadlineMilliseconds)));
+      shown[Symbol.dispose]();
+    },
+  };
+}
+
+interface Sinks {
+  readonly listener: (key: KeyString) => void;
+  readonly mount: (key: KeyString) => void;
+  readonly volume: (key: KeyString) => void;
+}
+
+/**
+ * | changed        | Listeners to look at               | pods' mounts to look at         | pinned volumes |
+ * | -------------- | ---------------------------------- | ------------------------------- | -------------- |
+ * | ListenerClass  | of the class                       |                                 | all            |
+ * | Listener       | itself                             | of its volumes                  | its own        |
+ * | Service        | of the same name                   |                                 |                |
+ * | EndpointSlice  | of the Service's name              |                                 |                |
+ * | Node           | pinned there, or endpoints there   | on the node                     | pinned there   |
+ * | PersistentVolume | that it mounts                   | of its handle                   | itself         |
+ * | PodListeners   |                                    | itself                          |                |
+ *
+ * Everything that exists at the start is looked at once.
+ */
+function connect(caches: ClusterCaches, to: Sinks): () => void {
+  const mountsOf = (volumes: readonly PersistentVolume[]): void => {
+    for (const volume of volumes) {
+      for (const request of caches.podListeners.by('handle', volume.spec?.csi?.volumeHandle ?? '')) to.mount(keyOf(request));
+    }
+  };
+  const volumesOf = (key: KeyString): readonly PersistentVolume[] => caches.volumes.by('listener', key);
+  const subscriptions = [
+    caches.classes.onChange(({ object }) => {
+      for (const listener of caches.listeners.by('class', object.metadata.name ?? '')) {
+        to.listener(keyOf(listener));
+        mountsOf(volumesOf(keyOf(listener)));
+      }
+      for (const volume of caches.volumes.values()) if (pinnedNodesOf(volume, TOPOLOGY_KEY).length > 0) to.volume(keyOf(volume));
+    }),
+    caches.listeners.onChange(({ object }) => {
+      to.listener(keyOf(object));
+      mountsOf(volumesOf(keyOf(object)));
+    }),
+    caches.services.onChange(({ object }) => to.listener(keyOf(object))),
+    caches.endpoints.onChange(({ object, previous }) => {
+      if (previous === undefined || previous.nodes.join() !== object.nodes.join()) to.listener(object.service);
+    }),
+    caches.nodes.onChange(({ type, object, previous }) => {
+      // Kubelets report every few seconds; only a change of addresses, or of existence, concerns us.
+      if (type === 'modified' && JSON.stringify(previous?.status) === JSON.stringify(object.status)) return;
+      const name = keyOf(object);
+      for (const volume of caches.volumes.by('node', name)) {
+        to.volume(keyOf(volume));
+        const target = targetOf(volume);
+        if (target !== undefined) to.listener(`${target.namespace}/${target.name}`);
+      }
+      for (const slice of caches.endpoints.values()) if (slice.nodes.includes(name)) to.listener(slice.service);
+      for (const request of caches.podListeners.by('node', name)) to.mount(keyOf(request));
+    }),
+    caches.volumes.onChange(({ object }) => {
+      const target = targetOf(object);
+      if (target !== undefined) to.listener(`${target.namespace}/${target.name}`);
+      to.volume(keyOf(object));
+      mountsOf([object]);
+    }),
+    caches.podListeners.onChange(({ object }) => to.mount(keyOf(object))),
+  ];
+  for (const key of caches.listeners.values()) to.listener(keyOf(key));
+  for (const request of caches.podListeners.values()) to.mount(keyOf(request));
+  for (const volume of caches.volumes.values()) to.volume(keyOf(volume));
+  return () => {
+    for (const stop of subscriptions) stop();
+  };
+}

@@ -1,0 +1,123 @@
+import {
+  CLAIM_NAMESPACE_PARAMETER,
+  CLAIM_NAME_PARAMETER,
+  LISTENER_CLASS_ANNOTATION,
+  LISTENER_NAME_ANNOTATION,
+  TOPOLOGY_KEY,
+} from '../../api/listeners/names.ts';
+import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
+import type { Cache, KubeClient } from '../../kube/contract.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../kube/resource.ts';
+import { isObjectName, isPinned, pinnedNode, selectionOf, type Selection } from './claim.ts';
+import { CsiError } from './errors.ts';
+import type { ControllerDefinition, CreateVolumeRequest, VolumeCapability } from './generated/csi.ts';
+import type { Implementation } from './grpc.ts';
+import { BLOCK, parseHandle } from './publish-request.ts';
+import { VolumeSizes } from './volume-sizes.ts';
+
+/** ControllerServiceCapability.RPC.Type. */
+const CREATE_DELETE_VOLUME = 1;
+
+export interface ControllerServiceOptions {
+  readonly client: Pick<KubeClient, 'find'>;
+  readonly classes: Cache<ListenerClass>;
+  readonly listeners: Cache<Listener>;
+}
+
+/**
+ * Volumes as external-provisioner asks for them (CSI specification, "Controller Service RPC"). A volume is nothing but
+ * its PersistentVolume: which Listener or class it names, and, where the address depends on it, on which node it stays.
+ * So there is nothing to make and nothing to remove here; Listeners are made when a volume is mounted.
+ */
+export function createControllerService(options: ControllerServiceOptions): Implementation<ControllerDefinition> {
+  const sizes = new VolumeSizes();
+  return {
+    async createVolume(request, { signal }) {
+      const name = parseHandle(request.name, 'name');
+      checkCapabilities(request.volumeCapabilities);
+      const capacityBytes = sizes.settle(name, request.capacityRange);
+      const { namespace, selection } = await findSelection(request, options.client, signal);
+      const listenerClass = classOf(selection, namespace, options);
+      const accessibleTopology = isPinned(listenerClass)
+        ? [{ segments: new Map([[TOPOLOGY_KEY, pinnedNode(request.accessibilityRequirements)]]) }]
+        : [];
+      sizes.remember(name, capacityBytes);
+      const volumeContext = new Map([[selection.annotation, selection.name]]);
+      return { volume: { capacityBytes, volumeId: name, volumeContext, accessibleTopology } };
+    },
+
+    async deleteVolume({ volumeId }) {
+      if (volumeId === '') throw new CsiError('CSI_REQUEST', 'volume_id is missing.');
+      sizes.forget(volumeId);
+      return {};
+    },
+
+    async validateVolumeCapabilities({ volumeId, volumeCapabilities }, { signal }) {
+      const name = parseHandle(volumeId);
+      if (volumeCapabilities.length === 0) throw new CsiError('CSI_REQUEST', 'volume_capabilities are missing.');
+      // The provisioner gives the PersistentVolume the name by which it asked for the volume.
+      const isKnown =
+        sizes.has(name) || (isObjectName(name) && (await options.client.find(persistentVolumes, { name }, { signal })) !== undefined);
+      if (!isKnown) throw new CsiError('CSI_VOLUME_NOT_FOUND', `Volume ${JSON.stringify(name)} does not exist.`);
+      const isSupported = !volumeCapabilities.some(isBlock);
+      return isSupported ? { confirmed: { volumeCapabilities }, message: '' } : { confirmed: undefined, message: BLOCK };
+    },
+
+    controllerGetCapabilities: async () => ({ capabilities: [{ rpc: { type: CREATE_DELETE_VOLUME } }] }),
+  };
+}
+
+/** Any access mode will do: pods only read, and each has its own copy of the files. */
+function checkCapabilities(capabilities: readonly VolumeCapability[]): void {
+  if (capabilities.length === 0) throw new CsiError('CSI_REQUEST', 'volume_capabilities are missing.');
+  if (capabilities.some(isBlock)) throw new CsiError('CSI_UNSUPPORTED', BLOCK);
+}
+
+function isBlock(capability: VolumeCapability): boolean {
+  return capability.accessType?.$case === 'block';
+}
+
+/** A claim's annotations do not come with the request, only its name does. */
+async function findSelection(
+  { parameters }: CreateVolumeRequest,
+  client: Pick<KubeClient, 'find'>,
+  signal: AbortSignal,
+): Promise<{ readonly namespace: string; readonly selection: Selection }> {
+  const name = parameters.get(CLAIM_NAME_PARAMETER) ?? '';
+  const namespace = parameters.get(CLAIM_NAMESPACE_PARAMETER) ?? '';
+  if (name === '' || namespace === '') {
+    throw new CsiError(
+      'CSI_REQUEST',
+      `The request does not say which claim the volume is for (${CLAIM_NAMESPACE_PARAMETER}, ${CLAIM_NAME_PARAMETER}): ` +
+        'run external-provisioner with --extra-create-metadata.',
+    );
+  }
+  if (!isObjectName(name) || !isObjectName(namespace)) throw new CsiError('CSI_REQUEST', 'The name of the claim is not one.');
+  const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
+  if (claim === undefined) throw new CsiError('CSI_CLAIM_NOT_FOUND', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
+  return { namespace, selection: selectionOf(claim) };
+}
+
+/** external-provisioner asks again after these errors, with growing pauses and for ever, so what is missing may come later. */
+function classOf(selection: Selection, namespace: string, { classes, listeners }: ControllerServiceOptions): ListenerClass {
+  const isByClass = selection.annotation === LISTENER_CLASS_ANNOTATION;
+  const className = isByClass ? selection.name : classNameOf(`${namespace}/${selection.name}`, listeners);
+  const found = classes.get(className);
+  if (found !== undefined) return found;
+  const origin = isByClass ? `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim` : `Listener ${namespace}/${selection.name}`;
+  throw new CsiError(
+    'CSI_CLASS_NOT_FOUND',
+    `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`,
+  );
+}
+
+function classNameOf(key: string, listeners: Cache<Listener>): string {
+  const listener = listeners.get(key);
+  if (listener === undefined) {
+    const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
+    throw new CsiError('CSI_LISTENER_NOT_FOUND', `Listener ${key} does not exist. ${hint}`);
+  }
+  const { className } = listener.spec;
+  if (className !== undefined && className !== null && className !== '') return className;
+  throw new CsiError('CSI_LISTENER_WITHOUT_CLASS', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
+}

@@ -1,0 +1,66 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DRIVER_NAME } from '../../api/listeners/names.ts';
+import { isRecord } from '../../kube/client/status.ts';
+import { Directory, hasCode } from './directory.ts';
+import type { Volume } from './entry.ts';
+import { isPodUid, targetOf } from './target.ts';
+import { DEFAULT_ADDRESS, isSegment } from './tree.ts';
+
+/** The kubelet's file beside each CSI volume (kubelet, pkg/volume/csi/csi_plugin.go, volDataFileName). */
+const VOLUME_DATA = 'vol_data.json';
+/** Such a file has some 500 bytes. */
+const MAX_VOLUME_DATA_BYTES = 65_536;
+
+/**
+ * The listener volumes that this node's pods have, by what the kubelet wrote down: so the driver needs no memory of its
+ * own, and takes over what an earlier one left. Those that were never written whole are left out, since the kubelet
+ * asks for them again.
+ */
+export async function findVolumes(kubeletDir: string): Promise<readonly Volume[]> {
+  const pods = join(kubeletDir, 'pods');
+  const volumes: Volume[] = [];
+  for (const podUid of await namesIn(pods)) {
+    if (!isPodUid(podUid)) continue;
+    for (const name of await namesIn(join(pods, podUid, 'volumes', 'kubernetes.io~csi'))) {
+      const volume = isSegment(name) ? await findVolume(kubeletDir, podUid, name) : undefined;
+      if (volume !== undefined) volumes.push(volume);
+    }
+  }
+  return volumes;
+}
+
+async function findVolume(kubeletDir: string, podUid: string, name: string): Promise<Volume | undefined> {
+  const target = targetOf(kubeletDir, podUid, name);
+  try {
+    await using parent = await Directory.open(target.parent);
+    const handle = handleOf(await parent.readFile(VOLUME_DATA, MAX_VOLUME_DATA_BYTES));
+    if (handle === undefined) return undefined;
+    await using folder = await Directory.open(target.path);
+    return (await folder.kindOf(DEFAULT_ADDRESS)) === 'link' ? { handle, target } : undefined;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES')) return undefined;
+    throw error;
+  }
+}
+
+/** The volume handle, if the volume is this driver's. */
+export function handleOf(volumeData: string | undefined): string | undefined {
+  try {
+    const data: unknown = JSON.parse(volumeData ?? '');
+    if (!isRecord(data) || data['driverName'] !== DRIVER_NAME) return undefined;
+    const handle = data['volumeHandle'];
+    return typeof handle === 'string' && handle !== '' ? handle : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}

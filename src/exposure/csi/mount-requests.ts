@@ -1,0 +1,88 @@
+import { podListeners, type PodListeners } from '../../api/listeners/index.ts';
+import { podListenersName } from '../../api/listeners/names.ts';
+import { cacheUntil } from '../../kube/watch/cache-until.ts';
+import type { Cache, KubeClient } from '../../kube/contract.ts';
+import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
+import { apiVersionOf } from '../../kube/resource.ts';
+import { CsiError } from './errors.ts';
+import type { PodIdentity } from './publish-request.ts';
+import { Serial } from '../../work/serial.ts';
+
+export interface MountRequestsOptions {
+  readonly nodeName: string;
+  readonly client: Pick<KubeClient, 'create' | 'find' | 'patch'>;
+  /** The PodListeners of this node. */
+  readonly podListeners: Cache<PodListeners>;
+}
+
+/** Asks the controller to mount a volume into a pod: one write, none where the request stands already. */
+export type RequestMount = (pod: PodIdentity, handle: string, signal: AbortSignal) => Promise<void>;
+
+/**
+ * The request is a key of `spec.mounts` in the pod's PodListeners. That object is all that this node's driver may write,
+ * and the controller believes nothing in it before the pod, the claim and the volume say the same.
+ */
+export function createMountRequests({ nodeName, client, podListeners: cache }: MountRequestsOptions): RequestMount {
+  // A pod's volumes are mounted at the same time: the first one makes the object, the others add to it.
+  const serial = new Serial();
+  // What was written here and has not come back by the watch yet.
+  const written = new Map<string, PodListeners>();
+  cache.onChange(({ object }) => written.delete(`${object.metadata.namespace}/${object.metadata.name}`));
+
+  async function ask(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
+    const key = { namespace: pod.namespace, name: podListenersName(pod.uid) };
+    const name = `${key.namespace}/${key.name}`;
+    let known = cache.get(name) ?? written.get(name);
+    // Twice at most: between a look and a write somebody else may make the object, or remove it.
+    for (let tries = 0; ; tries += 1) {
+      checkNode(known, nodeName, name);
+      if (known !== undefined && Object.hasOwn(known.spec.mounts ?? {}, handle)) return;
+      try {
+        const spec = { nodeName, mounts: { [handle]: {} } };
+        const made: PodListeners =
+          known === undefined
+            ? await client.create(podListeners, newPodListeners(pod, spec), { signal })
+            : await client.patch(podListeners, key, { spec }, { type: 'merge', signal });
+        if (!isIn(cache, made, name)) written.set(name, made);
+        return;
+      } catch (error) {
+        if (tries > 0 || !(isAlreadyExists(error) || isNotFound(error))) throw error;
+        known = await client.find(podListeners, key, { signal });
+        // An earlier system left it. Only the controller may say which node it belongs to, and does so unasked; this
+        // node sees it from then on.
+        if (known !== undefined && known.spec.nodeName === undefined) known = await cacheUntil(cache, () => cache.get(name), signal);
+      }
+    }
+  }
+
+  return (pod, handle, signal) => serial.run(pod.uid, () => ask(pod, handle, signal));
+}
+
+function checkNode(object: PodListeners | undefined, nodeName: string, name: string): void {
+  const other = object?.spec.nodeName;
+  if (other === undefined || other === nodeName) return;
+  throw new CsiError(
+    'CSI_OTHER_NODE',
+    `PodListeners ${name} belongs to node ${other}, but the pod is on ${nodeName}. A pod never moves, so that object is ` +
+      'wrong: delete it, and the mount goes on.',
+  );
+}
+
+function newPodListeners(pod: PodIdentity, spec: Omit<PodListeners['spec'], 'listeners'>): PodListeners {
+  return {
+    apiVersion: apiVersionOf(podListeners),
+    kind: podListeners.kind,
+    metadata: {
+      name: podListenersName(pod.uid),
+      namespace: pod.namespace,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid }],
+    },
+    spec: { ...spec, listeners: {} },
+  };
+}
+
+/** The watch may be faster than the answer to the write. */
+function isIn(cache: Cache<PodListeners>, made: PodListeners, name: string): boolean {
+  const known = cache.get(name);
+  return known !== undefined && known.metadata.resourceVersion === made.metadata.resourceVersion;
+}

@@ -1,0 +1,128 @@
+import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
+import { podListenersName, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import { cacheUntil } from '../../kube/watch/cache-until.ts';
+import type { Cache } from '../../kube/contract.ts';
+import { entryOf } from './entry.ts';
+import { CsiError } from './errors.ts';
+import type { NodeDefinition } from './generated/csi.ts';
+import type { CallContext, Implementation } from './grpc.ts';
+import { createMountRequests, type MountRequestsOptions } from './mount-requests.ts';
+import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
+import type { Published } from './published.ts';
+import { parseTarget } from './target.ts';
+
+export interface NodeServiceOptions extends MountRequestsOptions {
+  readonly kubeletDir: string;
+  readonly published: Published;
+  /** Aborted when the process is to stop: calls that wait end at once, and the kubelet asks again. */
+  readonly signal: AbortSignal;
+  /** How long a mount waits for its address at most. */
+  readonly waitMilliseconds?: number;
+}
+
+/** Under the two minutes after which the kubelet gives up (kubelet, pkg/volume/csi/csi_plugin.go, csiTimeout). */
+const WAIT_MILLISECONDS = 110_000;
+/** For the answer, which says why, to arrive before the caller gives up without a reason. */
+const MARGIN_MILLISECONDS = 1_000;
+
+/**
+ * Volumes in pods (CSI specification, "Node Service RPC"). A mount asks the controller for the pod's address and waits
+ * until that is known, by watch; so it costs one write and no read, and succeeds at once when the address is there.
+ */
+export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
+  const { nodeName, kubeletDir, published } = options;
+  const requestMount = createMountRequests(options);
+  /** Mounts that wait, by target path: taken back when the pod goes. */
+  const waiting = new Map<string, Set<AbortController>>();
+
+  async function publish(request: PublishRequest, caller: CallContext): Promise<void> {
+    const { handle, target, pod } = request;
+    const end = new AbortController();
+    const group = waiting.get(target.path) ?? new Set();
+    waiting.set(target.path, group.add(end));
+    const timer = setTimeout(() => end.abort(overdue(request, options.podListeners)), patience(caller.deadline, options.waitMilliseconds));
+    const signal = AbortSignal.any([caller.signal, stopping, end.signal]);
+    try {
+      await withSignal(options.podListeners.synced, signal);
+      await requestMount(pod, handle, signal);
+      const key = keyOf(request);
+      await cacheUntil(options.podListeners, (cache) => reachable(cache.get(key), handle), signal);
+      // Taken back in the very moment: what is queued after the removal would stay for ever.
+      signal.throwIfAborted();
+      await published.publish({ handle, target, namespace: pod.namespace });
+    } finally {
+      clearTimeout(timer);
+      group.delete(end);
+      if (group.size === 0) waiting.delete(target.path);
+    }
+  }
+
+  const stopping = reasoned(options.signal, new CsiError('CSI_NOT_READY', 'The driver stops; the mount goes on with its successor.'));
+  return {
+    async nodePublishVolume(request, context) {
+      await publish(parsePublish(request, kubeletDir), context);
+      return {};
+    },
+
+    async nodeUnpublishVolume({ volumeId, targetPath }) {
+      parseHandle(volumeId);
+      if (targetPath === '') throw new CsiError('CSI_REQUEST', 'target_path is missing.');
+      const target = parseTarget(kubeletDir, targetPath);
+      for (const end of waiting.get(target.path) ?? []) end.abort(new CsiError('CSI_SUPERSEDED', 'The volume is taken away again.'));
+      await published.unpublish(target);
+      return {};
+    },
+
+    nodeGetCapabilities: async () => ({}),
+
+    nodeGetInfo: async () => ({ nodeId: nodeName, accessibleTopology: { segments: new Map([[TOPOLOGY_KEY, nodeName]]) } }),
+  };
+}
+
+function patience(deadline: number, wait = WAIT_MILLISECONDS): number {
+  const left = Math.max(deadline - Date.now(), 0);
+  return Math.min(wait, left - Math.min(MARGIN_MILLISECONDS, left / 10));
+}
+
+function keyOf({ pod }: PublishRequest): string {
+  return `${pod.namespace}/${podListenersName(pod.uid)}`;
+}
+
+function reachable(object: PodListeners | undefined, handle: string): PodListener | undefined {
+  const entry = object === undefined ? undefined : entryOf(object, handle);
+  return (entry?.ingressAddresses ?? []).length > 0 ? entry : undefined;
+}
+
+/** What the person who looks at the pod's events needs to know. */
+function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError {
+  const { handle, pod } = request;
+  if (!cache.isSynced) return new CsiError('CSI_NOT_READY', 'The driver has not reached the API server yet; its log says why.');
+  const object = cache.get(keyOf(request));
+  const mounts = object?.status?.mounts ?? {};
+  const status = Object.hasOwn(mounts, handle) ? mounts[handle] : undefined;
+  const why =
+    status === undefined
+      ? 'The controller has not taken up this mount: see whether its pods run, and their log.'
+      : `${status.reason}: ${status.message}`;
+  return new CsiError('CSI_WAITING', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
+}
+
+/** A signal that aborts with a reason of ours. */
+function reasoned(signal: AbortSignal, reason: CsiError): AbortSignal {
+  const controller = new AbortController();
+  if (signal.aborted) controller.abort(reason);
+  else signal.addEventListener('abort', () => controller.abort(reason), { once: true });
+  return controller.signal;
+}
+
+async function withSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

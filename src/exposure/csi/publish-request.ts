@@ -1,0 +1,66 @@
+import {
+  EPHEMERAL_CONTEXT,
+  LISTENER_CLASS_ANNOTATION,
+  POD_NAMESPACE_CONTEXT,
+  POD_NAME_CONTEXT,
+  POD_UID_CONTEXT,
+} from '../../api/listeners/names.ts';
+import { CsiError } from './errors.ts';
+import type { NodePublishVolumeRequest } from './generated/csi.ts';
+import { parseTarget, type Target } from './target.ts';
+
+export interface PodIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What NodePublishVolume asks for, once it is sound. */
+export interface PublishRequest {
+  readonly handle: string;
+  readonly target: Target;
+  readonly pod: PodIdentity;
+}
+
+/** Throws CSI_REQUEST, CSI_UNSUPPORTED, CSI_INSTALLATION or CSI_TARGET. */
+export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: string): PublishRequest {
+  const { volumeId, targetPath, volumeCapability, volumeContext } = request;
+  const handle = parseHandle(volumeId);
+  if (targetPath === '') throw new CsiError('CSI_REQUEST', 'target_path is missing.');
+  if (volumeCapability === undefined) throw new CsiError('CSI_REQUEST', 'volume_capability is missing.');
+  if (volumeCapability.accessType?.$case === 'block') throw new CsiError('CSI_UNSUPPORTED', BLOCK);
+  if (volumeContext.get(EPHEMERAL_CONTEXT) === 'true') throw new CsiError('CSI_UNSUPPORTED', INLINE);
+  const pod = {
+    namespace: volumeContext.get(POD_NAMESPACE_CONTEXT) ?? '',
+    name: volumeContext.get(POD_NAME_CONTEXT) ?? '',
+    uid: volumeContext.get(POD_UID_CONTEXT) ?? '',
+  };
+  if (pod.namespace === '' || pod.name === '' || pod.uid === '') {
+    throw new CsiError(
+      'CSI_INSTALLATION',
+      'The kubelet did not say which pod this volume is for: the CSIDriver object must have spec.podInfoOnMount: true. ' +
+        'Install it again as the chart does.',
+    );
+  }
+  const target = parseTarget(kubeletDir, targetPath);
+  if (target.podUid !== pod.uid) {
+    throw new CsiError('CSI_TARGET', `target_path belongs to the pod ${target.podUid}, the volume context to the pod ${pod.uid}.`);
+  }
+  return { handle, target, pod };
+}
+
+/** It becomes a key of an object and part of messages. CSI sets 128 bytes as the limit of a string. */
+export function parseHandle(volumeId: string, field: 'volume_id' | 'name' = 'volume_id'): string {
+  if (volumeId === '') throw new CsiError('CSI_REQUEST', `${field} is missing.`);
+  if (volumeId.length > 253 || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(volumeId) || !volumeId.isWellFormed()) {
+    throw new CsiError('CSI_REQUEST', `${field} has more than 253 characters, or control characters among them.`);
+  }
+  return volumeId;
+}
+
+export const BLOCK = 'A listener volume is a folder of files: set volumeMode: Filesystem in the PersistentVolumeClaim, or leave it out.';
+
+const INLINE =
+  'A listener volume cannot be an inline one (volumes[].csi), because its address lives as long as a PersistentVolumeClaim. ' +
+  'Use volumes[].ephemeral.volumeClaimTemplate for an address that ends with the pod, or volumeClaimTemplates of a StatefulSet ' +
+  `for one that stays; in both the annotation ${LISTENER_CLASS_ANNOTATION} names the ListenerClass.`;

@@ -1,0 +1,101 @@
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DRIVER_NAME } from '../../api/listeners/names.ts';
+import type { Selection } from '../../kube/contract.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { CsiError } from './errors.ts';
+import { findVolumes } from './found-volumes.ts';
+import { IdentityDefinition, NodeDefinition } from './generated/csi.ts';
+import { RegistrationDefinition } from './generated/registration.ts';
+import { createIdentityService } from './identity.ts';
+import type { MountRequestsOptions } from './mount-requests.ts';
+import { createNodeService } from './node.ts';
+import { createPublished } from './published.ts';
+import { createRegistrationService } from './registration.ts';
+import { serveOnSocket, type SocketServer } from './server.ts';
+import { VERSION } from '../../version.ts';
+
+export interface CsiNodeOptions extends MountRequestsOptions {
+  /** The kubelet's --root-dir, mounted into the container at the same path. */
+  readonly kubeletDir: string;
+  readonly log: Logger;
+  /** Told why the driver cannot serve pods yet, once its sockets are open, and undefined once it can. */
+  readonly onReadiness?: (problem: string | undefined) => void;
+  /** See NodeServiceOptions. */
+  readonly waitMilliseconds?: number;
+  /** How often the sockets are looked after, in milliseconds. */
+  readonly watchMilliseconds?: number;
+}
+
+const WATCH_MILLISECONDS = 30_000;
+
+/** What the node driver watches. */
+export function podListenersOnNode(nodeName: string): Selection {
+  return { fieldSelector: `spec.nodeName=${nodeName}` };
+}
+
+/**
+ * Serves the node service and makes it known to the kubelet, until the signal is aborted. Rejects where going on makes
+ * no sense: the kubelet refused the driver, or somebody removed a socket. The process should end then and start anew.
+ */
+export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): Promise<void> {
+  const { log, onReadiness = () => undefined } = options;
+  const kubeletDir = resolve(options.kubeletDir);
+  const endpoint = `${kubeletDir}/plugins/${DRIVER_NAME}/csi.sock`;
+  const registry = `${kubeletDir}/plugins_registry/${DRIVER_NAME}-reg.sock`;
+  let isRegistered = false;
+  const failed = new AbortController();
+  const fail = (error: unknown): void => failed.abort(error);
+  const ended = AbortSignal.any([signal, failed.signal]);
+  const published = createPublished({ podListeners: options.podListeners, log, signal: ended });
+  published.follow(await findVolumes(kubeletDir));
+
+  await mkdir(dirname(endpoint), { recursive: true });
+  await using driver = await serveOnSocket({
+    socket: endpoint,
+    log,
+    services(server) {
+      server.add(IdentityDefinition, createIdentityService({ version: VERSION, isReady: () => options.podListeners.isSynced }));
+      server.add(NodeDefinition, createNodeService({ ...options, kubeletDir, published, signal: ended }));
+    },
+  });
+  await using registration = await serveOnSocket({
+    socket: registry,
+    log,
+    services(server) {
+      const onRegistered = (): void => {
+        isRegistered = true;
+        log.info({ endpoint }, 'the kubelet registered the driver');
+        onReadiness(undefined);
+      };
+      server.add(RegistrationDefinition, createRegistrationService({ endpoint, onRegistered, onRefused: fail }));
+    },
+  });
+  log.info({ endpoint, registry, nodeName: options.nodeName }, 'serving');
+  if (!isRegistered) onReadiness(`the kubelet has not registered the driver (socket ${registry}): is --kubelet-dir its --root-dir?`);
+  // Undone only when the process ends, which says why.
+  options.podListeners.synced.then(published.refreshAll, () => undefined);
+  watchSockets([driver, registration], options.watchMilliseconds ?? WATCH_MILLISECONDS, ended).catch(fail);
+
+  await aborted(ended);
+  await published.idle();
+  if (failed.signal.aborted) throw failed.signal.reason;
+}
+
+/** Without its sockets the driver is out of reach while it looks healthy: somebody cleaned up the kubelet's folder. */
+async function watchSockets(servers: readonly SocketServer[], milliseconds: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
+    for (const server of signal.aborted ? [] : servers) {
+      if (!(await server.isReachable())) throw new CsiError('CSI_SOCKET', `The socket ${server.socket} was removed or replaced.`);
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolved) => {
+    if (signal.aborted) resolved();
+    else signal.addEventListener('abort', () => resolved(), { once: true });
+  });
+}

@@ -1,0 +1,25 @@
+import type { Logger } from '../../telemetry/log.ts';
+import { createControllerService, type ControllerServiceOptions } from './controller.ts';
+import { ControllerDefinition, IdentityDefinition } from './generated/csi.ts';
+import { createIdentityService } from './identity.ts';
+import { serveOnSocket, type SocketServer } from './server.ts';
+import { VERSION } from '../../version.ts';
+
+export interface CsiControllerOptions extends ControllerServiceOptions {
+  /** Path of the Unix socket. */
+  readonly socket: string;
+  readonly log: Logger;
+}
+
+/** Every replica serves it; the provisioner beside it works only in the one that it has elected itself. */
+export function serveCsiController({ socket, log, ...options }: CsiControllerOptions): Promise<SocketServer> {
+  const isReady = (): boolean => options.classes.isSynced && options.listeners.isSynced;
+  return serveOnSocket({
+    socket,
+    log,
+    services(server) {
+      server.add(IdentityDefinition, createIdentityService({ version: VERSION, isReady }));
+      server.add(ControllerDefinition, createControllerService(options));
+    },
+  });
+}

@@ -1,0 +1,127 @@
+import { lstat, unlink } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError, TransportError } from '../../kube/errors.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { messageOf } from '../../telemetry/log.ts';
+import { hasCode } from './directory.ts';
+import { CsiError } from './errors.ts';
+import { GrpcServer, type Around, type Refusal } from './grpc.ts';
+import { calls, callSeconds } from './metrics.ts';
+import { nameOf, Status } from './status.ts';
+
+export interface SocketServer extends AsyncDisposable {
+  readonly socket: string;
+  /** Whether the socket's file is still the one that was made here. */
+  isReachable(): Promise<boolean>;
+}
+
+export interface SocketServerOptions {
+  readonly socket: string;
+  /** Adds the services; called once. */
+  readonly services: (server: GrpcServer) => void;
+  readonly log: Logger;
+  /** What running calls get to end by themselves. */
+  readonly stopMilliseconds?: number;
+}
+
+const STOP_MILLISECONDS = 5_000;
+/** sun_path (unix(7)), without the closing zero. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+/**
+ * Serves gRPC on a Unix socket that only this user can open. Disposing it lets running calls end, and then cuts them.
+ * What an implementation throws becomes a status with a message; methods that nobody implements answer UNIMPLEMENTED.
+ */
+export async function serveOnSocket(options: SocketServerOptions): Promise<SocketServer> {
+  const { socket, services, log, stopMilliseconds = STOP_MILLISECONDS } = options;
+  if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
+    throw new CsiError('CSI_SOCKET', `The socket's path ${socket} has more than ${MAX_SOCKET_PATH_BYTES} bytes. Use a shorter one.`);
+  }
+  await removeStaleSocket(socket);
+  const server = new GrpcServer(observeCalls(log));
+  services(server);
+  const umask = process.umask(0o177);
+  const listening = server.listen(socket).catch((error: unknown) => {
+    throw new CsiError('CSI_SOCKET', `Cannot listen on ${socket}: does its folder exist, and may this user write to it?`, error);
+  });
+  process.umask(umask);
+  await listening;
+  const made = await lstat(socket);
+  return {
+    socket,
+    async isReachable() {
+      const found = await lstat(socket).catch(() => undefined);
+      return found?.ino === made.ino && found.dev === made.dev;
+    },
+    async [Symbol.asyncDispose]() {
+      const isDone = new AbortController();
+      void delay(stopMilliseconds, undefined, { signal: isDone.signal, ref: false }).then(
+        () => server.cut(),
+        () => undefined,
+      );
+      await server.close();
+      isDone.abort();
+    },
+  };
+}
+
+/** A process that was killed leaves its socket behind, and bind(2) then fails. */
+async function removeStaleSocket(socket: string): Promise<void> {
+  try {
+    if (!(await lstat(socket)).isSocket()) {
+      throw new CsiError('CSI_SOCKET', `${socket} exists and is no socket. Remove it, or choose another path.`);
+    }
+    await unlink(socket);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+}
+
+function observeCalls(log: Logger): Around {
+  return async ({ method, request, signal }, next) => {
+    const started = performance.now();
+    let answer: Uint8Array | Refusal;
+    let problem: unknown;
+    try {
+      answer = await next();
+    } catch (error) {
+      problem = error;
+      answer = signal.aborted ? { status: Status.CANCELLED, message: 'The caller went away.' } : refusalOf(error);
+    }
+    const status = nameOf(answer instanceof Uint8Array ? Status.OK : answer.status);
+    const milliseconds = performance.now() - started;
+    calls.inc({ method, status });
+    callSeconds.observe({ method }, milliseconds / 1_000);
+    report(log, { method, status, milliseconds: Math.round(milliseconds), ...subjectOf(request) }, problem);
+    return answer;
+  };
+}
+
+function report(log: Logger, call: Readonly<Record<string, unknown>>, problem: unknown): void {
+  if (problem === undefined) log.debug(call, 'call');
+  else if (isExpected(problem) || call['status'] === 'CANCELLED') log.warn({ ...call, reason: messageOf(problem) }, 'call refused');
+  else log.error({ ...call, error: problem }, 'call failed');
+}
+
+/** The volume that a request is about, for the log. */
+function subjectOf(request: unknown): { readonly volume?: unknown } {
+  if (typeof request !== 'object' || request === null) return {};
+  if ('volumeId' in request) return { volume: request.volumeId };
+  return 'name' in request ? { volume: request.name } : {};
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof CsiError || error instanceof ApiError || error instanceof TransportError;
+}
+
+/** Also tells the caller of what nobody expected, since the caller shows it to the person who waits for the pod. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof CsiError) return { status: error.status, message: error.message };
+  if (error instanceof TransportError) return { status: Status.UNAVAILABLE, message: `The API server did not answer: ${messageOf(error)}` };
+  if (error instanceof ApiError) {
+    const isForbidden = error.status === 401 || error.status === 403;
+    const hint = isForbidden ? ' The RBAC rules of the installation must allow this: install them again as the chart does.' : '';
+    return { status: isForbidden ? Status.FAILED_PRECONDITION : Status.UNAVAILABLE, message: messageOf(error) + hint };
+  }
+  return { status: Status.INTERNAL, message: `Unexpected: ${messageOf(error)}. The driver's log has more.` };
+}

@@ -1,0 +1,179 @@
+/** Brings one Listener to what its class asks: one write of its Service, one patch of its status, each only if it differs. */
+import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import { listeners, type Listener, type ListenerStatus } from '../../api/listeners/index.ts';
+import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../../kube/contract.ts';
+import { ApiError, isAlreadyExists, isNamespaceTerminating } from '../../kube/errors.ts';
+import { parseKey } from '../../kube/key.ts';
+import type { ObjectReference, Service } from '../../kube/objects.ts';
+import { apiVersionOf, services } from '../../kube/resource.ts';
+import { preferenceOf } from './addresses.ts';
+import { freshView, type FreshView } from '../../kube/watch/fresh-view.ts';
+import type { ClusterCaches } from '../caches.ts';
+import { observeListener, sameStatus, type Acceptance, type Surroundings } from './observe.ts';
+import { pinnedNodesOf } from '../mounts/mount-plan.ts';
+import { isOwnedBy, planService } from './plan.ts';
+import { isRefusal } from '../../kube/refusal.ts';
+import { differs, patchFor } from './service-patch.ts';
+
+export interface ListenerReconcilerOptions {
+  readonly client: KubeClient;
+  readonly caches: ClusterCaches;
+  readonly events: EventRecorder;
+  readonly clusterDomain: string;
+  /** RFC 3339, for conditions. */
+  readonly now: () => string;
+}
+
+/** A Service that is not ours is not watched, so its end is found by looking again. */
+const foreignServiceRecheck = 15_000;
+
+export function createListenerReconciler(options: ListenerReconcilerOptions): Reconcile {
+  const { client, caches, events } = options;
+  const view = { listeners: freshView(caches.listeners), services: freshView(caches.services) };
+
+  return async (key, signal) => {
+    const listener = view.listeners.get(key);
+    if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
+    const outcome = await bringAboutService(listener, key, signal);
+    // The Listener is about to go with its namespace; that its Service went first is no news to anybody.
+    if (outcome === 'namespace-terminates') return undefined;
+    const status = observeListener(listener, outcome.acceptance, surroundings(listener, key, outcome), options.now());
+    if (!sameStatus(listener.status ?? undefined, status)) {
+      // Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor.
+      const patch = [
+        { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
+        { op: 'add', path: '/status', value: status },
+      ];
+      view.listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
+      announce(events, listener, status);
+    }
+    if (outcome.retry !== undefined) throw outcome.retry;
+    return outcome.recheck ? { requeueAfter: foreignServiceRecheck } : undefined;
+  };
+
+  interface Outcome {
+    readonly acceptance: Acceptance;
+    readonly service?: Service | undefined;
+    readonly obstacle?: Surroundings['obstacle'];
+    /** Thrown once the status says why, so that the queue tries again later and later. */
+    readonly retry?: unknown;
+    readonly recheck?: boolean;
+  }
+
+  async function bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
+    const live = view.services.get(key);
+    const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
+    const { className } = listener.spec;
+    if (typeof className !== 'string' || className === '') {
+      return notAccepted('NoClass', 'spec.className is empty: name a ListenerClass (kubectl get listenerclasses).', own);
+    }
+    const listenerClass = caches.classes.get(className);
+    if (listenerClass === undefined) {
+      const message = `ListenerClass ${className} does not exist. Create it, or name another one in spec.className (kubectl get listenerclasses).`;
+      return notAccepted('ClassNotFound', message, own);
+    }
+    const plan = planService(listener, listenerClass);
+    if (plan.refused !== undefined) return notAccepted(plan.refused.reason, plan.refused.message, own);
+    const acceptance: Acceptance = { accepted: true, notices: plan.notices };
+    try {
+      return { acceptance, ...(await ensureService(plan.service, live, listener, signal, view.services)) };
+    } catch (error) {
+      if (isNamespaceTerminating(error)) return 'namespace-terminates';
+      if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
+      return { ...notAccepted('ServiceRejected', `The API server refuses the Service: ${error.statusMessage}`, own), retry: error };
+    }
+  }
+
+  async function ensureService(
+    intended: Service,
+    live: Service | undefined,
+    listener: Listener,
+    signal: AbortSignal,
+    remember: FreshView<Service>,
+  ): Promise<Omit<Outcome, 'acceptance'>> {
+    if (live !== undefined && !isOwnedBy(live, listener)) return { obstacle: foreignService(live), recheck: true };
+    if (live !== undefined && !differs(intended, live)) return { service: live };
+    const { namespace = '', name = '' } = intended.metadata;
+    try {
+      // Create and not apply: a Service that the cache does not show, because it is not ours, must never be taken over.
+      const written =
+        live === undefined
+          ? await client.create(services, intended, { signal, strict: true })
+          : await client.patch(services, { namespace, name }, patchFor(intended, live), { type: 'merge', signal, strict: true });
+      remember.wrote(written);
+      return { service: written };
+    } catch (error) {
+      if (live !== undefined || !isAlreadyExists(error)) throw error;
+      // It exists, and is not in the cache: foreign, or an earlier system's without our label, or newer than the cache.
+      const existing = await client.find(services, { namespace, name }, { signal });
+      if (existing === undefined) throw error;
+      return ensureService(intended, existing, listener, signal, remember);
+    }
+  }
+
+  function surroundings(listener: Listener, key: KeyString, outcome: Outcome): Surroundings {
+    const listenerClass = caches.classes.get(listener.spec.className ?? '');
+    return {
+      service: outcome.service,
+      ...(outcome.obstacle === undefined ? {} : { obstacle: outcome.obstacle }),
+      preferredAddressType: preferenceOf(listener, listenerClass),
+      pinnedNodes: new Set(caches.volumes.by('listener', key).flatMap((volume) => pinnedNodesOf(volume, TOPOLOGY_KEY))),
+      endpointNodes: new Set(caches.endpoints.by('service', key).flatMap(({ nodes }) => nodes)),
+      nodeNamed: (name) => caches.nodes.get(name),
+      clusterDomain: options.clusterDomain,
+    };
+  }
+}
+
+function notAccepted(reason: string, message: string, service: Service | undefined): { acceptance: Acceptance; service: Service | undefined } {
+  return { acceptance: { accepted: false, reason, message }, service };
+}
+
+function foreignService(service: Service): { reason: string; message: string } {
+  const { name, namespace, ownerReferences = [] } = service.metadata;
+  const owner = ownerReferences.find(({ controller }) => controller === true);
+  if (owner?.kind === listeners.kind && owner.apiVersion === apiVersionOf(listeners) && owner.name === name) {
+    const message = `Service ${namespace}/${name} belongs to an earlier Listener of this name and is being removed.`;
+    return { reason: 'ServiceBeingReplaced', message };
+  }
+  const whose = owner === undefined ? 'was not made for this Listener' : `belongs to ${owner.kind} ${owner.name}`;
+  const message = `Service ${namespace}/${name} exists and ${whose}, so it is left alone. Rename the Listener, or delete that Service.`;
+  return { reason: 'ServiceNotOwned', message };
+}
+
+function referenceTo(listener: Listener): ObjectReference {
+  const { name = '', namespace = '', uid = '' } = listener.metadata;
+  return { apiVersion: apiVersionOf(listeners), kind: listeners.kind, namespace, name, uid };
+}
+
+/** Reasons that somebody has to act on; the others are stages on the way. */
+const troubles: ReadonlySet<string> = new Set([
+  'NoClass',
+  'ClassNotFound',
+  'UnsupportedServiceType',
+  'InvalidName',
+  'NoPorts',
+  'ServiceRejected',
+  'ServiceNotOwned',
+  'AcceptedWithNotes',
+  'NodeMissing',
+  'SomeNodesMissing',
+  'NodeHasNoAddress',
+]);
+
+/** Events on change only: new addresses, and trouble that was not there before. */
+function announce(events: EventRecorder, listener: Listener, status: ListenerStatus): void {
+  const before = listener.status ?? {};
+  const regarding = referenceTo(listener);
+  const list = (of: ListenerStatus): string => (of.ingressAddresses ?? []).map(({ address }) => address).join(', ');
+  const now = list(status);
+  if (now !== list(before)) {
+    const note = now === '' ? 'No address leads to this Listener any more.' : `Reachable at ${now}.`;
+    events.record({ regarding, type: 'Normal', reason: now === '' ? 'AddressesLost' : 'AddressesAssigned', action: 'Expose', note });
+  }
+  const known = new Set((before.conditions ?? []).map(({ reason, message }) => `${reason} ${message}`));
+  const fresh = (status.conditions ?? []).filter(({ reason, message }) => troubles.has(reason) && !known.has(`${reason} ${message}`));
+  for (const { reason, message } of fresh) {
+    events.record({ regarding, type: 'Warning', reason, action: 'Expose', note: message });
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * `nodeLossPolicy: Release`: gives the address of a deleted node up, by deleting the claim that is pinned there. Its
+ * owner (a StatefulSet, or the pod of an ephemeral volume) then makes a new one, which may be bound to any node. A
+ * listener volume holds nothing that could be lost.
+ */
+import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import type { EventRecorder, KubeClient, Reconcile } from '../../kube/contract.ts';
+import { nodes, persistentVolumeClaims } from '../../kube/resource.ts';
+import type { PersistentVolume } from '../../kube/objects.ts';
+import type { ListenerClass } from '../../api/listeners/index.ts';
+import type { ClusterCaches } from '../caches.ts';
+import { pinnedNodesOf, targetOf } from '../mounts/mount-plan.ts';
+
+/** The key is the name of a PersistentVolume. */
+export function createNodeLossReconciler(options: {
+  readonly client: KubeClient;
+  readonly caches: ClusterCaches;
+  readonly events: EventRecorder;
+}): Reconcile {
+  const { client, caches, events } = options;
+  return async (key, signal) => {
+    const volume = caches.volumes.get(key);
+    const claim = volume?.spec?.claimRef;
+    if (volume === undefined || volume.metadata.deletionTimestamp !== undefined || claim?.name === undefined) return undefined;
+    const pinned = pinnedNodesOf(volume, TOPOLOGY_KEY);
+    if (pinned.length === 0 || pinned.some((name) => caches.nodes.get(name) !== undefined)) return undefined;
+    if (classOf(volume, caches)?.spec.nodeLossPolicy !== 'Release') return undefined;
+    // A claim is not deleted on the word of a cache: the API server itself must say that every one of these is gone.
+    for (const name of pinned) if ((await client.find(nodes, { name }, { signal })) !== undefined) return { requeueAfter: 5_000 };
+    const { namespace = '', name, uid } = claim;
+    if ((await client.find(persistentVolumeClaims, { namespace, name }, { signal }))?.metadata.uid !== uid || uid === undefined) return undefined;
+    await client.delete(persistentVolumeClaims, { namespace, name }, { signal, uid });
+    events.record({
+      regarding: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
+      type: 'Normal',
+      reason: 'AddressReleased',
+      action: 'Release',
+      note: `Node ${pinned.join(', ')} was deleted, so its address is given up (nodeLossPolicy: Release). The pod gets a new claim, on another node.`,
+    });
+    return undefined;
+  };
+}
+
+function classOf(volume: PersistentVolume, caches: ClusterCaches): ListenerClass | undefined {
+  const target = targetOf(volume);
+  if (target === undefined) return undefined;
+  const listener = caches.listeners.get(`${target.namespace}/${target.name}`);
+  const className = listener?.spec.className ?? (target.kind === 'class' ? target.className : undefined);
+  return caches.classes.get(className ?? '');
+}

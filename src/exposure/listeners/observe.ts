@@ -1,0 +1,150 @@
+/** What a Listener's status says: pure, from what is known of its Service and Nodes. */
+import type { Listener, ListenerIngress, ListenerStatus, PreferredAddressType } from '../../api/listeners/index.ts';
+import type { Node, Service } from '../../kube/objects.ts';
+import { clusterAddresses, distinct, loadBalancerAddresses, nodeAddresses, preferredKind, publicPorts, type Reachable } from './addresses.ts';
+import { transition, type ConditionState } from './conditions.ts';
+
+/** How it went with the Service, as far as the Listener's author must know. */
+export type Acceptance =
+  | { readonly accepted: true; readonly notices: readonly string[] }
+  | { readonly accepted: false; readonly reason: string; readonly message: string };
+
+export interface Surroundings {
+  /** The Service that exists for the Listener and is its own; undefined before there is one. */
+  readonly service: Service | undefined;
+  /** Why the Service stands in the way of Ready, e.g. it belongs to someone else. */
+  readonly obstacle?: { readonly reason: string; readonly message: string };
+  readonly preferredAddressType: PreferredAddressType;
+  /** Nodes that the Listener's volumes are pinned to, and nodes with endpoints. NodePort only. */
+  readonly pinnedNodes: ReadonlySet<string>;
+  readonly endpointNodes: ReadonlySet<string>;
+  readonly nodeNamed: (name: string) => Node | undefined;
+  readonly clusterDomain: string;
+}
+
+/**
+ * The status for what is known. `now` is used only for conditions whose status changes.
+ *
+ * Addresses are listed by node name, then as the node ranks them, so that the first one does not move about.
+ */
+export function observeListener(listener: Listener, acceptance: Acceptance, around: Surroundings, now: string): ListenerStatus {
+  const { service } = around;
+  const generation = listener.metadata.generation;
+  const previous = listener.status?.conditions ?? [];
+  const reach = service === undefined ? nothingReachable : reachOf(service, around);
+  const ready = around.obstacle === undefined ? readiness(service, acceptance, reach) : { status: 'False' as const, ...around.obstacle };
+  return {
+    ...(service?.metadata.name === undefined ? {} : { serviceName: service.metadata.name }),
+    ingressAddresses: reach.addresses.map((reachable): ListenerIngress => ({ ...reachable, ports: reach.ports })),
+    ...(reach.isNodePort ? { nodePorts: reach.ports } : {}),
+    conditions: transition(previous, [acceptedCondition(acceptance), { type: 'Ready', ...ready }], { generation, now }),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+}
+
+interface Reach {
+  readonly addresses: readonly Reachable[];
+  readonly ports: Readonly<Record<string, number>>;
+  readonly isNodePort: boolean;
+  /** Nodes that should be addresses, but whose Node object is gone, or lists no usable address. */
+  readonly lostNodes: readonly string[];
+  readonly mutedNodes: readonly string[];
+}
+
+const nothingReachable: Reach = { addresses: [], ports: {}, isNodePort: false, lostNodes: [], mutedNodes: [] };
+
+/** The Service's own type decides, not the class's: an override may have changed it, and addresses must be true. */
+function reachOf(service: Service, around: Surroundings): Reach {
+  const type = service.spec?.type ?? 'ClusterIP';
+  const preferred = preferredKind(around.preferredAddressType, type);
+  switch (type) {
+    case 'NodePort': {
+      const names = [...around.pinnedNodes.union(around.endpointNodes)].sort();
+      const found = names.map((name) => {
+        const node = around.nodeNamed(name);
+        return { name, addresses: node === undefined ? undefined : nodeAddresses(node, preferred, familiesOf(service)) };
+      });
+      return {
+        addresses: distinct(found.flatMap(({ addresses }) => addresses ?? [])),
+        ports: publicPorts(service, 'node'),
+        isNodePort: true,
+        lostNodes: found.filter(({ addresses }) => addresses === undefined).map(({ name }) => name),
+        mutedNodes: found.filter(({ addresses }) => addresses?.length === 0).map(({ name }) => name),
+      };
+    }
+    case 'LoadBalancer':
+      return { ...nothingReachable, addresses: loadBalancerAddresses(service, preferred), ports: publicPorts(service, 'service') };
+    default:
+      return { ...nothingReachable, addresses: clusterAddresses(service, preferred, around.clusterDomain), ports: publicPorts(service, 'service') };
+  }
+}
+
+/** Service.spec.ipFamilies, which the API server always fills in for these types. */
+export function familiesOf(service: Service): readonly string[] {
+  return service.spec?.ipFamilies ?? ['IPv4'];
+}
+
+function acceptedCondition(acceptance: Acceptance): ConditionState {
+  if (!acceptance.accepted) return { type: 'Accepted', status: 'False', reason: acceptance.reason, message: acceptance.message };
+  return acceptance.notices.length === 0
+    ? { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The ListenerClass and the Listener fit together.' }
+    : { type: 'Accepted', status: 'True', reason: 'AcceptedWithNotes', message: acceptance.notices.join(' ') };
+}
+
+function readiness(service: Service | undefined, acceptance: Acceptance, reach: Reach): Omit<ConditionState, 'type'> {
+  if (reach.addresses.length > 0) {
+    const list = reach.addresses.map(({ address }) => address).join(', ');
+    if (!acceptance.accepted) {
+      const message = `The addresses are those of the Service as it was before (${list}); see the Accepted condition.`;
+      return { status: 'False', reason: 'NotAccepted', message };
+    }
+    if (reach.lostNodes.length > 0) {
+      const message = `Reachable at ${list}. ${lostNodesMessage(reach.lostNodes)}`;
+      return { status: 'True', reason: 'SomeNodesMissing', message };
+    }
+    return { status: 'True', reason: 'AddressesAssigned', message: `Reachable at ${list}.` };
+  }
+  const status = 'False';
+  if (service === undefined) {
+    const reason = acceptance.accepted ? 'NoService' : 'NotAccepted';
+    return { status, reason, message: acceptance.accepted ? 'The Service is not there yet.' : acceptance.message };
+  }
+  const { name, namespace } = service.metadata;
+  if (reach.lostNodes.length > 0) return { status, reason: 'NodeMissing', message: lostNodesMessage(reach.lostNodes) };
+  if (reach.mutedNodes.length > 0) {
+    const message = `Node ${reach.mutedNodes.join(', ')} lists no address of the Service's IP families (${familiesOf(service).join(', ')}); see status.addresses of the Node and spec.ipFamilyPolicy in the class's serviceOverrides.`;
+    return { status, reason: 'NodeHasNoAddress', message };
+  }
+  if (reach.isNodePort) {
+    const message = 'No pod behind this Listener is on a node yet. Addresses appear once a pod that mounts it, or that extraPodSelectorLabels select, has started.';
+    return { status, reason: 'NoNodes', message };
+  }
+  if (service.spec?.type === 'LoadBalancer') {
+    const which = service.spec.loadBalancerClass === undefined ? 'the cluster\'s load balancer' : `load balancer class ${service.spec.loadBalancerClass}`;
+    const message = `Service ${namespace}/${name} waits for ${which} to assign an address. If none comes, see the Service's events, and whether the cluster has a load balancer at all.`;
+    return { status, reason: 'LoadBalancerPending', message };
+  }
+  return { status, reason: 'ServicePending', message: `Service ${namespace}/${name} has no cluster IP yet.` };
+}
+
+function lostNodesMessage(names: readonly string[]): string {
+  return `Node ${names.join(', ')} does not exist any more, so its address is left out. A pod pinned there waits for the Node to come back, unless the class has nodeLossPolicy: Release.`;
+}
+
+/**
+ * Whether two statuses say the same. Transition times do not count: they follow from the rest.
+ */
+export function sameStatus(a: ListenerStatus | undefined, b: ListenerStatus): boolean {
+  return a !== undefined && JSON.stringify(comparable(a)) === JSON.stringify(comparable(b));
+}
+
+function comparable(status: ListenerStatus): unknown {
+  const ports = (of: Readonly<Record<string, number>>): unknown => Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    status.serviceName ?? null,
+    (status.ingressAddresses ?? []).map((ingress) => [ingress.address, ingress.addressType, ports(ingress.ports)]),
+    status.nodePorts === undefined || status.nodePorts === null ? null : ports(status.nodePorts),
+    status.observedGeneration ?? null,
+    (status.conditions ?? []).map(({ type, status: state, observedGeneration, reason, message }) => [type, state, observedGeneration, reason, message]),
+  ];
+}

@@ -1,0 +1,142 @@
+/**
+ * How an existing Service becomes the intended one: a three-way merge between what was set before, what is to be set,
+ * and what is there. Pure. Why not server-side apply: docs/adr/0006-create-then-merge.md.
+ */
+import { INTENT_ANNOTATION } from '../../api/listeners/names.ts';
+import type { Service, ServicePort } from '../../kube/objects.ts';
+
+/** Names of fields, nested as in the object; lists and single values are leaves. */
+type FieldSet = { readonly [field: string]: FieldSet | 1 };
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Deeper than any Service. What is below counts as one value. */
+const deepest = 8;
+
+/**
+ * The Service with a record of which fields were set, as an annotation. A later reconcile, also one of another process,
+ * knows by it what to take away when it is no longer wanted, while fields of others stay.
+ */
+export function recordIntent(service: Service): Service {
+  const { metadata, spec } = service;
+  const fields = fieldsOf({
+    metadata: { labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },
+    // A list is one value to a merge patch; what was set of each port tells whether it must be written again.
+    spec: { ...spec, ...(spec?.ports === undefined ? {} : { ports: Object.fromEntries(spec.ports.map((port) => [identityOf(port), port])) }) },
+  });
+  return { ...service, metadata: { ...metadata, annotations: { ...metadata.annotations, [INTENT_ANNOTATION]: JSON.stringify(fields) } } };
+}
+
+/** Whether the Service must be written. Fields that others added are theirs, but the selector is one value. */
+export function differs(intended: Service, live: Service): boolean {
+  return !contains(live, intended) || !sameKeys(intended.spec?.selector, live.spec?.selector);
+}
+
+/** RFC 7386 merge patch. The uid makes it fail on a successor of the same name. */
+export function patchFor(intended: Service, live: Service): Json {
+  const { metadata, spec } = intended;
+  const before = recordedFields(live);
+  const labels = { ...removals(subset(before, 'metadata', 'labels'), metadata.labels), ...metadata.labels };
+  const annotations = { ...removals(subset(before, 'metadata', 'annotations'), metadata.annotations), ...metadata.annotations };
+  return {
+    metadata: {
+      ...(live.metadata.uid === undefined ? {} : { uid: live.metadata.uid }),
+      labels,
+      annotations,
+      ownerReferences: withOwners(intended, live),
+    },
+    spec: {
+      ...merged(subset(before, 'spec'), spec ?? {}),
+      ...(spec?.selector === undefined ? {} : { selector: { ...removals(live.spec?.selector ?? {}, spec.selector), ...spec.selector } }),
+      ...(spec?.ports === undefined ? {} : { ports: withNodePorts(spec.ports, live, spec.type) }),
+    },
+  };
+}
+
+/** Owners that others added are kept. */
+function withOwners(intended: Service, live: Service): readonly unknown[] {
+  const ours = intended.metadata.ownerReferences ?? [];
+  const uids = new Set(ours.map(({ uid }) => uid));
+  return [...(live.metadata.ownerReferences ?? []).filter(({ uid }) => !uids.has(uid)), ...ours];
+}
+
+/** A merge patch replaces the list, and a port must not lose the number that its clients know. */
+function withNodePorts(ports: readonly ServicePort[], live: Service, type: string | undefined): readonly ServicePort[] {
+  if (type !== 'NodePort' || live.spec?.type !== 'NodePort') return ports;
+  const numbers = new Map((live.spec.ports ?? []).map((port) => [identityOf(port), port.nodePort]));
+  return ports.map((port) => {
+    const nodePort = port.nodePort ?? numbers.get(identityOf(port));
+    return nodePort === undefined ? port : { ...port, nodePort };
+  });
+}
+
+function identityOf({ port, protocol = 'TCP' }: ServicePort): string {
+  return `${port}/${protocol}`;
+}
+
+/** `wanted`, and null for each field that was set before and is wanted no more. */
+function merged(before: FieldSet, wanted: Json): Json {
+  const nested = Object.entries(before).flatMap(([field, inner]): [string, unknown][] => {
+    const value = Object.hasOwn(wanted, field) ? wanted[field] : undefined;
+    if (value === undefined) return [[field, null]];
+    return inner !== 1 && isObject(value) ? [[field, merged(inner, value)]] : [];
+  });
+  return { ...wanted, ...Object.fromEntries(nested) };
+}
+
+function removals(before: Json, wanted: Json | undefined): Readonly<Record<string, null>> {
+  return Object.fromEntries(
+    Object.keys(before)
+      .filter((key) => !Object.hasOwn(wanted ?? {}, key))
+      .map((key) => [key, null]),
+  );
+}
+
+/** Whatever stands in the annotation: anyone who may write Services can write it, and it means nothing outside labels, annotations and spec. */
+function recordedFields(live: Service): FieldSet {
+  try {
+    const recorded: unknown = JSON.parse(live.metadata.annotations?.[INTENT_ANNOTATION] ?? '{}');
+    return isObject(recorded) ? fieldsOf(recorded) : {};
+  } catch {
+    return {};
+  }
+}
+
+function subset(fields: FieldSet, ...path: readonly string[]): FieldSet {
+  let inner: FieldSet | 1 | undefined = fields;
+  for (const field of path) inner = inner === 1 || inner === undefined ? undefined : Object.hasOwn(inner, field) ? inner[field] : undefined;
+  return inner === 1 || inner === undefined ? {} : inner;
+}
+
+function fieldsOf(value: Json, depth = 0): FieldSet {
+  const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    entries.map(([field, item]) => [field, isObject(item) && field !== 'selector' && depth < deepest ? fieldsOf(item, depth + 1) : 1]),
+  );
+}
+
+/** Every value of `part` stands in `whole`. An empty map or list says nothing: the API server leaves those out. */
+function contains(whole: unknown, part: unknown): boolean {
+  if (Array.isArray(part)) {
+    if (part.length === 0) return true;
+    if (!Array.isArray(whole)) return false;
+    const isKeyed = part.every((item) => isObject(item));
+    if (isKeyed) return part.every((item) => whole.some((other) => contains(other, item)));
+    return whole.length === part.length && part.every((item, index) => contains(whole[index], item));
+  }
+  if (isObject(part)) {
+    const entries = Object.entries(part);
+    if (entries.length === 0) return true;
+    if (!isObject(whole)) return false;
+    return entries.every(([key, value]) => contains(Object.hasOwn(whole, key) ? whole[key] : undefined, value));
+  }
+  return whole === part;
+}
+
+function sameKeys(a: Json | undefined, b: Json | undefined): boolean {
+  return Object.keys(a ?? {}).toSorted().join() === Object.keys(b ?? {}).toSorted().join();
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

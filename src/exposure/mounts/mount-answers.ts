@@ -1,0 +1,75 @@
+/** Writes down how the mounts of a pod stand: addresses in the spec, what is waited for in the status and in events. */
+import { podListeners, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
+import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
+import { parseKey } from '../../kube/key.ts';
+import type { FreshView } from '../../kube/watch/fresh-view.ts';
+import { ownerOf, type Waiting } from './mount-plan.ts';
+
+/** How one volume of the pod stands. */
+export type MountState =
+  | { readonly handle: string; readonly entries: Readonly<Record<string, PodListener>> }
+  /** `retry` is thrown once everything is written, so that the queue tries again later and later. */
+  | { readonly handle: string; readonly waiting: Waiting; readonly retry?: unknown };
+
+export interface MountAnswers {
+  /** Resolves with the object as it is then. */
+  writeEntries(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners>;
+  /** What is waited for is shown; what came is taken back. */
+  writeWaiting(request: PodListeners, key: KeyString, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void>;
+  /** An event on the pod that the object belongs to. */
+  warn(request: PodListeners, reason: string, note: string): void;
+}
+
+export function mountAnswers(client: KubeClient, events: EventRecorder, view: FreshView<PodListeners>): MountAnswers {
+  return { writeEntries, writeWaiting, warn };
+
+  async function writeEntries(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
+    const changed = states.flatMap((state) =>
+      'entries' in state ? Object.entries(state.entries).filter(([name, entry]) => !sameEntry(request.spec.listeners[name], entry)) : [],
+    );
+    if (changed.length === 0) return request;
+    const patch = [
+      { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
+      ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
+    ];
+    const written = await client.patch(podListeners, parseKey(key), patch, { type: 'json', signal });
+    view.wrote(written);
+    return written;
+  }
+
+  async function writeWaiting(request: PodListeners, key: KeyString, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void> {
+    const before = request.status?.mounts ?? {};
+    const changed = [...shown].filter(([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message);
+    if (changed.length === 0) return;
+    const mounts = Object.fromEntries(changed.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]));
+    const patch = { metadata: { uid: request.metadata.uid }, status: { mounts } };
+    view.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', subresource: 'status', signal }));
+    for (const [, waiting] of changed) if (waiting !== undefined) warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
+  }
+
+  function warn(request: PodListeners, reason: string, note: string): void {
+    const pod = ownerOf(request);
+    if (pod === undefined) return;
+    const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };
+    events.record({ regarding, type: 'Warning', reason, action: 'Mount', note });
+  }
+}
+
+function sameEntry(a: PodListener | undefined, b: PodListener): boolean {
+  return a !== undefined && JSON.stringify(comparable(a)) === JSON.stringify(comparable(b));
+}
+
+function comparable(entry: PodListener): unknown {
+  const ingress = (entry.ingressAddresses ?? []).map(({ address, addressType, ports }) => [
+    address,
+    addressType,
+    Object.entries(ports).sort(([a], [b]) => (a < b ? -1 : 1)),
+  ]);
+  return [entry.scope, entry.volumeHandle, entry.listenerUid, ingress];
+}
+
+/** RFC 6901, section 3. */
+function escapePointer(segment: string): string {
+  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+

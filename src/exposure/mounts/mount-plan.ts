@@ -1,0 +1,216 @@
+/**
+ * What a pod's mount of a listener volume stands for: pure rules over the pod, its claim and the volume.
+ *
+ * A mount is asked for by a node, and a node is trusted only for its own pods. So nothing that the request says is
+ * believed until the pod, the claim and the volume, which the node cannot write, say the same.
+ */
+import {
+  DRIVER_NAME,
+  LISTENER_CLASS_ANNOTATION,
+  LISTENER_NAME_ANNOTATION,
+  podListenersName,
+} from '../../api/listeners/names.ts';
+import { listeners, type Listener, type ListenerPort, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
+import type { Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, PodVolume, Service } from '../../kube/objects.ts';
+import { apiVersionOf } from '../../kube/resource.ts';
+import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
+import { familiesOf } from '../listeners/observe.ts';
+import type { PreferredAddressType } from '../../api/listeners/index.ts';
+
+/** What a mount waits for: `reason` for programs, `message` for people. */
+export interface Waiting {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Which Listener a volume is about, from the volume alone. */
+export type VolumeTarget =
+  | { readonly kind: 'named'; readonly namespace: string; readonly name: string }
+  | { readonly kind: 'class'; readonly namespace: string; readonly name: string; readonly className: string };
+
+/**
+ * Undefined for a volume that is not ours or not bound. A volume made for a class has a Listener of its own, which
+ * takes the claim's name.
+ */
+export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
+  const { csi, claimRef } = volume.spec ?? {};
+  if (csi?.driver !== DRIVER_NAME || claimRef?.namespace === undefined || claimRef.name === undefined) return undefined;
+  const { namespace } = claimRef;
+  const named = csi.volumeAttributes?.[LISTENER_NAME_ANNOTATION];
+  const className = csi.volumeAttributes?.[LISTENER_CLASS_ANNOTATION];
+  if (named !== undefined) return { kind: 'named', namespace, name: named };
+  return className === undefined ? undefined : { kind: 'class', namespace, name: claimRef.name, className };
+}
+
+export type MountCheck =
+  | { readonly ok: true; /** Names of the pod's volumes that mount it. */ readonly volumes: readonly string[] }
+  | { readonly ok: false; readonly isForged: boolean; readonly waiting: Waiting };
+
+/** Whether this pod runs on the node that asks in its name. What a request asks for does not matter yet. */
+export function checkAsker(request: PodListeners, pod: Pod | undefined): (MountCheck & { readonly ok: false }) | { readonly ok: true; readonly pod: Pod } {
+  const podName = ownerOf(request)?.name ?? '';
+  if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
+    return refuse('PodNotFound', `Pod ${podName} with the uid in this object's name does not exist.`);
+  }
+  if (pod.spec?.nodeName === request.spec.nodeName) return { ok: true, pod };
+  const message = `Pod ${podName} does not run on node ${request.spec.nodeName}, which asks for this mount.`;
+  return { ok: false, isForged: true, waiting: { reason: 'NotOnThisNode', message } };
+}
+
+/** Whether this pod, on the node that asks, really mounts this volume. */
+export function checkMount(request: PodListeners, pod: Pod | undefined, volume: PersistentVolume): MountCheck {
+  const asker = checkAsker(request, pod);
+  if (!asker.ok) return asker;
+  const podName = asker.pod.metadata.name ?? '';
+  const claimName = volume.spec?.claimRef?.name;
+  const isSameNamespace = volume.spec?.claimRef?.namespace === request.metadata.namespace;
+  const volumes = (asker.pod.spec?.volumes ?? []).filter((candidate) => claimNameOf(candidate, podName) === claimName);
+  if (!isSameNamespace || volumes.length === 0) {
+    return refuse('VolumeNotOfPod', `Pod ${podName} has no volume whose claim is bound to PersistentVolume ${volume.metadata.name}.`);
+  }
+  return { ok: true, volumes: volumes.map(({ name }) => name) };
+}
+
+function refuse(reason: string, message: string): MountCheck & { readonly ok: false } {
+  return { ok: false, isForged: false, waiting: { reason, message } };
+}
+
+/** A generic ephemeral volume's claim is called after pod and volume (Pod.spec.volumes[].ephemeral). */
+function claimNameOf(volume: PodVolume, podName: string): string | undefined {
+  if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
+  return volume.ephemeral === undefined ? undefined : `${podName}-${volume.name}`;
+}
+
+/** The pod that a PodListeners belongs to. */
+export function ownerOf(object: PodListeners): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((owner) => owner.kind === 'Pod' && owner.apiVersion === 'v1');
+}
+
+/**
+ * The Listener of a volume that names a class: called and labelled like the claim, owned by the volume so that the
+ * address lives as long as that, with the ports of all of the pod's containers.
+ */
+export function planVolumeListener(
+  target: VolumeTarget & { readonly kind: 'class' },
+  sources: { readonly volume: PersistentVolume; readonly claim: PersistentVolumeClaim; readonly pod: Pod },
+): Listener {
+  const { volume, claim, pod } = sources;
+  return {
+    apiVersion: apiVersionOf(listeners),
+    kind: listeners.kind,
+    metadata: {
+      name: target.name,
+      namespace: target.namespace,
+      labels: { ...claim.metadata.labels },
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'PersistentVolume', name: volume.metadata.name ?? '', uid: volume.metadata.uid ?? '' },
+      ],
+    },
+    spec: { className: target.className, ports: portsOf(pod), publishNotReadyAddresses: true },
+  };
+}
+
+/**
+ * Containers listen in one network namespace, so number and protocol identify a port; names need to be unique only
+ * within a container. Of two ports with one name the later is called after its number.
+ */
+function portsOf(pod: Pod): readonly ListenerPort[] {
+  const ports = new Map<string, ListenerPort>();
+  const names = new Set<string>();
+  for (const container of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? []).filter(isSidecar)]) {
+    for (const { name, containerPort: port, protocol = 'TCP' } of container.ports ?? []) {
+      const identity = `${port}/${protocol}`;
+      if (ports.has(identity)) continue;
+      const candidates = [name ?? '', `port-${port}`, `port-${port}-${protocol.toLowerCase()}`];
+      const free = candidates.find((candidate) => candidate !== '' && !names.has(candidate));
+      if (free === undefined) continue;
+      names.add(free);
+      ports.set(identity, { name: free, port, protocol });
+    }
+  }
+  return [...ports.values()];
+}
+
+function isSidecar(container: { readonly restartPolicy?: string }): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+/** What the Listener of a volume holds already is left alone: its labels may have grown, its overrides are its own. */
+export function isListenerCurrent(wanted: Listener, existing: Listener): boolean {
+  const labels = existing.metadata.labels ?? {};
+  return (
+    Object.entries(wanted.metadata.labels ?? {}).every(([key, value]) => labels[key] === value) &&
+    existing.spec.className === wanted.spec.className &&
+    JSON.stringify(portKeys(existing.spec.ports ?? [])) === JSON.stringify(portKeys(wanted.spec.ports ?? []))
+  );
+}
+
+function portKeys(ports: readonly ListenerPort[]): readonly string[] {
+  return ports.map(({ name, port, protocol }) => `${name}:${port}/${protocol ?? 'TCP'}`);
+}
+
+/** Whether the Listener came into being with this volume, and not by another hand. */
+export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): boolean {
+  return (listener.metadata.ownerReferences ?? []).some(
+    (owner) => owner.kind === 'PersistentVolume' && owner.uid === volume.metadata.uid,
+  );
+}
+
+export type EntryPlan = { readonly entry: PodListener } | { readonly waiting: Waiting };
+
+/**
+ * What the pod is told. Where there are node ports, the addresses are those of the pod's own node: they lead to this
+ * pod, and they are known before the pod has an endpoint. Elsewhere they are the Listener's.
+ */
+export function planEntry(
+  listener: Listener,
+  around: {
+    readonly service: Service | undefined;
+    readonly node: Node | undefined;
+    readonly nodeName: string;
+    readonly preferredAddressType: PreferredAddressType;
+    readonly volumeHandle: string;
+  },
+): EntryPlan {
+  const { status } = listener;
+  const identity = { volumeHandle: around.volumeHandle, listenerUid: listener.metadata.uid ?? '' };
+  const nodePorts = status?.nodePorts ?? undefined;
+  if (nodePorts === undefined) {
+    const ingressAddresses = status?.ingressAddresses ?? [];
+    return ingressAddresses.length > 0
+      ? { entry: { scope: 'Cluster', ingressAddresses, ...identity } }
+      : { waiting: unready(listener) };
+  }
+  if (around.node === undefined) {
+    return { waiting: { reason: 'NodeMissing', message: `Node ${around.nodeName} does not exist.` } };
+  }
+  if (around.service === undefined) return { waiting: unready(listener) };
+  const families = familiesOf(around.service);
+  const addresses = nodeAddresses(around.node, preferredKind(around.preferredAddressType, 'NodePort'), families);
+  if (addresses.length === 0) {
+    const message = `Node ${around.nodeName} lists no address of the Service's IP families (${families.join(', ')}) in status.addresses.`;
+    return { waiting: { reason: 'NodeHasNoAddress', message } };
+  }
+  const ingressAddresses = addresses.map((reachable) => ({ ...reachable, ports: nodePorts }));
+  return { entry: { scope: 'Node', ingressAddresses, ...identity } };
+}
+
+/** The Listener's own words for why it has no address, Accepted before Ready. */
+function unready(listener: Listener): Waiting {
+  const { name, namespace } = listener.metadata;
+  const conditions = listener.status?.conditions ?? [];
+  const failing = ['Accepted', 'Ready']
+    .map((type) => conditions.find((condition) => condition.type === type))
+    .find((condition) => condition?.status === 'False');
+  return failing === undefined
+    ? { reason: 'ListenerPending', message: `Listener ${namespace}/${name} has not been looked at yet.` }
+    : { reason: failing.reason, message: `Listener ${namespace}/${name}: ${failing.message}` };
+}
+
+/** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). */
+export function pinnedNodesOf(volume: PersistentVolume, topologyKey: string): readonly string[] {
+  return (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [])
+    .flatMap((term) => term.matchExpressions ?? [])
+    .filter((expression) => expression.key === topologyKey && expression.operator === 'In')
+    .flatMap((expression) => expression.values ?? []);
+}

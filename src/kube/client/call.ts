@@ -1,0 +1,139 @@
+import type { ApplyOptions, DeleteOptions, Key, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
+import type { Exchange } from './exchange.ts';
+import type { KubeObject } from '../objects.ts';
+import { collectionPath, objectPath, selectionQuery, withQuery } from './path.ts';
+import { apiVersionOf } from '../resource.ts';
+import type { Resource } from '../resource.ts';
+import type { Verb } from './retry.ts';
+
+/** One call of the API, decided but not sent. */
+export interface Call {
+  readonly verb: Verb;
+  /** For messages: `patch Listener default/web (status)`. */
+  readonly name: string;
+  /** For metrics: `listeners/status`. */
+  readonly resource: string;
+  readonly method: Exchange['method'];
+  readonly path: string;
+  readonly contentType?: string;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Objects of a list page, where the caller does not say. */
+const PAGE_SIZE = 500;
+
+export function getCall(of: Resource, key: Key, options: { readonly signal?: AbortSignal }): Call {
+  return { ...objectCall('get', of, key), method: 'GET', path: objectPath(of, key), signal: options.signal };
+}
+
+export function pageCall(of: Resource, selection: Selection, options: PageOptions): Call {
+  const query = { ...selectionQuery(selection), limit: options.limit ?? PAGE_SIZE, continue: options.continue };
+  return {
+    ...collectionCall('list', of, selection),
+    method: 'GET',
+    path: withQuery(collectionPath(of, selection.namespace), query),
+    signal: options.signal,
+  };
+}
+
+export function watchCall(of: Resource, options: Omit<WatchOptions<KubeObject>, 'onEvent'>): Call {
+  const query = {
+    ...selectionQuery(options),
+    watch: true,
+    allowWatchBookmarks: true,
+    timeoutSeconds: options.timeoutSeconds,
+    ...('after' in options.from
+      ? { resourceVersion: options.from.after }
+      : { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }),
+  };
+  return {
+    ...collectionCall('watch', of, options),
+    method: 'GET',
+    path: withQuery(collectionPath(of, options.namespace), query),
+    signal: options.signal,
+  };
+}
+
+export function createCall(of: Resource, object: KubeObject, fieldManager: string, options: WriteOptions): Call {
+  const { namespace, name, generateName = '' } = object.metadata;
+  const key = { name: name ?? `${generateName}*`, ...(namespace === undefined ? {} : { namespace }) };
+  return {
+    ...objectCall('create', of, key),
+    method: 'POST',
+    path: withQuery(collectionPath(of, namespace), writeQuery(fieldManager, options)),
+    contentType: 'application/json',
+    body: typed(of, object),
+    signal: options.signal,
+  };
+}
+
+export function applyCall(of: Resource, object: KubeObject, fieldManager: string, options: ApplyOptions): Call {
+  const { namespace, name = '' } = object.metadata;
+  const key = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const query = { ...writeQuery(fieldManager, options), force: options.force ?? true };
+  return {
+    ...objectCall('apply', of, key, options.subresource),
+    method: 'PATCH',
+    path: withQuery(objectPath(of, key, options.subresource), query),
+    // The body is JSON, which is YAML; the API server knows no apply patch by the name of JSON.
+    contentType: 'application/apply-patch+yaml',
+    body: typed(of, object),
+    signal: options.signal,
+  };
+}
+
+export function patchCall(of: Resource, key: Key, patch: unknown, fieldManager: string, options: PatchOptions): Call {
+  return {
+    ...objectCall('patch', of, key, options.subresource),
+    method: 'PATCH',
+    path: withQuery(objectPath(of, key, options.subresource), writeQuery(fieldManager, options)),
+    contentType: PATCH_TYPES[options.type],
+    body: patch,
+    signal: options.signal,
+  };
+}
+
+export function deleteCall(of: Resource, key: Key, options: DeleteOptions): Call {
+  const { uid, resourceVersion, propagation } = options;
+  return {
+    ...objectCall('delete', of, key),
+    method: 'DELETE',
+    path: objectPath(of, key),
+    contentType: 'application/json',
+    // JSON.stringify leaves out what is undefined.
+    body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion }, propagationPolicy: propagation },
+    signal: options.signal,
+  };
+}
+
+const PATCH_TYPES = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+} as const;
+
+function objectCall(verb: Verb, of: Resource, key: Key, subresource?: string): Pick<Call, 'verb' | 'name' | 'resource'> {
+  const place = key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
+  if (subresource === undefined) return { verb, name: `${verb} ${of.kind} ${place}`, resource: of.plural };
+  return { verb, name: `${verb} ${of.kind} ${place} (${subresource})`, resource: `${of.plural}/${subresource}` };
+}
+
+function collectionCall(verb: Verb, of: Resource, { namespace }: Selection): Pick<Call, 'verb' | 'name' | 'resource'> {
+  return { verb, name: namespace === undefined ? `${verb} ${of.plural}` : `${verb} ${of.plural} in ${namespace}`, resource: of.plural };
+}
+
+function writeQuery(
+  fieldManager: string,
+  options: WriteOptions,
+): Readonly<Record<string, string | undefined>> & { readonly fieldManager: string } {
+  return {
+    fieldManager: options.fieldManager ?? fieldManager,
+    dryRun: options.dryRun === true ? 'All' : undefined,
+    fieldValidation: options.strict === true ? 'Strict' : undefined,
+  };
+}
+
+function typed(of: Resource, object: KubeObject): KubeObject {
+  return { ...object, apiVersion: apiVersionOf(of), kind: of.kind };
+}

@@ -1,0 +1,201 @@
+import { performance } from 'node:perf_hooks';
+
+import { pause } from '../../work/backoff.ts';
+import { applyCall, createCall, deleteCall, getCall, pageCall, patchCall, watchCall } from './call.ts';
+import type { Call } from './call.ts';
+import type { ConfigSource } from './connection.ts';
+import type {
+  ApplyOptions,
+  DeleteOptions,
+  Key,
+  KubeClient,
+  Page,
+  PageOptions,
+  PatchOptions,
+  RequestOptions,
+  Selection,
+  WatchOptions,
+  WriteOptions,
+} from '../contract.ts';
+import { decodeEvent, decodeObject, decodePage } from './decode.ts';
+import { ApiError, TransportError } from '../errors.ts';
+import type { Answer, StreamedBody } from './exchange.ts';
+import { LineDecoder } from './lines.ts';
+import type { KubeObject } from '../objects.ts';
+import type { Resource } from '../resource.ts';
+import { retryOf, settingsMayBeOld } from './retry.ts';
+import type { Verb } from './retry.ts';
+import { apiErrorOf } from './status.ts';
+import { Transport } from './transport.ts';
+
+export interface ClientOptions {
+  readonly config: ConfigSource;
+  readonly userAgent: string;
+  /** Owner of the fields that this client writes (metadata.managedFields). */
+  readonly fieldManager: string;
+  /** Closes the client. */
+  readonly signal?: AbortSignal;
+  /** Told of every attempt: `code` is the HTTP status, or the TransportError's code; a watch counts until its headers are in. */
+  readonly onRequest?: (verb: Verb, resource: string, code: string, seconds: number) => void;
+  /** Milliseconds that a call may take in all, retries included; 30,000 by default. */
+  readonly requestTimeout?: number;
+  /** Milliseconds without a byte after which a watch counts as stalled; 100,000 by default (bookmarks come about every 60 s). */
+  readonly watchIdle?: number;
+  /** Most connections for requests; 32 by default. */
+  readonly connections?: number;
+  /** Milliseconds after which the settings are read again; 60,000 by default. */
+  readonly reloadAfter?: number;
+  /** Least milliseconds between two readings after failures; 1,000 by default. */
+  readonly refreshPause?: number;
+}
+
+export function createClient(options: ClientOptions): KubeClient {
+  return new Client(options);
+}
+
+/** The most that one answer or one watch event may hold. */
+const BODY_LIMIT = 64 * 1_048_576;
+const REQUEST_TIMEOUT = 30_000;
+const WATCH_IDLE = 100_000;
+/** What the server may be late with the end of a watch that it was asked to end. */
+const WATCH_GRACE = 15_000;
+
+class Client implements KubeClient {
+  readonly #options: ClientOptions;
+  readonly #transport: Transport;
+  readonly #headers: readonly string[];
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.#transport = new Transport(options);
+    this.#headers = ['accept', 'application/json', 'user-agent', options.userAgent];
+    options.signal?.addEventListener('abort', () => void this[Symbol.asyncDispose](), { once: true });
+  }
+
+  async get<T extends KubeObject>(of: Resource<T>, key: Key, options: RequestOptions = {}): Promise<T> {
+    return this.#object<T>(getCall(of, key, options));
+  }
+
+  async find<T extends KubeObject>(of: Resource<T>, key: Key, options: RequestOptions = {}): Promise<T | undefined> {
+    try {
+      return await this.get(of, key, options);
+    } catch (error) {
+      // A resource type that the server does not know (a CRD not there yet) answers 404 too, but not with a Status.
+      if (error instanceof ApiError && error.status === 404 && error.reason === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async *list<T extends KubeObject>(of: Resource<T>, selection: Selection = {}, options: RequestOptions = {}): AsyncIterable<T> {
+    let token: string | undefined;
+    do {
+      const page: Page<T> = await this.#pageOrLater(of, selection, { ...options, ...(token === undefined ? {} : { continue: token }) });
+      yield* page.items;
+      token = page.continue;
+    } while (token !== undefined);
+  }
+
+  async page<T extends KubeObject>(of: Resource<T>, selection: Selection, options: PageOptions = {}): Promise<Page<T>> {
+    const call = pageCall(of, selection, options);
+    const answer = await this.#send(call);
+    return decodePage(call.name, of, answer.body);
+  }
+
+  async watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void> {
+    const call = watchCall(of, options);
+    const lines = new LineDecoder(BODY_LIMIT, (line) => options.onEvent(decodeEvent<T>(call.name, line)));
+    try {
+      await this.#attempt(call, options.timeoutSeconds * 1_000 + WATCH_GRACE, {
+        idle: this.#options.watchIdle ?? WATCH_IDLE,
+        onChunk: (chunk) => lines.push(chunk),
+      });
+    } catch (error) {
+      // Whoever watches tries again by a backoff of its own; the next try must not fail for old settings.
+      if (settingsMayBeOld(error)) await this.#transport.refresh();
+      throw error;
+    }
+    if (lines.pending > 0) {
+      throw new TransportError('KUBE_CUT', `${call.name}: the watch ended within a line.`, { sent: true, answered: true });
+    }
+  }
+
+  async create<T extends KubeObject>(of: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.#object<T>(createCall(of, object, this.#options.fieldManager, options));
+  }
+
+  async apply<T extends KubeObject>(of: Resource<T>, object: T, options: ApplyOptions = {}): Promise<T> {
+    return this.#object<T>(applyCall(of, object, this.#options.fieldManager, options));
+  }
+
+  async patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, options: PatchOptions): Promise<T> {
+    return this.#object<T>(patchCall(of, key, patch, this.#options.fieldManager, options));
+  }
+
+  async delete(of: Resource, key: Key, options: DeleteOptions = {}): Promise<void> {
+    await this.#send(deleteCall(of, key, options));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#transport[Symbol.asyncDispose]();
+  }
+
+  /** A list whose token expired goes on with the one that the server offers instead: no longer one moment's list, but a whole one. */
+  async #pageOrLater<T extends KubeObject>(of: Resource<T>, selection: Selection, options: PageOptions): Promise<Page<T>> {
+    try {
+      return await this.page(of, selection, options);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 410 && error.continueToken !== undefined)) throw error;
+      return this.page(of, selection, { ...options, continue: error.continueToken });
+    }
+  }
+
+  async #object<T extends KubeObject>(call: Call): Promise<T> {
+    const answer = await this.#send(call);
+    return decodeObject<T>(call.name, answer.body);
+  }
+
+  async #send(call: Call): Promise<Answer> {
+    const end = performance.now() + (this.#options.requestTimeout ?? REQUEST_TIMEOUT);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#attempt(call, Math.max(0, end - performance.now()));
+      } catch (error) {
+        const retry = retryOf(call.verb, attempt, error, end - performance.now(), Math.random());
+        if (!retry.again || (retry.refresh && !(await this.#transport.refresh()))) throw error;
+        if (retry.delay > 0) await pause(retry.delay, call.signal);
+      }
+    }
+  }
+
+  async #attempt(call: Call, deadline: number, stream?: Omit<StreamedBody, 'onStart'>): Promise<Answer> {
+    const startedAt = performance.now();
+    let counted = false;
+    const count = (code: number | string): void => {
+      if (!counted) this.#options.onRequest?.(call.verb, call.resource, String(code), (performance.now() - startedAt) / 1_000);
+      counted = true;
+    };
+    try {
+      const { name, method, path, signal, contentType, body } = call;
+      const headers = contentType === undefined ? this.#headers : [...this.#headers, 'content-type', contentType];
+      const answer = await this.#transport.send(
+        {
+          call: name,
+          method,
+          path,
+          deadline,
+          signal,
+          maxBytes: BODY_LIMIT,
+          ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+          ...(stream === undefined ? {} : { stream: { ...stream, onStart: count } }),
+        },
+        headers,
+      );
+      count(answer.status);
+      if (answer.status >= 200 && answer.status < 300) return answer;
+      throw apiErrorOf(name, answer.status, answer.retryAfter, answer.body.toString('utf8'));
+    } catch (error) {
+      count(error instanceof TransportError ? error.code : 'aborted');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
+
+import { checkToken, readSetting } from './connection.ts';
+import type { ConfigSource } from './connection.ts';
+import { ConfigError } from '../errors.ts';
+import { kubeconfigSource } from './kubeconfig.ts';
+
+export interface ConfigOptions {
+  /** Path of a kubeconfig. Left out: the service account of the pod that this process runs in. */
+  readonly kubeconfig?: string | undefined;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Where a pod's service account is mounted. */
+  readonly serviceAccountFolder?: string;
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/**
+ * Finds the API server and reads the settings once, so that what is missing shows at start.
+ *
+ * @throws ConfigError
+ */
+export async function loadConfig(options: ConfigOptions = {}): Promise<ConfigSource> {
+  const source =
+    options.kubeconfig === undefined
+      ? await inClusterSource(options.environment ?? process.env, options.serviceAccountFolder ?? SERVICE_ACCOUNT)
+      : await kubeconfigSource(options.kubeconfig);
+  await source.load();
+  return source;
+}
+
+async function inClusterSource(environment: Readonly<Record<string, string | undefined>>, folder: string): Promise<ConfigSource> {
+  const host = environment['KUBERNETES_SERVICE_HOST'];
+  const port = environment['KUBERNETES_SERVICE_PORT'] ?? '443';
+  if (host === undefined || host === '') {
+    throw new ConfigError('KUBERNETES_SERVICE_HOST is not set, so this is no pod of a cluster; name a kubeconfig with --kubeconfig PATH.');
+  }
+  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+  const namespace = await readFile(`${folder}/namespace`, 'utf8').then(
+    (text) => text.trim(),
+    () => undefined,
+  );
+  return {
+    name: folder,
+    namespace,
+    load: async () => {
+      const [token, ca] = await Promise.all([readSetting(`${folder}/token`), readSetting(`${folder}/ca.crt`)]);
+      return { server, ca, token: checkToken(token, `${folder}/token`) };
+    },
+  };
+}

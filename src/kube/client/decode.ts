@@ -1,0 +1,99 @@
+import type { Page, WatchEvent } from '../contract.ts';
+import { TransportError } from '../errors.ts';
+import type { KubeObject } from '../objects.ts';
+import { apiVersionOf } from '../resource.ts';
+import type { Resource } from '../resource.ts';
+import { apiErrorOfEvent, isRecord } from './status.ts';
+
+/**
+ * From JSON to objects. What is checked is what this folder itself leans on (an object has metadata with a name that
+ * is safe in a key, a list has items); the rest of an object's shape is the API server's promise, by its schema.
+ */
+
+/**
+ * One object, as the answer to a call. Reviews are objects without name or resourceVersion.
+ *
+ * @throws TransportError KUBE_MALFORMED
+ */
+export function decodeObject<T extends KubeObject>(call: string, body: Buffer): T {
+  const object = parse(call, body.toString('utf8'));
+  const metadata = isRecord(object) ? object['metadata'] : undefined;
+  if (!isRecord(metadata)) throw malformed(call, 'the answer is no object with metadata');
+  if (metadata['name'] !== undefined && !isKeyPart(metadata['name'])) throw malformed(call, 'the object has no usable metadata.name');
+  // The rest of T is the server's promise: see above.
+  return object as T;
+}
+
+/** Items of built-in lists carry neither apiVersion nor kind, watched ones do: they are made alike. */
+export function decodePage<T extends KubeObject>(call: string, of: Resource<T>, body: Buffer): Page<T> {
+  const list = parse(call, body.toString('utf8'));
+  const metadata = isRecord(list) ? list['metadata'] : undefined;
+  const items = isRecord(list) ? (list['items'] ?? []) : undefined;
+  if (!isRecord(metadata) || !Array.isArray(items)) throw malformed(call, 'the answer is no list');
+  const resourceVersion = metadata['resourceVersion'];
+  const token = metadata['continue'];
+  if (typeof resourceVersion !== 'string') throw malformed(call, 'the list has no resourceVersion');
+  const apiVersion = apiVersionOf(of);
+  for (const item of items) {
+    checked(call, item);
+    item.apiVersion ??= apiVersion;
+    item.kind ??= of.kind;
+  }
+  return { items, resourceVersion, ...(typeof token === 'string' && token !== '' ? { continue: token } : {}) };
+}
+
+/** @throws ApiError for an ERROR event, TransportError for what is no event */
+export function decodeEvent<T extends KubeObject>(call: string, line: string): WatchEvent<T> {
+  const event = parse(call, line);
+  if (!isRecord(event)) throw malformed(call, 'a line of the watch is no event');
+  const { type, object } = event;
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: checked<T>(call, object) };
+    case 'BOOKMARK':
+      return bookmark(call, object);
+    case 'ERROR':
+      throw apiErrorOfEvent(call, object);
+    default:
+      throw malformed(call, `a watch event of the unknown type ${JSON.stringify(type)?.slice(0, 64)}`);
+  }
+}
+
+function bookmark(call: string, object: unknown): WatchEvent<never> {
+  const metadata = isRecord(object) ? object['metadata'] : undefined;
+  const resourceVersion = isRecord(metadata) ? metadata['resourceVersion'] : undefined;
+  if (typeof resourceVersion !== 'string' || resourceVersion === '') throw malformed(call, 'a bookmark has no resourceVersion');
+  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
+  const end = isRecord(annotations) && annotations['k8s.io/initial-events-end'] === 'true';
+  return { type: 'BOOKMARK', resourceVersion, initialEventsEnd: end };
+}
+
+/** An object of a list or a watch: it gets a key, and a place in the order of changes. */
+function checked<T extends KubeObject>(call: string, value: unknown): T {
+  const metadata = isRecord(value) ? value['metadata'] : undefined;
+  if (!isRecord(metadata)) throw malformed(call, 'an object has no metadata');
+  const { name, namespace, resourceVersion } = metadata;
+  if (!isKeyPart(name)) throw malformed(call, 'an object has no usable metadata.name');
+  if (namespace !== undefined && !isKeyPart(namespace)) throw malformed(call, `${name} has no usable metadata.namespace`);
+  if (typeof resourceVersion !== 'string' || resourceVersion === '') throw malformed(call, `${name} has no metadata.resourceVersion`);
+  // The rest of T is the server's promise: see above.
+  return value as T;
+}
+
+function isKeyPart(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !value.includes('/');
+}
+
+function parse(call: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw malformed(call, `not JSON, but ${JSON.stringify(text.slice(0, 80))}`, cause);
+  }
+}
+
+function malformed(call: string, what: string, cause?: unknown): TransportError {
+  return new TransportError('KUBE_MALFORMED', `${call}: ${what}.`, { sent: true, answered: true, cause });
+}

@@ -1,0 +1,173 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { performance } from 'node:perf_hooks';
+
+import type { Dispatcher } from 'undici';
+
+import { TransportError } from '../errors.ts';
+
+/** One request and its answer over a pool's connection, without the cost of a stream or a fetch. */
+export interface Exchange {
+  /** For messages: `get Service default/web`. */
+  readonly call: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  readonly body?: Buffer;
+  readonly signal?: AbortSignal | undefined;
+  /** The whole answer must be in within this many milliseconds. */
+  readonly deadline: number;
+  /** The most that a collected body may hold. */
+  readonly maxBytes: number;
+  readonly stream?: StreamedBody;
+}
+
+/** A successful answer's body is handed on chunk by chunk instead of being collected; used for watches. */
+export interface StreamedBody {
+  /** The answer counts as stalled when nothing arrives for this many milliseconds. */
+  readonly idle: number;
+  readonly onStart?: (status: number) => void;
+  /** What it throws ends the exchange and is what it rejects with. */
+  readonly onChunk: (chunk: Buffer) => void;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  /** Empty where the body was streamed. */
+  readonly body: Buffer;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Errors are short; a streamed call's error body need not be held whole. */
+const ERROR_BODY_LIMIT = 1_048_576;
+
+/** Rejects with a TransportError, with what `onChunk` threw, or with the signal's reason. */
+export function exchange(dispatcher: Dispatcher, request: Exchange): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    if (request.signal?.aborted === true) {
+      reject(request.signal.reason);
+      return;
+    }
+    const handler = new ExchangeHandler(request, resolve, reject);
+    try {
+      dispatcher.dispatch(
+        { method: request.method, path: request.path, headers: [...request.headers], body: request.body ?? null },
+        handler,
+      );
+    } catch (cause) {
+      // Undici refuses the request itself (a header it does not take), or is closed.
+      handler.onResponseError(undefined, cause instanceof Error ? cause : new Error(String(cause)));
+    }
+  });
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #request: Exchange;
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #startedAt = performance.now();
+  #idle: NodeJS.Timeout | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #settled = false;
+  #sent = false;
+  #status = 0;
+  #retryAfter: string | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(request: Exchange, resolve: (answer: Answer) => void, reject: (error: unknown) => void) {
+    this.#request = request;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#deadline = setTimeout(this.#onDeadline, request.deadline);
+    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // Ended while it waited for a connection: it must not go out any more.
+    if (this.#settled) controller.abort(new Error('ended before it was sent'));
+    else this.#sent = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status;
+    this.#retryAfter = headers['retry-after'];
+    if (!this.#streams()) return;
+    this.#request.stream?.onStart?.(status);
+    this.#idle = setTimeout(this.#onIdle, this.#request.stream?.idle);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#settled) return;
+    if (this.#streams()) {
+      this.#idle?.refresh();
+      try {
+        this.#request.stream?.onChunk(chunk);
+      } catch (error) {
+        this.#fail(error);
+      }
+      return;
+    }
+    this.#bytes += chunk.length;
+    const limit = this.#request.stream === undefined ? this.#request.maxBytes : ERROR_BODY_LIMIT;
+    if (this.#bytes > limit) this.#fail(this.#error('KUBE_TOO_LARGE', `the answer is larger than ${limit} bytes`));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#settled) return;
+    this.#settle();
+    const [only = NOTHING] = this.#chunks;
+    const body = this.#chunks.length <= 1 ? only : Buffer.concat(this.#chunks, this.#bytes);
+    this.#resolve({ status: this.#status, retryAfter: this.#retryAfter, body });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, cause: Error): void {
+    if (this.#settled) return;
+    const why = `${cause.message === '' ? cause.name : cause.message}`;
+    const error = this.#sent
+      ? this.#error('KUBE_CUT', `the connection broke before the answer was whole: ${why}`, cause)
+      : this.#error('KUBE_UNREACHABLE', `no connection to the API server: ${why}`, cause);
+    this.#fail(error);
+  }
+
+  #streams(): boolean {
+    return this.#request.stream !== undefined && this.#status >= 200 && this.#status < 300;
+  }
+
+  readonly #onAbort = (): void => {
+    this.#fail(this.#request.signal?.reason);
+  };
+
+  readonly #onDeadline = (): void => {
+    const waited = Math.round(performance.now() - this.#startedAt);
+    const what = this.#sent ? 'no whole answer' : 'no connection was free or could be made';
+    this.#fail(this.#error('KUBE_TIMEOUT', `${what} within ${waited} ms`));
+  };
+
+  readonly #onIdle = (): void => {
+    this.#fail(this.#error('KUBE_TIMEOUT', `nothing arrived for ${this.#request.stream?.idle ?? 0} ms, not even a bookmark`));
+  };
+
+  #error(code: TransportError['code'], what: string, cause?: unknown): TransportError {
+    return new TransportError(code, `${this.#request.call}: ${what}`, { sent: this.#sent, answered: this.#status !== 0, cause });
+  }
+
+  #fail(error: unknown): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#reject(error);
+    this.#chunks = [];
+    this.#controller?.abort(error instanceof Error ? error : new Error('ended'));
+  }
+
+  #settle(): void {
+    this.#settled = true;
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#idle);
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+  }
+}

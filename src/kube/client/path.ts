@@ -1,0 +1,49 @@
+import type { Selection } from '../contract.ts';
+import { NameError } from '../errors.ts';
+import type { Resource } from '../resource.ts';
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** The path of one object, or of its subresource. */
+export function objectPath(of: Resource, key: { namespace?: string; name: string }, subresource?: string): string {
+  if (of.namespaced !== (key.namespace !== undefined)) {
+    throw new NameError(
+      of.namespaced ? `${of.kind} "${key.name}" needs a namespace.` : `${of.kind} "${key.name}" is cluster-scoped and takes no namespace.`,
+    );
+  }
+  const tail = subresource === undefined ? '' : `/${segment('subresource', subresource)}`;
+  return `${collectionPath(of, key.namespace)}/${segment(`name of a ${of.kind}`, key.name)}${tail}`;
+}
+
+/** The path of a namespace's objects of a kind, or of all of them. */
+export function collectionPath(of: Resource, namespace: string | undefined): string {
+  const group = of.group === '' ? `/api/${of.version}` : `/apis/${of.group}/${of.version}`;
+  if (namespace === undefined) return `${group}/${of.plural}`;
+  if (!of.namespaced) throw new NameError(`${of.kind} is cluster-scoped and takes no namespace.`);
+  return `${group}/namespaces/${segment('namespace', namespace)}/${of.plural}`;
+}
+
+export function withQuery(path: string, query: Query): string {
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) pairs.push(`${name}=${encode(String(value), name)}`);
+  }
+  return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
+}
+
+export function selectionQuery(selection: Selection): Query {
+  return { labelSelector: selection.labelSelector, fieldSelector: selection.fieldSelector };
+}
+
+/** Names come from annotations, pods and volume handles: what would change the path's shape is refused, the rest is escaped. */
+function segment(what: string, value: string): string {
+  if (value === '' || value === '.' || value === '..' || value.includes('/')) {
+    throw new NameError(`${JSON.stringify(value.slice(0, 253))} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`);
+  }
+  return encode(value, what);
+}
+
+function encode(value: string, what: string): string {
+  if (!value.isWellFormed()) throw new NameError(`The ${what} is not well-formed Unicode.`);
+  return encodeURIComponent(value);
+}

@@ -1,0 +1,80 @@
+import { ApiError } from '../errors.ts';
+
+const MESSAGE_LIMIT = 2_048;
+const VALUE_LIMIT = 256;
+
+/** Makes an ApiError of an answer that is not a success. `body` is whatever the server (or something before it) sent. */
+export function apiErrorOf(call: string, status: number, retryAfter: string | undefined, body: string): ApiError {
+  const parsed = statusOf(body);
+  if (parsed === undefined) {
+    const said = clean(body.slice(0, 256));
+    return new ApiError(call, {
+      status,
+      reason: '',
+      message: said === '' ? `the server answered ${status} without a message` : `not a Kubernetes Status: ${said}`,
+      retryAfterSeconds: retryAfterOf(retryAfter),
+    });
+  }
+  return errorOfStatus(call, parsed, status, retryAfterOf(retryAfter));
+}
+
+/** Makes an ApiError of a Status that came as a watch's ERROR event. */
+export function apiErrorOfEvent(call: string, object: unknown): ApiError {
+  return errorOfStatus(call, isRecord(object) ? object : {}, 500, undefined);
+}
+
+function errorOfStatus(call: string, body: Record<string, unknown>, httpStatus: number, retryAfter: number | undefined): ApiError {
+  const details = isRecord(body['details']) ? body['details'] : {};
+  const metadata = isRecord(body['metadata']) ? body['metadata'] : {};
+  const causes = Array.isArray(details['causes']) ? details['causes'] : [];
+  const fromDetails = details['retryAfterSeconds'];
+  const token = metadata['continue'];
+  const code = body['code'];
+  return new ApiError(call, {
+    status: typeof code === 'number' && Number.isInteger(code) && code >= 400 && code < 600 ? code : httpStatus,
+    reason: text(body['reason']),
+    message: text(body['message']) || 'the server gave no reason',
+    retryAfterSeconds: retryAfter ?? (typeof fromDetails === 'number' && fromDetails > 0 ? fromDetails : undefined),
+    continueToken: typeof token === 'string' && token !== '' ? token : undefined,
+    causes: causes.flatMap((cause) => (isRecord(cause) ? [text(cause['reason'])] : [])),
+  });
+}
+
+function statusOf(body: string): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return isRecord(parsed) && parsed['kind'] === 'Status' ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** RFC 9110, section 10.2.3: seconds, or a date. */
+export function retryAfterOf(header: string | undefined, now: number = Date.now()): number | undefined {
+  if (header === undefined) return undefined;
+  const trimmed = header.trim();
+  if (/^\d{1,9}$/.test(trimmed)) return Number(trimmed);
+  const date = Date.parse(trimmed);
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1_000));
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? clean(value) : '';
+}
+
+/**
+ * Of a patch that does not fit, the server quotes the whole object ("patch: Invalid value: …", field.Error in
+ * k8s.io/apimachinery) before it says what is wrong.
+ */
+const QUOTED_VALUE = /(?<=Invalid value: )"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
+/** The server's words end in log lines and conditions: no control characters, no endless text. */
+function clean(value: string): string {
+  const brief = value.replaceAll(QUOTED_VALUE, (quoted) => (quoted.length > VALUE_LIMIT ? '"…"' : quoted));
+  const cut = brief.length > MESSAGE_LIMIT ? `${brief.slice(0, MESSAGE_LIMIT).toWellFormed()}…` : brief;
+  return cut.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

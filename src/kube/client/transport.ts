@@ -1,0 +1,196 @@
+import { performance } from 'node:perf_hooks';
+
+import type { Dispatcher } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
+
+import type { ConfigSource, Connection } from './connection.ts';
+import { ConfigError, TransportError } from '../errors.ts';
+import { exchange } from './exchange.ts';
+import type { Answer, Exchange } from './exchange.ts';
+import { Places } from '../../work/slots.ts';
+
+export interface TransportOptions {
+  readonly config: ConfigSource;
+  readonly connections?: number;
+  readonly reloadAfter?: number;
+  readonly refreshPause?: number;
+}
+
+/**
+ * Connections to one API server, kept in step with settings that change.
+ *
+ * Invariants:
+ * - Requests share at most `connections` keep-alive connections, one request at a time on each (HTTP/1.1 without
+ *   pipelining: a slow answer delays no other), and wait for a place before they reach the pool: undici can take back
+ *   a request that waits in its own queue only by breaking the connection that it comes to.
+ * - Watches have a pool of their own without that bound, since each holds its connection for minutes: watches never
+ *   starve requests, and their number is that of the informers.
+ * - Settings are at most `reloadAfter` old when a request starts. Where one that concerns the connection itself has
+ *   changed, new requests use new pools; the old ones end with their last request.
+ */
+export class Transport implements AsyncDisposable {
+  readonly #source: ConfigSource;
+  readonly #connections: number;
+  readonly #reloadAfter: number;
+  readonly #refreshPause: number;
+  readonly #places: Places;
+  readonly #retired = new Set<Pools>();
+  #current: Pools | undefined;
+  #loading: Promise<Pools> | undefined;
+  #loadedAt = 0;
+  #closed = false;
+
+  constructor(options: TransportOptions) {
+    this.#source = options.config;
+    this.#connections = options.connections ?? CONNECTIONS;
+    this.#reloadAfter = options.reloadAfter ?? RELOAD_AFTER;
+    this.#refreshPause = options.refreshPause ?? REFRESH_PAUSE;
+    this.#places = new Places(this.#connections, WAITING_LIMIT);
+  }
+
+  async send(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
+    if (request.stream !== undefined) return this.#exchange(request, headers);
+    const startedAt = performance.now();
+    await this.#places.take(request);
+    try {
+      return await this.#exchange({ ...request, deadline: request.deadline - (performance.now() - startedAt) }, headers);
+    } finally {
+      this.#places.giveBack();
+    }
+  }
+
+  /** Reads the settings again now, at most once a second; true where they changed. Called when they may be the reason of a failure. */
+  async refresh(): Promise<boolean> {
+    const before = this.#current;
+    if (before === undefined || this.#closed || performance.now() - this.#loadedAt < this.#refreshPause) return false;
+    await this.#load();
+    const after = this.#current;
+    return after !== before;
+  }
+
+  /** Ends everything under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    const all = [...this.#retired, ...(this.#current === undefined ? [] : [this.#current])];
+    this.#retired.clear();
+    await Promise.all(all.flatMap(({ requests, watches }) => [requests.destroy(), watches.destroy()]));
+  }
+
+  async #exchange(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
+    const pools = this.#closed ? undefined : (this.#fresh() ?? (await this.#load()));
+    if (pools === undefined || this.#closed) throw closedError(request.call);
+    return exchange(request.stream === undefined ? pools.requests : pools.watches, {
+      ...request,
+      path: pools.prefix + request.path,
+      headers: pools.authorization === undefined ? headers : [...headers, 'authorization', pools.authorization],
+    });
+  }
+
+  #fresh(): Pools | undefined {
+    return performance.now() - this.#loadedAt < this.#reloadAfter ? this.#current : undefined;
+  }
+
+  #load(): Promise<Pools> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #read(): Promise<Pools> {
+    let connection: Connection;
+    try {
+      connection = await this.#source.load();
+    } catch (cause) {
+      // Files that are being replaced are unreadable for a moment: what was read before may still do.
+      if (this.#current === undefined) throw cause;
+      this.#loadedAt = performance.now();
+      return this.#current;
+    }
+    if (this.#closed) throw closedError('request');
+    this.#loadedAt = performance.now();
+    this.#current = this.#follow(this.#current, connection);
+    return this.#current;
+  }
+
+  #follow(before: Pools | undefined, connection: Connection): Pools {
+    const authorization = connection.token === undefined ? undefined : `Bearer ${connection.token}`;
+    if (before !== undefined && sameEndpoint(before.connection, connection)) {
+      return before.authorization === authorization ? before : { ...before, connection, authorization };
+    }
+    if (before !== undefined) this.#retire(before);
+    return { ...openPools(connection, this.#connections), connection, authorization };
+  }
+
+  #retire(pools: Pools): void {
+    this.#retired.add(pools);
+    void Promise.allSettled([pools.requests.close(), pools.watches.close()]).then(() => this.#retired.delete(pools));
+  }
+}
+
+interface Pools {
+  readonly connection: Connection;
+  readonly authorization: string | undefined;
+  readonly prefix: string;
+  readonly requests: Dispatcher;
+  readonly watches: Dispatcher;
+}
+
+/** As many as reconciles run at once. */
+const CONNECTIONS = 32;
+/** The kubelet replaces a token well before it expires; a minute is what client-go allows too. */
+const RELOAD_AFTER = 60_000;
+const REFRESH_PAUSE = 1_000;
+/** Far above any caller's concurrency: reached only where a caller has lost its own bound. */
+const WAITING_LIMIT = 10_000;
+/** Shorter than the 90 s after which the API server closes an idle connection, so that no request meets a closing one. */
+const KEEP_ALIVE = 60_000;
+const CONNECT_TIMEOUT = 10_000;
+
+function openPools(connection: Connection, connections: number): Pick<Pools, 'prefix' | 'requests' | 'watches'> {
+  const url = new URL(connection.server);
+  const options = {
+    pipelining: 1,
+    allowH2: false,
+    keepAliveTimeout: KEEP_ALIVE,
+    keepAliveMaxTimeout: KEEP_ALIVE,
+    // Deadlines are the exchange's own: one timer a request.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: {
+      timeout: CONNECT_TIMEOUT,
+      keepAliveInitialDelay: 30_000,
+      ...(connection.ca === undefined ? {} : { ca: connection.ca }),
+      ...(connection.cert === undefined ? {} : { cert: connection.cert }),
+      ...(connection.key === undefined ? {} : { key: connection.key }),
+      ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
+      ...(connection.insecureSkipVerify === true ? { rejectUnauthorized: false } : {}),
+    },
+  };
+  try {
+    return {
+      prefix: url.pathname.replace(/\/+$/, ''),
+      requests: new Pool(url.origin, { ...options, connections }),
+      watches: new Pool(url.origin, options),
+    };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(`No connection to ${connection.server} can be set up: ${why}`, cause);
+  }
+}
+
+/** A token alone needs no new connection: it goes with each request. */
+function sameEndpoint(a: Connection, b: Connection): boolean {
+  return (
+    a.server === b.server &&
+    a.ca === b.ca &&
+    a.cert === b.cert &&
+    a.key === b.key &&
+    a.serverName === b.serverName &&
+    a.insecureSkipVerify === b.insecureSkipVerify
+  );
+}
+
+function closedError(call: string): TransportError {
+  return new TransportError('KUBE_CLOSED', `${call}: the client is closed.`, { sent: false });
+}

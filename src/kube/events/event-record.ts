@@ -1,0 +1,83 @@
+import { microTime } from '../lease/lease-record.ts';
+import type { KubeObject, ObjectReference } from '../objects.ts';
+import { resource } from '../resource.ts';
+
+/** events.k8s.io/v1 Event. */
+export interface Event extends KubeObject {
+  readonly eventTime: string;
+  readonly reportingController: string;
+  readonly reportingInstance: string;
+  readonly action: string;
+  readonly reason: string;
+  readonly regarding: ObjectReference;
+  readonly note: string;
+  readonly type: string;
+  readonly series?: { readonly count: number; readonly lastObservedTime: string };
+}
+
+export const events = resource<Event>('events.k8s.io/v1', 'Event', 'events');
+
+export interface EventInput {
+  readonly regarding: ObjectReference;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly action: string;
+  readonly note: string;
+}
+
+export interface Reporter {
+  /** Qualified name of the controller: `listeners.stackable.tech/controller`. */
+  readonly controller: string;
+  /** The pod's name. */
+  readonly instance: string;
+}
+
+/** Events that differ in none of this are the same event again. */
+export function eventKey(event: EventInput): string {
+  return JSON.stringify([objectKey(event.regarding), event.type, event.reason, event.action, event.note]);
+}
+
+export function objectKey({ apiVersion, kind, namespace, name, uid }: ObjectReference): string {
+  return JSON.stringify([apiVersion, kind, namespace, name, uid]);
+}
+
+/** Limits are the API server's validation of events: it refuses what is longer. */
+export function eventObject(input: EventInput, reporter: Reporter, suffix: string, wall: Date): Event {
+  return {
+    metadata: { name: eventName(input.regarding.name, suffix), namespace: input.regarding.namespace ?? 'default' },
+    eventTime: microTime(wall),
+    reportingController: reporter.controller,
+    reportingInstance: cutBytes(reporter.instance, 128),
+    action: cutBytes(input.action, 128),
+    reason: cutBytes(input.reason, 128),
+    regarding: input.regarding,
+    note: cutBytes(input.note, 1_024),
+    type: input.type,
+  };
+}
+
+/** `count` is that of all occurrences; a series has two at least. */
+export function seriesPatch(count: number, wall: Date): Pick<Event, 'series'> {
+  return { series: { count, lastObservedTime: microTime(wall) } };
+}
+
+/** An event's name is a DNS subdomain, which the name of what it regards need not be. */
+function eventName(regarding: string, suffix: string): string {
+  const room = 253 - suffix.length - 1;
+  const stem = regarding
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]/g, '-')
+    .slice(0, room)
+    .replaceAll(/\.[.-]+|-\.[.-]*/g, '.')
+    .replaceAll(/^[.-]+|[.-]+$/g, '');
+  return `${stem === '' ? 'object' : stem}.${suffix}`;
+}
+
+/** Cuts at a character's end, and says so. */
+export function cutBytes(text: string, limit: number): string {
+  const whole = text.toWellFormed();
+  if (Buffer.byteLength(whole) <= limit) return whole;
+  const cut = Buffer.from(whole).subarray(0, limit - 3);
+  // A character cut in two decodes to U+FFFD at the end.
+  return `${cut.toString('utf8').replace(/\uFFFD+$/, '')}…`;
+}

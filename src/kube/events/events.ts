@@ -1,0 +1,235 @@
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+
+import { pause } from '../../work/backoff.ts';
+import type { EventRecorder, KubeClient } from '../contract.ts';
+import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
+import { eventKey, eventObject, events, objectKey, seriesPatch } from './event-record.ts';
+import type { EventInput, Reporter } from './event-record.ts';
+
+export interface EventRecorderOptions extends Reporter {
+  readonly client: Pick<KubeClient, 'create' | 'patch'>;
+  /** Told what became of each event: a write of the API, or a drop (too many at once, or for one object). */
+  readonly onResult?: (outcome: 'created' | 'counted' | 'failed' | 'dropped', error?: unknown) => void;
+  /** Milliseconds; for tests. */
+  readonly seriesDelay?: number;
+}
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new Recorder(options);
+}
+
+/** The same event after this long is a new one (as in client-go). */
+const SERIES_ENDS = 6 * 60_000;
+/** Repeats are counted for this long before the count is written. */
+const SERIES_DELAY = 10_000;
+const MOST_KNOWN = 1_000;
+const MOST_QUEUED = 1_000;
+/** Of all events: a burst, then so many a second. Events are for people; the API server has better things to do. */
+const ALL: Rate = { burst: 50, perSecond: 20 };
+/** Of different events of one object: what flaps must not fill etcd. */
+const EACH: Rate = { burst: 10, perSecond: 1 / 60 };
+const DISPOSE_DEADLINE = 2_000;
+
+/** One event object, created or to be created. */
+interface Known {
+  readonly input: EventInput;
+  readonly key: string;
+  name: string | undefined;
+  count: number;
+  /** What the API server knows of the count. */
+  written: number;
+  last: Date;
+  lastAt: number;
+  /** It waits to be written, or is being written. */
+  busy: boolean;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Writes events in the background, one at a time. What is recorded again within six minutes raises the count of the
+ * object that is there; queue, memory and rate are bounded, and what is beyond them is dropped and told of.
+ */
+class Recorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #known = new Map<string, Known>();
+  readonly #budgets = new Map<string, Bucket>();
+  readonly #all = new Bucket(ALL, performance.now());
+  #queue: Known[] = [];
+  #worker: Promise<void> | undefined;
+  readonly #stop = new AbortController();
+  #closing = false;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  record(input: EventInput): void {
+    if (this.#closing) return;
+    const now = performance.now();
+    const key = eventKey(input);
+    const known = this.#known.get(key);
+    if (known !== undefined && now - known.lastAt < SERIES_ENDS) {
+      known.count++;
+      known.last = new Date();
+      known.lastAt = now;
+      this.#known.delete(key);
+      this.#known.set(key, known);
+      if (!known.busy && known.timer === undefined) this.#countLater(known);
+      return;
+    }
+    if (this.#queue.length >= MOST_QUEUED || !this.#budgetOf(input, now).take(now)) {
+      this.#options.onResult?.('dropped');
+      return;
+    }
+    const nothingWritten = { name: undefined, written: 0, busy: false, timer: undefined };
+    const fresh: Known = { input, key, count: 1, last: new Date(), lastAt: now, ...nothingWritten };
+    this.#known.set(key, fresh);
+    this.#forgetOldest();
+    this.#enqueue(fresh);
+  }
+
+  /** Writes what waits, for two seconds at most. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    for (const known of this.#known.values()) {
+      if (known.timer === undefined) continue;
+      clearTimeout(known.timer);
+      this.#enqueue(known);
+    }
+    const deadline = setTimeout(() => this.#stop.abort(new Error('The event recorder is closed.')), DISPOSE_DEADLINE);
+    await this.#worker;
+    clearTimeout(deadline);
+  }
+
+  #countLater(known: Known): void {
+    known.timer = setTimeout(() => this.#enqueue(known), this.#options.seriesDelay ?? SERIES_DELAY);
+    known.timer.unref();
+  }
+
+  #enqueue(known: Known): void {
+    known.timer = undefined;
+    known.busy = true;
+    this.#queue.push(known);
+    this.#worker ??= this.#work();
+  }
+
+  async #work(): Promise<void> {
+    for (let known = this.#queue.shift(); known !== undefined && !this.#stop.signal.aborted; known = this.#queue.shift()) {
+      const wait = this.#closing ? 0 : this.#all.wait(performance.now());
+      if (wait > 0) await pause(wait, this.#stop.signal).catch(() => undefined);
+      const written = await this.#write(known);
+      known.busy = false;
+      if (!written || known.count === known.written) continue;
+      if (this.#closing) this.#enqueue(known);
+      else this.#countLater(known);
+    }
+    // Here, not in a later microtask: what is queued from now on starts another.
+    this.#worker = undefined;
+  }
+
+  async #write(known: Known): Promise<boolean> {
+    const { onResult } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const outcome = await (known.name === undefined ? this.#create(known) : this.#count(known, known.name));
+        onResult?.(outcome);
+        return true;
+      } catch (error) {
+        const temporary = !(error instanceof ApiError) || error.status >= 500 || error.status === 429;
+        if (attempt === 3 || !temporary || this.#stop.signal.aborted) {
+          this.#known.delete(known.key);
+          onResult?.('failed', error);
+          return false;
+        }
+        await pause(attempt * 1_000, this.#stop.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #create(known: Known): Promise<'created'> {
+    const suffix = `${Date.now().toString(16)}${randomBytes(3).toString('hex')}`;
+    const object = eventObject(known.input, this.#options, suffix, known.last);
+    const { name } = object.metadata;
+    try {
+      await this.#options.client.create(events, object, { signal: this.#stop.signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    known.name = name;
+    known.written = 1;
+    return 'created';
+  }
+
+  async #count(known: Known, name: string): Promise<'counted' | 'created'> {
+    const { count } = known;
+    const namespace = known.input.regarding.namespace ?? 'default';
+    try {
+      const patch = seriesPatch(count, known.last);
+      await this.#options.client.patch(events, { namespace, name }, patch, { type: 'merge', signal: this.#stop.signal });
+    } catch (error) {
+      // Events live for an hour: the object may be gone.
+      if (!isNotFound(error)) throw error;
+      known.name = undefined;
+      known.count = 1;
+      return this.#create(known);
+    }
+    known.written = count;
+    return 'counted';
+  }
+
+  #budgetOf(input: EventInput, now: number): Bucket {
+    const key = objectKey(input.regarding);
+    const bucket = this.#budgets.get(key) ?? new Bucket(EACH, now);
+    this.#budgets.delete(key);
+    this.#budgets.set(key, bucket);
+    if (this.#budgets.size > MOST_KNOWN) this.#budgets.delete(this.#budgets.keys().next().value ?? key);
+    return bucket;
+  }
+
+  #forgetOldest(): void {
+    if (this.#known.size <= MOST_KNOWN) return;
+    const [oldest] = this.#known.values();
+    if (oldest === undefined) return;
+    clearTimeout(oldest.timer);
+    this.#known.delete(oldest.key);
+  }
+}
+
+interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+/** A token bucket. Times are milliseconds of one monotonic clock. */
+class Bucket {
+  readonly #rate: Rate;
+  #tokens: number;
+  #at: number;
+
+  constructor(rate: Rate, now: number) {
+    this.#rate = rate;
+    this.#tokens = rate.burst;
+    this.#at = now;
+  }
+
+  take(now: number): boolean {
+    this.#refill(now);
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
+  }
+
+  /** Takes a token that may not be there yet; returns how long to wait for it. */
+  wait(now: number): number {
+    this.#refill(now);
+    this.#tokens--;
+    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#rate.perSecond) * 1_000;
+  }
+
+  #refill(now: number): void {
+    this.#tokens = Math.min(this.#rate.burst, this.#tokens + ((now - this.#at) / 1_000) * this.#rate.perSecond);
+    this.#at = now;
+  }
+}

@@ -1,0 +1,184 @@
+import type { Cache, Change, KeyString } from '../contract.ts';
+import { keyOf } from '../key.ts';
+import type { KubeObject } from '../objects.ts';
+
+export interface CacheOptions<S extends KubeObject, T extends KubeObject> {
+  readonly project: (object: S) => T | undefined;
+  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  /** Told when the caller's own code (project, an index, a change handler) threw. */
+  readonly onCallbackError: (error: unknown) => void;
+}
+
+interface Entry<T> {
+  readonly object: T;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+  /** Where the entry stands in the indexes: what an index function says of it later must not matter for its removal. */
+  readonly indexed: readonly (readonly [index: string, values: readonly string[]])[];
+}
+
+/**
+ * The writing side of a watch cache: owned by one informer, never handed out. `reader` is what everybody else sees.
+ *
+ * Between `restart` and `ready` the objects of a new list are collected beside the old ones, which readers go on
+ * seeing; `ready` makes the new list current and tells only of what differs. So a relist that brings nothing new
+ * changes nothing.
+ */
+export class CacheWriter<S extends KubeObject, T extends KubeObject> {
+  readonly reader: Cache<T>;
+  readonly #options: CacheOptions<S, T>;
+  readonly #entries = new Map<KeyString, Entry<T>>();
+  readonly #indexes = new Map<string, Map<string, Map<KeyString, T>>>();
+  readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #synced = Promise.withResolvers<void>();
+  #staged: Map<KeyString, Entry<T>> | undefined;
+  #isSynced = false;
+
+  constructor(options: CacheOptions<S, T>) {
+    this.#options = options;
+    for (const name of Object.keys(options.indexes ?? {})) this.#indexes.set(name, new Map());
+    // Nobody may be waiting for it.
+    this.#synced.promise.catch(() => undefined);
+    this.reader = this.#makeReader();
+  }
+
+  restart(): void {
+    this.#staged = new Map();
+  }
+
+  put(object: S): void {
+    const key = keyOf(object);
+    const before = this.#staged?.get(key) ?? this.#entries.get(key);
+    // Seen already, in this very state: the projection is not asked again.
+    const same = before !== undefined && before.uid === object.metadata.uid && before.resourceVersion === object.metadata.resourceVersion;
+    const entry = same ? before : this.#entryOf(object);
+    if (this.#staged === undefined) {
+      if (!same) this.#set(key, entry);
+    } else if (entry === undefined) this.#staged.delete(key);
+    else this.#staged.set(key, entry);
+  }
+
+  remove(object: S): void {
+    const key = keyOf(object);
+    if (this.#staged !== undefined) this.#staged.delete(key);
+    else this.#set(key, undefined, this.#project(object));
+  }
+
+  ready(): void {
+    const staged = this.#staged;
+    if (staged === undefined) return;
+    this.#staged = undefined;
+    for (const key of this.#entries.keys()) {
+      if (!staged.has(key)) this.#set(key, undefined);
+    }
+    for (const [key, entry] of staged) this.#set(key, entry);
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  /** No more changes will come. */
+  stop(reason: unknown): void {
+    this.#synced.reject(reason);
+  }
+
+  #set(key: KeyString, after: Entry<T> | undefined, lastState?: T): void {
+    const before = this.#entries.get(key);
+    if (before === after) return;
+    if (after === undefined) this.#entries.delete(key);
+    else this.#entries.set(key, after);
+    this.#reindex(key, before, after);
+    if (before === undefined) {
+      if (after !== undefined) this.#tell({ type: 'added', object: after.object });
+    } else if (after === undefined) {
+      this.#tell({ type: 'deleted', object: lastState ?? before.object });
+    } else if (before.uid === after.uid) {
+      this.#tell({ type: 'modified', object: after.object, previous: before.object });
+    } else {
+      // Deleted and made anew while nobody watched: another object under the same name.
+      this.#tell({ type: 'deleted', object: before.object });
+      this.#tell({ type: 'added', object: after.object });
+    }
+  }
+
+  #entryOf(object: S): Entry<T> | undefined {
+    const projected = this.#project(object);
+    if (projected === undefined) return undefined;
+    const { uid, resourceVersion } = object.metadata;
+    try {
+      const indexed = Object.entries(this.#options.indexes ?? {}).map(([name, of]) => [name, of(projected)] as const);
+      return { object: projected, uid, resourceVersion, indexed };
+    } catch (error) {
+      this.#options.onCallbackError(error);
+      return { object: projected, uid, resourceVersion, indexed: [] };
+    }
+  }
+
+  #project(object: S): T | undefined {
+    try {
+      return this.#options.project(object);
+    } catch (error) {
+      // One object that the projection cannot take must not stop the others.
+      this.#options.onCallbackError(error);
+      return undefined;
+    }
+  }
+
+  #reindex(key: KeyString, before: Entry<T> | undefined, after: Entry<T> | undefined): void {
+    for (const [name, values] of before?.indexed ?? []) {
+      const index = this.#indexes.get(name);
+      for (const value of values) {
+        const bucket = index?.get(value);
+        bucket?.delete(key);
+        if (bucket?.size === 0) index?.delete(value);
+      }
+    }
+    if (after === undefined) return;
+    for (const [name, values] of after.indexed) {
+      const index = this.#indexes.get(name);
+      for (const value of values) {
+        const bucket = index?.get(value);
+        if (bucket === undefined) index?.set(value, new Map([[key, after.object]]));
+        else bucket.set(key, after.object);
+      }
+    }
+  }
+
+  #tell(change: Change<T>): void {
+    for (const handler of this.#handlers) {
+      try {
+        handler(change);
+      } catch (error) {
+        this.#options.onCallbackError(error);
+      }
+    }
+  }
+
+  #makeReader(): Cache<T> {
+    const entries = this.#entries;
+    const indexes = this.#indexes;
+    const handlers = this.#handlers;
+    const isSynced = (): boolean => this.#isSynced;
+    return {
+      synced: this.#synced.promise,
+      get size() {
+        return entries.size;
+      },
+      get isSynced() {
+        return isSynced();
+      },
+      get: (key) => entries.get(key)?.object,
+      *values() {
+        for (const entry of entries.values()) yield entry.object;
+      },
+      by: (name, value) => {
+        const index = indexes.get(name);
+        if (index === undefined) throw new RangeError(`This cache has no index "${name}".`);
+        return [...(index.get(value)?.values() ?? [])];
+      },
+      onChange: (handler) => {
+        handlers.add(handler);
+        return () => void handlers.delete(handler);
+      },
+    };
+  }
+}

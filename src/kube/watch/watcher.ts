@@ -1,0 +1,199 @@
+import { performance } from 'node:perf_hooks';
+
+import { backoffDelay, pause } from '../../work/backoff.ts';
+import type { Backoff } from '../../work/backoff.ts';
+import type { ListWatch, Selection, WatchEvent } from '../contract.ts';
+import { ApiError, isClosed, isExpired, TransportError } from '../errors.ts';
+import type { KubeObject } from '../objects.ts';
+import type { Resource } from '../resource.ts';
+
+/**
+ * Follows all objects of a selection through every failure: a cut watch goes on from the last point known, an expired
+ * point begins anew, and whoever is told sees whole lists and the changes between them, never a gap.
+ *
+ *            ┌─ restart ─┐                         ┌──── cut, stalled, ended ────┐
+ *            ▼           │                         ▼                             │
+ *     streaming (watch-list: objects, then a bookmark) ── ready ──▶ watching (from a resourceVersion)
+ *            │ not offered                         ▲                             │
+ *            ▼                                     │ ready                       │ expired (410)
+ *     listing (page after page) ───────────────────┘             restart ◀───────┘
+ */
+export type WatcherState =
+  | { readonly phase: 'streaming' }
+  | { readonly phase: 'listing'; readonly continue: string | undefined }
+  | { readonly phase: 'watching'; readonly resourceVersion: string };
+
+/** How whole lists are read: streamed where the server offers it, which costs it and us less memory, else in pages. */
+export type Strategy = 'watch-list' | 'pages';
+
+/** Told what the watcher sees. */
+export interface WatcherSink<T extends KubeObject> {
+  /** A whole list begins; what an unfinished one brought is void. */
+  restart(): void;
+  put(object: T): void;
+  remove(object: T): void;
+  /** The list is whole. */
+  ready(): void;
+}
+
+export interface WatcherOptions<T extends KubeObject> {
+  readonly selection: Selection;
+  readonly sink: WatcherSink<T>;
+  readonly signal: AbortSignal;
+  readonly onTrouble: (kind: 'resume' | 'relist', error: unknown, delay: number) => void;
+  readonly backoff?: Backoff;
+  /** In [0, 1). */
+  readonly random?: () => number;
+}
+
+/** The first retry is quick: the API server ends a watch that it finds slow, and a busy moment is reason enough. */
+const BACKOFF: Backoff = { base: 50, max: 10_000 };
+/** A watch that lasted this long was a good one: the next failure counts as the first again. */
+const GOOD_WATCH = 10_000;
+/** A server too old to know watch-list ignores the parameter, and its closing bookmark never comes. */
+const STREAMING_TIMEOUT = 60_000;
+const LONGEST_PAUSE = 60_000;
+
+export function begin(strategy: Strategy): WatcherState {
+  return strategy === 'watch-list' ? { phase: 'streaming' } : { phase: 'listing', continue: undefined };
+}
+
+/** What an attempt's end (an error, or undefined for a watch that the server ended in good order) leads to. */
+export function afterEnd(
+  state: WatcherState,
+  strategy: Strategy,
+  error: unknown,
+): { readonly next: WatcherState; readonly strategy: Strategy } {
+  switch (state.phase) {
+    case 'watching':
+      return isExpired(error) ? { next: begin(strategy), strategy } : { next: state, strategy };
+    case 'listing':
+      return { next: isExpired(error) ? begin('pages') : state, strategy };
+    case 'streaming': {
+      const refused = error instanceof ApiError && (error.status === 400 || error.status === 422);
+      const neverEnded = error === undefined || (error instanceof TransportError && error.code === 'KUBE_TIMEOUT');
+      return refused || neverEnded ? { next: begin('pages'), strategy: 'pages' } : { next: state, strategy };
+    }
+  }
+}
+
+/** The state that an event leads to; the sink is told of it. */
+export function afterEvent<T extends KubeObject>(state: WatcherState, event: WatchEvent<T>, sink: WatcherSink<T>): WatcherState {
+  if (event.type === 'BOOKMARK') {
+    if (state.phase === 'watching') return { phase: 'watching', resourceVersion: event.resourceVersion };
+    if (!event.initialEventsEnd) return state;
+    sink.ready();
+    return { phase: 'watching', resourceVersion: event.resourceVersion };
+  }
+  if (event.type === 'DELETED') sink.remove(event.object);
+  else sink.put(event.object);
+  if (state.phase !== 'watching') return state;
+  return { phase: 'watching', resourceVersion: event.object.metadata.resourceVersion ?? state.resourceVersion };
+}
+
+/** Runs until the signal is aborted or the client is closed; never rejects. */
+export function runWatcher<T extends KubeObject>(source: ListWatch, of: Resource<T>, options: WatcherOptions<T>): Promise<void> {
+  return new Watcher(source, of, options).run();
+}
+
+class Watcher<T extends KubeObject> {
+  readonly #source: ListWatch;
+  readonly #of: Resource<T>;
+  readonly #options: WatcherOptions<T>;
+  #strategy: Strategy = 'watch-list';
+  #state: WatcherState = begin('watch-list');
+
+  constructor(source: ListWatch, of: Resource<T>, options: WatcherOptions<T>) {
+    this.#source = source;
+    this.#of = of;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { signal } = this.#options;
+    let failures = 0;
+    let expired = false;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      const paged = this.#state.phase === 'listing';
+      const error = await (paged ? this.#page() : this.#watch()).then(
+        () => undefined,
+        (cause: unknown) => cause ?? new Error('rejected without a reason'),
+      );
+      if (signal.aborted || isClosed(error)) return;
+      const lasted = performance.now() - startedAt >= GOOD_WATCH;
+      if (!paged && lasted) failures = 0;
+      // An expired point, after failures of another kind, means that the server is back: what it holds is wanted at once.
+      const wasExpired = expired;
+      expired = isExpired(error);
+      if (expired && !wasExpired) failures = 0;
+      const expected = error === undefined && (paged || (lasted && this.#state.phase === 'watching'));
+      if (!expected) await this.#recover(++failures, error).catch(() => undefined);
+    }
+  }
+
+  async #recover(failures: number, error: unknown): Promise<void> {
+    const { next, strategy } = afterEnd(this.#state, this.#strategy, error);
+    this.#state = next;
+    this.#strategy = strategy;
+    const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+    const own = backoffDelay(this.#options.backoff ?? BACKOFF, failures, this.#random());
+    const delay = Math.max(own, Math.min(asked, LONGEST_PAUSE));
+    this.#options.onTrouble(next.phase === 'watching' ? 'resume' : 'relist', error ?? endedEarly(this.#of), delay);
+    await pause(delay, this.#options.signal);
+  }
+
+  async #page(): Promise<void> {
+    const { sink, signal, selection } = this.#options;
+    const token = this.#state.phase === 'listing' ? this.#state.continue : undefined;
+    const page = await this.#source.page(this.#of, selection, { signal, ...(token === undefined ? {} : { continue: token }) });
+    if (token === undefined) sink.restart();
+    for (const object of page.items) sink.put(object);
+    if (page.continue === undefined) {
+      sink.ready();
+      this.#state = { phase: 'watching', resourceVersion: page.resourceVersion };
+    } else {
+      this.#state = { phase: 'listing', continue: page.continue };
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const { sink, signal, selection } = this.#options;
+    const state = this.#state;
+    if (state.phase === 'streaming') sink.restart();
+    const attempt = new AbortController();
+    const onAbort = (): void => attempt.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const late = setTimeout(() => attempt.abort(neverListed(this.#of)), STREAMING_TIMEOUT);
+    try {
+      await this.#source.watch(this.#of, {
+        ...selection,
+        from: state.phase === 'watching' ? { after: state.resourceVersion } : { initial: true },
+        // Spread, so that the watches of many informers do not all end together.
+        timeoutSeconds: Math.round(300 + 300 * this.#random()),
+        signal: attempt.signal,
+        onEvent: (event) => {
+          this.#state = afterEvent(this.#state, event, sink);
+          if (this.#state.phase === 'watching') clearTimeout(late);
+        },
+      });
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #random(): number {
+    return (this.#options.random ?? Math.random)();
+  }
+}
+
+function endedEarly(of: Resource): TransportError {
+  const message = `watch ${of.plural}: the server ended it early, as it does with a watch that it finds slow.`;
+  return new TransportError('KUBE_CUT', message, { sent: true, answered: true });
+}
+
+function neverListed(of: Resource): TransportError {
+  const message = `watch ${of.plural}: the initial objects were not whole after ${STREAMING_TIMEOUT} ms; going on with pages.`;
+  return new TransportError('KUBE_TIMEOUT', message, { sent: true, answered: true });
+}

@@ -1,0 +1,295 @@
+import { constants } from 'node:crypto';
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
+import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
+import { LinkError, printable, problemOf } from '../link-errors.ts';
+import { backoff } from '../backoff.ts';
+import { openBundle, type LinkBundle } from '../bundle.ts';
+import { HandshakeLimit } from './handshake-limit.ts';
+import type { LinkHost } from '../host.ts';
+import { Incoming } from './incoming.ts';
+import { sayLastWords } from '../session/goaway.ts';
+import { LogRation } from '../../../telemetry/log-ration.ts';
+import { sameBundle } from '../../../identity/same-bundle.ts';
+import { linkMetrics } from '../link-metrics.ts';
+import { UNREVOKE } from '../refusal.ts';
+import { authorizationCode } from '../dial/tls-dial.ts';
+import { certificateError, codeOf, expiredError, sitesOf, weaknessOf } from '../tls-errors.ts';
+import { FORWARD, REVERSE } from '../wire.ts';
+
+const RETRY_FIRST = 200;
+const RETRY_MOST = 5_000;
+const HANDSHAKE_DEADLINE = 5_000;
+/** Connections that may be open with one certificate: a site's routers share one. */
+const CONNECTIONS_OF_PEER = 256;
+/** What connections may take to finish when their access is taken away. */
+const CLOSE_DEADLINE = 60_000;
+
+/** One port where other sites may open links, and standard clients connections. */
+export class Access {
+  readonly #host: LinkHost;
+  #sharesPort: boolean;
+  #config: AccessConfig;
+  #server: Server | undefined;
+  #port: number | undefined;
+  #problem: Problem | undefined;
+  #failures = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+  readonly #handshakes = new HandshakeLimit();
+  readonly #strangers: LogRation;
+  readonly #incoming = new Set<Incoming>();
+
+  /** @param sharesPort several routers of the site listen there (SO_REUSEPORT) */
+  constructor(host: LinkHost, config: AccessConfig, sharesPort: boolean) {
+    this.#host = host;
+    this.#config = config;
+    this.#sharesPort = sharesPort;
+    this.#strangers = new LogRation(host.log);
+    this.#listen();
+  }
+
+  get state(): AccessState {
+    return {
+      listening: this.#port !== undefined,
+      ...(this.#port === undefined ? {} : { port: this.#port }),
+      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+    };
+  }
+
+  get incoming(): Iterable<Incoming> {
+    return this.#incoming;
+  }
+
+  /** It listens no more, and nothing that it accepted is left. */
+  get idle(): boolean {
+    return this.#closed && this.#incoming.size === 0;
+  }
+
+  /** Connections go on, whatever of the config is new: it is for those that come. */
+  apply(config: AccessConfig, sharesPort: boolean): void {
+    const before = this.#config;
+    this.#config = config;
+    const moved = before.host !== config.host || before.port !== config.port || sharesPort !== this.#sharesPort;
+    this.#sharesPort = sharesPort;
+    if (!moved && sameBundle(before.tls, config.tls)) return;
+    if (!moved && this.#server !== undefined && this.#renew(this.#server)) return;
+    this.#failures = 0;
+    this.#stopListening();
+    this.#listen();
+  }
+
+  /** Ends those that are not to be let in any more, at once. */
+  dropRevoked(): void {
+    for (const incoming of this.#incoming) {
+      if (!this.#host.isRevoked({ serial: incoming.serial, ...(incoming.siteId === undefined ? {} : { siteId: incoming.siteId }) }))
+        continue;
+      linkMetrics.refused.inc({ reason: 'revoked' });
+      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer cut off');
+      incoming.cut(new LinkError('revoked', `This site or its certificate has been revoked here. ${UNREVOKE}`));
+    }
+  }
+
+  /** Ends those whose certificate has ended, unless their site has shown a new one on a link since. */
+  cutExpired(now: number): void {
+    for (const incoming of this.#incoming) {
+      if (incoming.expires > now || this.#host.links.vouchFor(incoming.siteId, false, now)) continue;
+      linkMetrics.refused.inc({ reason: 'tls-expired' });
+      const error = expiredError(`the peer at ${incoming.address}`, new Date(incoming.expires), now);
+      this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId, error }, 'peer cut off');
+      incoming.cut(error);
+    }
+  }
+
+  /** No more connections; those that are open may finish. */
+  drain(deadline = CLOSE_DEADLINE): void {
+    this.stop();
+    for (const incoming of this.#incoming) incoming.drain();
+    if (this.#incoming.size > 0) setTimeout(() => this.destroy(), deadline).unref();
+  }
+
+  /** No more connections. */
+  stop(): void {
+    this.#closed = true;
+    this.#stopListening();
+  }
+
+  destroy(): void {
+    this.stop();
+    for (const incoming of this.#incoming) incoming.cut(new LinkError('closed', 'This access has been closed.'));
+  }
+
+  #listen(): void {
+    if (this.#closed) return;
+    const { host, port, name } = this.#config;
+    let server: Server;
+    try {
+      server = createServer({
+        ...contextOf(openBundle(this.#config.tls, Date.now())),
+        requestCert: true,
+        // Whether the peer is let in is decided below, where it can still be told why.
+        rejectUnauthorized: false,
+        ALPNProtocols: [FORWARD, REVERSE],
+        handshakeTimeout: HANDSHAKE_DEADLINE,
+        // A resumed session would let a certificate in without looking at it again.
+        secureOptions: constants.SSL_OP_NO_TICKET,
+        noDelay: true,
+      });
+    } catch (error) {
+      this.#failed(error instanceof LinkError ? error : new LinkError('tls-bad-cert', `The TLS bundle of ${name} cannot be used.`, error));
+      return;
+    }
+    this.#server = server;
+    const { boundary } = this.#host;
+    const close = (socket: Socket): void => void socket.destroy();
+    server.on('connection', boundary.around('connection', (socket: Socket) => this.#begin(socket), close));
+    server.on('tlsClientError', boundary.around('connection', (error: Error, socket: TLSSocket) => this.#handshakeFailed(error, socket), (_, socket) => close(socket)));
+    server.on('secureConnection', boundary.around('connection', (socket: TLSSocket) => this.#accept(socket), close));
+    server.once('error', (error) => {
+      if (this.#server !== server) return;
+      this.#stopListening();
+      this.#failed(listenError(error, host, port));
+    });
+    server.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 }, () => {
+      if (this.#server !== server) return;
+      // A TCP server that listens has an address and a port.
+      this.#port = (server.address() as AddressInfo).port;
+      this.#failures = 0;
+      this.#problem = undefined;
+      this.#host.log.info({ access: name, host, port: this.#port }, 'access open');
+      this.#host.changed();
+    });
+  }
+
+  #renew(server: Server): boolean {
+    try {
+      server.setSecureContext(contextOf(openBundle(this.#config.tls, Date.now())));
+    } catch (error) {
+      // The old certificate serves for as long as it can.
+      const reason = error instanceof LinkError ? error : new LinkError('tls-bad-cert', `The TLS bundle cannot be used.`, error);
+      this.#problem = problemOf(reason);
+      this.#host.changed();
+      return this.#port !== undefined;
+    }
+    this.#problem = undefined;
+    this.#host.changed();
+    return true;
+  }
+
+  #failed(error: LinkError): void {
+    this.#failures += 1;
+    if (this.#problem?.code !== error.code) this.#host.log.error({ access: this.#config.name, error }, 'access not open');
+    this.#problem = problemOf(error);
+    this.#host.changed();
+    const wait = backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random());
+    this.#retry = setTimeout(() => this.#listen(), wait);
+  }
+
+  #stopListening(): void {
+    clearTimeout(this.#retry);
+    this.#port = undefined;
+    const server = this.#server;
+    this.#server = undefined;
+    // Only the listening ends: connections that were accepted live on.
+    server?.close();
+    this.#host.changed();
+  }
+
+  #begin(socket: Socket): void {
+    const address = socket.remoteAddress;
+    if (this.#handshakes.begin(socket)) return;
+    linkMetrics.refused.inc({ reason: 'busy' });
+    this.#strangers.warn({ access: this.#config.name, address, code: 'busy' }, 'connection closed: too many TLS handshakes are under way');
+  }
+
+  #handshakeFailed(error: Error, socket: TLSSocket): void {
+    this.#handshakes.end(socket);
+    linkMetrics.refused.inc({ reason: 'tls-failed' });
+    // Anybody can cause these: at debug, so that no port scan fills a log.
+    this.#host.log.debug({ access: this.#config.name, address: socket.remoteAddress, error: codeOf(error) }, 'TLS handshake failed');
+    socket.destroy();
+  }
+
+  #accept(socket: TLSSocket): void {
+    this.#handshakes.end(socket);
+    const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
+    const certificate = socket.getPeerX509Certificate();
+    const refusal = this.#refusalOf(socket, address);
+    if (refusal !== undefined || certificate === undefined) {
+      const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
+      linkMetrics.refused.inc({ reason: error.code });
+      const { code, message } = error;
+      this.#strangers.warn(
+        { access: this.#config.name, address, serial: certificate?.serialNumber, code, reason: message },
+        'peer refused',
+      );
+      sayLastWords(socket, error);
+      return;
+    }
+    const incoming: Incoming = new Incoming({
+      host: this.#host,
+      socket,
+      protocol: socket.alpnProtocol === REVERSE ? REVERSE : FORWARD,
+      serial: certificate.serialNumber,
+      certifiedSites: sitesOf(certificate.subjectAltName ?? ''),
+      expires: certificate.validToDate.getTime(),
+      certificate: () => socket.getPeerX509Certificate()?.raw,
+      address,
+      edgeOnly: this.#config.role === 'edge',
+      siblingsOnly: false,
+      ration: this.#strangers,
+      onClose: () => this.#incoming.delete(incoming),
+    });
+    this.#incoming.add(incoming);
+  }
+
+  #refusalOf(socket: TLSSocket, address: string): LinkError | undefined {
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined)
+      return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
+    if (!socket.authorized)
+      return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
+    const weakness = weaknessOf(certificate);
+    if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
+    if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
+      return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
+    }
+    const named = sitesOf(certificate.subjectAltName ?? '');
+    if (this.#host.isRevoked({ serial: certificate.serialNumber }) || named.some((siteId) => this.#host.isRevoked({ siteId }))) {
+      return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
+    }
+    let open = 0;
+    for (const { serial } of this.#incoming) if (serial === certificate.serialNumber) open += 1;
+    if (open >= CONNECTIONS_OF_PEER) return new LinkError('busy', `${CONNECTIONS_OF_PEER} connections are open with this certificate.`);
+    return undefined;
+  }
+}
+
+function contextOf(bundle: LinkBundle): {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly minVersion: 'TLSv1.3';
+} {
+  return { cert: bundle.cert, key: bundle.key, ca: bundle.ca, minVersion: 'TLSv1.3' };
+}
+
+function listenError(error: Error, host: string | undefined, port: number): LinkError {
+  const code = codeOf(error);
+  const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new LinkError(
+        'port-in-use',
+        `Other sites cannot link here: ${where} is in use by another program. End it, or take another port.`,
+        error,
+      );
+    case 'EACCES':
+      return new LinkError('port-not-permitted', `This user may not listen on ${where}. Take a port from 1024 on, or allow it.`, error);
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new LinkError('host-not-local', `${where} is no address of this machine.`, error);
+    default:
+      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printable(error.message)}.`, error);
+  }
+}

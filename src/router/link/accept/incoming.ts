@@ -1,0 +1,256 @@
+import type { Socket } from 'node:net';
+import { LinkError, printable } from '../link-errors.ts';
+import type { LogRation } from '../../../telemetry/log-ration.ts';
+import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { siteOf } from '../../routing/names.ts';
+import { Connection } from '../session/connection.ts';
+import { frameMessage } from '../session/framing.ts';
+import { readCost, readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
+import type { LinkHost } from '../host.ts';
+import { Link } from '../link.ts';
+import { linkMetrics } from '../link-metrics.ts';
+import { OneMessage } from '../session/one-message.ts';
+import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
+import { serveRenewal } from '../session/renewal.ts';
+import { RoutingStream } from '../session/routing-stream.ts';
+import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, INTERNAL_ERROR, LINK_MESSAGES_FROM, NO_ERROR, RENEW_PATH, REVERSE, ROUTING_PATH } from '../wire.ts';
+
+export interface IncomingOptions {
+  readonly host: LinkHost;
+  readonly socket: Socket;
+  readonly protocol: string;
+  /** Of the certificate; empty between routers of one site. */
+  readonly serial: string;
+  /** Site ids that the certificate names; empty where it names none. */
+  readonly certifiedSites: readonly string[];
+  /** When the certificate ends, in milliseconds since 1970; left out where there is none. */
+  readonly expires?: number;
+  /** DER. */
+  readonly certificate: () => Buffer | undefined;
+  readonly address: string;
+  /** Only edge sites may make a link here. */
+  readonly edgeOnly: boolean;
+  /** Only routers of this site may. */
+  readonly siblingsOnly: boolean;
+  /** For what a peer can cause as often as it likes. */
+  readonly ration: LogRation;
+  readonly onClose: () => void;
+}
+
+/** From the hello until the second connection is there. */
+const JOIN_DEADLINE = 15_000;
+/** Reasons for which a connection is cut without a word in the log. */
+const UNTOLD: ReadonlySet<string> = new Set(['silent', 'timeout']);
+/** What a peer that is refused has to read why. */
+const LAST_WORDS = 500;
+const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
+
+/** A connection that a peer opened to an access port, TLS done and its certificate looked at. */
+export class Incoming {
+  readonly serial: string;
+  readonly address: string;
+  readonly expires: number;
+  readonly #options: IncomingOptions;
+  readonly #connection: Connection;
+  /** Who the peer proved to be; undefined for a standard client. */
+  #hello: Hello | undefined;
+  #link: Link | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #refused = false;
+  #closed = false;
+
+  constructor(options: IncomingOptions) {
+    this.#options = options;
+    this.serial = options.serial;
+    this.address = options.address;
+    this.expires = options.expires ?? Infinity;
+    const reverse = options.protocol === REVERSE;
+    this.#connection = new Connection({
+      socket: options.socket,
+      dialed: false,
+      role: reverse ? 'client' : 'server',
+      host: options.host,
+      events: {
+        onRequest: (stream, head) => this.#request(stream, head),
+        onGoaway: (reason) => this.#link?.retire(`the peer is closing: ${printable(reason.reason)}`),
+        onClose: (reason, error) => this.#onClose(reason, error),
+      },
+    });
+    if (reverse) void this.#attach();
+  }
+
+  get siteId(): string | undefined {
+    return this.#hello?.site.id;
+  }
+
+  /** The link whose routing stream came over this connection. */
+  get link(): Link | undefined {
+    return this.#options.protocol === REVERSE ? undefined : this.#link;
+  }
+
+  get openStreams(): number {
+    return this.#connection.session.openStreams;
+  }
+
+  /** Nothing new. */
+  drain(): void {
+    this.#link?.retire('this router is closing');
+    if (this.#connection.session.state === 'open') this.#connection.session.drain();
+  }
+
+  /** Now, with the link and all that it carries. */
+  cut(error: LinkError): void {
+    this.#link?.cut(error);
+    this.#connection.destroy(error);
+  }
+
+  #request(stream: Stream, head: RequestHead): StreamHandler {
+    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.siteId ?? this.#options.certifiedSites[0]);
+    if (head.method !== 'POST') return refuse(stream, 405, 'http_request_error');
+    if (head.path === ROUTING_PATH) return this.#routing(stream);
+    if (head.path === RENEW_PATH) return this.#renewal(stream);
+    return refuse(stream, 404, 'http_request_error');
+  }
+
+  #routing(stream: Stream): StreamHandler {
+    if (this.#hello !== undefined || this.#timer !== undefined) return refuse(stream, 409, 'http_request_denied');
+    const routing = new RoutingStream({
+      onHello: (message) => this.#welcome(stream, routing, message),
+      onMessage: (message) => this.#message(message),
+      onEnd: () => this.#link?.retire('the peer ended its routing stream'),
+      onFault: (error) => this.#fault(stream, error),
+    });
+    routing.use(stream);
+    this.#timer = setTimeout(() => {
+      const link = this.#link;
+      const error = new LinkError('timeout', `The peer at ${this.address} did not complete its link within ${JOIN_DEADLINE / 1_000} s.`);
+      if (this.#refused) return;
+      if (link === undefined) this.cut(error);
+      else if (link.state === 'joining') link.cut(error);
+    }, JOIN_DEADLINE);
+    return routing;
+  }
+
+  /** @throws LinkError where the peer is not let in */
+  #welcome(stream: Stream, routing: RoutingStream, message: Buffer): void {
+    const { host } = this.#options;
+    const hello = readHello(message, this.#connection.theirs);
+    this.#check(hello);
+    const link = new Link({ id: hello.link.id, peer: hello, dialed: false, cost: hello.link.cost, expires: this.expires, routing, events: host.events });
+    this.#hello = hello;
+    this.#link = link;
+    link.add(this.#connection, false);
+    host.links.add(link);
+    stream.respond({ status: 200, fields: {} });
+    routing.send(writeHello(host.hello(hello.link), host.siteKey, this.#connection.ours));
+  }
+
+  #check(hello: Hello): void {
+    const { host, edgeOnly, siblingsOnly, certifiedSites } = this.#options;
+    const { id } = hello.site;
+    const own = siteOf(host.self);
+    if (host.draining) throw new LinkError('draining', 'This router is closing.');
+    if (routerOf(hello) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
+    if (siblingsOnly && id !== own) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
+    if (certifiedSites.length > 0 && !certifiedSites.includes(id)) {
+      throw new LinkError('wrong-site', `The certificate was issued to site ${certifiedSites.join(', ')}, not to ${id}.`);
+    }
+    if (host.isRevoked({ siteId: id })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
+    if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
+    if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
+  }
+
+  #message(message: Buffer): void {
+    const { host } = this.#options;
+    const link = this.#link;
+    if (link === undefined) return;
+    const type = message[0] ?? 0;
+    if (type < LINK_MESSAGES_FROM) {
+      host.routingMessage(link, message);
+    } else if (type === COST) {
+      link.cost = readCost(message);
+      host.events.onCost(link);
+    }
+    // Other types are of newer peers.
+  }
+
+  #renewal(stream: Stream): StreamHandler {
+    const { host, certificate } = this.#options;
+    const siteId = this.siteId;
+    const der = certificate();
+    if (siteId === undefined || der === undefined || host.hooks.renew === undefined) {
+      return refuse(stream, 403, 'http_request_denied', 'this site renews no certificates here');
+    }
+    return serveRenewal({ stream, peer: { certificate: der, siteId }, renew: host.hooks.renew, host });
+  }
+
+  async #attach(): Promise<void> {
+    const { host } = this.#options;
+    const session = this.#connection.session;
+    const answer = new OneMessage(HELLO_DEADLINE, (head) => refusalOf(head.status, head.fields, `The peer at ${this.address}`));
+    try {
+      const stream = session.request({ method: 'POST', authority: AUTHORITY, path: ATTACH_PATH, fields: {} }, answer);
+      answer.use(stream);
+      stream.write(frameMessage(writeHello(host.hello(NO_LINK), host.siteKey, this.#connection.ours)));
+      stream.end();
+      const hello = readHello(await answer.message, this.#connection.theirs);
+      const link = host.links.get(hello.link.id);
+      const router = routerOf(hello);
+      if (link === undefined || link.dialed || link.router !== router || link.state === 'down') {
+        throw new LinkError('protocol', `The peer attached to a link that it does not have.`);
+      }
+      if (this.#closed) return;
+      this.#hello = hello;
+      this.#link = link;
+      link.add(this.#connection, true);
+      link.up();
+    } catch (error) {
+      // The ordinary case of it: another router of this site has the link.
+      host.log.debug({ address: this.address, error }, 'connection not attached');
+      this.#connection.destroy();
+    }
+  }
+
+  /** Cuts the peer off, and says why where there is still somebody to hear it. */
+  #fault(stream: Stream, error: unknown): void {
+    const reason = error instanceof LinkError ? error : new LinkError('routing', 'The peer breaks the routing protocol.', error);
+    if (this.#closed || this.#refused || this.#link?.state === 'down') return;
+    if (this.#link === undefined) {
+      this.#refuse(stream, reason);
+      return;
+    }
+    if (reason.code !== 'lost') {
+      linkMetrics.refused.inc({ reason: reason.code });
+      this.#options.ration.warn({ address: this.address, link: this.#link.id, router: this.#link.router, error: reason }, 'peer cut off');
+    }
+    this.#link.cut(reason);
+  }
+
+  #refuse(stream: Stream, reason: LinkError): void {
+    this.#refused = true;
+    linkMetrics.refused.inc({ reason: reason.code });
+    this.#options.ration.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
+    if (reason.code === 'lost') return;
+    setTimeout(() => this.#connection.destroy(), LAST_WORDS).unref();
+    refuseLink(stream, reason);
+  }
+
+  #onClose(reason: StreamReset, error: Error | undefined): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    const code = this.#offence(reason, error);
+    if (code !== undefined) {
+      linkMetrics.refused.inc({ reason: code });
+      const { address, serial, siteId } = this;
+      this.#options.ration.warn({ address, serial, siteId, code, reason: error?.message ?? reason.reason }, 'connection of a peer cut off');
+    }
+    this.#link?.gone(this.#connection, error?.message ?? reason.reason);
+    this.#options.onClose();
+  }
+
+  /** What this end had against the peer, where that ended the connection and nobody has told it yet. */
+  #offence(reason: StreamReset, error: Error | undefined): string | undefined {
+    if (error instanceof LinkError) return UNTOLD.has(error.code) ? error.code : undefined;
+    return reason.code === NO_ERROR || reason.code === INTERNAL_ERROR ? undefined : 'protocol';
+  }
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { LinkError } from '../link-errors.ts';
+import type { LinkHost } from '../host.ts';
+import { openLink, type OpenedLink } from './outgoing.ts';
+
+/** One way to reach the peer. */
+export interface Way {
+  /** For people: `west.example:55671`. */
+  readonly peer: string;
+  readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
+}
+
+/** What a dialer is to reach. */
+export interface DialTarget {
+  readonly cost: number;
+  /** In order of preference. @throws LinkError where nothing can be tried */
+  ways(): readonly Way[];
+  /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
+  servedBy(other: DialTarget, peer: string): boolean;
+  /** Whether an attempt to open the other is one to open this. */
+  equals(other: DialTarget): boolean;
+}
+
+/**
+ * Opens a link over the first way that leads there.
+ * @param options.last the peer that is tried after all others: where one fell silent, to wait for its answer would keep the
+ * link from an endpoint that can be reached
+ * @throws LinkError of the first way, with the messages of all
+ */
+export async function openFirst(options: {
+  readonly host: LinkHost;
+  readonly target: DialTarget;
+  readonly last: string | undefined;
+  readonly signal: AbortSignal;
+}): Promise<{ readonly opened: OpenedLink; readonly peer: string }> {
+  const { host, target, last, signal } = options;
+  const ways = target.ways();
+  const failures: LinkError[] = [];
+  for (const { peer, dial } of [...ways.filter((way) => way.peer !== last), ...ways.filter((way) => way.peer === last)]) {
+    try {
+      const id = randomBytes(10).toString('hex');
+      return { opened: await openLink({ host, peer, dial, id, cost: target.cost, signal }), peer };
+    } catch (error) {
+      if (signal.aborted || !(error instanceof LinkError)) throw error;
+      failures.push(error);
+    }
+  }
+  const [first] = failures;
+  if (first === undefined) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
+  throw failures.length === 1 ? first : new LinkError(first.code, failures.map(({ message }) => message).join(' '), first);
+}

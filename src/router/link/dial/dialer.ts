@@ -1,0 +1,239 @@
+import { performance } from 'node:perf_hooks';
+import type { LinkState, Problem } from '../../contract.ts';
+import { LinkError, problemOf } from '../link-errors.ts';
+import type { LinkHost } from '../host.ts';
+import { writeCost } from '../session/hello.ts';
+import type { Link } from '../link.ts';
+import { linkMetrics } from '../link-metrics.ts';
+import type { OpenedLink } from './outgoing.ts';
+import { retryDelay } from './retry.ts';
+import { expiredError } from '../tls-errors.ts';
+import { openFirst, type DialTarget } from './dial-endpoints.ts';
+
+/** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
+const STEADY = 5_000;
+/** Milliseconds before the end of the peer's certificate, at most. */
+const EARLY = 3_600_000;
+/** The same at least: ends are looked for every second, and a link takes its time to open. */
+const LATEST = 2_500;
+/** What connections may take to finish when their link is taken away. */
+const CLOSE_DEADLINE = 60_000;
+
+/**
+ * Keeps a link to a target. While it has one that fits it waits; otherwise it opens one, with backoff. A link that no longer
+ * fits (a new certificate, other endpoints) is retired only when its successor is up, so that no connection is lost.
+ */
+export class Dialer {
+  readonly name: string;
+  readonly #host: LinkHost;
+  #target: DialTarget;
+  #current: Current | undefined;
+  #problem: Problem | undefined;
+  /** Where the last link fell silent. */
+  #silentPeer: string | undefined;
+  #failures = 0;
+  #nextAt = 0;
+  readonly #stop = new AbortController();
+  #attempt: AbortController | undefined;
+  #wake: () => void = () => {};
+  readonly #replaced = new Set<OpenedLink>();
+  /** The peer's certificate is about to end. */
+  #isEnding = false;
+
+  constructor(host: LinkHost, name: string, target: DialTarget) {
+    this.name = name;
+    this.#host = host;
+    this.#target = target;
+    void this.#run();
+  }
+
+  get state(): LinkState {
+    const current = this.#current;
+    const up = current?.opened.link.state === 'up';
+    return {
+      operational: up,
+      ...(current === undefined
+        ? {}
+        : { remoteSiteId: current.opened.link.peer.site.id, remoteSiteName: current.opened.link.peer.site.name }),
+      ...(current === undefined || !up ? {} : { endpoint: current.peer }),
+      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+    };
+  }
+
+  /** The link that is up. */
+  get opened(): OpenedLink | undefined {
+    return this.#current?.opened.link.state === 'up' ? this.#current.opened : undefined;
+  }
+
+  /** It makes no attempts any more, and nothing of its link is left. */
+  get idle(): boolean {
+    return this.#stop.signal.aborted && (this.#current?.opened.link.connections.size ?? 0) === 0;
+  }
+
+  apply(target: DialTarget): void {
+    const before = this.#target;
+    this.#target = target;
+    const link = this.opened?.link;
+    if (link !== undefined && link.cost !== target.cost) {
+      link.cost = target.cost;
+      link.routing.send(writeCost(target.cost));
+      this.#host.events.onCost(link);
+    }
+    if (this.#fits() || target.equals(before)) return;
+    this.#attempt?.abort();
+    this.#failures = 0;
+    this.#nextAt = 0;
+    this.#wake();
+  }
+
+  /** A link has gone down: perhaps this one's. */
+  linkDown(link: Link): void {
+    const current = this.#current;
+    if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
+    const steady = performance.now() - current.upAt >= STEADY;
+    this.#failures = steady || (current.opened.drained && this.#failures === 0) ? 0 : this.#failures + 1;
+    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
+    this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
+    this.#silentPeer = current.opened.silent ? current.peer : undefined;
+    this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
+    this.#host.changed();
+    this.#wake();
+  }
+
+  dropRevoked(): void {
+    for (const { link, serial } of this.#opened()) {
+      if (!this.#host.isRevoked({ siteId: link.peer.site.id, serial })) continue;
+      const error = new LinkError('revoked', `Site ${link.peer.site.id} is revoked here. Delete the link, or take the revocation back.`);
+      link.cut(error);
+      this.#problem = problemOf(error);
+    }
+  }
+
+  /** A link is opened anew before the peer's certificate ends, and cut where it has ended and no successor shows a new one. */
+  cutExpired(now: number): void {
+    for (const { link } of this.#opened()) {
+      if (link.expires > now || this.#host.links.vouchFor(link.peer.site.id, true, now)) continue;
+      const error = expiredError(this.#current?.peer ?? link.router, new Date(link.expires), now);
+      this.#host.log.warn({ linkName: this.name, link: link.id, error }, 'link cut off');
+      link.cut(error);
+      this.#problem = problemOf(error);
+    }
+    if (this.#current === undefined || this.#current.renewAt > now || this.#isEnding) return;
+    this.#isEnding = true;
+    this.#wake();
+  }
+
+  /** The link, and those that it has replaced as long as they carry something. */
+  *#opened(): Iterable<OpenedLink> {
+    for (const opened of this.#replaced) {
+      if (opened.link.connections.size === 0) this.#replaced.delete(opened);
+      else yield opened;
+    }
+    if (this.#current !== undefined) yield this.#current.opened;
+  }
+
+  /** No more attempts; what the link carries may finish. */
+  drain(deadline = CLOSE_DEADLINE): void {
+    this.#halt();
+    const link = this.#current?.opened.link;
+    link?.retire('the link has been taken away');
+    if (link !== undefined && link.connections.size > 0) setTimeout(() => this.destroy(), deadline).unref();
+  }
+
+  /** No more attempts. */
+  stop(): void {
+    this.#halt();
+  }
+
+  destroy(): void {
+    this.#halt();
+    this.#current?.opened.link.cut(new LinkError('closed', 'The link has been closed.'));
+  }
+
+  #halt(): void {
+    this.#stop.abort();
+    this.#attempt?.abort();
+    this.#wake();
+  }
+
+  #fits(): boolean {
+    const current = this.#current;
+    return current !== undefined && current.opened.link.state === 'up' && !this.#isEnding && this.#target.servedBy(current.target, current.peer);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      const wait = this.#nextAt - performance.now();
+      if (this.#fits()) await this.#woken();
+      else if (wait > 0) await this.#woken(wait);
+      else await this.#try();
+    }
+  }
+
+  async #try(): Promise<void> {
+    const target = this.#target;
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    try {
+      const { opened, peer } = await openFirst({ host: this.#host, target, last: this.#silentPeer, signal: attempt.signal });
+      this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
+      linkMetrics.attempts.inc({ outcome: 'up' });
+    } catch (error) {
+      if (attempt.signal.aborted) return;
+      const reason = error instanceof LinkError ? error : new LinkError('tls-failed', `The link cannot be opened.`, error);
+      if (!(error instanceof LinkError)) this.#host.log.error({ linkName: this.name, error }, 'link attempt failed unexpectedly');
+      linkMetrics.attempts.inc({ outcome: reason.code });
+      this.#failures += 1;
+      this.#nextAt = performance.now() + retryDelay(reason.code, this.#failures, Math.random());
+      if (this.#problem?.message !== reason.message) this.#host.log.warn({ linkName: this.name, error: reason }, 'link not open');
+      this.#problem = problemOf(reason);
+      this.#host.changed();
+    } finally {
+      this.#attempt = undefined;
+    }
+  }
+
+  #replace(next: Current): void {
+    const old = this.#current?.opened;
+    this.#current = next;
+    this.#isEnding = false;
+    this.#problem = undefined;
+    // A link that breaks as soon as it is up must not be opened without end: `linkDown` looks at how long it lasted.
+    if (next.opened.link.state !== 'up') this.linkDown(next.opened.link);
+    old?.link.retire('a newer connection has taken its place');
+    if (old !== undefined && old.link.connections.size > 0) this.#replaced.add(old);
+    this.#host.log.info(
+      {
+        linkName: this.name,
+        link: next.opened.link.id,
+        peer: next.peer,
+        router: next.opened.link.router,
+        site: next.opened.link.peer.site.name,
+      },
+      'link up',
+    );
+    this.#host.changed();
+  }
+
+  #woken(milliseconds?: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = milliseconds === undefined ? undefined : setTimeout(resolve, milliseconds);
+    this.#wake = resolve;
+    return promise.finally(() => clearTimeout(timer));
+  }
+}
+
+interface Current {
+  readonly opened: OpenedLink;
+  readonly target: DialTarget;
+  readonly peer: string;
+  /** performance.now() */
+  readonly upAt: number;
+  /** Milliseconds since 1970: when a new one should be opened, as the peer's certificate ends soon after. */
+  readonly renewAt: number;
+}
+
+/** In the last quarter of what is left, and the last hour: a peer that renews has done so by then. Not so late that no look falls into it. */
+function renewAt(expires: number, now: number): number {
+  return expires - Math.min(EARLY, Math.max(LATEST, (expires - now) / 4));
+}

@@ -1,0 +1,286 @@
+import { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import { LinkError, printable } from '../link-errors.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { Connection } from '../session/connection.ts';
+import { frameMessage } from '../session/framing.ts';
+import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
+import type { LinkHost } from '../host.ts';
+import { Link } from '../link.ts';
+import { OneMessage } from '../session/one-message.ts';
+import { refusalIn, refusalOf, refuse } from '../refusal.ts';
+import { RoutingStream } from '../session/routing-stream.ts';
+import { connectError, sitesOf } from '../tls-errors.ts';
+import { ATTACH_PATH, AUTHORITY, CONNECT_DEADLINE, FORWARD, HELLO_DEADLINE, NO_ERROR, REVERSE, ROUTING_PATH } from '../wire.ts';
+
+export interface OutgoingOptions {
+  readonly host: LinkHost;
+  /** For messages: `west.example:55671`. */
+  readonly peer: string;
+  readonly cost: number;
+  readonly id: string;
+  /** Opens a connection for requests in the given direction. */
+  readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
+  readonly signal: AbortSignal;
+}
+
+/** A link that is up. */
+export interface OpenedLink {
+  readonly link: Link;
+  /** Of the certificate that the peer showed; empty where there is none. */
+  readonly serial: string;
+  /** Whether the peer ended it in order, so that it may be opened anew at once. */
+  readonly drained: boolean;
+  /** Whether it ended because nothing came from the peer any more. */
+  readonly silent: boolean;
+  /** Opens a request of the link itself. */
+  request(head: RequestHead, handler: StreamHandler): Stream;
+}
+
+/** Several routers may share an access port: one of these many attempts should meet the one that the link is with. */
+const REVERSE_ATTEMPTS = 64;
+
+/**
+ * Opens a link: a connection for our requests, hellos both ways on it, then one for the peer's requests, which has to reach
+ * the same router. @throws LinkError
+ */
+export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
+  const opening = new Outgoing(options);
+  try {
+    await opening.open();
+    return opening;
+  } catch (error) {
+    if (!(error instanceof LinkError)) options.host.boundary.report('link', error);
+    const reason = connectError(error, options.peer);
+    opening.abandon(reason);
+    throw reason;
+  }
+}
+
+class Outgoing implements OpenedLink {
+  readonly #options: OutgoingOptions;
+  readonly #connections = new Set<Connection>();
+  #forward: Connection | undefined;
+  #link: Link | undefined;
+  #drained = false;
+  serial = '';
+  /** When the peer's certificate ends. */
+  #expires = Infinity;
+  /** Sites that the peer's certificate names; empty where it names none. */
+  #certifiedSites: readonly string[] = [];
+  /** Rejects as soon as the forward connection is of no use. */
+  readonly #broken = Promise.withResolvers<never>();
+
+  constructor(options: OutgoingOptions) {
+    this.#options = options;
+    // Nobody may be waiting for it any more.
+    this.#broken.promise.catch(() => {});
+  }
+
+  get link(): Link {
+    if (this.#link === undefined) throw new Error('The link is not open yet.');
+    return this.#link;
+  }
+
+  get drained(): boolean {
+    return this.#drained;
+  }
+
+  get silent(): boolean {
+    return [...this.#connections].some(({ fellSilent }) => fellSilent);
+  }
+
+  request(head: RequestHead, handler: StreamHandler): Stream {
+    if (this.#forward?.open !== true) throw new LinkError('closed', `The link to ${this.#options.peer} is closing.`);
+    return this.#forward.session.request(head, handler);
+  }
+
+  async open(): Promise<void> {
+    const { host, peer, dial, signal } = this.#options;
+    const socket = await dial(FORWARD, CONNECT_DEADLINE, signal);
+    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+    this.serial = certificate?.serialNumber ?? '';
+    this.#expires = certificate?.validToDate.getTime() ?? Infinity;
+    this.#certifiedSites = sitesOf(certificate?.subjectAltName ?? '');
+    if (host.isRevoked({ serial: this.serial })) throw revoked(peer, `certificate ${this.serial}`);
+    const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
+    this.#forward = forward;
+    await Promise.race([this.#exchangeHellos(forward), this.#broken.promise]);
+    const link = this.link;
+    link.add(forward, true);
+    await Promise.race([this.#openReverse(link), this.#broken.promise]);
+    if (signal.aborted) throw new LinkError('closed', `The link to ${peer} was given up.`);
+    link.up();
+  }
+
+  abandon(error: LinkError): void {
+    if (this.#link === undefined) for (const connection of this.#connections) connection.destroy(error);
+    else this.#link.cut(error);
+    for (const connection of this.#connections) connection.destroy(error);
+  }
+
+  async #exchangeHellos(forward: Connection): Promise<void> {
+    const { host, id, cost, peer } = this.#options;
+    const answered = Promise.withResolvers<Hello>();
+    const routing = new RoutingStream({
+      onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
+      onMessage: (message) => host.routingMessage(this.link, message),
+      onEnd: (refusal: ResponseHead | undefined) => {
+        if (refusal !== undefined) answered.reject(refusalOf(refusal.status, refusal.fields, peer));
+        else answered.reject(new LinkError('closed', `${peer} ended the link.`));
+        this.#drained = true;
+        this.#link?.retire('the peer ended its routing stream');
+      },
+      onFault: (error) => {
+        answered.reject(error);
+        this.#cutOff(error);
+      },
+    });
+    const timer = setTimeout(
+      () => answered.reject(new LinkError('timeout', `${peer} said no hello within ${HELLO_DEADLINE / 1_000} s.`)),
+      HELLO_DEADLINE,
+    );
+    try {
+      const stream = forward.session.request({ method: 'POST', authority: AUTHORITY, path: ROUTING_PATH, fields: {} }, routing);
+      routing.use(stream);
+      routing.send(writeHello(host.hello({ id, cost }), host.siteKey, forward.ours));
+      const hello = await answered.promise;
+      this.#check(hello);
+      this.#link = new Link({ id, peer: hello, dialed: true, cost, expires: this.#expires, routing, events: host.events });
+      host.links.add(this.#link);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #check(hello: Hello): void {
+    const { host, peer } = this.#options;
+    if (routerOf(hello) === host.self) {
+      throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
+    }
+    if (this.#certifiedSites.length > 0 && !this.#certifiedSites.includes(hello.site.id)) {
+      throw new LinkError(
+        'wrong-site',
+        `The certificate of ${peer} was issued to site ${this.#certifiedSites.join(', ')}, not to ${hello.site.id}.`,
+      );
+    }
+    if (host.isRevoked({ siteId: hello.site.id })) throw revoked(peer, `site ${hello.site.id}`);
+  }
+
+  async #openReverse(link: Link): Promise<void> {
+    const { dial, signal, peer } = this.#options;
+    for (let attempt = 0; attempt < REVERSE_ATTEMPTS; attempt += 1) {
+      const socket = await dial(REVERSE, CONNECT_DEADLINE, signal);
+      if (await this.#attach(link, socket)) return;
+    }
+    throw new LinkError(
+      'wrong-router',
+      `${peer} is shared by several routers, and none of ${REVERSE_ATTEMPTS} attempts met ${link.router} again.`,
+    );
+  }
+
+  /** @returns whether the connection is with the link's router */
+  async #attach(link: Link, socket: Socket): Promise<boolean> {
+    const { host, peer, id, cost } = this.#options;
+    const first = Promise.withResolvers<{ readonly stream: Stream; readonly body: OneMessage }>();
+    const reverse = this.#connect(
+      socket,
+      'server',
+      (stream, head) => {
+        if (head.method === 'CONNECT')
+          return link.state === 'up' ? host.connect(stream, head, link.peer.site.id) : refuse(stream, 503, 'destination_unavailable');
+        if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
+        const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
+        body.use(stream);
+        body.message.catch((error: unknown) => first.reject(error));
+        first.resolve({ stream, body });
+        return body;
+      },
+      (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printable(reason)}.`)),
+    );
+    const timer = setTimeout(
+      () => first.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`)),
+      HELLO_DEADLINE,
+    );
+    try {
+      const { stream, body } = await first.promise;
+      const hello = readHello(await body.message, reverse.theirs);
+      if (routerOf(hello) !== link.router) {
+        refuse(stream, 421, 'http_request_denied', 'wrong-router: the link is with another router of the site');
+        reverse.session.drain();
+        return false;
+      }
+      stream.respond({ status: 200, fields: {} });
+      stream.write(frameMessage(writeHello(host.hello({ id, cost }), host.siteKey, reverse.ours)));
+      stream.end();
+      link.add(reverse, false);
+      return true;
+    } catch (error) {
+      reverse.destroy(error instanceof Error ? error : undefined);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #connect(
+    socket: Socket,
+    role: 'client' | 'server',
+    onRequest: (stream: Stream, head: RequestHead) => StreamHandler,
+    onClosed?: (reason: string) => void,
+  ): Connection {
+    const connection = new Connection({
+      socket,
+      dialed: true,
+      role,
+      host: this.#options.host,
+      events: {
+        onRequest,
+        onGoaway: (reason) => this.#goaway(connection, reason),
+        onClose: (reason, error) => {
+          this.#connections.delete(connection);
+          onClosed?.(reason.reason);
+          this.#closed(connection, reason, error);
+        },
+      },
+    });
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  #goaway(connection: Connection, reason: StreamReset): void {
+    // One that met another router than the link's is no part of it.
+    if (connection !== this.#forward && this.#link?.connections.has(connection) !== true) return;
+    const { peer } = this.#options;
+    const said = refusalIn(reason.reason, peer);
+    if (said !== undefined) {
+      this.#broken.reject(said);
+      this.#link?.cut(said);
+      return;
+    }
+    this.#drained = reason.code === NO_ERROR;
+    this.#broken.reject(new LinkError('closed', `${peer} is closing its connections: ${printable(reason.reason)}.`));
+    this.#link?.retire(`the peer is closing: ${printable(reason.reason)}`);
+  }
+
+  #closed(connection: Connection, reason: StreamReset, error: Error | undefined): void {
+    const { peer } = this.#options;
+    const cause =
+      error === undefined
+        ? new LinkError('lost', `${peer} closed the connection: ${printable(reason.reason)}.`)
+        : connectError(error, peer);
+    if (connection === this.#forward) this.#broken.reject(cause);
+    if (this.#link?.connections.has(connection) === true) this.#link.gone(connection, cause.message);
+  }
+
+  #cutOff(error: unknown): void {
+    const { host, peer } = this.#options;
+    const reason = error instanceof LinkError ? error : new LinkError('routing', `${peer} breaks the routing protocol.`, error);
+    if (this.#link === undefined) return;
+    if (this.#link.state !== 'down') host.log.warn({ link: this.#link.id, router: this.#link.router, error: reason }, 'peer cut off');
+    this.#link.cut(reason);
+  }
+}
+
+const revoked = (peer: string, what: string): LinkError =>
+  new LinkError('revoked', `${peer} shows ${what}, which this site has revoked. Delete the link, or take the revocation back.`);

@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import type { LinkEndpoint } from '../../contract.ts';
+import { LinkError } from '../link-errors.ts';
+import type { LinkBundle } from '../bundle.ts';
+import { certificateError, codeOf, connectError, weaknessOf } from '../tls-errors.ts';
+
+export interface DialOptions {
+  readonly endpoint: LinkEndpoint;
+  readonly bundle: LinkBundle;
+  /** The only protocol that is offered (ALPN). */
+  readonly protocol: string;
+  /** Milliseconds, for name, TCP and TLS together. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens TLS 1.3 to an access port, with both certificates looked at: ours is shown, the peer's has to come from `ca.crt` and
+ * to be for the endpoint's host.
+ * @throws LinkError; anything else is a fault of this program
+ */
+export function dialTls(options: DialOptions): Promise<TLSSocket> {
+  const { endpoint, bundle } = options;
+  const peer = endpointName(endpoint);
+  const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
+  const socket = connect({
+    host: endpoint.host,
+    port: endpoint.port,
+    // An address is no server name (RFC 6066 section 3).
+    ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
+    secureContext: bundle.context,
+    ALPNProtocols: [options.protocol],
+    minVersion: 'TLSv1.3',
+    // Whether the peer is the right one is decided below, where its certificate can still be named.
+    rejectUnauthorized: false,
+  });
+  const fail = (error: unknown): void => {
+    socket.destroy();
+    reject(error);
+  };
+  const onAbort = (): void => fail(new LinkError('closed', `The attempt to reach ${peer} was given up.`));
+  const timer = setTimeout(
+    () => fail(new LinkError('timeout', `No answer from ${peer} within ${options.deadline / 1_000} s. Does a firewall drop it?`)),
+    options.deadline,
+  );
+  if (options.signal.aborted) onAbort();
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  socket.setNoDelay(true);
+  socket.once('error', (error) => fail(connectError(error, peer)));
+  socket.once('close', () => fail(new LinkError('lost', `${peer} closed the connection before TLS was set up. Is this the right port?`)));
+  socket.once('secureConnect', () => {
+    try {
+      const trouble = troubleWith(socket, endpoint, options.protocol);
+      if (trouble !== undefined) fail(trouble);
+      else resolve(socket);
+    } catch (error) {
+      // Whatever is the matter with what the peer has shown, it ends this attempt only.
+      fail(error);
+    }
+  });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
+  });
+}
+
+export const endpointName = (endpoint: LinkEndpoint): string =>
+  endpoint.host.includes(':') ? `[${endpoint.host}]:${endpoint.port}` : `${endpoint.host}:${endpoint.port}`;
+
+function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string): LinkError | undefined {
+  const peer = `the peer at ${endpointName(endpoint)}`;
+  const certificate = socket.getPeerX509Certificate();
+  if (!socket.authorized) {
+    const code = authorizationCode(socket);
+    return certificateError({ code, certificate, peer, now: Date.now() });
+  }
+  if (certificate === undefined) return new LinkError('tls-failed', `${peer} showed no certificate.`);
+  // Node.js has done this when it set `authorized`; here it stands for all to see, since nothing else names the peer.
+  const host = checkServerIdentity(endpoint.host, socket.getPeerCertificate());
+  if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
+  const weakness = weaknessOf(certificate);
+  if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
+  if (socket.alpnProtocol !== protocol) {
+    return new LinkError(
+      'not-earshot',
+      `What answers at ${endpointName(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`,
+    );
+  }
+  return undefined;
+}
+
+/** Typed as an error, yet a code in fact where OpenSSL found the fault. */
+export function authorizationCode(socket: TLSSocket): string {
+  const found: unknown = socket.authorizationError;
+  return typeof found === 'string' ? found : codeOf(found);
+}

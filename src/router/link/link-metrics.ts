@@ -1,0 +1,145 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { counter, gauge } from '../../telemetry/metrics.ts';
+import { LOOP_TIMER, lateness } from '../../telemetry/event-loop-delay.ts';
+import type { Link } from './link.ts';
+import type { RelayCounts } from './relay.ts';
+
+/** What a router shows when it is asked for its metrics. */
+export interface MetricsSource {
+  links(): Iterable<Link>;
+  readonly relayed: RelayCounts;
+  routers(): number;
+  certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }>;
+}
+
+/** Routers of this process: one, but in tests. */
+const sources = new Set<MetricsSource>();
+let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
+
+export function showMetrics(source: MetricsSource): () => void {
+  sources.add(source);
+  if (delay === undefined) {
+    delay = monitorEventLoopDelay({ resolution: LOOP_TIMER });
+    delay.enable();
+  }
+  return () => {
+    sources.delete(source);
+    if (sources.size > 0) return;
+    delay?.disable();
+    delay = undefined;
+  };
+}
+
+export const linkMetrics = {
+  refused: counter('earshot_router_peers_refused_total', 'Peers that were refused or cut off, by reason.', ['reason']),
+  attempts: counter('earshot_router_link_attempts_total', 'Attempts to open a link, by outcome.', ['outcome']),
+};
+
+const PEER = ['site', 'router'] as const;
+
+gauge('earshot_router_links', 'Links that are up, by who opened them.', ['direction'], (made) => {
+  made.set({ direction: 'outgoing' }, 0);
+  made.set({ direction: 'incoming' }, 0);
+  for (const link of links()) if (link.state === 'up') made.inc({ direction: link.dialed ? 'outgoing' : 'incoming' });
+});
+
+gauge('earshot_router_link_round_trip_seconds', 'Round trip to an adjacent router, as of the last ping.', PEER, (made) => {
+  made.reset();
+  for (const [labels, between] of peers()) {
+    const times = between.map(({ roundTrip }) => roundTrip).filter((time) => time !== undefined);
+    if (times.length > 0) made.set(labels, Math.min(...times) / 1_000);
+  }
+});
+
+gauge('earshot_router_link_open_streams', 'Streams that are open on the links to an adjacent router.', PEER, (made) => {
+  made.reset();
+  for (const [labels, between] of peers()) made.set(labels, sum(between, 'openStreams'));
+});
+
+gauge('earshot_router_link_queued_bytes', 'Bytes that wait to be sent to an adjacent router.', PEER, (made) => {
+  made.reset();
+  for (const [labels, between] of peers()) made.set(labels, sum(between, 'queued'));
+});
+
+const ended = { bytesRead: 0, bytesWritten: 0 };
+const connections = new Set<{ readonly bytesRead: number; readonly bytesWritten: number }>();
+
+/** Counts what a connection carries, now and after its end. @returns what to call at its end */
+export function countTraffic(connection: { readonly bytesRead: number; readonly bytesWritten: number }): () => void {
+  connections.add(connection);
+  return () => {
+    connections.delete(connection);
+    ended.bytesRead += connection.bytesRead;
+    ended.bytesWritten += connection.bytesWritten;
+  };
+}
+
+for (const [direction, of] of [
+  ['received', 'bytesRead'],
+  ['sent', 'bytesWritten'],
+] as const) {
+  let counted = 0;
+  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes that were ${direction} on links, within TLS.`, [], (made) => {
+    let total = ended[of];
+    for (const connection of connections) total += connection[of];
+    // A connection that is closing may have been counted with more than it says at last.
+    made.inc(Math.max(0, total - counted));
+    counted = Math.max(counted, total);
+  });
+}
+
+gauge('earshot_router_routers', 'Routers that can be reached, this one included.', [], (made) => {
+  let most = 0;
+  for (const source of sources) most = Math.max(most, source.routers());
+  made.set(most);
+});
+
+gauge('earshot_router_transit_open', 'Connections that pass through this router between others.', [], (made) => {
+  let open = 0;
+  for (const { relayed } of sources) open += relayed.open;
+  made.set(open);
+});
+
+rising('earshot_router_transit_connections_total', 'Connections that passed through this router.', ({ relayed }) => relayed.total);
+rising('earshot_router_transit_failed_total', 'Connections that could not pass through.', ({ relayed }) => relayed.failed);
+rising('earshot_router_transit_bytes_total', 'Bytes that passed through this router, both ways.', ({ relayed }) => relayed.bytes);
+
+gauge('earshot_router_certificate_days_left', 'Days until the certificate of a TLS bundle ends.', ['bundle'], (made) => {
+  made.reset();
+  const now = Date.now();
+  for (const source of sources) for (const { bundle, days } of source.certificates(now)) made.set({ bundle }, days);
+});
+
+gauge('earshot_router_event_loop_delay_seconds', 'How late the event loop was since the last scrape.', ['quantile'], (made) => {
+  if (delay === undefined) return;
+  for (const quantile of [50, 99, 100]) made.set({ quantile: String(quantile / 100) }, lateness(delay.percentile(quantile)));
+  delay.reset();
+});
+
+function* links(): Iterable<Link> {
+  for (const source of sources) yield* source.links();
+}
+
+/** Links by the router that they lead to: their own ids are new with each connection, and would be series without end. */
+function peers(): Iterable<readonly [{ readonly site: string; readonly router: string }, readonly Link[]]> {
+  const up = [...links()].filter(({ state }) => state === 'up');
+  return [...Map.groupBy(up, ({ router }) => router).values()].flatMap((between) => {
+    const peer = between[0]?.peer;
+    return peer === undefined ? [] : [[{ site: peer.site.id, router: peer.router }, between] as const];
+  });
+}
+
+function rising(name: string, help: string, value: (source: MetricsSource) => number): void {
+  const counted = new WeakMap<MetricsSource, number>();
+  counter(name, help, [], (made) => {
+    for (const source of sources) {
+      const now = value(source);
+      made.inc(now - (counted.get(source) ?? 0));
+      counted.set(source, now);
+    }
+  });
+}
+
+function sum(between: readonly Link[], of: 'openStreams' | 'queued'): number {
+  return between.reduce((total, link) => total + link[of], 0);
+}

@@ -1,0 +1,104 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import { LinkError } from '../link-errors.ts';
+import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { createSession } from '../../http2/session.ts';
+import type { Binding } from './hello.ts';
+import type { LinkHost } from '../host.ts';
+import type { Watched } from './liveness.ts';
+import { countTraffic } from '../link-metrics.ts';
+import { EXPORTER_BYTES, EXPORTER_LABEL } from '../wire.ts';
+
+/** What the owner of a connection is told. */
+export interface ConnectionEvents {
+  onRequest(stream: Stream, head: RequestHead): StreamHandler;
+  /** The peer takes no more streams. */
+  onGoaway(reason: StreamReset): void;
+  /** Once. `error` is the socket's, where it had one. */
+  onClose(reason: StreamReset, error: Error | undefined): void;
+}
+
+export interface ConnectionOptions {
+  readonly socket: Socket;
+  /** Who opened the connection. */
+  readonly dialed: boolean;
+  /** Who opens requests on it. */
+  readonly role: 'client' | 'server';
+  readonly host: Pick<LinkHost, 'boundary' | 'liveness'>;
+  readonly events: ConnectionEvents;
+}
+
+/** One HTTP/2 connection of a link, watched for life. */
+export class Connection implements Watched {
+  readonly session: Session;
+  /** For the hello that this end sends, and for the one that it receives. */
+  readonly ours: Binding;
+  readonly theirs: Binding;
+  /** Round trip in milliseconds, as of the last ping. */
+  roundTrip: number | undefined;
+  /** The peer answered no more: it, or the way to it, is likely to be gone for a while. */
+  fellSilent = false;
+  readonly #socket: Socket;
+  #error: Error | undefined;
+  #counted: () => void = () => {};
+
+  constructor(options: ConnectionOptions) {
+    const { socket, dialed, events } = options;
+    const { boundary, liveness } = options.host;
+    this.#socket = socket;
+    const exporter =
+      socket instanceof TLSSocket
+        ? socket.exportKeyingMaterial(EXPORTER_BYTES, EXPORTER_LABEL, Buffer.alloc(0))
+        : Buffer.alloc(EXPORTER_BYTES);
+    this.ours = { exporter, role: dialed ? 'client' : 'server' };
+    this.theirs = { exporter, role: dialed ? 'server' : 'client' };
+    socket.once('error', (error) => {
+      this.#error = error;
+    });
+    this.session = createSession(socket, {
+      role: options.role,
+      events: {
+        onRequest: (stream, head) => events.onRequest(stream, head),
+        onReady: () => {},
+        onGoaway: (reason) => events.onGoaway(reason),
+        onClose: (reason) => {
+          liveness.unwatch(this);
+          this.#counted();
+          events.onClose(reason, this.#error);
+        },
+        onInternalError: (part, error) => boundary.report(part, error),
+      },
+    });
+    liveness.watch(this);
+    this.#counted = countTraffic(this);
+  }
+
+  get bytesRead(): number {
+    return this.#socket.bytesRead;
+  }
+
+  get bytesWritten(): number {
+    return this.#socket.bytesWritten;
+  }
+
+  /** Whether this end may open a stream on it. */
+  get open(): boolean {
+    return this.session.state === 'open';
+  }
+
+  async ping(deadline: number): Promise<number> {
+    this.roundTrip = await this.session.ping(deadline);
+    return this.roundTrip;
+  }
+
+  silent(milliseconds: number): void {
+    this.fellSilent = true;
+    this.destroy(new LinkError('silent', `Nothing arrived from the peer for ${milliseconds} ms, though it was pinged.`));
+  }
+
+  destroy(error?: Error): void {
+    this.#error ??= error;
+    // The peer reads it in the GOAWAY: see `refusalIn`.
+    this.session.destroy(error instanceof LinkError ? new Error(`${error.code}: ${error.message}`, { cause: error }) : error);
+  }
+}

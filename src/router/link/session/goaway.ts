@@ -1,0 +1,34 @@
+import type { TLSSocket } from 'node:tls';
+import { printable, type LinkError } from '../link-errors.ts';
+import { FORWARD, INADEQUATE_SECURITY } from '../wire.ts';
+
+/** What the peer has to read them. */
+const READ_DEADLINE = 500;
+
+/**
+ * Ends a connection whose certificate is not accepted, with the reason in a GOAWAY frame: TLS has alerts for some reasons
+ * only, and none with words. Nothing that the peer sends is looked at.
+ */
+export function sayLastWords(socket: TLSSocket, error: LinkError): void {
+  socket.on('error', () => {});
+  if (socket.alpnProtocol !== FORWARD) {
+    socket.destroy();
+    return;
+  }
+  socket.resume();
+  socket.end(goaway(`${error.code}: ${error.message}`));
+  const timer = setTimeout(() => socket.destroy(), READ_DEADLINE);
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/** An empty SETTINGS frame, which must be a server's first (RFC 9113 section 3.4), and GOAWAY (section 6.8). */
+function goaway(words: string): Buffer {
+  const debug = Buffer.from(printable(words, 400), 'latin1');
+  const frames = Buffer.alloc(9 + 9 + 8 + debug.length);
+  frames[3] = 0x4;
+  frames.writeUIntBE(8 + debug.length, 9, 3);
+  frames[12] = 0x7;
+  frames.writeUInt32BE(INADEQUATE_SECURITY, 22);
+  debug.copy(frames, 26);
+  return frames;
+}

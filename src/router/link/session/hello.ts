@@ -1,0 +1,147 @@
+/**
+ * The first message both ways of each connection of a link: who its sender is, and the proof. Whatever certificate is shown,
+ * a site's id is proved by its own key, for this very TLS connection and this very end of it, so that a hello can neither be
+ * replayed elsewhere nor turned back to its sender.
+ *
+ * Message: type 0xf0 · 64 bytes Ed25519 signature · JSON. Signed: `EARSHOT HELLO 1` LF · `C` (TLS client) or `S` (TLS
+ * server) · 32 bytes of TLS exporter · the JSON's bytes as sent.
+ */
+import type { SiteIdentity, SiteKey } from '../../contract.ts';
+import { LinkError } from '../link-errors.ts';
+import type { RouterId } from '../../routing/contract.ts';
+import { routerId } from '../../routing/names.ts';
+import { isSiteId, siteIdOf } from '../../../identity/site-id.ts';
+import { publicKeyBytes, signatureBytes, verifySignature } from '../../../identity/site-key.ts';
+import { messageOfType } from './framing.ts';
+import { COST, HELLO, MOST_COST, VERSIONS } from '../wire.ts';
+
+export interface Hello {
+  readonly versions: readonly number[];
+  /** Name within the site. */
+  readonly router: string;
+  readonly site: SiteIdentity;
+  readonly edge: boolean;
+  /** The dialing side's to choose; the accepting side gives them back. */
+  readonly link: { readonly id: string; readonly cost: number };
+}
+
+/** Which TLS connection, and which end of it speaks. */
+export interface Binding {
+  readonly exporter: Buffer;
+  readonly role: 'client' | 'server';
+}
+
+/** Of its sender. */
+export function routerOf({ site, router }: Hello): RouterId {
+  return routerId(site.id, router);
+}
+
+const MOST_HELLO_BYTES = 8_192;
+const CONTEXT = Buffer.from('EARSHOT HELLO 1\n');
+
+export function writeHello(hello: Hello, key: SiteKey, binding: Binding): Buffer {
+  const json = Buffer.from(JSON.stringify({ ...hello, publicKey: key.publicKey.toString('base64url') }));
+  return messageOfType(HELLO, Buffer.concat([key.sign(signedBytes(json, binding)), json]));
+}
+
+/** @throws LinkError where it is no hello, its proof is wrong, or we have no version in common */
+export function readHello(message: Buffer, binding: Binding): Hello {
+  if (message[0] !== HELLO || message.length > MOST_HELLO_BYTES || message.length < 1 + signatureBytes + 2) {
+    throw new LinkError('protocol', 'The peer did not begin with a hello.');
+  }
+  const signature = message.subarray(1, 1 + signatureBytes);
+  const json = message.subarray(1 + signatureBytes);
+  const { hello, publicKey } = parse(json);
+  if (siteIdOf(publicKey) !== hello.site.id || !verifySignature(publicKey, signedBytes(json, binding), signature)) {
+    throw new LinkError('wrong-proof', `The peer says that it is site ${hello.site.id}, and cannot prove it.`);
+  }
+  if (!hello.versions.some((version) => VERSIONS.includes(version))) {
+    throw new LinkError(
+      'version',
+      `The peer speaks versions ${shown(hello.versions)} of the link protocol, this router ${VERSIONS.join(', ')}. Update the older.`,
+    );
+  }
+  return hello;
+}
+
+const MOST_SHOWN = 5;
+const shown = (versions: readonly number[]): string => `${versions.slice(0, MOST_SHOWN).join(', ')}${versions.length > MOST_SHOWN ? ' and others' : ''}`;
+
+export function writeCost(cost: number): Buffer {
+  return messageOfType(COST, Buffer.from(JSON.stringify({ cost })));
+}
+
+/** @throws LinkError */
+export function readCost(message: Buffer): number {
+  const value = jsonObject(message.subarray(1));
+  return costOf(value.cost);
+}
+
+function signedBytes(json: Buffer, binding: Binding): Buffer {
+  return Buffer.concat([CONTEXT, Buffer.from(binding.role === 'client' ? 'C' : 'S'), binding.exporter, json]);
+}
+
+function parse(json: Buffer): { readonly hello: Hello; readonly publicKey: Buffer } {
+  const value = jsonObject(json);
+  const site = objectOf(value.site, 'site');
+  const link = objectOf(value.link, 'link');
+  if (!Array.isArray(value.versions) || value.versions.length === 0 || value.versions.length > 64 || !value.versions.every(isVersion)) {
+    throw malformed('versions');
+  }
+  const publicKey = Buffer.from(textOf(value.publicKey, 'publicKey', /^[A-Za-z0-9_-]{43}$/), 'base64url');
+  if (publicKey.length !== publicKeyBytes) throw malformed('publicKey');
+  return {
+    publicKey,
+    hello: {
+      versions: value.versions,
+      router: textOf(value.router, 'router', /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+      site: {
+        id: siteId(site.id),
+        name: textOf(site.name, 'site.name', WORDS),
+        namespace: textOf(site.namespace, 'site.namespace', WORDS),
+        platform: textOf(site.platform, 'site.platform', WORDS),
+        version: textOf(site.version, 'site.version', WORDS),
+      },
+      edge: value.edge === true,
+      link: { id: textOf(link.id, 'link.id', /^[0-9a-z]{16,64}$/), cost: costOf(link.cost) },
+    },
+  };
+}
+
+/** Names of people and programs: no control characters, at most 253 of UTF-16. */
+const WORDS = /^[^\p{Cc}\p{Cs}\u2028\u2029]{0,253}$/u;
+
+const isVersion = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+
+function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString());
+  } catch (error) {
+    throw new LinkError('protocol', 'The peer sent JSON that cannot be read.', error);
+  }
+  return objectOf(value, 'message');
+}
+
+function objectOf(value: unknown, name: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed(name);
+  // It came from JSON and is no array: an object with string keys.
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function textOf(value: unknown, name: string, pattern: RegExp): string {
+  if (typeof value !== 'string' || !pattern.test(value)) throw malformed(name);
+  return value;
+}
+
+function siteId(value: unknown): string {
+  if (typeof value !== 'string' || !isSiteId(value)) throw malformed('site.id');
+  return value;
+}
+
+function costOf(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > MOST_COST) throw malformed('cost');
+  return value;
+}
+
+const malformed = (field: string): LinkError => new LinkError('protocol', `The peer's hello has no valid ${field}.`);

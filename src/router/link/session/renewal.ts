@@ -1,0 +1,132 @@
+/** A new certificate over the link: the request and its answer, both ends. */
+import { messageOf } from '../../../telemetry/log.ts';
+import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
+import { printable, RenewError } from '../link-errors.ts';
+import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import type { LinkHost } from '../host.ts';
+import type { OpenedLink } from '../dial/outgoing.ts';
+import { refuse } from '../refusal.ts';
+import { AUTHORITY, INTERNAL_ERROR, RENEW_PATH } from '../wire.ts';
+
+const MOST_REQUEST_BYTES = 16_384;
+const MOST_ANSWER_BYTES = 65_536;
+const DEADLINE = 15_000;
+
+/** Gathers a body of bounded size. */
+class Body implements StreamHandler {
+  readonly whole: Promise<Buffer>;
+  readonly #resolve: (body: Buffer) => void;
+  readonly #reject: (error: RenewError) => void;
+  readonly #most: number;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #stream: Stream | undefined;
+  #refused: ResponseHead | undefined;
+
+  constructor(most: number) {
+    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+    this.whole = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#most = most;
+    const timer = setTimeout(() => this.fail(`no whole message within ${DEADLINE / 1_000} s`), DEADLINE);
+    const stop = (): void => clearTimeout(timer);
+    promise.then(stop, stop);
+  }
+
+  use(stream: Stream): void {
+    this.#stream = stream;
+  }
+
+  fail(why: string): void {
+    this.#reject(new RenewError('RENEW_FAILED', `The certificate was not renewed: ${why}.`));
+  }
+
+  onResponse(head: ResponseHead): void {
+    if (head.status === 200) return;
+    this.#refused = head;
+    const [, details] = /details="([^"\\]*)"/.exec(head.fields['proxy-status'] ?? '') ?? [];
+    this.#reject(
+      new RenewError('RENEW_REFUSED', `The peer does not renew the certificate: ${printable(details ?? `status ${head.status}`, 300)}.`),
+    );
+  }
+
+  onData(chunk: Buffer): void {
+    this.#stream?.consumed(chunk.length);
+    if (this.#refused !== undefined) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#most) {
+      this.#chunks.length = 0;
+      this.fail(`the message has more than ${this.#most} bytes`);
+    } else {
+      this.#chunks.push(Buffer.from(chunk));
+    }
+  }
+
+  onEnd(): void {
+    this.#resolve(Buffer.concat(this.#chunks));
+  }
+
+  onDrain(): void {}
+
+  onReset(reason: StreamReset): void {
+    this.fail(`the stream was reset: ${printable(reason.reason)}`);
+  }
+}
+
+/** The side whose certificate ends. @throws RenewError */
+export async function requestRenewal(opened: OpenedLink, request: string): Promise<IssuedCertificate> {
+  const body = new Body(MOST_ANSWER_BYTES);
+  try {
+    const stream = opened.request({ method: 'POST', authority: AUTHORITY, path: RENEW_PATH, fields: {} }, body);
+    body.use(stream);
+    stream.write(Buffer.from(request));
+    stream.end();
+  } catch (error) {
+    body.fail(messageOf(error));
+  }
+  const text = (await body.whole).toString();
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && 'cert' in value && 'ca' in value) {
+      const { cert, ca } = value;
+      if (typeof cert === 'string' && typeof ca === 'string') return { cert, ca };
+    }
+  } catch (error) {
+    throw new RenewError('RENEW_FAILED', 'The peer answered with what is no JSON.', error);
+  }
+  throw new RenewError('RENEW_FAILED', 'The peer answered without a certificate.');
+}
+
+/** The side that issued it. */
+export function serveRenewal(options: {
+  readonly stream: Stream;
+  readonly peer: { readonly certificate: Buffer; readonly siteId: string };
+  readonly renew: NonNullable<RouterHooks['renew']>;
+  readonly host: Pick<LinkHost, 'boundary' | 'log'>;
+}): StreamHandler {
+  const { stream, peer, renew } = options;
+  const { boundary, log } = options.host;
+  const body = new Body(MOST_REQUEST_BYTES);
+  body.use(stream);
+  body.whole
+    .then((request) => renew(peer, request.toString()))
+    .then(
+      (issued) => {
+        stream.respond({ status: 200, fields: { 'content-type': 'application/json' } });
+        stream.write(Buffer.from(JSON.stringify({ cert: issued.cert, ca: issued.ca })));
+        stream.end();
+        log.info({ siteId: peer.siteId }, 'certificate renewed for a peer');
+      },
+      (error: unknown) => {
+        log.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
+        // A peer that is gone takes no answer: the session lets it drop. What caused the error is for the log here, and not for the peer.
+        refuse(stream, 403, 'http_request_denied', error instanceof Error ? error.message : 'it cannot be renewed');
+      },
+    )
+    .catch((error: unknown) => {
+      boundary.report('stream', error);
+      stream.reset(INTERNAL_ERROR);
+    });
+  return body;
+}

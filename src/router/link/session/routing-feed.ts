@@ -1,0 +1,95 @@
+import type { Logger } from '../../../telemetry/log.ts';
+import { RoutingError } from '../../routing/errors.ts';
+import type { Outgoing, OwnFacts, Routing } from '../../routing/contract.ts';
+import type { Link } from '../link.ts';
+import type { Links } from '../links.ts';
+
+const TICK = 1_000;
+/** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */
+const SOON = 200;
+
+export interface RoutingFeedOptions {
+  readonly log: Logger;
+  readonly routing: Routing;
+  readonly links: Links;
+  /** Routing answers otherwise than before. At most once in a turn of the event loop. */
+  readonly onChange: () => void;
+}
+
+/** Brings the world to routing, which is pure, and what it wants sent to the links. */
+export class RoutingFeed implements Disposable {
+  readonly #options: RoutingFeedOptions;
+  readonly #timer: NodeJS.Timeout;
+  #version: number;
+  #told: NodeJS.Immediate | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  #disposed = false;
+
+  constructor(options: RoutingFeedOptions) {
+    this.#options = options;
+    this.#version = options.routing.version;
+    this.#timer = setInterval(() => this.#run((now) => options.routing.tick(now)), TICK);
+  }
+
+  setFacts(facts: OwnFacts): void {
+    this.#run((now) => this.#options.routing.setFacts(facts, now));
+  }
+
+  /** The link is up, or its cost is new. */
+  up(link: Link): void {
+    const { routing } = this.#options;
+    const adjacency = { router: link.router, site: link.peer.site, link: link.id, cost: link.cost };
+    this.#run((now) => routing.adjacencyUp(adjacency, now));
+  }
+
+  down(link: Link): void {
+    this.#run((now) => this.#options.routing.adjacencyDown(link.id, now));
+  }
+
+  /** From now on these sites count as unreachable. */
+  bar(sites: ReadonlySet<string>): void {
+    this.#run(() => {
+      this.#options.routing.bar(sites);
+      return [];
+    });
+  }
+
+  /** @throws RoutingError where the peer is to be cut off */
+  receive(link: Link, message: Buffer): void {
+    this.#run((now) => this.#options.routing.receive(link.id, message, now));
+  }
+
+  [Symbol.dispose](): void {
+    this.#disposed = true;
+    clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+    clearImmediate(this.#told);
+  }
+
+  #run(step: (now: number) => readonly Outgoing[]): void {
+    if (this.#disposed) return;
+    const { links, routing, log } = this.#options;
+    try {
+      for (const { link, message } of step(Date.now())) links.get(link)?.routing.send(message);
+    } catch (error) {
+      // What came with a bad message may have changed something too.
+      this.#tell();
+      if (!(error instanceof RoutingError)) log.error({ error }, 'routing failed');
+      throw error;
+    }
+    if (routing.version !== this.#version) this.#tell();
+    if (!routing.waiting) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#run((now) => routing.release(now));
+    }, SOON);
+  }
+
+  #tell(): void {
+    this.#told ??= setImmediate(() => {
+      this.#told = undefined;
+      this.#version = this.#options.routing.version;
+      this.#options.onChange();
+    });
+  }
+}

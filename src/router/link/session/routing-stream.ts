@@ -1,0 +1,188 @@
+import { LinkError } from '../link-errors.ts';
+import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { Backlog } from './backlog.ts';
+import { frameMessage, MessageReader } from './framing.ts';
+
+export interface RoutingStreamEvents {
+  /** The first message. @throws LinkError to cut the peer off */
+  onHello(message: Buffer): void;
+  /** Each that follows. @throws Error to cut the peer off */
+  onMessage(message: Buffer): void;
+  /** The other end has ended it in order, or answered otherwise than with 200. */
+  onEnd(refusal: ResponseHead | undefined): void;
+  /** The stream is gone, or what it brought is no routing. Nothing follows. */
+  onFault(error: unknown): void;
+}
+
+export interface RoutingStreamLimits {
+  /** Bytes that may wait for a peer that does not read. */
+  readonly queued: number;
+  /** Bytes that may arrive at once, and for each second. */
+  readonly burst: number;
+  readonly rate: number;
+}
+
+const LIMITS: RoutingStreamLimits = { queued: 33_554_432, burst: 67_108_864, rate: 8_388_608 };
+/** What a message costs of burst and rate besides its bytes: most of its price is not its length. */
+const MESSAGE_PRICE = 1_024;
+
+/**
+ * The routing stream of a link, framed. After the hello, messages wait until `start`: each end may be ready before the
+ * other. A peer that sends without end is slowed down by flow control, at no cost to other streams.
+ */
+export class RoutingStream implements StreamHandler {
+  readonly #events: RoutingStreamEvents;
+  readonly #limits: RoutingStreamLimits;
+  readonly #reader = new MessageReader();
+  #stream: Stream | undefined;
+  #state: 'hello' | 'waiting' | 'started' | 'done' = 'hello';
+  /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
+  readonly #backlog = new Backlog();
+  #unconsumed = 0;
+  #budget: number;
+  #budgetAt: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(events: RoutingStreamEvents, limits: Partial<RoutingStreamLimits> = {}) {
+    this.#events = events;
+    this.#limits = { ...LIMITS, ...limits };
+    this.#budget = this.#limits.burst;
+    this.#budgetAt = Date.now();
+  }
+
+  /** The stream that this handles: known only after the handler was given away. */
+  use(stream: Stream): void {
+    this.#stream = stream;
+  }
+
+  /** Messages flow from now on. */
+  start(): void {
+    if (this.#state !== 'waiting') return;
+    this.#state = 'started';
+    this.#deliver(EMPTY);
+  }
+
+  send(message: Uint8Array): void {
+    if (this.#stream === undefined || this.#state === 'done') return;
+    this.#stream.write(frameMessage(message));
+    if (this.#stream.queued > this.#limits.queued) {
+      this.#fail(new LinkError('too-slow', `The peer does not read its routing messages: ${this.#stream.queued} bytes wait for it.`));
+    }
+  }
+
+  /** In order: no more from this side. */
+  end(): void {
+    if (this.#state === 'done') return;
+    this.#close();
+    this.#stream?.end();
+  }
+
+  onResponse(head: ResponseHead): void {
+    if (head.status === 200 || this.#state === 'done') return;
+    this.#close();
+    this.#events.onEnd(head);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#state === 'done') {
+      this.#stream?.consumed(chunk.length);
+      return;
+    }
+    this.#unconsumed += chunk.length;
+    this.#deliver(chunk);
+  }
+
+  onEnd(): void {
+    if (this.#state === 'done') return;
+    this.#close();
+    this.#events.onEnd(undefined);
+  }
+
+  onDrain(): void {}
+
+  onReset(reason: StreamReset): void {
+    this.#fail(new LinkError('lost', `The routing stream broke: ${reason.reason}.`));
+  }
+
+  /** Reads what has waited, and then the chunk, as far as the state and the budget let it; the rest waits. */
+  #deliver(chunk: Buffer): void {
+    const isFirst = this.#backlog.length === 0;
+    if (!isFirst) this.#backlog.add(chunk);
+    try {
+      const read = this.#read(isFirst ? chunk : this.#backlog.bytes);
+      if (this.#isDone()) return;
+      if (isFirst) this.#backlog.add(chunk.subarray(read));
+      else this.#backlog.drop(read);
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    if (this.#state !== 'started') return;
+    if (this.#backlog.length === 0) {
+      this.#stream?.consumed(this.#unconsumed);
+      this.#unconsumed = 0;
+    } else {
+      this.#wait();
+    }
+  }
+
+  /** @returns how many of the bytes were read */
+  #read(bytes: Buffer): number {
+    let at = 0;
+    this.#refill();
+    while (at < bytes.length && this.#mayRead()) {
+      const read = this.#reader.read(bytes, at);
+      at = read.at;
+      if (read.message === undefined) continue;
+      if (this.#state === 'hello') {
+        this.#state = 'waiting';
+        this.#events.onHello(read.message);
+      } else {
+        this.#budget -= read.message.length + MESSAGE_PRICE;
+        this.#events.onMessage(read.message);
+      }
+    }
+    return at;
+  }
+
+  #mayRead(): boolean {
+    return this.#state === 'hello' || (this.#state === 'started' && this.#budget > 0);
+  }
+
+  #wait(): void {
+    const wait = Math.ceil(((1 - this.#budget) / this.#limits.rate) * 1_000);
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.#deliver(EMPTY);
+      },
+      Math.max(wait, 20),
+    );
+  }
+
+  #isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  #refill(): void {
+    const now = Date.now();
+    const passed = Math.max(0, now - this.#budgetAt);
+    this.#budgetAt = now;
+    this.#budget = Math.min(this.#limits.burst, this.#budget + (passed * this.#limits.rate) / 1_000);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#state === 'done') return;
+    this.#close();
+    this.#events.onFault(error);
+  }
+
+  #close(): void {
+    this.#state = 'done';
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#backlog.clear();
+  }
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,165 @@
+/** Why a TLS connection is no link: what OpenSSL and the system say, in words for a status. */
+import type { X509Certificate } from 'node:crypto';
+import { LinkError, printable, type LinkCode } from './link-errors.ts';
+
+export interface Verdict {
+  /** As Node.js gives it: an X509 error such as `CERT_HAS_EXPIRED`, or of the host name. */
+  readonly code: string;
+  /** What the peer showed. */
+  readonly certificate: X509Certificate | undefined;
+  /** Whose certificate, for the message: `the peer at west.example:55671`. */
+  readonly peer: string;
+  readonly now: number;
+}
+
+/** The peer's certificate was not accepted here. */
+export function certificateError(verdict: Verdict): LinkError {
+  const { certificate, peer, now } = verdict;
+  const code = codeOfVerification(verdict.code);
+  const clock = new Date(now).toISOString();
+  switch (code) {
+    case 'tls-expired':
+      return expiredError(peer, certificate?.validToDate, now);
+    case 'tls-not-yet-valid':
+      return new LinkError(
+        code,
+        `The certificate of ${peer} begins at ${certificate?.validFromDate.toISOString() ?? 'an unknown time'}, ` +
+          `by the clock of whoever issued it; the clock here says ${clock}. Set the clock that is wrong.`,
+      );
+    case 'tls-foreign-ca':
+      return new LinkError(
+        code,
+        `The certificate of ${peer} comes from ${issuerOf(certificate)}, not from the authority in ca.crt. Get a new token from that site.`,
+      );
+    case 'tls-host-mismatch':
+      return new LinkError(
+        code,
+        `The certificate of ${peer} is for ${printable(certificate?.subjectAltName ?? 'no host')}, not for that host. ` +
+          `Link to one of these, or add the host to the access there.`,
+      );
+    case 'tls-weak':
+      return new LinkError(code, `The certificate of ${peer} is weak (${verdict.code}). Issue a new one there.`);
+    case 'tls-wrong-purpose':
+      return new LinkError(code, `The certificate of ${peer} is not for this use (${verdict.code}). Issue a new one there.`);
+    default:
+      return new LinkError(code, `The certificate of ${peer} was not accepted: ${printable(verdict.code)}.`);
+  }
+}
+
+/** The peer's certificate has ended, at the latest now. */
+export function expiredError(peer: string, end: Date | undefined, now: number): LinkError {
+  return new LinkError(
+    'tls-expired',
+    `The certificate of ${peer} ended at ${end?.toISOString() ?? 'an unknown time'}; ` +
+      `the clock here says ${new Date(now).toISOString()}. Renew it there, or set the clock here.`,
+  );
+}
+
+/** The connection was not made, or broke before both sides were satisfied. */
+export function connectError(error: unknown, peer: string): LinkError {
+  if (error instanceof LinkError) return error;
+  const code = codeOf(error);
+  const said = error instanceof Error ? printable(error.message) : '';
+  switch (code) {
+    case 'ECONNREFUSED':
+      return new LinkError('refused', `Nothing accepts connections at ${peer}. Is the site there running, and is this its port?`, error);
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EAI_NODATA':
+    case 'EAI_NONAME':
+      return new LinkError('unresolved', `The host name of ${peer} cannot be resolved (${code}).`, error);
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'EADDRNOTAVAIL':
+      return new LinkError('unreachable', `There is no way to ${peer} (${code}).`, error);
+    case 'ETIMEDOUT':
+      return new LinkError('timeout', `No answer from ${peer}. Does a firewall drop it?`, error);
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return new LinkError('lost', `The connection to ${peer} broke (${code}).`, error);
+    default:
+      return alertError(code, peer, error) ?? new LinkError('tls-failed', `No TLS with ${peer}: ${said === '' ? code : said}.`, error);
+  }
+}
+
+/** What keeps a certificate's key or signature below today's measure; undefined for a good one. */
+export function weaknessOf(certificate: X509Certificate): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
+  if ((type === 'rsa' || type === 'rsa-pss') && (details?.modulusLength ?? 0) < 2_048) {
+    return `an RSA key of ${details?.modulusLength ?? 0} bits (2048 are the least)`;
+  }
+  const curve = details?.namedCurve ?? '';
+  if (type === 'ec' && WEAK_CURVE.test(curve)) return `a key on the curve ${curve} (P-256 is the least)`;
+  return undefined;
+}
+
+/** Sites that a certificate names: `URI:urn:uuid:…` among its subject alternative names. */
+export function sitesOf(subjectAltName: string): readonly string[] {
+  return [...subjectAltName.matchAll(/(?:^|, )URI:urn:uuid:([0-9a-f-]{36})(?=,|$)/gi)].map(([, id = '']) => id.toLowerCase());
+}
+
+const WEAK_CURVE = /^(prime192|secp1[0-9]{2}|secp192|secp224|sect|c2pnb|c2tnb|wap)/;
+
+function codeOfVerification(code: string): LinkCode {
+  switch (code) {
+    case 'CERT_HAS_EXPIRED':
+      return 'tls-expired';
+    case 'CERT_NOT_YET_VALID':
+      return 'tls-not-yet-valid';
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+    case 'ERR_TLS_CERT_ALTNAME_FORMAT':
+    case 'HOSTNAME_MISMATCH':
+      return 'tls-host-mismatch';
+    case 'INVALID_PURPOSE':
+      return 'tls-wrong-purpose';
+    case 'CA_MD_TOO_WEAK':
+    case 'CA_KEY_TOO_SMALL':
+    case 'EE_KEY_TOO_SMALL':
+      return 'tls-weak';
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'CERT_SIGNATURE_FAILURE':
+    case 'INVALID_CA':
+    case 'CERT_UNTRUSTED':
+      return 'tls-foreign-ca';
+    default:
+      return 'tls-failed';
+  }
+}
+
+/** Alerts of RFC 8446 section 6.2, as OpenSSL names them. */
+function alertError(code: string, peer: string, error: unknown): LinkError | undefined {
+  if (/ALERT_NO_APPLICATION_PROTOCOL|NO_APPLICATION_PROTOCOL/.test(code)) {
+    return new LinkError('not-earshot', `What answers at ${peer} speaks TLS, but not the link protocol. Is this the right port?`, error);
+  }
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNEXPECTED_MESSAGE|RECORD_LAYER_FAILURE/.test(code) || code === 'EPROTO') {
+    return new LinkError('not-earshot', `What answers at ${peer} does not speak TLS. Is this the right port?`, error);
+  }
+  if (/UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION/.test(code)) {
+    return new LinkError('tls-weak', `${peer} does not speak TLS 1.3, which links need.`, error);
+  }
+  if (/ALERT_CERTIFICATE_EXPIRED/.test(code)) {
+    return new LinkError('tls-expired', `Our certificate has ended, says ${peer}. Renew it, or look at the clocks of both sides.`, error);
+  }
+  if (/ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_CERTIFICATE_UNKNOWN/.test(code)) {
+    return new LinkError(
+      'tls-foreign-ca',
+      `Our certificate does not come from the authority of ${peer}. Get a new token from that site.`,
+      error,
+    );
+  }
+  return undefined;
+}
+
+function issuerOf(certificate: X509Certificate | undefined): string {
+  if (certificate === undefined) return 'an unknown authority';
+  // Typed as text, but undefined where the name is empty; anybody can show such a certificate.
+  const name: string | undefined = certificate.issuer;
+  return name === undefined ? 'an authority without a name' : `"${printable(name.replaceAll('\n', ', '))}"`;
+}
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';

@@ -1,0 +1,85 @@
+import { Buckets } from '../../telemetry/buckets.ts';
+import { RequestFigures, type Protocol } from '../observers/request-metrics.ts';
+import type { FailureCode } from './failure.ts';
+import type { ByteCount, Counts } from './side.ts';
+
+/** Where a connection was: it came to a listener (or a link without a route) here, or went to a server here. */
+export type Role = 'listener' | 'connector';
+
+/** Seconds. */
+const CONNECT_TIMES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+
+/** Counts of one routing key in one role: plain numbers, read when a scrape asks for them. */
+export class KeyFigures implements Counts {
+  readonly routingKey: string;
+  readonly role: Role;
+  opened = 0;
+  open = 0;
+  readonly failed = new Map<FailureCode, number>();
+  readonly toServer: ByteCount = { bytes: 0 };
+  readonly toClient: ByteCount = { bytes: 0 };
+  readonly connectTime = new Buckets(CONNECT_TIMES);
+
+  constructor(routingKey: string, role: Role) {
+    this.routingKey = routingKey;
+    this.role = role;
+  }
+
+  countFailure(code: FailureCode): void {
+    this.failed.set(code, (this.failed.get(code) ?? 0) + 1);
+  }
+}
+
+/** The label of all keys that this router's config does not name: peers can ask for as many as they like. */
+const OTHER_KEYS = '(other)';
+/** Sites that served one key while this process ran; more than these share one label. */
+const MOST_SITES = 1_000;
+
+/** The counts of each key that the config names; all others share one. */
+export class FigureBook {
+  readonly #figures: Readonly<Record<Role, Map<string, KeyFigures>>> = { listener: new Map(), connector: new Map() };
+  readonly #requests = new Map<string, Map<string, RequestFigures>>();
+
+  of(routingKey: string, role: Role): KeyFigures {
+    const figures = this.#figures[role];
+    const known = figures.get(routingKey) ?? figures.get(OTHER_KEYS);
+    if (known !== undefined) return known;
+    const made = new KeyFigures(OTHER_KEYS, role);
+    figures.set(OTHER_KEYS, made);
+    return made;
+  }
+
+  /** Of connections that come to listeners, so the key is one of the config. */
+  requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestFigures {
+    const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestFigures>();
+    this.#requests.set(routingKey, ofKey);
+    const site = ofKey.has(`${protocol} ${to}`) || ofKey.size < MOST_SITES ? to : OTHER_KEYS;
+    const place = `${protocol} ${site}`;
+    const known = ofKey.get(place);
+    if (known !== undefined) return known;
+    const made = new RequestFigures(routingKey, from, site, protocol);
+    ofKey.set(place, made);
+    return made;
+  }
+
+  /** Counts of keys that are no longer named are kept while connections are open, so that they never end below zero. */
+  configure(role: Role, routingKeys: Iterable<string>): void {
+    const wanted = new Set(routingKeys);
+    const figures = this.#figures[role];
+    for (const [key, { open }] of figures) {
+      if (wanted.has(key) || key === OTHER_KEYS || open > 0) continue;
+      figures.delete(key);
+      if (role === 'listener') this.#requests.delete(key);
+    }
+    for (const key of wanted) if (!figures.has(key)) figures.set(key, new KeyFigures(key, role));
+  }
+
+  *all(): Iterable<KeyFigures> {
+    yield* this.#figures.listener.values();
+    yield* this.#figures.connector.values();
+  }
+
+  *allRequests(): Iterable<RequestFigures> {
+    for (const ofKey of this.#requests.values()) yield* ofKey.values();
+  }
+}

@@ -1,0 +1,144 @@
+import { Histogram } from '@prometheus-io/client';
+import { counter, gauge, metrics } from '../../telemetry/metrics.ts';
+import type { Buckets } from '../../telemetry/buckets.ts';
+import type { KeyFigures } from './key-metrics.ts';
+import type { RequestFigures } from '../observers/request-metrics.ts';
+
+/** What the local side of a router shows when it is asked for its metrics. */
+export interface LocalSource {
+  figures(): Iterable<KeyFigures>;
+  requests(): Iterable<RequestFigures>;
+  targetsSetAside(): number;
+  listening(): number;
+}
+
+/** Routers of this process: one, but in tests. */
+const sources = new Set<LocalSource>();
+
+/** Counts are kept as plain numbers where the bytes pass, and folded in here when a scrape asks for them. */
+export function showLocalSide(source: LocalSource): Disposable {
+  sources.add(source);
+  return {
+    [Symbol.dispose]() {
+      sources.delete(source);
+    },
+  };
+}
+
+export const localMetrics = {
+  clientsRefused: counter('earshot_router_clients_refused_total', 'Clients closed before a server was looked for, by reason.', ['reason']),
+};
+
+const BY_KEY = ['routing_key', 'role'] as const;
+
+counter('earshot_router_connections_opened_total', 'Connections that reached a server.', BY_KEY, (made) => {
+  made.reset();
+  for (const { labels, figures } of keys()) made.inc(labels, figures.opened);
+});
+
+gauge('earshot_router_connections_open', 'Connections that are open.', BY_KEY, (made) => {
+  made.reset();
+  for (const { labels, figures } of keys()) made.inc(labels, figures.open);
+});
+
+counter('earshot_router_connections_failed_total', 'Connections that reached no server, by reason.', [...BY_KEY, 'reason'], (made) => {
+  made.reset();
+  for (const { labels, figures } of keys()) for (const [reason, count] of figures.failed) made.inc({ ...labels, reason }, count);
+});
+
+counter('earshot_router_bytes_total', 'Bytes of connections, by direction.', [...BY_KEY, 'direction'], (made) => {
+  made.reset();
+  for (const { labels, figures } of keys()) {
+    made.inc({ ...labels, direction: 'to_server' }, figures.toServer.bytes);
+    made.inc({ ...labels, direction: 'to_client' }, figures.toClient.bytes);
+  }
+});
+
+gauge('earshot_router_targets_set_aside', 'Servers of connectors that are set aside because they refuse.', [], (made) => {
+  made.set(sources.values().reduce((sum, source) => sum + source.targetsSetAside(), 0));
+});
+
+gauge('earshot_router_listeners_listening', 'Listeners that accept connections.', [], (made) => {
+  made.set(sources.values().reduce((sum, source) => sum + source.listening(), 0));
+});
+
+const BY_PAIR = ['routing_key', 'from_site', 'to_site', 'protocol'] as const;
+
+counter('earshot_router_requests_total', 'Requests that observers saw answered.', [...BY_PAIR, 'method', 'status'], (made) => {
+  made.reset();
+  for (const { labels, figures } of pairs()) {
+    for (const [method, classes] of figures.counts) {
+      for (const [index, count] of classes.entries()) if (count > 0) made.inc({ ...labels, method, status: `${index}xx` }, count);
+    }
+  }
+});
+
+/** A histogram whose counts are kept elsewhere. */
+class FoldedHistogram<L extends string> extends Histogram<L> {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #series: () => Iterable<{ readonly labels: Readonly<Partial<Record<L, string>>>; readonly buckets: Buckets }>;
+
+  constructor(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    series: () => Iterable<{ readonly labels: Readonly<Partial<Record<L, string>>>; readonly buckets: Buckets }>,
+  ) {
+    super({ name, help, labelNames: [...labelNames], registers: [] });
+    this.#name = name;
+    this.#help = help;
+    this.#series = series;
+  }
+
+  override async get(): ReturnType<Histogram<L>['get']> {
+    const name = this.#name;
+    const values = [...this.#series()].flatMap(({ labels, buckets }) => {
+      let below = 0;
+      const steps = buckets.bounds.map((bound, index) => {
+        below += buckets.counts[index] ?? 0;
+        return { metricName: `${name}_bucket`, labels: { ...labels, le: bound }, value: below };
+      });
+      return [
+        ...steps,
+        { metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: buckets.count },
+        { metricName: `${name}_sum`, labels, value: buckets.sum },
+        { metricName: `${name}_count`, labels, value: buckets.count },
+      ];
+    });
+    // The library's type names the labels a caller may set; `le` is the one that it adds itself.
+    return { name, help: this.#help, type: 'histogram', aggregator: 'sum', collect() {}, values } as Awaited<ReturnType<Histogram<L>['get']>>;
+  }
+
+  /** What the registry asks for when it writes text. */
+  getForPromString(): ReturnType<Histogram<L>['get']> {
+    return this.get();
+  }
+}
+
+metrics.registerMetric(
+  new FoldedHistogram('earshot_router_connect_seconds', 'From a connection to the server that took it.', BY_KEY, function* () {
+    for (const { labels, figures } of keys()) yield { labels, buckets: figures.connectTime };
+  }),
+);
+
+metrics.registerMetric(
+  new FoldedHistogram('earshot_router_request_seconds', 'From the head of a request to the head of its answer.', BY_PAIR, function* () {
+    for (const { labels, figures } of pairs()) yield { labels, buckets: figures.latency };
+  }),
+);
+
+function* keys(): Iterable<{ readonly labels: { readonly routing_key: string; readonly role: string }; readonly figures: KeyFigures }> {
+  for (const source of sources) {
+    for (const figures of source.figures()) yield { labels: { routing_key: figures.routingKey, role: figures.role }, figures };
+  }
+}
+
+function* pairs(): Iterable<{ readonly labels: Readonly<Record<(typeof BY_PAIR)[number], string>>; readonly figures: RequestFigures }> {
+  for (const source of sources) {
+    for (const figures of source.requests()) {
+      const { routingKey, from, to, protocol } = figures;
+      yield { labels: { routing_key: routingKey, from_site: from, to_site: to, protocol }, figures };
+    }
+  }
+}

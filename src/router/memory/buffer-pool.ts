@@ -1,0 +1,108 @@
+/**
+ * Memory for bytes on their way from one end to another. A buffer of the heap for each read would be garbage a moment later, and at
+ * some hundred megabytes a second the collector runs without pause. So a few large buffers go round: they are lent, filled one after
+ * the other, and come back when the other end holds nothing any more.
+ */
+import { Buffer } from 'node:buffer';
+import { LANDING_BYTES } from './shared-read-buffer.ts';
+
+/** Up to here a slice of Node.js's own small pool does. */
+const SMALL = 2048;
+/** With all of them lent (to connections whose readers are slow) memory is taken from the heap, just as much as is needed. */
+const MOST_BUFFERS = 64;
+/** Milliseconds between looks at what was lent to connections that read nothing more. */
+const LOOK_AGAIN = 50;
+
+const free: Buffer[] = [];
+let made = 0;
+
+/**
+ * What one direction of a connection has borrowed. Bytes leave in the order in which they came, so that a buffer is free again when the
+ * other end holds fewer bytes than were lent after it: also of an end that is busy all the time.
+ */
+export class LentChunks {
+  readonly #held: () => number | undefined;
+  #lent: Lent[] = [];
+  /** All bytes that were copied so far. */
+  #total = 0;
+  /** Of the last buffer. */
+  #used = 0;
+
+  /** `held` tells how many of the bytes the other end still holds; undefined where that cannot be known. */
+  constructor(held: () => number | undefined) {
+    this.#held = held;
+  }
+
+  /** Copies a chunk that is valid for a moment only. The copy may be kept until it is not among those `held` any more. */
+  copy(chunk: Buffer): Buffer {
+    const { length } = chunk;
+    this.settle();
+    this.#total += length;
+    if (length <= SMALL || length > LANDING_BYTES) return Buffer.from(chunk);
+    let last = this.#lent.at(-1);
+    if (last === undefined || this.#used + length > last.buffer.length) {
+      const buffer = take();
+      if (buffer === undefined) return ownCopy(chunk);
+      if (last === undefined) watch(this);
+      last = { buffer, end: 0 };
+      this.#lent.push(last);
+      this.#used = 0;
+    }
+    const from = this.#used;
+    this.#used += length;
+    last.end = this.#total;
+    chunk.copy(last.buffer, from);
+    return last.buffer.subarray(from, this.#used);
+  }
+
+  /** @returns whether nothing is lent to it any more */
+  settle(): boolean {
+    if (this.#lent.length === 0) return true;
+    const passed = this.#total - (this.#held() ?? Infinity);
+    while (this.#lent[0] !== undefined && this.#lent[0].end <= passed) {
+      free.push(this.#lent[0].buffer);
+      this.#lent.shift();
+    }
+    return this.#lent.length === 0;
+  }
+
+  /** The connection is over, and who holds its chunks cannot be known: they are left to the collector. */
+  forget(): void {
+    if (this.settle()) return;
+    made -= this.#lent.length;
+    this.#lent = [];
+  }
+}
+
+interface Lent {
+  readonly buffer: Buffer;
+  /** How many bytes had been copied when its last one was. */
+  end: number;
+}
+
+function take(): Buffer | undefined {
+  const known = free.pop();
+  if (known !== undefined || made >= MOST_BUFFERS) return known;
+  made += 1;
+  return Buffer.allocUnsafeSlow(LANDING_BYTES);
+}
+
+/** Not of the pool, a slab of which it would keep whole. */
+function ownCopy(chunk: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(chunk.length);
+  chunk.copy(own);
+  return own;
+}
+
+const borrowers = new Set<LentChunks>();
+let timer: NodeJS.Timeout | undefined;
+
+function watch(borrower: LentChunks): void {
+  borrowers.add(borrower);
+  timer ??= setTimeout(look, LOOK_AGAIN).unref();
+}
+
+function look(): void {
+  for (const borrower of borrowers) if (borrower.settle()) borrowers.delete(borrower);
+  timer = borrowers.size === 0 ? undefined : setTimeout(look, LOOK_AGAIN).unref();
+}

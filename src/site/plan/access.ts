@@ -1,0 +1,160 @@
+/** Where other sites can link to this one: what the router listens on, and what they are told. */
+import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
+import type { Endpoint, Site } from '../../api/skupper/index.ts';
+import type { AccessConfig, RouterState } from '../../router/contract.ts';
+import { quote, type BundleFinder } from '../bundle-finder.ts';
+import type { Material } from '../material.ts';
+import type { ResourceProblem } from '../problem.ts';
+import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
+
+export type Role = AccessConfig['role'];
+
+/** A RouterAccess, or what `Site.spec.linkAccess` stands for. */
+export interface Access {
+  readonly resource: ResourceKey;
+  /** For the names of links and files. */
+  readonly name: string;
+  readonly roles: readonly { readonly role: Role; readonly port: number }[];
+  readonly bindHost?: string;
+  /** As the resource names them. */
+  readonly hosts: readonly string[];
+  /** The bundle that the router shows. */
+  readonly bundle: string;
+  /** Whether that bundle is ours to make. */
+  readonly issued: boolean;
+  readonly issuer?: string;
+}
+
+export interface AccessList {
+  readonly accesses: readonly Access[];
+  readonly problems: readonly ResourceProblem[];
+}
+
+const none: AccessList = { accesses: [], problems: [] };
+
+export function listAccesses(resources: SiteResources, site: Site): AccessList {
+  const implied = impliedAccess(site, resources);
+  const problems = [...implied.problems];
+  const accesses = [...implied.accesses];
+  for (const routerAccess of resources.RouterAccess) {
+    const resource = keyOf(routerAccess);
+    const { spec } = routerAccess;
+    const roles: Access['roles'][number][] = [];
+    for (const [index, { name, port }] of spec.roles.entries()) {
+      // `normal` is for local clients of another router's protocol: manifests have it, and nobody misses it.
+      if (name === 'normal') continue;
+      if (name !== INTER_ROUTER && name !== EDGE) {
+        const message = `${quote(name)} is no role, so it is left out; use inter-router or edge.`;
+        problems.push({ resource, severity: 'warning', code: 'role', field: `spec.roles[${index}].name`, message });
+        continue;
+      }
+      roles.push({ role: name, port: port ?? DEFAULT_PORTS[name] });
+    }
+    if (roles.length === 0) {
+      const message = 'there is no inter-router and no edge among them, so no site can link here; add one.';
+      problems.push({ resource, severity: 'error', code: 'no-role', field: 'spec.roles', message });
+      continue;
+    }
+    accesses.push({
+      resource,
+      name: nameOf(routerAccess),
+      roles,
+      ...(isWildcard(spec.bindHost) ? {} : { bindHost: spec.bindHost }),
+      hosts: spec.subjectAlternativeNames ?? [],
+      bundle: spec.tlsCredentials,
+      issued: spec.generateTlsCredentials ?? false,
+      ...(spec.issuer === undefined || spec.issuer === '' ? {} : { issuer: spec.issuer }),
+    });
+  }
+  return { accesses, problems };
+}
+
+/** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
+export const SITE_SERVER_BUNDLE = 'earshot-site-server';
+
+function impliedAccess(site: Site, resources: SiteResources): AccessList {
+  const { linkAccess } = site.spec;
+  if (linkAccess === undefined || linkAccess === '' || linkAccess === 'none') return none;
+  // A RouterAccess with these ports says it better.
+  const taken = new Set(resources.RouterAccess.flatMap(({ spec }) => spec.roles.map(({ name, port }) => port ?? defaultPort(name))));
+  const roles = ([INTER_ROUTER, EDGE] as const).map((role) => ({ role, port: DEFAULT_PORTS[role] })).filter(({ port }) => !taken.has(port));
+  if (roles.length === 0) return none;
+  return {
+    accesses: [{ resource: keyOf(site), name: nameOf(site), roles, hosts: [], bundle: SITE_SERVER_BUNDLE, issued: true }],
+    problems: [],
+  };
+}
+
+function defaultPort(role: string): number | undefined {
+  return role === INTER_ROUTER || role === EDGE ? DEFAULT_PORTS[role] : undefined;
+}
+
+export function planAccesses(
+  resources: SiteResources,
+  site: Site,
+  material: Material,
+  bundles: BundleFinder,
+): { readonly configs: readonly AccessConfig[]; readonly problems: readonly ResourceProblem[] } {
+  const { accesses, problems: listed } = listAccesses(resources, site);
+  const configs: AccessConfig[] = [];
+  const problems = [...listed];
+  for (const access of accesses) {
+    const { bundle, problems: found } = bundles.find(access.bundle, 'server', access.resource);
+    problems.push(...found);
+    if (bundle === undefined) continue;
+    const ca = [bundle.ca, material.siteAuthority].filter((pem) => pem !== undefined).join('\n');
+    for (const { role, port } of access.roles) {
+      configs.push({
+        name: accessName(access, role),
+        ...(access.bindHost === undefined ? {} : { host: access.bindHost }),
+        port,
+        tls: ca === '' ? bundle : { ...bundle, ca },
+        role,
+      });
+    }
+  }
+  return { configs, problems };
+}
+
+export function accessName(access: Access, role: Role): string {
+  return `${access.resource}/${role}`;
+}
+
+/** The names and addresses of the machine that others may reach it by, the best first. */
+export type MachineHosts = readonly string[];
+
+/**
+ * What other sites are told: the names that the resource has, then the address that is listened on, or all of the machine
+ * where that is any.
+ */
+export function reachableHosts(access: Pick<Access, 'hosts' | 'bindHost'>, machine: MachineHosts): readonly string[] {
+  if (access.hosts.length > 0) return [...new Set(access.hosts)];
+  return access.bindHost === undefined ? machine : [access.bindHost];
+}
+
+/** The one address of this machine that all of them listen on, if there is one. */
+export function commonBindHost(accesses: readonly Pick<Access, 'bindHost'>[]): string | undefined {
+  const [host, ...others] = new Set(accesses.map(({ bindHost }) => bindHost));
+  return others.length === 0 ? host : undefined;
+}
+
+/** Names in the certificate: what others are told, and this machine by itself. */
+export function certificateHosts(access: Pick<Access, 'hosts' | 'bindHost'>, machine: MachineHosts): readonly string[] {
+  const own = access.bindHost === undefined ? [...machine, 'localhost', '127.0.0.1', '::1'] : [access.bindHost];
+  return [...new Set([...access.hosts, ...own])];
+}
+
+/** Only of what really listens. Hosts in order of preference; both roles of a host next to each other. */
+export function endpointsOf(access: Access, machine: MachineHosts, states: RouterState['accesses']): readonly Endpoint[] {
+  return reachableHosts(access, machine).flatMap((host) =>
+    access.roles.flatMap(({ role, port }) => {
+      const state = states[accessName(access, role)];
+      if (state?.listening !== true) return [];
+      return [{ name: role, host, port: String(state.port ?? port), group: access.name }];
+    }),
+  );
+}
+
+function isWildcard(host: string | undefined): host is undefined | '' | '0.0.0.0' | '::' {
+  return host === undefined || host === '' || host === '0.0.0.0' || host === '::';
+}

@@ -1,0 +1,25 @@
+import { quote } from '../bundle-finder.ts';
+import type { ResourceProblem } from '../problem.ts';
+import type { ResourceKey } from '../resources.ts';
+
+/**
+ * A routing key is the `:authority` of a request (RFC 9113 section 8.5) and a label of metrics. Routers tell each other of none that
+ * is longer (`isRoutingKey`), so it would never meet its other side.
+ */
+export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
+  if (/^[!-~]{1,253}$/.test(key)) return [];
+  const message = `${quote(key)} cannot be a routing key; use 1 to 253 printable ASCII characters without spaces.`;
+  return [{ resource, severity: 'error', code: 'routing-key', field, message }];
+}
+
+export function badPort(resource: ResourceKey, field: string, port: number): readonly ResourceProblem[] {
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return [];
+  return [{ resource, severity: 'error', code: 'port', field, message: `${port} is not a port; use 1 to 65535.` }];
+}
+
+/** A port as an endpoint has it: text. */
+export function parsePort(text: string): number | undefined {
+  if (!/^\d{1,5}$/.test(text)) return undefined;
+  const port = Number(text);
+  return port >= 1 && port <= 65_535 ? port : undefined;
+}

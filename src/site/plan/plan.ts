@@ -1,0 +1,85 @@
+/** What a site's router should run: pure, no clock, no files, no network. */
+import type { RouterConfig } from '../../router/contract.ts';
+import { planAccesses } from './access.ts';
+import { BundleFinder } from '../bundle-finder.ts';
+import { planConnectors } from './plan-connectors.ts';
+import { planLinks } from './plan-links.ts';
+import { planListeners } from './plan-listeners.ts';
+import { unusedOf } from './plan-site.ts';
+import type { Material } from '../material.ts';
+import type { ResourceProblem } from '../problem.ts';
+import { allOf, keyOf, nameOf, type SiteResources } from '../resources.ts';
+import type { Site } from '../../api/skupper/index.ts';
+
+/** All but identity, keys and what changes without a resource. */
+export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses'>;
+
+export interface SitePlan {
+  /** The Site that runs; without one nothing does. */
+  readonly site?: Site;
+  readonly config: PlannedConfig;
+  readonly problems: readonly ResourceProblem[];
+  /** `host:port` of each listener to its name: a newcomer does not take over what already listens. */
+  readonly incumbents: ReadonlyMap<string, string>;
+}
+
+const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
+
+/**
+ * What is invalid is left out and told as a problem; everything else is planned.
+ * @param previous what was planned last: where two listeners want one port, the one that had it keeps it
+ * @param unread why the Site that was written cannot be used, where there is none that can
+ */
+export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'incumbents'>, unread?: string): SitePlan {
+  const { site, problems: siteProblems } = chooseSite(resources);
+  if (site === undefined) {
+    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], incumbents: new Map() };
+  }
+  const bundles = new BundleFinder(material);
+  const listeners = planListeners(resources, material.platform, bundles, previous?.incumbents ?? new Map());
+  const connectors = planConnectors(resources, material.platform, bundles);
+  const edge = site.spec?.edge ?? false;
+  const links = planLinks(resources, edge, bundles);
+  const accesses = planAccesses(resources, site, material, bundles);
+  return {
+    site,
+    config: {
+      edge,
+      listeners: listeners.configs,
+      connectors: connectors.configs,
+      links: links.configs,
+      accesses: accesses.configs,
+    },
+    problems: [
+      ...siteProblems,
+      ...unusedOf(site, material.platform),
+      ...listeners.problems,
+      ...connectors.problems,
+      ...links.problems,
+      ...accesses.problems,
+    ],
+    incumbents: listeners.incumbents,
+  };
+}
+
+/** The first by name: a namespace is one site. */
+function chooseSite(resources: SiteResources): { readonly site?: Site; readonly problems: readonly ResourceProblem[] } {
+  const [site, ...others] = resources.Site;
+  if (site === undefined) return { problems: [] };
+  const problems = others.map((other): ResourceProblem => ({
+    resource: keyOf(other),
+    severity: 'error',
+    code: 'second-site',
+    message: `this namespace already has the Site ${nameOf(site)}, and a namespace is one site; delete one of the two.`,
+  }));
+  return { site, problems };
+}
+
+function missingSite(resources: SiteResources, unread: string | undefined): readonly ResourceProblem[] {
+  return allOf(resources).map((object): ResourceProblem => ({
+    resource: keyOf(object),
+    severity: 'error',
+    code: 'no-site',
+    message: unread === undefined ? 'this namespace has no Site, so nothing runs in it; create one.' : `nothing runs in this namespace, since ${unread}`,
+  }));
+}

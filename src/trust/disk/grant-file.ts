@@ -1,0 +1,56 @@
+import type { Grant } from '../contract.ts';
+
+/** What a grant's file holds: what the status shows, and whose keys were certified. */
+export interface GrantRecord extends Grant {
+  /** The code is the resource's own. */
+  readonly ownCode: boolean;
+  readonly keyHashes: readonly string[];
+}
+
+export function formatGrant(record: GrantRecord): string {
+  return `${JSON.stringify({ version: 1, ...record }, null, 1)}\n`;
+}
+
+/** @returns undefined where it is not what `formatGrant` has written */
+export function parseGrant(text: string, name: string): GrantRecord | undefined {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  // Every field is looked at below.
+  const { version, ...fields } = value as Readonly<Record<string, unknown>>;
+  const { code, issuer, redemptionsAllowed, redemptions, created, expires, redeemedBy, ownCode, keyHashes } = fields;
+  const isWhole =
+    version === 1 &&
+    fields['name'] === name &&
+    typeof code === 'string' &&
+    code !== '' &&
+    (issuer === undefined || typeof issuer === 'string') &&
+    [redemptionsAllowed, redemptions, created, expires].every((number) => Number.isSafeInteger(number)) &&
+    typeof ownCode === 'boolean' &&
+    Array.isArray(keyHashes) &&
+    keyHashes.every((hash) => typeof hash === 'string') &&
+    Array.isArray(redeemedBy) &&
+    redeemedBy.every(isRedeemer) &&
+    keyHashes.length === redeemedBy.length &&
+    redemptions === redeemedBy.length;
+  // Checked field by field just now.
+  return isWhole ? (fields as unknown as GrantRecord) : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isRedeemer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { siteId, siteName, at } = value as Readonly<Record<string, unknown>>;
+  return typeof siteId === 'string' && typeof siteName === 'string' && Number.isSafeInteger(at);
+}
+
+/** What others are shown: no hashes. */
+export function shown({ ownCode: _ownCode, keyHashes: _keyHashes, ...grant }: GrantRecord): Grant {
+  return grant;
+}

@@ -1,0 +1,172 @@
+import { createHash, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
+import { alternativeNames } from '../x509/alternative-names.ts';
+import type { Authority, CertificateOrder, Clock, IssuedBundle, IssuedCertificate } from './contract.ts';
+import { bitString, context, contextBytes, objectIdentifier, octetString, sequence, Tag, time, unsignedInteger, yes } from '../x509/der-writer.ts';
+import { readWhole } from '../x509/der-reader.ts';
+import { TrustError } from './errors.ts';
+import { writePem } from '../x509/pem.ts';
+import { checkRequest, createKey, subjectName } from '../x509/request.ts';
+import { algorithmFor, signed } from '../x509/signature.ts';
+import { Extension, readCertificateParts, Use, weaknessOf } from '../x509/parts.ts';
+
+const SECOND = 1_000;
+const DAY = 86_400 * SECOND;
+/** Certificates begin in the past, for peers whose clocks are behind. */
+const BACKDATE = 300 * SECOND;
+const DEFAULT_DAYS = 30;
+
+export type KeyToCertify = { readonly csr: string } | { readonly publicKey: string };
+
+/**
+ * Signs a certificate for the key of a request (which must be signed by that key) or for a public key (PEM). The request's
+ * own subject and extensions are not looked at: the order alone decides.
+ */
+export function issueCertificate(authority: Authority, order: CertificateOrder & KeyToCertify, clock: Clock = Date.now): IssuedCertificate {
+  return certify(authority, order, 'csr' in order ? checkRequest(order.csr).publicKey : strong(createPublicKey(order.publicKey)), clock);
+}
+
+/** Makes a key (ECDSA P-256) and a certificate for it. */
+export function issueBundle(
+  authority: Authority,
+  name: string,
+  order: CertificateOrder,
+  clock: Clock = Date.now,
+): IssuedBundle & { readonly serial: string } {
+  const key = createKey();
+  const { cert, ca, serial } = certify(authority, order, createPublicKey(key), clock);
+  return { name, cert, key, ca, serial };
+}
+
+function strong(key: KeyObject): KeyObject {
+  const weakness = weaknessOf(key);
+  if (weakness !== undefined) throw new TrustError('tls-weak', `no certificate is given to ${weakness}`);
+  return key;
+}
+
+function certify(authority: Authority, order: CertificateOrder, publicKey: KeyObject, clock: Clock): IssuedCertificate {
+  const validity = validityOf(authority, order.days ?? DEFAULT_DAYS, clock());
+  const issuer = readCertificateParts(authority.certificate.raw);
+  const { der, serial } = buildCertificate({
+    subject: subjectName(order.subject),
+    publicKey,
+    validity,
+    issuer: issuer.subject,
+    issuerKey: authority.key,
+    issuerKeyIdentifier: issuer.extensions.get(Extension.subjectKeyIdentifier),
+    order,
+  });
+  return {
+    cert: writePem('CERTIFICATE', der) + authority.chain,
+    ca: authority.ca,
+    serial,
+    notBefore: validity.notBefore,
+    notAfter: validity.notAfter,
+  };
+}
+
+interface Validity {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** A certificate that begins before or ends after its authority's would fail wherever both are checked. */
+function validityOf(authority: Authority, days: number, now: number): Validity {
+  if (!(days > 0 && days <= 3_650)) {
+    throw new TrustError('bad-argument', `a certificate cannot last ${days} days: give more than 0, at most 3650`);
+  }
+  const { certificate, name } = authority;
+  const ends = certificate.validToDate.getTime();
+  const begins = certificate.validFromDate.getTime();
+  if (now >= ends) {
+    throw new TrustError(
+      'tls-expired',
+      `the authority ${name} ended at ${iso(ends)} and this machine's clock says ${iso(now)}: replace the authority, or set the clock`,
+    );
+  }
+  if (now < begins) {
+    throw new TrustError(
+      'tls-not-yet-valid',
+      `the authority ${name} begins at ${iso(begins)} and this machine's clock says ${iso(now)}: set the clock`,
+    );
+  }
+  return { notBefore: wholeSecond(Math.max(begins, now - BACKDATE)), notAfter: wholeSecond(Math.min(ends, now + days * DAY)) };
+}
+
+const wholeSecond = (milliseconds: number): number => Math.floor(milliseconds / SECOND) * SECOND;
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** A root authority that signs itself. */
+export function buildRoot(subject: string, key: KeyObject, days: number, now: number): Buffer {
+  const validity = { notBefore: wholeSecond(now - BACKDATE), notAfter: wholeSecond(now + days * DAY) };
+  const name = subjectName(subject);
+  const publicKey = createPublicKey(key);
+  return buildCertificate({
+    subject: name,
+    publicKey,
+    validity,
+    issuer: name,
+    issuerKey: key,
+    issuerKeyIdentifier: undefined,
+    order: { subject, signing: true },
+  }).der;
+}
+
+interface Parts {
+  readonly subject: Buffer;
+  readonly publicKey: KeyObject;
+  readonly validity: Validity;
+  readonly issuer: Buffer;
+  readonly issuerKey: KeyObject;
+  readonly issuerKeyIdentifier: Buffer | undefined;
+  readonly order: CertificateOrder;
+}
+
+/** RFC 5280 section 4.1. */
+function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial: string } {
+  // 128 random bits; the number's hex as OpenSSL writes it has no leading zero bytes.
+  const serial = randomBytes(16);
+  const spki = parts.publicKey.export({ type: 'spki', format: 'der' });
+  const content = sequence(
+    context(0, unsignedInteger(Buffer.from([2]))),
+    unsignedInteger(serial),
+    algorithmFor(parts.issuerKey).identifier,
+    parts.issuer,
+    sequence(time(parts.validity.notBefore), time(parts.validity.notAfter)),
+    parts.subject,
+    spki,
+    context(3, sequence(...extensions(parts, spki))),
+  );
+  return { der: signed(content, parts.issuerKey), serial: serial.toString('hex').toUpperCase().replace(/^(?:00)+(?=..)/, '') };
+}
+
+function extensions({ order, publicKey, issuerKeyIdentifier }: Parts, spki: Buffer): Buffer[] {
+  const uses = [...(order.server === true ? [Use.server] : []), ...(order.client === true ? [Use.client] : [])];
+  const names = alternativeNames(order.hosts ?? [], order.siteId);
+  const isAuthority = order.signing === true;
+  return [
+    extension(Extension.basicConstraints, sequence(...(isAuthority ? [yes()] : [])), 'critical'),
+    extension(Extension.keyUsage, keyUsage(isAuthority, publicKey), 'critical'),
+    ...(uses.length === 0 ? [] : [extension(Extension.extendedKeyUsage, sequence(...uses.map(objectIdentifier)))]),
+    // SHA-256 of the key, cut to 160 bits (RFC 7093 section 2, method 1, but of the whole SubjectPublicKeyInfo: method 4).
+    extension(Extension.subjectKeyIdentifier, octetString(createHash('sha256').update(spki).digest().subarray(0, 20))),
+    ...authorityKeyIdentifier(issuerKeyIdentifier),
+    ...(names === undefined ? [] : [extension(Extension.subjectAltName, names)]),
+  ];
+}
+
+function extension(name: string, content: Buffer, critical?: 'critical'): Buffer {
+  return sequence(objectIdentifier(name), ...(critical === undefined ? [] : [yes()]), octetString(content));
+}
+
+/** Bits are numbered from the left: digitalSignature 0, keyEncipherment 2, keyCertSign 5, cRLSign 6 (RFC 5280 section 4.2.1.3). */
+function keyUsage(isAuthority: boolean, publicKey: KeyObject): Buffer {
+  if (isAuthority) return bitString(Buffer.from([0b0000_0110]), 1);
+  return publicKey.asymmetricKeyType === 'rsa' ? bitString(Buffer.from([0b1010_0000]), 5) : bitString(Buffer.from([0b1000_0000]), 7);
+}
+
+function authorityKeyIdentifier(subjectKeyIdentifier: Buffer | undefined): Buffer[] {
+  if (subjectKeyIdentifier === undefined) return [];
+  // The extension's content is an OCTET STRING in DER: its tag and length are replaced by [0].
+  const { content } = readWhole(subjectKeyIdentifier, Tag.octetString, "the authority's key identifier");
+  return [extension(Extension.authorityKeyIdentifier, sequence(contextBytes(0, content)))];
+}

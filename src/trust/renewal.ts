@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Authority, CertificateFacts, Clock, IssuedCertificate, Ledger, PemBundle, PendingKeys, RenewalPlan, RenewalRequest } from './contract.ts';
+import { hasCode, realDisk, replaceFile, type Disk } from './disk/disk.ts';
+import { TrustError } from './errors.ts';
+import { readCertificate, readCertificates } from '../x509/facts.ts';
+import { issueCertificate } from './issue.ts';
+import { checkRequest, createKey, createRequest } from '../x509/request.ts';
+import { Use } from '../x509/parts.ts';
+
+/**
+ * At two thirds of the certificate's life, earlier by up to a twentieth of it, so that what was issued together is not
+ * renewed together. The same certificate always has the same time: its serial number is the dice.
+ */
+export function renewalPlan({ notBefore, notAfter, serial }: Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>, now: number): RenewalPlan {
+  const dice = createHash('sha256').update(serial).digest().readUInt32BE(0) / 2 ** 32;
+  const at = Math.round(notBefore + (notAfter - notBefore) * (2 / 3 - dice / 20));
+  return { due: now >= at, at, expires: notAfter };
+}
+
+/** A request for the successor of a certificate, with a new key that is kept as pending under the bundle's name. */
+export async function requestRenewal(bundle: PemBundle, pending: PendingKeys): Promise<RenewalRequest> {
+  const { commonName } = readCertificates(bundle.cert ?? '', `bundle ${bundle.name}: tls.crt`)[0].facts;
+  const key = await pending.keyFor(bundle.name);
+  return { key, csr: createRequest(key, commonName ?? bundle.name) };
+}
+
+const MAX_KEY_BYTES = 16_384;
+
+/** Keys that wait for their certificate, a file each (mode 0600) in the directory. */
+export function openPendingKeys(directory: string, disk: Disk = realDisk): PendingKeys {
+  const pathOf = (name: string): string => {
+    if (!/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) {
+      throw new TrustError('bad-argument', `${JSON.stringify(name.slice(0, 100))} cannot be the name of a bundle`);
+    }
+    return join(directory, `${name}.key`);
+  };
+  return {
+    async keyFor(name) {
+      const path = pathOf(name);
+      const kept = await disk.read(path, MAX_KEY_BYTES);
+      if (kept !== undefined && isKey(kept.toString('utf8'))) return kept.toString('utf8');
+      // One that cannot be read was never certified under our eyes: nothing is lost with it.
+      const key = createKey();
+      await disk.makeDirectory(directory);
+      await replaceFile(disk, path, Buffer.from(key));
+      return key;
+    },
+    async drop(name) {
+      await disk.remove(pathOf(name));
+      await disk.syncDirectory(directory).catch((error: unknown) => {
+        if (!hasCode(error, 'ENOENT')) throw error;
+      });
+    },
+  };
+}
+
+function isKey(pem: string): boolean {
+  try {
+    createRequest(pem, 'try');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface RenewForOptions {
+  readonly ledger: Ledger;
+  readonly clock?: Clock;
+  readonly days?: number;
+}
+
+/**
+ * The accepting side's answer, for `RouterHooks.renew`: the successor has the names of the certificate that the peer showed,
+ * nothing else, and is on record before it is handed out.
+ * @throws TrustError that says why not
+ */
+export async function renewFor(
+  authority: Authority,
+  peer: { readonly certificate: Uint8Array; readonly siteId: string },
+  request: string,
+  { ledger, clock = Date.now, days = 30 }: RenewForOptions,
+): Promise<IssuedCertificate> {
+  const { x509, facts, uses } = readCertificate(peer.certificate, "the peer's certificate");
+  const { commonName } = facts;
+  if (!x509.checkIssued(authority.certificate) || !x509.verify(authority.certificate.publicKey)) {
+    throw new TrustError(
+      'tls-foreign-ca',
+      `the certificate ${facts.serial} of ${facts.subject} is not of the authority ${authority.name}: who issued it must renew it`,
+    );
+  }
+  checkValid(facts, clock());
+  if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client))) {
+    throw new TrustError(
+      'tls-wrong-purpose',
+      `the certificate ${facts.serial} of ${facts.subject} is not a client's: only a link's own certificate is renewed over it`,
+    );
+  }
+  if (commonName === undefined) {
+    throw new TrustError('request-malformed', `the certificate ${facts.serial} has no common name, so nobody can say whose it is`);
+  }
+  if (facts.siteId !== undefined && facts.siteId !== peer.siteId) {
+    throw new TrustError(
+      'request-malformed',
+      `the certificate ${facts.serial} is that of site ${facts.siteId}, and site ${peer.siteId} asks for the next one: it must redeem ` +
+        'a token of its own',
+    );
+  }
+  await refuseRevoked(facts.serial, peer.siteId, commonName, ledger);
+  const wanted = checkRequest(request).commonName;
+  if (wanted !== undefined && wanted !== commonName) {
+    throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(commonName)}, and the request is for another`);
+  }
+  const issued = issueCertificate(
+    authority,
+    { subject: commonName, siteId: peer.siteId, hosts: facts.hosts, client: true, server: uses?.includes(Use.server) === true, csr: request, days },
+    clock,
+  );
+  await ledger.record({ siteName: commonName, siteId: peer.siteId, serial: issued.serial, notAfter: issued.notAfter });
+  return issued;
+}
+
+function checkValid(facts: CertificateFacts, now: number): void {
+  if (now > facts.notAfter) {
+    throw new TrustError(
+      'tls-expired',
+      `the certificate ${facts.serial} of ${facts.subject} expired at ${new Date(facts.notAfter).toISOString()}: it is too late to ` +
+        'renew it; redeem a new token',
+    );
+  }
+  if (now < facts.notBefore) {
+    throw new TrustError(
+      'tls-not-yet-valid',
+      `the certificate ${facts.serial} of ${facts.subject} is not valid yet by this machine's clock (${new Date(now).toISOString()}): ` +
+        'set the clock',
+    );
+  }
+}
+
+/** The serial too: a certificate without a site id in it may be shown by a site with a new id. */
+async function refuseRevoked(serial: string, siteId: string, name: string, ledger: Ledger): Promise<void> {
+  const isOut = (await ledger.revoked()).some((site) => site.siteIds.includes(siteId) || site.serials.includes(serial));
+  if (isOut) throw new TrustError('revoked', `site ${name} (${siteId}) is revoked: its certificate ${serial} is not renewed`);
+}

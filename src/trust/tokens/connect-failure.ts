@@ -1,0 +1,92 @@
+import { TrustError } from '../errors.ts';
+
+/** When the certificate that a server showed begins and ends. */
+export interface Validity {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Whether it is about the time, so that the server's certificate says more. */
+export function isAboutTime(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED';
+}
+
+/**
+ * Why no answer came from a token's URL, for the person who redeems it.
+ * @param shown of the server's certificate, where it is about the time
+ */
+export function connectFailure(error: unknown, url: URL, now: number, shown?: Validity): TrustError {
+  const code = codeOf(error);
+  const where = url.host;
+  if (foreign.has(code)) {
+    return new TrustError(
+      'token-wrong-ca',
+      `${where} shows a certificate that is not of the authority in the token (spec.ca): another server answers there, or the site's authority was made anew. Ask for a new token`,
+      error,
+    );
+  }
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return new TrustError(
+      'token-wrong-host',
+      `${where} shows a certificate of the right authority for other hosts than ${url.hostname}: let the other site add that name to its access, or take a token with the right url`,
+      error,
+    );
+  }
+  if (code === 'CERT_NOT_YET_VALID' || code === 'CERT_HAS_EXPIRED') {
+    const what = code === 'CERT_NOT_YET_VALID' ? 'is not valid yet' : 'has expired';
+    const dates = shown === undefined ? '' : ` (it is good from ${shown.from.toISOString()} to ${shown.to.toISOString()})`;
+    return new TrustError(
+      'clock-wrong',
+      `the certificate of ${where}${dates} ${what} by this machine's clock, which says ${new Date(now).toISOString()}: ` +
+        'compare the clocks of both machines and set the wrong one. ' +
+        'If both are right, restart the other site',
+      error,
+    );
+  }
+  if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
+    return new TrustError(
+      'server-failed',
+      `${where} does not speak TLS 1.3 as a grant server does (${code}): see that the url is that of an Earshot site`,
+      error,
+    );
+  }
+  return new TrustError(
+    'unreachable',
+    `${where} cannot be reached: ${reasons.get(code) ?? code}. See that the other site runs, and that this machine may connect to it`,
+    error,
+  );
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  // Several addresses were tried: the first one's reason stands for all.
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  if (error.name === 'TimeoutError' || (error.name === 'AbortError' && error.cause instanceof Error && error.cause.name === 'TimeoutError')) {
+    return 'TIMEOUT';
+  }
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** OpenSSL's reasons why a chain does not end in the authority that was given (X509_verify_cert_error_string). */
+const foreign = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'INVALID_CA',
+]);
+
+const reasons = new Map([
+  ['ECONNREFUSED', 'the connection was refused: nothing listens on that port'],
+  ['ENOTFOUND', 'the name is unknown to DNS'],
+  ['EAI_AGAIN', 'DNS does not answer'],
+  ['ETIMEDOUT', 'no answer in time'],
+  ['TIMEOUT', 'no answer in time: a firewall may drop the packets'],
+  ['EHOSTUNREACH', 'there is no way to that address'],
+  ['ENETUNREACH', 'there is no way to that network'],
+  ['ECONNRESET', 'the connection was cut'],
+]);

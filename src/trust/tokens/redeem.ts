@@ -1,0 +1,145 @@
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { checkBundle } from '../../identity/tls-bundle.ts';
+import type { RedeemOptions, Redeemed, Token } from '../contract.ts';
+import { TrustError } from '../errors.ts';
+import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
+import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
+import { createRequest } from '../../x509/request.ts';
+import { refusalOf } from './refusal.ts';
+
+const DEADLINE = 30_000;
+const ATTEMPT = 10_000;
+const PROBE = 3_000;
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 5_000;
+const MAX_ANSWER_BYTES = 1_048_576;
+
+/**
+ * Turns a token into what a link is made of. Tries again, until the deadline, where nobody answered or the server is busy:
+ * that is safe, for the same key again is the same redemption. What the server refuses is not asked twice.
+ * @throws TrustError that says why not
+ */
+export async function redeemToken(token: Token, options: RedeemOptions): Promise<Redeemed> {
+  const { siteName, siteId, siteKey, clock = Date.now } = options;
+  const url = new URL(token.url);
+  const grant = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
+  const csr = createRequest(options.key, siteName);
+  const body = encodeRedemption(grant, { code: token.code, siteId, siteName, csr }, siteKey);
+  const deadline = performance.now() + (options.deadlineMilliseconds ?? DEADLINE);
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
+    options.signal?.throwIfAborted();
+    const outcome = await tryOnce(url, token.ca, body, deadline - performance.now(), options.signal, clock);
+    if (outcome.kind === 'answer') return accept(token, outcome.answer, options.key, clock);
+    const wait = Math.max(outcome.after, pause * (0.5 + Math.random() / 2));
+    if (!outcome.mayRetry || performance.now() + wait >= deadline) throw outcome.error;
+    await delay(wait, undefined, options.signal === undefined ? {} : { signal: options.signal });
+  }
+}
+
+type Outcome =
+  | { readonly kind: 'answer'; readonly answer: RedemptionAnswer }
+  /** `after`: milliseconds that the server wants us to wait. */
+  | { readonly kind: 'failure'; readonly error: TrustError; readonly mayRetry: boolean; readonly after: number };
+
+async function tryOnce(url: URL, ca: string, body: string, left: number, signal: AbortSignal | undefined, clock: () => number): Promise<Outcome> {
+  try {
+    const { status, headers, text } = await post(url, ca, body, Math.ceil(Math.max(1, Math.min(ATTEMPT, left))), signal);
+    if (status === 200) return { kind: 'answer', answer: decodeAnswer(text) };
+    const error = refusalOf(status, text, url);
+    return { kind: 'failure', error, mayRetry: error.code === 'server-busy', after: retryAfter(headers) };
+  } catch (error) {
+    if (signal?.aborted === true) throw signal.reason;
+    if (error instanceof TrustError) return { kind: 'failure', error, mayRetry: false, after: 0 };
+    const failure = connectFailure(error, url, clock(), isAboutTime(error) ? await validityAt(url) : undefined);
+    return { kind: 'failure', error: failure, mayRetry: failure.code === 'unreachable', after: 0 };
+  }
+}
+
+/** What the server shows is looked at only to be told: nothing is sent. */
+function validityAt(url: URL): Promise<Validity | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Validity | undefined>();
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...name }, () => {
+    const certificate = socket.getPeerX509Certificate();
+    resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
+    socket.destroy();
+  });
+  socket.on('error', () => resolve(undefined));
+  socket.setTimeout(PROBE, () => {
+    resolve(undefined);
+    socket.destroy();
+  });
+  return promise;
+}
+
+const retryAfter = (headers: IncomingHttpHeaders): number => {
+  const seconds = Number(headers['retry-after']);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0;
+};
+
+interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** The server is believed only if its certificate comes from the token's authority: no other authority counts, nor a proxy. */
+function post(url: URL, ca: string, body: string, milliseconds: number, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+  const timeout = AbortSignal.timeout(milliseconds);
+  const options: RequestOptions = {
+    method: 'POST',
+    agent: false,
+    ca,
+    minVersion: 'TLSv1.3',
+    headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), accept: 'application/json' },
+    signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+  };
+  return new Promise((resolve, reject) => {
+    const sent = httpsRequest(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on('error', reject);
+      response.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        chunks.push(chunk);
+        if (length > MAX_ANSWER_BYTES) {
+          response.destroy(new TrustError(
+            'server-failed',
+            `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`,
+          ));
+        }
+      });
+      response.on(
+        'end',
+        () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
+      );
+    });
+    sent.on('error', reject);
+    // An answer that asks for another protocol is neither: nothing else comes of it.
+    sent.on('close', () => reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`)));
+    sent.end(body);
+  });
+}
+
+/** What came is checked before a link is made of it: a wrong clock shows here at the latest. */
+function accept(token: Token, answer: RedemptionAnswer, key: string, clock: () => number): Redeemed {
+  const { cert, ca, ...offer } = answer;
+  const bundle = { name: token.name, cert, key, ca };
+  const check = checkBundle(bundle, { kind: 'client', serverCa: true }, clock);
+  if (!check.ok) {
+    const [{ code, message }] = check.problems;
+    const isClock = code === 'tls-expired' || code === 'tls-not-yet-valid';
+    throw new TrustError(
+      isClock ? 'clock-wrong' : 'server-failed',
+      isClock
+        ? `the certificate that ${offer.siteName} just issued does not hold now: ${message}. The clocks of the two machines differ: set them, then try again`
+        : `the certificate that ${offer.siteName} issued is of no use: ${message}`,
+    );
+  }
+  return { offer, linkCost: token.linkCost ?? 1, bundle };
+}

@@ -1,0 +1,151 @@
+import { createPublicKey, verify } from 'node:crypto';
+import type { LinkOffer, OfferedEndpoint, SigningKey } from '../contract.ts';
+import { TrustError } from '../errors.ts';
+import { isSiteId, isSiteName, siteIdOf } from '../../identity/certificate-site.ts';
+
+/** The body of `POST /v1/redeem/GRANT`, JSON. */
+export interface RedemptionRequest {
+  readonly code: string;
+  readonly siteName: string;
+  readonly siteId: string;
+  /** 32 bytes. */
+  readonly sitePublicKey: Buffer;
+  /** 64 bytes, over `redemptionProof`. */
+  readonly signature: Buffer;
+  /** PKCS #10, PEM. */
+  readonly csr: string;
+}
+
+/** The body of its answer, JSON. */
+export interface RedemptionAnswer extends LinkOffer {
+  readonly cert: string;
+  readonly ca: string;
+}
+
+/** The body of a refusal, JSON. `code` is a `TrustCode`. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * What the site's Ed25519 key signs: who asks for what at which grant. No field can hold a zero byte, so no two requests
+ * have one text.
+ */
+export function redemptionProof(grant: string, { siteId, siteName, csr }: Pick<RedemptionRequest, 'siteId' | 'siteName' | 'csr'>): Buffer {
+  return Buffer.from(['earshot-redeem/1', grant, siteId, siteName, csr].join('\0'), 'utf8');
+}
+
+export function encodeRedemption(grant: string, wanted: { code: string; siteId: string; siteName: string; csr: string }, key: SigningKey): string {
+  return JSON.stringify({
+    ...wanted,
+    sitePublicKey: key.publicKey.toString('base64'),
+    signature: key.sign(redemptionProof(grant, wanted)).toString('base64'),
+  });
+}
+
+/** @throws TrustError `request-malformed`, saying which field; never with what is in it */
+export function decodeRedemption(body: Uint8Array): RedemptionRequest {
+  const fields = objectOf(Buffer.from(body).toString('utf8'));
+  const request = {
+    code: textOf(fields, 'code', 1_024),
+    siteName: textOf(fields, 'siteName', 64),
+    siteId: textOf(fields, 'siteId', 36),
+    sitePublicKey: bytesOf(fields, 'sitePublicKey', 32),
+    signature: bytesOf(fields, 'signature', 64),
+    csr: textOf(fields, 'csr', 8_192),
+  };
+  if (!isSiteName(request.siteName)) throw malformed('siteName must be a DNS name in lower case of at most 64 characters');
+  if (!isSiteId(request.siteId)) throw malformed('siteId must be a UUID in lower case');
+  if (request.csr.includes('\0')) throw malformed('csr must be PEM');
+  return request;
+}
+
+/** That the site holds the key from which its id is made. @throws TrustError `request-malformed` */
+export function checkProof(grant: string, request: RedemptionRequest): void {
+  if (siteIdOf(request.sitePublicKey) !== request.siteId) throw malformed('siteId is not the id that belongs to sitePublicKey');
+  if (!isSigned(redemptionProof(grant, request), request)) throw malformed('signature is not that of sitePublicKey over this request');
+}
+
+function isSigned(message: Buffer, { sitePublicKey, signature }: RedemptionRequest): boolean {
+  try {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: sitePublicKey.toString('base64url') }, format: 'jwk' });
+    return verify(null, message, key, signature);
+  } catch {
+    // 32 bytes that are no point of the curve.
+    return false;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function objectOf(text: string): Fields {
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('the body must be a JSON object');
+  // Its fields are looked at one by one.
+  return value as Fields;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(fields: Fields, name: string, most: number): string {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (typeof value !== 'string' || value === '' || value.length > most) {
+    throw malformed(`${name} must be a text of 1 to ${most} characters`);
+  }
+  return value;
+}
+
+function bytesOf(fields: Fields, name: string, length: number): Buffer {
+  const text = textOf(fields, name, length * 2);
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length !== length || bytes.toString('base64') !== text) throw malformed(`${name} must be ${length} bytes in base64`);
+  return bytes;
+}
+
+const malformed = (why: string): TrustError => new TrustError('request-malformed', `the redemption is malformed: ${why}`);
+
+const MAX_ENDPOINTS = 64;
+
+/** @throws TrustError `server-failed`, saying which field */
+export function decodeAnswer(text: string): RedemptionAnswer {
+  const failed = (why: string): TrustError =>
+    new TrustError(
+      'server-failed',
+      `the grant server's answer is malformed: ${why}. See that it is an Earshot site of a version that fits`,
+    );
+  const value = parseJson(text);
+  if (typeof value !== 'object' || value === null) throw failed('it must be a JSON object');
+  const fields = value as Fields;
+  const string = (name: string): string => {
+    const field = fields[name];
+    if (typeof field !== 'string' || field === '' || field.length > 65_536) throw failed(`${name} must be a text`);
+    return field;
+  };
+  const list = fields['endpoints'];
+  if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ENDPOINTS) {
+    throw failed(`endpoints must be a list of 1 to ${MAX_ENDPOINTS}`);
+  }
+  const siteId = string('siteId');
+  const siteName = string('siteName');
+  if (!isSiteId(siteId)) throw failed('siteId must be a UUID in lower case');
+  if (siteName.length > 253 || !/^[\x21-\x7e]+$/.test(siteName)) throw failed('siteName must be a name');
+  return { cert: string('cert'), ca: string('ca'), siteId, siteName, endpoints: list.map((one: unknown) => endpointOf(one, failed)) };
+}
+
+function endpointOf(value: unknown, failed: (why: string) => TrustError): OfferedEndpoint {
+  const { name, host, port, group } = (typeof value === 'object' && value !== null ? value : {}) as Fields;
+  if (typeof name !== 'string' || !/^[a-z][-a-z]{0,30}$/.test(name)) throw failed('an endpoint has no name');
+  if (typeof host !== 'string' || !/^[-a-zA-Z0-9_.:]{1,253}$/.test(host)) throw failed(`endpoint ${name} has no host`);
+  if (typeof port !== 'string' || !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw failed(`endpoint ${name} has no port`);
+  if (group !== undefined && (typeof group !== 'string' || !/^[-a-zA-Z0-9_.]{1,253}$/.test(group))) {
+    throw failed(`endpoint ${name} has no proper group`);
+  }
+  return { name, host, port, ...(group === undefined ? {} : { group }) };
+}

@@ -1,0 +1,48 @@
+import type { TrustCode } from '../contract.ts';
+import { TrustError } from '../errors.ts';
+
+/** What a grant server may tell us, in its words, by its code. */
+const known: ReadonlySet<string> = new Set<TrustCode>([
+  'token-unknown-grant',
+  'token-wrong-code',
+  'token-expired',
+  'token-used-up',
+  'revoked',
+  'server-busy',
+  'server-failed',
+]);
+
+/** What an answer other than 200 means to the redeemer. */
+export function refusalOf(status: number, body: string, url: URL): TrustError {
+  const { code, message } = parse(body);
+  const said = message === undefined ? '' : `: ${message}`;
+  if (status === 429 || status === 503) return new TrustError('server-busy', `${url.host} is busy${said}. Try again later`);
+  if (code !== undefined && known.has(code)) {
+    // One of `known`.
+    return new TrustError(code as TrustCode, `${url.host} refuses the token${said}`);
+  }
+  if (status === 404) {
+    return new TrustError(
+      'token-unknown-grant',
+      `${url.host} does not know ${url.pathname}: the grant was deleted, or something else answers there`,
+    );
+  }
+  if (status >= 500) return new TrustError('server-failed', `${url.host} failed with status ${status}${said}`);
+  return new TrustError('token-refused', `${url.host} refuses the token with status ${status}${said}`);
+}
+
+/** The text goes to a terminal and into a status: no control characters, and not without end. */
+function parse(body: string): { readonly code?: string; readonly message?: string } {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value !== 'object' || value === null) return {};
+    const { code, message } = value as { code?: unknown; message?: unknown };
+    return {
+      ...(typeof code === 'string' ? { code } : {}),
+      // oxlint-disable-next-line no-control-regex -- they are what is replaced
+      ...(typeof message === 'string' ? { message: message.slice(0, 500).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ') } : {}),
+    };
+  } catch {
+    return {};
+  }
+}

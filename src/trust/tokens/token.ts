@@ -1,0 +1,86 @@
+import type { Token } from '../contract.ts';
+import { TrustError } from '../errors.ts';
+import { readCertificates } from '../../x509/facts.ts';
+import { parseYaml } from '../yaml.ts';
+
+const API_VERSION = 'skupper.io/v2alpha1';
+const KIND = 'AccessToken';
+const MAX_BYTES = 131_072;
+
+/** The YAML file of a token: one AccessToken. */
+export async function writeToken(token: Token): Promise<string> {
+  const { stringify } = await import('yaml');
+  const { name, url, code, ca, linkCost } = token;
+  return stringify({
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: { name },
+    spec: { url, code, ca, ...(linkCost === undefined ? {} : { linkCost }) },
+  });
+}
+
+/** @param where named in errors. @throws TrustError `token-mangled`, saying which field; never with the code */
+export async function readToken(text: string, where: string): Promise<Token> {
+  if (Buffer.byteLength(text) > MAX_BYTES) throw mangled(where, `it has more than ${MAX_BYTES} bytes`);
+  const documents = await parseYaml(text, (why) => mangled(where, why));
+  const [document, ...more] = documents.filter((one) => one !== null && one !== undefined);
+  if (document === undefined) throw mangled(where, 'it is empty');
+  if (more.length > 0) throw mangled(where, 'it holds several resources, and a token is one');
+  const { apiVersion, kind, ...resource } = fieldsOf(document, where, 'the file');
+  if (kind !== KIND) {
+    const found = typeof kind === 'string' ? `a ${JSON.stringify(kind.slice(0, 60))}` : 'no resource';
+    throw mangled(where, `kind must be ${KIND}, and it is ${found}`);
+  }
+  if (apiVersion !== API_VERSION) throw mangled(where, `apiVersion must be ${API_VERSION}`);
+  return parseToken(resource, where);
+}
+
+/** Checks the fields of an AccessToken resource. @throws TrustError `token-mangled` */
+export function parseToken(resource: { readonly metadata?: unknown; readonly spec?: unknown }, where: string): Token {
+  const { name } = fieldsOf(resource.metadata, where, 'metadata');
+  const { url, code, ca, linkCost } = fieldsOf(resource.spec, where, 'spec');
+  if (typeof name !== 'string' || name.length > 253 || !/^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name)) {
+    throw mangled(where, 'metadata.name must be a DNS name in lower case');
+  }
+  if (typeof code !== 'string' || code === '' || code.length > 1_024) {
+    throw mangled(where, 'spec.code must be a text of 1 to 1024 characters');
+  }
+  if (linkCost !== undefined && (typeof linkCost !== 'number' || !Number.isSafeInteger(linkCost) || linkCost < 1 || linkCost > 2_147_483_647)) {
+    throw mangled(where, 'spec.linkCost must be a whole number of at least 1');
+  }
+  return { name, url: checkUrl(url, where), code, ca: checkCa(ca, where), ...(linkCost === undefined ? {} : { linkCost }) };
+}
+
+function checkUrl(url: unknown, where: string): string {
+  if (typeof url !== 'string' || url.length > 2_048 || !URL.canParse(url)) throw mangled(where, 'spec.url must be a URL');
+  const { protocol, username, password, pathname } = new URL(url);
+  if (protocol !== 'https:') throw mangled(where, 'spec.url must begin with "https://"');
+  if (username !== '' || password !== '') throw mangled(where, 'spec.url must hold no user name and no password');
+  if (pathname === '/') throw mangled(where, 'spec.url must end with the path of a grant');
+  return url;
+}
+
+function checkCa(ca: unknown, where: string): string {
+  if (typeof ca !== 'string') throw mangled(where, 'spec.ca must be a certificate (PEM)');
+  try {
+    readCertificates(ca, 'spec.ca');
+    return ca;
+  } catch (error) {
+    if (error instanceof TrustError) throw mangled(where, error.message, error);
+    throw error;
+  }
+}
+
+function fieldsOf(value: unknown, where: string, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw mangled(where, `${what} must hold fields`);
+  // Each is looked at by itself.
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function mangled(where: string, why: string, cause?: unknown): TrustError {
+  return new TrustError(
+    'token-mangled',
+    `${where} is not a token as it was issued: ${why}. Copy it again, whole, or ask for a new one`,
+    cause,
+  );
+}

@@ -1,0 +1,4 @@
+import manifest from '../package.json' with { type: 'json' };
+
+/** The program's version, as the driver tells it to whoever asks on its socket. */
+export const VERSION: string = manifest.version;

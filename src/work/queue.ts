@@ -1,0 +1,197 @@
+import { performance } from 'node:perf_hooks';
+
+import { backoffDelay } from './backoff.ts';
+import type { Backoff } from './backoff.ts';
+import type { KeyString, WorkQueue, WorkQueueOptions } from '../kube/contract.ts';
+import { ApiError, TerminalError } from '../kube/errors.ts';
+
+export function createWorkQueue(options: WorkQueueOptions, random: () => number = Math.random): WorkQueue {
+  return new Queue(options, random);
+}
+
+const BACKOFF: Backoff = { base: 200, max: 120_000 };
+const DISPOSE_DEADLINE = 5_000;
+/** What a reconcile may take to notice that its signal was aborted. */
+const ABORT_GRACE = 1_000;
+
+/**
+ * Delays and deduplicates keys, and runs a reconcile for each.
+ *
+ * A key is, independently of each other: waiting (at most once), running (at most once), and delayed (at most once by
+ * its own last result, at most once by `addAfter`). Added while it runs, it is marked and waits again once that run
+ * has ended. A run starts from the event loop's check phase, never from within `add`: changes that arrive together
+ * are one run, and a long queue of quick keys does not keep sockets and timers waiting.
+ */
+class Queue implements WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #backoff: Backoff;
+  readonly #random: () => number;
+  readonly #waiting = new Set<KeyString>();
+  #order: KeyString[] = [];
+  #head = 0;
+  readonly #running = new Map<KeyString, { again: boolean; readonly ended: Promise<void> }>();
+  /** By `addAfter`. */
+  readonly #later = new Map<KeyString, Delayed>();
+  /** By the last run's own result; void as soon as the key runs again. */
+  readonly #retries = new Map<KeyString, Delayed>();
+  readonly #failures = new Map<KeyString, number>();
+  readonly #abort = new AbortController();
+  #pump: NodeJS.Immediate | undefined;
+  #stopped = false;
+
+  constructor(options: WorkQueueOptions, random: () => number) {
+    this.#options = options;
+    this.#backoff = options.backoff ?? BACKOFF;
+    this.#random = random;
+  }
+
+  get depth(): number {
+    return this.#waiting.size;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get delayed(): number {
+    return this.#later.size + this.#retries.size;
+  }
+
+  add(key: KeyString): void {
+    if (this.#stopped || this.#waiting.has(key)) return;
+    const run = this.#running.get(key);
+    if (run !== undefined) {
+      run.again = true;
+      return;
+    }
+    this.#waiting.add(key);
+    this.#order.push(key);
+    this.#schedule();
+  }
+
+  addAfter(key: KeyString, milliseconds: number): void {
+    this.#delay(this.#later, key, milliseconds);
+  }
+
+  async stop(deadlineMilliseconds: number): Promise<void> {
+    this.#stopped = true;
+    clearImmediate(this.#pump);
+    this.#waiting.clear();
+    this.#order = [];
+    this.#head = 0;
+    for (const delayed of [this.#later, this.#retries]) {
+      for (const { timer } of delayed.values()) clearTimeout(timer);
+      delayed.clear();
+    }
+    if (await this.#allEnded(deadlineMilliseconds)) return;
+    this.#abort.abort(new Error(`The work queue ${this.#options.name} is stopping, and its deadline has passed.`));
+    await this.#allEnded(ABORT_GRACE);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop(DISPOSE_DEADLINE);
+  }
+
+  async #allEnded(milliseconds: number): Promise<boolean> {
+    if (this.#running.size === 0) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(resolve, milliseconds, false);
+    void Promise.all([...this.#running.values()].map(({ ended }) => ended)).then(() => resolve(true));
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #schedule(): void {
+    if (this.#stopped || this.#running.size >= this.#options.concurrency) return;
+    this.#pump ??= setImmediate(() => {
+      this.#pump = undefined;
+      while (this.#waiting.size > 0 && this.#running.size < this.#options.concurrency) this.#start(this.#next());
+    });
+  }
+
+  #next(): KeyString {
+    const key = this.#order[this.#head++];
+    if (key === undefined) throw new RangeError('The queue holds no key.');
+    this.#waiting.delete(key);
+    // The served front is cut off now and then, so that serving costs the same however long the queue is.
+    if (this.#head >= 1_024 && this.#head * 2 >= this.#order.length) {
+      this.#order = this.#order.slice(this.#head);
+      this.#head = 0;
+    }
+    return key;
+  }
+
+  #start(key: KeyString): void {
+    this.#cancel(this.#retries, key);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    this.#running.set(key, { again: false, ended });
+    void this.#run(key).then(resolve);
+  }
+
+  async #run(key: KeyString): Promise<void> {
+    const startedAt = performance.now();
+    const result = await this.#reconcile(key);
+    const again = this.#running.get(key)?.again === true;
+    this.#running.delete(key);
+    if (result.retryAfter !== undefined) this.#delay(this.#retries, key, result.retryAfter);
+    if (again) this.add(key);
+    this.#schedule();
+    this.#options.onResult?.(key, result.outcome, (performance.now() - startedAt) / 1_000, result.error);
+  }
+
+  async #reconcile(key: KeyString): Promise<Result> {
+    try {
+      const retryAfter = (await this.#options.reconcile(key, this.#abort.signal))?.requeueAfter;
+      this.#failures.delete(key);
+      return { outcome: retryAfter === undefined ? 'success' : 'requeue', retryAfter };
+    } catch (error) {
+      const retryAfter = this.#afterError(key, error);
+      return { outcome: retryAfter === undefined ? 'terminal' : 'error', retryAfter, error };
+    }
+  }
+
+  #afterError(key: KeyString, error: unknown): number | undefined {
+    if (error instanceof TerminalError) {
+      this.#failures.delete(key);
+      return undefined;
+    }
+    const failures = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, failures);
+    const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+    return Math.max(backoffDelay(this.#backoff, failures, this.#random()), asked);
+  }
+
+  /** The earlier of two wishes wins. */
+  #delay(delayed: Map<KeyString, Delayed>, key: KeyString, milliseconds: number): void {
+    if (this.#stopped) return;
+    const at = performance.now() + milliseconds;
+    const before = delayed.get(key);
+    if (before !== undefined && before.at <= at) return;
+    clearTimeout(before?.timer);
+    const timer = setTimeout(() => {
+      delayed.delete(key);
+      this.add(key);
+    }, milliseconds);
+    delayed.set(key, { at, timer });
+  }
+
+  #cancel(delayed: Map<KeyString, Delayed>, key: KeyString): void {
+    clearTimeout(delayed.get(key)?.timer);
+    delayed.delete(key);
+  }
+}
+
+interface Result {
+  readonly outcome: 'success' | 'requeue' | 'error' | 'terminal';
+  readonly retryAfter: number | undefined;
+  readonly error?: unknown;
+}
+
+interface Delayed {
+  /** performance.now() at which it ends. */
+  readonly at: number;
+  readonly timer: NodeJS.Timeout;
+}

@@ -1,0 +1,86 @@
+import { X509Certificate } from 'node:crypto';
+import type { CertificateFacts } from '../trust/contract.ts';
+import { TrustError } from '../trust/errors.ts';
+import { isCertificateBlock, PemError, readPem } from './pem.ts';
+import { isSiteId } from '../identity/certificate-site.ts';
+import { commonNameOf, Extension, readAlternativeNames, readCertificateParts, readUses, type CertificateParts } from './parts.ts';
+
+/** A certificate with all that is asked of one. */
+export interface ReadCertificate {
+  readonly x509: X509Certificate;
+  readonly parts: CertificateParts;
+  readonly facts: CertificateFacts;
+  /** Undefined: for all. */
+  readonly uses: readonly string[] | undefined;
+  /** May sign certificates, as far as `keyUsage` says. */
+  readonly maySign: boolean;
+}
+
+/** All certificates of a PEM text. @throws TrustError `tls-no-certificate` or `tls-mangled`, saying where */
+export function readCertificates(pem: string, where: string): readonly [ReadCertificate, ...ReadCertificate[]] {
+  const blocks = blocksOf(pem, where);
+  const [first, ...rest] = blocks
+    .filter(isCertificateBlock)
+    .map(({ der, line }) => readCertificate(der, `${where}: the certificate that begins in line ${line}`));
+  if (first !== undefined) return [first, ...rest];
+  const others = [...new Set(blocks.map(({ label }) => label))].slice(0, 3);
+  const holds = others.length === 0 ? 'it has no line "-----BEGIN CERTIFICATE-----"' : `it holds a ${others.join(' and a ')}`;
+  throw new TrustError('tls-no-certificate', `${where} holds no certificate: ${holds}`);
+}
+
+function blocksOf(pem: string, where: string): ReturnType<typeof readPem> {
+  try {
+    return readPem(pem);
+  } catch (error) {
+    if (error instanceof PemError) throw new TrustError('tls-mangled', `${where} is not PEM: ${error.message}`, error);
+    throw error;
+  }
+}
+
+/** @throws TrustError `tls-mangled` */
+export function readCertificate(der: Uint8Array, where: string): ReadCertificate {
+  try {
+    const x509 = new X509Certificate(der);
+    const parts = readCertificateParts(x509.raw);
+    return {
+      x509,
+      parts,
+      facts: factsOf(x509, parts),
+      uses: readUses(parts.extensions.get(Extension.extendedKeyUsage)),
+      maySign: maySign(parts.extensions.get(Extension.keyUsage)),
+    };
+  } catch (error) {
+    throw new TrustError('tls-mangled', `${where} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
+  }
+}
+
+/** The first certificate of a PEM text. @throws TrustError `tls-mangled` or `tls-no-certificate`, saying where */
+export function certificateFacts(pem: string, where: string): CertificateFacts {
+  return readCertificates(pem, where)[0].facts;
+}
+
+function factsOf(x509: X509Certificate, parts: CertificateParts): CertificateFacts {
+  const names = readAlternativeNames(parts.extensions.get(Extension.subjectAltName));
+  const commonName = commonNameOf(parts.subject);
+  const siteId = names.uri.map((uri) => /^urn:uuid:(.+)$/.exec(uri)?.[1]).find((id) => id !== undefined && isSiteId(id));
+  return {
+    subject: onOneLine(x509.subject),
+    ...(commonName === undefined ? {} : { commonName }),
+    issuer: onOneLine(x509.issuer),
+    serial: x509.serialNumber,
+    notBefore: x509.validFromDate.getTime(),
+    notAfter: x509.validToDate.getTime(),
+    hosts: [...names.dns, ...names.ip],
+    ...(siteId === undefined ? {} : { siteId }),
+    isAuthority: x509.ca,
+  };
+}
+
+/** Names come from outside, and Node.js writes each part on a line of its own. An empty name is undefined to it. */
+function onOneLine(name: string | undefined): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is replaced
+  return (name ?? '').replaceAll('\n', ', ').replaceAll(/[\u0000-\u001f\u007f]/g, '?').slice(0, 512);
+}
+
+/** keyCertSign is bit 5 from the left (RFC 5280 section 4.2.1.3); without the extension everything is allowed. */
+const maySign = (keyUsage: Buffer | undefined): boolean => keyUsage === undefined || ((keyUsage[3] ?? 0) & 0b0000_0100) !== 0;

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { issueBundle, issueCertificate } from '../../../src/trust/issue.ts';
+import { openSiteAuthority } from '../../../src/trust/authority.ts';
+import { readBundle, writeBundle } from '../../../src/trust/disk/bundle-files.ts';
+import type { Authority } from '../../../src/trust/contract.ts';
+import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { openRenewalRequests } from '../../../src/platform/linux/renewal-requests.ts';
+import { createRenewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
+import type { LinkConfig } from '../../../src/router/contract.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { aDirectory, aNamespace, until } from '../platform/support.ts';
+
+interface Linked {
+  readonly layout: NamespaceLayout;
+  readonly authority: Authority;
+  readonly link: LinkConfig;
+  /** Looks once, with the link up unless told, and waits until what was begun has ended. @returns how many renewals that were */
+  look(options?: { readonly up?: boolean; readonly ours?: boolean; readonly links?: readonly LinkConfig[]; readonly refusal?: string }): Promise<number>;
+  readonly requests: ReturnType<typeof openRenewalRequests>;
+  /** Serial number of the bundle on disk. */
+  serial(): Promise<string>;
+}
+
+/** A namespace with a link whose certificate has 30 days to go, and another site that renews what it is asked. */
+async function linked(t: TestContext): Promise<Linked> {
+  const layout = await aNamespace(t);
+  const authority = await openSiteAuthority(await aDirectory(t), { siteName: 'east' });
+  const bundle = issueBundle(authority, 'to-east', { subject: 'west', client: true });
+  await writeBundle(join(layout.internal.certs, 'to-east'), bundle);
+  const link: LinkConfig = { name: 'Link/to-east', endpoints: [], cost: 1, tls: bundle };
+  let ended = 0;
+  const renewals = createRenewals(layout, createLogger({ level: 'silent', component: 'test' }), () => void (ended += 1));
+  return {
+    layout,
+    authority,
+    link,
+    requests: openRenewalRequests(layout),
+    serial: async () => new X509Certificate((await readBundle(join(layout.internal.certs, 'to-east'), 'to-east')).cert ?? '').serialNumber,
+    look: async ({ up = true, ours = true, links = [link], refusal } = {}) => {
+      const router: RenewingRouter = {
+        state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: up } } },
+        renew: async (_name, csr) => {
+          if (refusal !== undefined) throw new Error(refusal);
+          return issueCertificate(authority, { subject: 'west', client: true, csr });
+        },
+      };
+      const before = ended;
+      const { length } = await renewals.check(links, router, () => ours, Date.now());
+      await until(() => ended - before === length, 'the renewals have ended');
+      return length;
+    },
+  };
+}
+
+describe('a renewal that was asked for', () => {
+  it('replaces a certificate that has long to go, once, and tells both serial numbers', async (t) => {
+    const west = await linked(t);
+    assert.equal(await west.look(), 0, 'nothing is due by itself');
+    const before = await west.serial();
+    await west.requests.ask('to-east');
+    assert.equal(await west.look(), 1);
+    const answer = await west.requests.answerTo('to-east');
+    assert.ok(answer !== undefined && 'serial' in answer, JSON.stringify(answer));
+    assert.deepEqual([answer.before, answer.serial], [before, await west.serial()]);
+    assert.notEqual(answer.serial, before);
+    assert.ok(Math.abs(Date.parse(answer.until) - Date.now() - 30 * 86_400_000) < 3_600_000, answer.until);
+    assert.equal(await west.look(), 0, 'what has its answer is not asked again');
+  });
+
+  it('waits while the link is down', async (t) => {
+    const west = await linked(t);
+    await west.requests.ask('to-east');
+    assert.equal(await west.look({ up: false }), 0);
+    assert.equal(await west.requests.answerTo('to-east'), undefined);
+    assert.equal(await west.look(), 1);
+  });
+
+  it('tells the reason of the site that refuses, and changes nothing', async (t) => {
+    const west = await linked(t);
+    const before = await west.serial();
+    await west.requests.ask('to-east');
+    await west.look({ refusal: 'site west is revoked' });
+    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'site west is revoked' });
+    assert.equal(await west.serial(), before);
+    assert.equal(await west.look(), 0, 'a refusal ends the request');
+  });
+
+  it("does not touch a person's own certificate, and says where it is", async (t) => {
+    const west = await linked(t);
+    await west.requests.ask('to-east');
+    assert.equal(await west.look({ ours: false }), 0);
+    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'its certificate is your own: put another into input/certs/to-east' });
+  });
+
+  it('is refused for a link that is not in use', async (t) => {
+    const west = await linked(t);
+    await west.requests.ask('to-east');
+    assert.equal(await west.look({ links: [] }), 0);
+    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'the link is not in use: its status says why' });
+  });
+});
+
+describe('a certificate that lives for seconds', () => {
+  it('is looked at again before the next look would come, and never for the sake of one with days to go', async (t) => {
+    const layout = await aNamespace(t);
+    const authority = await openSiteAuthority(await aDirectory(t), { siteName: 'east' });
+    for (const [days, wanted] of [[10 / 86_400, true], [30, false]] as const) {
+      const now = Date.now();
+      const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days }, () => now);
+      const looks = Promise.withResolvers<boolean>();
+      const renewals = createRenewals(layout, createLogger({ level: 'silent', component: 'test' }), () => looks.resolve(true));
+      const router: RenewingRouter = {
+        state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
+        renew: () => Promise.reject(new Error('not now')),
+      };
+      assert.deepEqual(await renewals.check([{ name: 'Link/to-east', endpoints: [], cost: 1, tls }], router, () => true, now), []);
+      setTimeout(() => looks.resolve(false), wanted ? 10_000 : 600).unref();
+      assert.equal(await looks.promise, wanted);
+    }
+  });
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { VolumeSizes } from '../../../../src/exposure/csi/volume-sizes.ts';
+
+const range = (requiredBytes: bigint, limitBytes = 0n) => ({ requiredBytes, limitBytes });
+
+describe('the sizes of volumes that were made lately', () => {
+  it('are what was asked for first, as long as later requests admit it', () => {
+    const sizes = new VolumeSizes();
+    sizes.remember('a', sizes.settle('a', range(5n)));
+    assert.equal(sizes.settle('a', range(5n, 5n)), 5n);
+    assert.equal(sizes.settle('a', range(3n, 9n)), 5n);
+    assert.equal(sizes.settle('a', undefined), 5n);
+    assert.throws(() => sizes.settle('a', range(6n)), { code: 'CSI_VOLUME_EXISTS' });
+    assert.throws(() => sizes.settle('a', range(0n, 4n)), { code: 'CSI_VOLUME_EXISTS' });
+    sizes.forget('a');
+    assert.equal(sizes.settle('a', range(6n)), 6n);
+  });
+
+  it('may be none at all', () => assert.equal(new VolumeSizes().settle('a', undefined), 0n));
+
+  it('must be possible', () => {
+    for (const impossible of [range(2n, 1n), range(-1n), range(0n, -1n)]) {
+      assert.throws(() => new VolumeSizes().settle('a', impossible), { code: 'CSI_CAPACITY' });
+    }
+  });
+
+  it('are forgotten one by one, the oldest first, so that they take no more memory', () => {
+    const sizes = new VolumeSizes();
+    sizes.remember('kept', 1n);
+    for (let count = 0; count < 1_023; count += 1) sizes.remember(`v-${count}`, 1n);
+    sizes.remember('kept', 1n);
+    sizes.remember('one more', 1n);
+    assert.equal(sizes.has('v-0'), false);
+    assert.equal(sizes.has('v-1'), true);
+    assert.equal(sizes.has('kept'), true);
+  });
+});

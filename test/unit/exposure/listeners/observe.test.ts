@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { observeListener, sameStatus, type Acceptance, type Surroundings } from '../../../../src/exposure/listeners/observe.ts';
+import type { Node } from '../../../../src/kube/objects.ts';
+import type { ListenerStatus } from '../../../../src/api/listeners/index.ts';
+import { aListener, aNode, aService } from './fixtures.ts';
+
+const accepted: Acceptance = { accepted: true, notices: [] };
+const now = '2026-01-02T03:04:05Z';
+const nodePort = aService({ type: 'NodePort', ports: [{ name: 'http', port: 8080, nodePort: 30080 }] });
+
+function around(changes: Partial<Surroundings> & { nodes?: readonly Node[] } = {}): Surroundings {
+  const { nodes = [], ...rest } = changes;
+  return {
+    service: nodePort,
+    preferredAddressType: 'HostnameConservative',
+    pinnedNodes: new Set(),
+    endpointNodes: new Set(),
+    nodeNamed: (name) => nodes.find((node) => node.metadata.name === name),
+    clusterDomain: 'cluster.local',
+    ...rest,
+  };
+}
+
+function condition(status: ListenerStatus, type: string): { status: string; reason: string; message: string } {
+  const found = (status.conditions ?? []).find((candidate) => candidate.type === type);
+  assert.ok(found, `no condition ${type}`);
+  return found;
+}
+
+const n1 = aNode('n1', [{ type: 'InternalIP', address: '10.0.0.1' }]);
+const n2 = aNode('n2', [{ type: 'InternalIP', address: '10.0.0.2' }]);
+
+test('a node port is reachable at the nodes of pinned volumes and of endpoints, by name', () => {
+  const status = observeListener(aListener(), accepted, around({ pinnedNodes: new Set(['n2']), endpointNodes: new Set(['n1', 'n2']), nodes: [n1, n2] }), now);
+  assert.deepEqual(status.ingressAddresses, [
+    { address: '10.0.0.1', addressType: 'IP', ports: { http: 30080 } },
+    { address: '10.0.0.2', addressType: 'IP', ports: { http: 30080 } },
+  ]);
+  assert.deepEqual(status.nodePorts, { http: 30080 });
+  assert.equal(status.serviceName, 'web');
+  assert.equal(condition(status, 'Ready').reason, 'AddressesAssigned');
+});
+
+test('one missing node costs its own address only, and the condition names it', () => {
+  const status = observeListener(aListener(), accepted, around({ pinnedNodes: new Set(['n1', 'gone']), nodes: [n1] }), now);
+  assert.deepEqual(status.ingressAddresses?.map(({ address }) => address), ['10.0.0.1']);
+  const ready = condition(status, 'Ready');
+  assert.deepEqual([ready.status, ready.reason], ['True', 'SomeNodesMissing']);
+  assert.match(ready.message, /Node gone does not exist/);
+});
+
+test('without any node left the Listener is not ready', () => {
+  const status = observeListener(aListener(), accepted, around({ pinnedNodes: new Set(['gone']) }), now);
+  assert.deepEqual([condition(status, 'Ready').status, condition(status, 'Ready').reason], ['False', 'NodeMissing']);
+});
+
+test('a node port without pods keeps its port numbers and says what is missing', () => {
+  const status = observeListener(aListener(), accepted, around(), now);
+  assert.deepEqual(status.nodePorts, { http: 30080 });
+  assert.deepEqual(status.ingressAddresses, []);
+  assert.equal(condition(status, 'Ready').reason, 'NoNodes');
+});
+
+test('a load balancer without an answer is pending, and has no node ports in the status', () => {
+  const service = aService({ type: 'LoadBalancer', loadBalancerClass: 'fast', ports: [{ name: 'http', port: 80, nodePort: 30081 }] });
+  const status = observeListener(aListener(), accepted, around({ service }), now);
+  assert.equal(status.nodePorts, undefined);
+  assert.equal(condition(status, 'Ready').reason, 'LoadBalancerPending');
+  assert.match(condition(status, 'Ready').message, /load balancer class fast/);
+});
+
+test('a load balancer is reachable at the Service\'s own ports', () => {
+  const service = aService({ type: 'LoadBalancer', ports: [{ name: 'http', port: 80, nodePort: 30081 }] }, [{ ip: '198.51.100.9' }]);
+  const status = observeListener(aListener(), accepted, around({ service }), now);
+  assert.deepEqual(status.ingressAddresses, [{ address: '198.51.100.9', addressType: 'IP', ports: { http: 80 } }]);
+});
+
+test('a Service whose type an override changed is observed as what it is', () => {
+  const status = observeListener(aListener(), accepted, around({ service: aService({ type: 'ClusterIP', ports: [{ name: 'http', port: 80 }] }) }), now);
+  assert.deepEqual(status.ingressAddresses?.map(({ address }) => address), ['web.shop.svc.cluster.local']);
+});
+
+test('what is not accepted is not ready, and keeps the addresses that still answer', () => {
+  const refused: Acceptance = { accepted: false, reason: 'ClassNotFound', message: 'ListenerClass x does not exist.' };
+  const status = observeListener(aListener(), refused, around({ endpointNodes: new Set(['n1']), nodes: [n1] }), now);
+  assert.deepEqual(status.ingressAddresses?.map(({ address }) => address), ['10.0.0.1']);
+  assert.deepEqual([condition(status, 'Accepted').status, condition(status, 'Accepted').reason], ['False', 'ClassNotFound']);
+  assert.deepEqual([condition(status, 'Ready').status, condition(status, 'Ready').reason], ['False', 'NotAccepted']);
+});
+
+test('an obstacle is the reason for not being ready', () => {
+  const obstacle = { reason: 'ServiceNotOwned', message: 'Service shop/web exists.' };
+  const status = observeListener(aListener(), accepted, around({ service: undefined, obstacle }), now);
+  assert.equal(condition(status, 'Ready').reason, 'ServiceNotOwned');
+  assert.deepEqual(status.ingressAddresses, []);
+});
+
+test('notices are in the Accepted condition', () => {
+  const status = observeListener(aListener(), { accepted: true, notices: ['spec.x: ignored'] }, around(), now);
+  assert.deepEqual([condition(status, 'Accepted').reason, condition(status, 'Accepted').message], ['AcceptedWithNotes', 'spec.x: ignored']);
+});
+
+test('the transition time moves only when the status of a condition does', () => {
+  const first = observeListener(aListener(), accepted, around(), now);
+  const later = '2026-01-02T04:00:00Z';
+  const same = observeListener({ ...aListener(), status: first }, accepted, around(), later);
+  assert.ok(sameStatus(first, same));
+  assert.deepEqual((same.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime), [now, now]);
+  const ready = observeListener({ ...aListener(), status: first }, accepted, around({ endpointNodes: new Set(['n1']), nodes: [n1] }), later);
+  assert.ok(!sameStatus(first, ready));
+  assert.deepEqual((ready.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime), [now, later]);
+});
+
+test('a condition of someone else stays', () => {
+  const theirs = { type: 'Audited', status: 'True' as const, reason: 'Yes', message: '', lastTransitionTime: now };
+  const status = observeListener({ ...aListener(), status: { conditions: [theirs] } }, accepted, around(), now);
+  assert.deepEqual((status.conditions ?? []).find(({ type }) => type === 'Audited'), theirs);
+});
+
+test('text from elsewhere stays on one line and within bounds', () => {
+  const status = observeListener(aListener(), { accepted: false, reason: 'ServiceRejected', message: `a\nb\u001B[31m${'x'.repeat(5000)}` }, around(), now);
+  const { message } = condition(status, 'Accepted');
+  assert.ok(message.length <= 1024);
+  assert.match(message, /^a b \[31m/);
+});

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { ListenerClass } from '../../../../src/api/listeners/index.ts';
+import { isOwnedBy, planService } from '../../../../src/exposure/listeners/plan.ts';
+import { differs } from '../../../../src/exposure/listeners/service-patch.ts';
+import type { Service } from '../../../../src/kube/objects.ts';
+import { aClass, aListener, LISTENER_UID } from './fixtures.ts';
+
+const mountLabel = `listener.stackable.tech/mnt.${LISTENER_UID.replaceAll('-', '')}`;
+
+function planned(listener = aListener(), listenerClass: ListenerClass = aClass({ serviceType: 'NodePort' })): { service: Service; notices: readonly string[] } {
+  const plan = planService(listener, listenerClass);
+  assert.ok(plan.refused === undefined, `refused: ${plan.refused?.message}`);
+  return plan;
+}
+
+function refusal(listener = aListener(), listenerClass = aClass({ serviceType: 'NodePort' })): string {
+  const plan = planService(listener, listenerClass);
+  assert.ok(plan.refused, 'not refused');
+  return plan.refused.reason;
+}
+
+test('the Service has the Listener\'s name, labels and ports, is controlled by it and selects the pods that mount it', () => {
+  const listener = aListener({ extraPodSelectorLabels: { role: 'leader' } }, { labels: { app: 'web' } });
+  const { service, notices } = planned(listener);
+  assert.equal(service.metadata.name, 'web');
+  assert.equal(service.metadata.namespace, 'shop');
+  assert.equal(service.metadata.labels?.['app'], 'web');
+  assert.deepEqual(service.spec?.selector, { role: 'leader', [mountLabel]: 'web' });
+  assert.deepEqual(service.spec?.ports, [{ name: 'http', port: 8080, protocol: 'TCP' }]);
+  assert.equal(service.spec?.publishNotReadyAddresses, true);
+  assert.ok(isOwnedBy(service, listener));
+  assert.deepEqual(notices, []);
+});
+
+for (const [serviceType, expected] of [
+  ['ClusterIP', {}],
+  ['NodePort', { externalTrafficPolicy: 'Local' }],
+  ['LoadBalancer', { externalTrafficPolicy: 'Local', allocateLoadBalancerNodePorts: false, loadBalancerClass: 'fast' }],
+] as const) {
+  test(`a ${serviceType} Service gets the policy that concerns its type, and no other`, () => {
+    const { service } = planned(
+      aListener(),
+      aClass({ serviceType, serviceExternalTrafficPolicy: 'Local', loadBalancerAllocateNodePorts: false, loadBalancerClass: 'fast' }),
+    );
+    const { externalTrafficPolicy, allocateLoadBalancerNodePorts, loadBalancerClass } = service.spec ?? {};
+    const given = Object.fromEntries(Object.entries({ externalTrafficPolicy, allocateLoadBalancerNodePorts, loadBalancerClass }).filter(([, value]) => value !== undefined));
+    assert.equal(service.spec?.type, serviceType);
+    assert.deepEqual(given, expected);
+  });
+}
+
+for (const [name, reason, listener, listenerClass] of [
+  ['no ports', 'NoPorts', aListener({ ports: [] }), aClass({ serviceType: 'ClusterIP' })],
+  ['null ports', 'NoPorts', aListener({ ports: null }), aClass({ serviceType: 'ClusterIP' })],
+  ['a name that is no label value', 'InvalidName', aListener({}, { name: 'x'.repeat(64) }), aClass({ serviceType: 'ClusterIP' })],
+  ['a type that is not served', 'UnsupportedServiceType', aListener(), aClass({ serviceType: 'OpenShiftRoute' })],
+] as const) {
+  test(`a Listener with ${name} is refused: ${reason}`, () => assert.equal(refusal(listener, listenerClass), reason));
+}
+
+test('of two ports with one name the last keeps it, the first is called after its number, and the notice says so', () => {
+  const { service, notices } = planned(aListener({ ports: [{ name: 'http', port: 80 }, { name: 'http', port: 81 }] }));
+  assert.deepEqual(service.spec?.ports?.map(({ name, port }) => [name, port]), [['port-80', 80], ['http', 81]]);
+  assert.match(notices.join(), /two ports are called http; TCP 80 is exposed as port-80/);
+});
+
+test('a port without a name is called after its number, and the notice says so', () => {
+  const { service, notices } = planned(aListener({ ports: [{ name: '', port: 80 }, { name: 'port-81', port: 8081 }, { name: '', port: 81 }] }));
+  assert.deepEqual(service.spec?.ports?.map(({ name, port }) => [name, port]), [['port-80', 80], ['port-81', 8081], ['port-81-2', 81]]);
+  assert.match(notices.join(' '), /a port has no name; TCP 80 is exposed as port-80\. .*TCP 81 is exposed as port-81-2/);
+});
+
+test('the same port written twice is one port', () => {
+  const { service, notices } = planned(aListener({ ports: [{ name: 'http', port: 80 }, { name: 'http', port: 80, protocol: 'TCP' }] }));
+  assert.equal(service.spec?.ports?.length, 1);
+  assert.deepEqual(notices, []);
+});
+
+test('one number on TCP and UDP is two ports', () => {
+  const ports = [{ name: 'dns', port: 53, protocol: 'UDP' }, { name: 'dns-tcp', port: 53, protocol: 'TCP' }];
+  assert.deepEqual(planned(aListener({ ports })).service.spec?.ports, ports);
+});
+
+test('a replan of the same is no difference to what was applied, whatever the API server adds', () => {
+  const { service } = planned();
+  const live: Service = {
+    ...service,
+    metadata: { ...service.metadata, uid: 'u', resourceVersion: '5', annotations: { ...service.metadata.annotations, theirs: 'x' } },
+    spec: { ...service.spec, clusterIP: '10.0.0.1', ports: [{ name: 'http', protocol: 'TCP', port: 8080, targetPort: 8080, nodePort: 30001 }] },
+  };
+  assert.equal(differs(planned().service, live), false);
+});
+
+for (const [name, change] of [
+  ['a removed label', (live: Service): Service => ({ ...live, metadata: { ...live.metadata, labels: {} } })],
+  ['another type', (live: Service): Service => ({ ...live, spec: { ...live.spec, type: 'ClusterIP' } })],
+  ['a key added to the selector', (live: Service): Service => ({ ...live, spec: { ...live.spec, selector: { ...live.spec?.selector, extra: 'x' } } })],
+  ['a lost port', (live: Service): Service => ({ ...live, spec: { ...live.spec, ports: [] } })],
+] as const) {
+  test(`${name} is a difference`, () => {
+    const { service } = planned(aListener({}, { labels: { app: 'web' } }));
+    assert.equal(differs(service, change(service)), true);
+  });
+}
+
+test('what is no longer wanted is a difference too, though everything wanted is there', () => {
+  const before = planned(aListener(), aClass({ serviceType: 'ClusterIP', serviceAnnotations: { a: '1', b: '2' } })).service;
+  const after = planned(aListener(), aClass({ serviceType: 'ClusterIP', serviceAnnotations: { a: '1' } })).service;
+  assert.equal(differs(after, before), true);
+});
+
+test('overrides of class and Listener apply in this order, and cannot take the Service from its Listener', () => {
+  const listener = aListener({
+    objectOverrides: [
+      { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', annotations: { who: 'listener' }, ownerReferences: [] }, spec: { sessionAffinity: 'ClientIP' } },
+    ],
+  });
+  const serviceOverrides = { metadata: { annotations: { who: 'class', only: 'class' }, name: 'stolen' } };
+  const { service, notices } = planned(listener, aClass({ serviceType: 'ClusterIP', serviceOverrides }));
+  assert.equal(service.metadata.name, 'web');
+  assert.ok(isOwnedBy(service, listener));
+  assert.equal(service.metadata.annotations?.['who'], 'listener');
+  assert.equal(service.metadata.annotations?.['only'], 'class');
+  assert.match(notices.join('\n'), /serviceOverrides\.metadata\.name is what the Service is found by/);
+});
+
+test('a Service of an earlier Listener of the same name is not this Listener\'s', () => {
+  assert.equal(isOwnedBy(planned().service, aListener({}, { uid: 'successor' })), false);
+});
+
+test('whatever a Listener and its class hold, a plan is a refusal or a Service of the Listener with distinct ports', () => {
+  const port = fc.record({ name: fc.constantFrom('', 'a', 'b', 'port-1', '', '../x', '__proto__'), port: fc.integer({ min: -1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP', null) });
+  // What JSON holds: no NaN, no Infinity.
+  const values = [fc.string(), fc.integer(), fc.boolean(), fc.constant(null)];
+  const overrides = fc.object({ values, key: fc.constantFrom('metadata', 'spec', 'ports', 'selector', 'name', 'labels', '__proto__', 'x'), maxDepth: 4 });
+  fc.assert(
+    fc.property(fc.array(port, { maxLength: 6 }), overrides, fc.constantFrom('NodePort', 'LoadBalancer', 'ClusterIP'), (ports, serviceOverrides, serviceType) => {
+      const listener = aListener({ ports });
+      const plan = planService(listener, aClass({ serviceType, serviceOverrides }));
+      if (plan.refused !== undefined) return;
+      assert.equal(plan.service.metadata.name, 'web');
+      assert.ok(isOwnedBy(plan.service, listener));
+      assert.equal(differs(plan.service, structuredClone(plan.service)), false);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('no port is lost and no name is used twice, whatever the ports', () => {
+  const port = fc.record({ name: fc.constantFrom('', 'a', 'b', 'port-1', 'port-2', 'port-1-tcp'), port: fc.integer({ min: 1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP') });
+  fc.assert(
+    fc.property(fc.array(port, { minLength: 1, maxLength: 6 }), (ports) => {
+      const made = planned(aListener({ ports })).service.spec?.ports ?? [];
+      const names = made.map(({ name }) => name);
+      assert.equal(new Set(names).size, names.length, JSON.stringify(made));
+      const wanted = new Set(ports.map(({ port: number, protocol }) => `${number}/${protocol}`));
+      assert.deepEqual(new Set(made.map(({ port: number, protocol }) => `${number}/${protocol}`)), wanted);
+    }),
+  );
+});

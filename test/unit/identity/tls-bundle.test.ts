@@ -1,0 +1,176 @@
+import 'reflect-metadata';
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, webcrypto } from 'node:crypto';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509';
+import { checkBundle } from '../../../src/identity/tls-bundle.ts';
+import { createKey } from '../../../src/x509/request.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
+import { readBundle } from '../../../src/trust/disk/bundle-files.ts';
+import type { PemBundle, Purpose, TrustCode } from '../../../src/trust/contract.ts';
+import { makePlace } from '../trust/support/place.ts';
+import { refusal } from '../trust/support/refusal.ts';
+import { DAY, makeAuthority, makeClock } from '../trust/support/site.ts';
+
+const authority = makeAuthority();
+const server = issueBundle(authority, 'web', { subject: 'web', hosts: ['web.example.com', '*.apps.example.com', '10.0.0.1', '::1'], server: true });
+const client = issueBundle(authority, 'web', { subject: 'east', client: true });
+const signer = issueBundle(authority, 'web', { subject: 'between', signing: true });
+const cut = (pem: string): string => pem.slice(0, pem.length - 40);
+const withLine = (pem: string, line: number, text: string): string => pem.split('\n').toSpliced(line - 1, 1, text).join('\n');
+
+/** Without its certificate or key: an undefined part is no part. */
+function without(bundle: PemBundle, ...parts: readonly ('cert' | 'key' | 'ca')[]): PemBundle {
+  return Object.fromEntries(Object.entries(bundle).filter(([part]) => !parts.some((one) => one === part))) as unknown as PemBundle;
+}
+
+const cases: readonly { readonly what: string; readonly bundle: PemBundle; readonly purpose: Purpose; readonly problems: readonly [TrustCode, RegExp][] }[] = [
+  { what: 'a server that lacks nothing', bundle: server, purpose: { kind: 'server', clientCa: true, hosts: ['web.example.com', 'a.apps.example.com', '10.0.0.1', '::1'] }, problems: [] },
+  { what: 'a client that lacks nothing', bundle: client, purpose: { kind: 'client', serverCa: true }, problems: [] },
+  { what: 'an authority that lacks nothing', bundle: signer, purpose: { kind: 'authority' }, problems: [] },
+  { what: 'only a CA, where only that is needed', bundle: { name: 'web', ca: authority.ca }, purpose: { kind: 'trust' }, problems: [] },
+  { what: 'no tls.key', bundle: without(server, 'key'), purpose: { kind: 'server' }, problems: [['tls-no-key', /bundle web lacks tls\.key/]] },
+  {
+    what: 'neither',
+    bundle: { name: 'web' },
+    purpose: { kind: 'client', serverCa: true },
+    problems: [['tls-no-certificate', /lacks tls\.crt/], ['tls-no-key', /lacks tls\.key/], ['tls-no-ca', /lacks ca\.crt/]],
+  },
+  { what: 'no ca.crt where clients are to be verified', bundle: without(server, 'ca'), purpose: { kind: 'server', clientCa: true }, problems: [['tls-no-ca', /ca\.crt/]] },
+  { what: 'no ca.crt where nobody needs it', bundle: without(server, 'ca'), purpose: { kind: 'server' }, problems: [] },
+  { what: "another certificate's key", bundle: { ...server, key: createKey() }, purpose: { kind: 'server' }, problems: [['tls-key-mismatch', /tls\.key is not the key/]] },
+  { what: 'a certificate cut short', bundle: { ...server, cert: cut(server.cert) }, purpose: { kind: 'server' }, problems: [['tls-mangled', /tls\.crt is not PEM: .*line 1 has no END/]] },
+  { what: 'a line that is no base64', bundle: { ...server, cert: withLine(server.cert, 4, '§§§') }, purpose: { kind: 'server' }, problems: [['tls-mangled', /line 4 is not base64/]] },
+  { what: 'a line left out', bundle: { ...server, cert: server.cert.split('\n').toSpliced(3, 1).join('\n') }, purpose: { kind: 'server' }, problems: [['tls-mangled', /begins in line 1 cannot be read/]] },
+  { what: 'a key where the certificate should be', bundle: { ...server, cert: server.key }, purpose: { kind: 'server' }, problems: [['tls-no-certificate', /it holds a PRIVATE KEY/]] },
+  { what: 'a certificate where the key should be', bundle: { ...server, key: server.cert }, purpose: { kind: 'server' }, problems: [['tls-no-key', /no private key/]] },
+  { what: 'an empty certificate', bundle: { ...server, cert: '' }, purpose: { kind: 'server' }, problems: [['tls-no-certificate', /BEGIN CERTIFICATE/]] },
+  { what: 'a key cut short', bundle: { ...server, key: cut(server.key) }, purpose: { kind: 'server' }, problems: [['tls-mangled', /tls\.key is not PEM/]] },
+  { what: 'a damaged key', bundle: { ...server, key: withLine(server.key, 2, 'A'.repeat(64)) }, purpose: { kind: 'server' }, problems: [['tls-mangled', /PRIVATE KEY in it is damaged/]] },
+  { what: 'a key with a passphrase', bundle: { ...server, key: encryptedKey() }, purpose: { kind: 'server' }, problems: [['tls-mangled', /passphrase/]] },
+  { what: "a client's certificate on a server", bundle: client, purpose: { kind: 'server' }, problems: [['tls-wrong-purpose', /serverAuth/]] },
+  { what: "a server's certificate on a client", bundle: server, purpose: { kind: 'client' }, problems: [['tls-wrong-purpose', /clientAuth/]] },
+  { what: "a server's certificate as an authority", bundle: server, purpose: { kind: 'authority' }, problems: [['tls-not-a-ca', /CA:TRUE/]] },
+  { what: 'hosts that are not covered', bundle: server, purpose: { kind: 'server', hosts: ['web.example.com', 'other.example.com', '10.0.0.2'] }, problems: [['tls-host-mismatch', /not for other\.example\.com; it is for web\.example\.com/], ['tls-host-mismatch', /10\.0\.0\.2/]] },
+  { what: 'a subject that would cover the host, which browsers no longer take', bundle: server, purpose: { kind: 'server', hosts: ['web'] }, problems: [['tls-host-mismatch', /not for web;/]] },
+  { what: 'a ca.crt that is no authority', bundle: { ...server, ca: client.cert }, purpose: { kind: 'server', clientCa: true }, problems: [['tls-not-a-ca', /ca\.crt/]] },
+  { what: 'a mangled ca.crt', bundle: { ...server, ca: 'no certificate' }, purpose: { kind: 'server' }, problems: [['tls-no-certificate', /ca\.crt holds no certificate/]] },
+];
+
+describe('checkBundle', () => {
+  for (const { what, bundle, purpose, problems } of cases) {
+    it(`${problems.length === 0 ? 'takes' : 'refuses'} ${what}`, () => {
+      const check = checkBundle(bundle, purpose);
+      const found = check.ok ? [] : check.problems;
+      assert.deepEqual(found.map(({ code }) => code), problems.map(([code]) => code), JSON.stringify(found));
+      for (const [index, [, words]] of problems.entries()) assert.match(found[index]?.message ?? '', words);
+    });
+  }
+
+  it('names the end of a certificate and what the clock says', () => {
+    const clock = makeClock();
+    const old = issueBundle(makeAuthority({ clock }), 'web', { subject: 'web', server: true }, clock);
+    const late = checkBundle(old, { kind: 'server' }, () => clock() + 31 * DAY);
+    assert.ok(!late.ok);
+    assert.equal(late.problems[0].code, 'tls-expired');
+    assert.match(late.problems[0].message, /expired at 2027-01-31T00:00:00\.000Z and this machine's clock says 2027-02-01/);
+    const early = checkBundle(old, { kind: 'server' }, () => clock() - DAY);
+    assert.ok(!early.ok);
+    assert.equal(early.problems[0].code, 'tls-not-yet-valid');
+    assert.match(early.problems[0].message, /valid from 2026-12-31T23:55:00\.000Z on and this machine's clock says 2026-12-31T00:00/);
+  });
+
+  it('refuses weak keys and weak signatures', async () => {
+    const rsa = await selfSigned({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 1024 });
+    assertProblem(rsa, 'tls-weak', /RSA key of 1024 bits/);
+    const sha1 = await issuedBySha1();
+    assertProblem(sha1, 'tls-weak', /signed with SHA-1/);
+  });
+
+  it('takes one good authority beside an old one, and warns of the old one', () => {
+    const clock = makeClock();
+    const old = makeAuthority({ clock, days: 10 });
+    const current = makeAuthority({ clock });
+    const bundle = { ...issueBundle(current, 'web', { subject: 'web', server: true }, clock), ca: old.ca + current.ca };
+    const check = checkBundle(bundle, { kind: 'server', clientCa: true }, () => clock() + 20 * DAY);
+    assert.ok(check.ok);
+    assert.deepEqual(check.warnings.map(({ code }) => code), ['tls-expired']);
+  });
+
+  it('warns of a chain in the wrong order', () => {
+    const check = checkBundle({ ...server, cert: server.cert + client.cert }, { kind: 'server' });
+    assert.ok(check.ok);
+    assert.match(check.warnings[0]?.message ?? '', /certificate 2 is not the issuer of certificate 1/);
+  });
+});
+
+describe('readBundle', () => {
+  it('reads the files that are there, also through links', async () => {
+    await using place = await makePlace();
+    await mkdir(join(place.path, 'live'));
+    await writeFile(join(place.path, 'live/fullchain.pem'), server.cert);
+    await mkdir(join(place.path, 'web'));
+    await symlink('../live/fullchain.pem', join(place.path, 'web/tls.crt'));
+    assert.deepEqual(await readBundle(join(place.path, 'web'), 'web'), { name: 'web', cert: server.cert });
+  });
+
+  it('names a directory, an endless or a huge file in the place of one', async () => {
+    await using place = await makePlace();
+    await mkdir(join(place.path, 'a/tls.key'), { recursive: true });
+    await assert.rejects(readBundle(join(place.path, 'a'), 'a'), refusal('state-unavailable', /tls\.key is no file/));
+    await mkdir(join(place.path, 'b'));
+    await symlink('/dev/zero', join(place.path, 'b/tls.crt'));
+    await assert.rejects(readBundle(join(place.path, 'b'), 'b'), refusal('state-unavailable', /tls\.crt is no file/));
+    await mkdir(join(place.path, 'c'));
+    await writeFile(join(place.path, 'c/ca.crt'), 'x'.repeat(1_048_577));
+    await assert.rejects(readBundle(join(place.path, 'c'), 'c'), refusal('state-unavailable', /ca\.crt has 1048577 bytes/));
+  });
+
+  it('finds nothing where no directory is', async () => {
+    await using place = await makePlace();
+    assert.deepEqual(await readBundle(join(place.path, 'none'), 'none'), { name: 'none' });
+  });
+});
+
+function assertProblem(bundle: PemBundle, code: TrustCode, words: RegExp): void {
+  const check = checkBundle(bundle, { kind: 'server' });
+  assert.ok(!check.ok);
+  assert.deepEqual(check.problems.map((problem) => problem.code), [code]);
+  assert.match(check.problems[0].message, words);
+}
+
+function encryptedKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-128-cbc', passphrase: 'x' }).toString();
+}
+
+/** Ours signs nothing like this. */
+async function selfSigned(algorithm: RsaHashedKeyGenParams): Promise<PemBundle> {
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=web', keys, signingAlgorithm: algorithm });
+  return { name: 'web', cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+}
+
+async function issuedBySha1(): Promise<PemBundle> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
+  const issuer = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.create({
+    subject: 'CN=web',
+    issuer: 'CN=old authority',
+    publicKey: keys.publicKey,
+    signingKey: issuer.privateKey,
+    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-1' },
+    extensions: [new BasicConstraintsExtension(false)],
+  });
+  return { name: 'web', cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+}
+
+type RsaHashedKeyGenParams = webcrypto.RsaHashedKeyGenParams;
+
+async function pemOf(key: webcrypto.CryptoKey): Promise<string> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
+  return `-----BEGIN PRIVATE KEY-----\n${(der.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END PRIVATE KEY-----\n`;
+}

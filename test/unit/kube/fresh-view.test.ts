@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Cache, Change } from '../../../src/kube/contract.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import { freshView } from '../../../src/kube/watch/fresh-view.ts';
+
+/** A cache that the test fills, as a watch would. */
+function played(): { readonly cache: Cache<KubeObject>; readonly happens: (change: Change<KubeObject>) => void } {
+  const objects = new Map<string, KubeObject>();
+  const handlers: ((change: Change<KubeObject>) => void)[] = [];
+  const cache: Cache<KubeObject> = {
+    get size() {
+      return objects.size;
+    },
+    get: (key) => objects.get(key),
+    values: () => objects.values(),
+    by: () => [],
+    synced: Promise.resolve(),
+    isSynced: true,
+    onChange(handler) {
+      handlers.push(handler);
+      return () => undefined;
+    },
+  };
+  return {
+    cache,
+    happens(change) {
+      if (change.type === 'deleted') objects.delete('shop/web');
+      else objects.set('shop/web', change.object);
+      for (const handler of handlers) handler(change);
+    },
+  };
+}
+
+function version(resourceVersion: string, uid = 'first'): KubeObject {
+  return { metadata: { name: 'web', namespace: 'shop', uid, resourceVersion } };
+}
+
+test('what was written is seen before the watch brings it, and the cache counts again once it has it', () => {
+  const { cache, happens } = played();
+  const view = freshView(cache);
+  happens({ type: 'added', object: version('9') });
+  view.wrote(version('10'));
+  assert.equal(view.get('shop/web')?.metadata.resourceVersion, '10');
+  happens({ type: 'modified', object: version('10') });
+  happens({ type: 'modified', object: version('11') });
+  assert.equal(view.get('shop/web')?.metadata.resourceVersion, '11');
+});
+
+test('an answer older than the cache is not kept', () => {
+  const { cache, happens } = played();
+  const view = freshView(cache);
+  happens({ type: 'added', object: version('100') });
+  view.wrote(version('99'));
+  assert.equal(view.get('shop/web')?.metadata.resourceVersion, '100');
+});
+
+test('what was written is forgotten when the object is deleted', () => {
+  const { cache, happens } = played();
+  const view = freshView(cache);
+  happens({ type: 'added', object: version('9') });
+  view.wrote(version('10'));
+  happens({ type: 'deleted', object: version('10') });
+  assert.equal(view.get('shop/web'), undefined);
+});
+
+test('an answer that comes after the deletion was seen raises no ghost', () => {
+  const { cache, happens } = played();
+  const view = freshView(cache);
+  happens({ type: 'added', object: version('9') });
+  happens({ type: 'deleted', object: version('11') });
+  view.wrote(version('10'));
+  assert.equal(view.get('shop/web'), undefined);
+});
+
+test('a successor of a deleted object is seen as soon as it is written', () => {
+  const { cache, happens } = played();
+  const view = freshView(cache);
+  happens({ type: 'added', object: version('9') });
+  happens({ type: 'deleted', object: version('11') });
+  view.wrote(version('12', 'second'));
+  assert.equal(view.get('shop/web')?.metadata.uid, 'second');
+});

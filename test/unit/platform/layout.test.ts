@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { renameSync, writeFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { baseDirectory, isLabel, isResourceName, layoutOf, LayoutError, resourceFileName } from '../../../src/platform/linux/layout.ts';
+import { tryLock } from '../../../src/files/lock.ts';
+import { machineHosts } from '../../../src/platform/linux/machine.ts';
+import { announceRouter, lockRouter, runningRouters, siblingsOf } from '../../../src/platform/linux/routers.ts';
+import { startWatch } from '../../../src/platform/linux/watch.ts';
+import { aDirectory, aNamespace, until } from './support.ts';
+
+for (const [name, surroundings, expected] of [
+  ['EARSHOT_HOME', { env: { EARSHOT_HOME: '/srv/e', XDG_DATA_HOME: '/x' }, uid: 0, home: '/root' }, '/srv/e'],
+  ['root', { env: { XDG_DATA_HOME: '/x' }, uid: 0, home: '/root' }, '/var/lib/earshot'],
+  ['XDG_DATA_HOME', { env: { XDG_DATA_HOME: '/x' }, uid: 1000, home: '/home/u' }, '/x/earshot'],
+  ['a relative XDG_DATA_HOME', { env: { XDG_DATA_HOME: 'x' }, uid: 1000, home: '/home/u' }, '/home/u/.local/share/earshot'],
+  ['nothing', { env: { EARSHOT_HOME: '' }, uid: 1000, home: '/home/u' }, '/home/u/.local/share/earshot'],
+] as const) {
+  test(`with ${name} namespaces are below ${expected}`, () => assert.equal(baseDirectory(surroundings), expected));
+}
+
+test('no name leads out of its directory', () => {
+  for (const name of ['..', '.', '', 'a/b', '/a', 'a\0', 'A', '-a', 'a-', 'a'.repeat(64), 'a_b', 'ä']) {
+    assert.equal(isLabel(name), false, name);
+    assert.throws(() => layoutOf(name, '/base'), LayoutError);
+  }
+  for (const name of ['..', 'a..b', '.a', 'a.', 'a/b', '', 'a'.repeat(254)]) {
+    assert.equal(isResourceName(name), false, name);
+    assert.throws(() => resourceFileName('Listener', name), LayoutError);
+  }
+  assert.throws(() => resourceFileName('../Listener', 'a'), LayoutError);
+  assert.equal(resourceFileName('Listener', 'a.b'), 'Listener-a.b.yaml');
+});
+
+test('a lock is held by one at a time, and can be taken again when it is let go', async (t) => {
+  const path = join(await aDirectory(t), 'a.lock');
+  const first = tryLock(path);
+  assert.ok(first);
+  assert.equal(tryLock(path), undefined);
+  first[Symbol.dispose]();
+  const second = tryLock(path);
+  assert.ok(second);
+  second[Symbol.dispose]();
+});
+
+test('a lock ends with a process that is killed', async (t) => {
+  const path = join(await aDirectory(t), 'a.lock');
+  const module = new URL('../../../src/files/lock.ts', import.meta.url).href;
+  const script = `const { tryLock } = await import(${JSON.stringify(module)}); globalThis.held = tryLock(${JSON.stringify(path)}); console.log('held'); setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  assert.equal(tryLock(path), undefined);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const taken = tryLock(path);
+  assert.ok(taken);
+  taken[Symbol.dispose]();
+});
+
+test('a router runs once, and its name says which process has it', async (t) => {
+  const layout = await aNamespace(t);
+  using _lock = await lockRouter(layout, 'router');
+  await announceRouter(layout, { pid: process.pid, router: 'router', httpPort: 1, startedAt: '', version: '1' });
+  await assert.rejects(lockRouter(layout, 'router'), { code: 'ROUTER_RUNNING', message: new RegExp(`process ${process.pid} already runs`) });
+  using _other = await lockRouter(layout, 'b');
+});
+
+test('a router has siblings only while others run, and none of those that were killed', async (t) => {
+  const layout = await aNamespace(t);
+  const announce = (router: string, pid: number): Promise<void> => announceRouter(layout, { pid, router, httpPort: 1, startedAt: '', version: '1' });
+  await announce('router', process.pid);
+  // Above the greatest pid that Linux gives (PID_MAX_LIMIT).
+  await announce('dead', 4_194_305);
+  await writeFile(join(layout.runtime.run, 'garbage.json'), '{"pid":');
+  assert.equal(await siblingsOf(layout, 'router'), undefined);
+  assert.deepEqual(await siblingsOf(layout, 'router', true), { socket: join(layout.runtime.run, 'router.sock'), others: [] });
+  await announce('b', process.pid);
+  assert.deepEqual((await runningRouters(layout)).map(({ router }) => router).sort(), ['b', 'router']);
+  assert.deepEqual(await siblingsOf(layout, 'router'), { socket: join(layout.runtime.run, 'router.sock'), others: [join(layout.runtime.run, 'b.sock')] });
+});
+
+test('what others reach a machine by: IPv4, then IPv6, then its name; nothing that is local to it', () => {
+  const address = (family: 'IPv4' | 'IPv6', text: string, internal = false) =>
+    ({ family, address: text, internal, netmask: '', mac: '', cidr: null, ...(family === 'IPv6' ? { scopeid: 0 } : {}) }) as never;
+  const interfaces = {
+    lo: [address('IPv4', '127.0.0.1', true), address('IPv6', '::1', true)],
+    eth0: [address('IPv6', 'fe80::1'), address('IPv6', '2001:db8::7'), address('IPv4', '192.0.2.7'), address('IPv4', '169.254.1.1')],
+  };
+  assert.deepEqual(machineHosts(interfaces, 'Box'), ['192.0.2.7', '2001:db8::7', 'box']);
+  assert.deepEqual(machineHosts({ lo: interfaces.lo }, 'localhost'), ['127.0.0.1']);
+});
+
+test('a change is told soon, several close together once', async (t) => {
+  const directory = await aDirectory(t);
+  let calls = 0;
+  using watcher = startWatch({ onChange: () => (calls += 1), quiet: 30, poll: 3_600_000 });
+  watcher.follow([directory]);
+  // Within one turn: however slow the disk, they are close together.
+  for (let file = 0; file < 20; file++) writeFileSync(join(directory, `${file}.yaml`), 'x');
+  await until(() => calls > 0, 'the change is told');
+  assert.equal(calls, 1);
+  writeFileSync(join(directory, 'draft'), 'x');
+  await until(() => calls > 1, 'a new file is told');
+  renameSync(join(directory, 'draft'), join(directory, '0.yaml'));
+  await until(() => calls > 2, 'a rename over a file is told');
+});
+
+test('a directory that comes later, or again, is found by the poll', async (t) => {
+  const directory = join(await aDirectory(t), 'later');
+  let calls = 0;
+  using watcher = startWatch({ onChange: () => (calls += 1), quiet: 5, poll: 30 });
+  watcher.follow([directory]);
+  await mkdir(directory);
+  await until(() => calls > 2, 'the poll has passed');
+  await rm(directory, { recursive: true });
+  await mkdir(directory);
+  const before = calls;
+  await until(() => calls > before, 'it is looked at again');
+});
+
+test('a directory that never rests is told all the same', async (t) => {
+  const directory = await aDirectory(t);
+  let told = false;
+  using watcher = startWatch({ onChange: () => (told = true), quiet: 200, longest: 300, poll: 3_600_000 });
+  watcher.follow([directory]);
+  await until(async () => {
+    await writeFile(join(directory, 'busy'), String(Math.random()));
+    return told;
+  }, 'the change is told though writing goes on');
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import { certificateFacts } from '../../../src/x509/facts.ts';
+import { openLedger, revocationsOf } from '../../../src/trust/ledger.ts';
+import { createAuthorities } from '../../../src/agent/authorities.ts';
+import { layoutOf } from '../../../src/platform/linux/layout.ts';
+import { makeNamespace } from '../../../src/agent/site-loop.ts';
+import { createStaticLinks } from '../../../src/platform/linux/offline-links.ts';
+import { listAccesses } from '../../../src/site/plan/access.ts';
+import { aSite, resources } from '../site/fixtures.ts';
+
+test('a link for others that was revoked is given a new certificate, since nobody could use the old one', async (t) => {
+  const base = await mkdtemp(join(tmpdir(), 'earshot-links-'));
+  t.after(() => rm(base, { recursive: true, force: true }));
+  const layout = layoutOf('west', base);
+  await makeNamespace(layout);
+  const site = aSite({ linkAccess: 'default' });
+  const [access] = listAccesses(resources(site), site).accesses;
+  assert.ok(access);
+  const ledger = await openLedger(layout.internal.trust);
+  const writeLinks = createStaticLinks({ layout, ledger, authorities: createAuthorities(layout) });
+  const serial = async (): Promise<string> => {
+    const endpoints = [{ name: 'inter-router', host: '192.0.2.1', port: '55671' }];
+    await writeLinks([{ access, endpoints }], site, Date.now());
+    const [secret] = parseAllDocuments(await readFile(join(layout.runtime.links, `link-${access.name}-192.0.2.1.yaml`), 'utf8'));
+    const cert: unknown = secret?.getIn(['data', 'tls.crt']);
+    return certificateFacts(Buffer.from(String(cert), 'base64').toString(), 'the link').serial;
+  };
+
+  const first = await serial();
+  assert.equal(await serial(), first, 'it is kept as long as it is good');
+  await ledger.revoke(`link-${access.name}`);
+  const second = await serial();
+  assert.notEqual(second, first);
+  assert.deepEqual(revocationsOf(await ledger.revoked()).serials, [first]);
+  assert.equal(await serial(), second);
+});

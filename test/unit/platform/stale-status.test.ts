@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { cannotStart, restate, restated, starting, stopped } from '../../../src/platform/linux/stale-status.ts';
+import { aDirectory } from './support.ts';
+
+const NOW = '2030-01-01T00:00:00Z';
+
+const ready = `
+apiVersion: skupper.io/v2alpha1
+kind: Listener
+metadata: {name: web}
+spec: {routingKey: web, host: 127.0.0.1, port: 8080}
+status:
+  status: Ready
+  message: OK
+  hasMatchingConnector: true
+  conditions:
+    - {type: Ready, status: "True", lastTransitionTime: "2029-01-01T00:00:00Z", reason: Ready, message: OK}
+`;
+
+test('a status of an earlier process says that the router starts, and nothing of it is known', () => {
+  assert.deepEqual(parse(restated(ready, starting, NOW) ?? ''), {
+    apiVersion: 'skupper.io/v2alpha1',
+    kind: 'Listener',
+    metadata: { name: 'web' },
+    spec: { routingKey: 'web', host: '127.0.0.1', port: 8080 },
+    status: {
+      status: 'Pending',
+      message: 'the router starts',
+      conditions: [{ type: 'Ready', status: 'Unknown', lastTransitionTime: NOW, reason: 'Starting', message: 'the router starts' }],
+    },
+  });
+});
+
+test('a status that says so already is left alone', () => {
+  const once = restated(ready, starting, NOW) ?? '';
+  assert.equal(restated(once, starting, '2031-01-01T00:00:00Z'), undefined);
+  assert.match(restated(once, stopped('west'), NOW) ?? '', /nothing runs the namespace west; start it with `earshot -n west run`/);
+  assert.match(restated(once, cannotStart('the key is damaged'), NOW) ?? '', /status: Error\n {2}message: "the router cannot start: the key is damaged"/);
+});
+
+test('what is no resource is left alone, and what cannot be read is removed', async (t) => {
+  const directory = await aDirectory(t);
+  await writeFile(join(directory, 'Listener-web.yaml'), ready);
+  await writeFile(join(directory, 'Listener-torn.yaml'), 'status: {status: Ready');
+  await writeFile(join(directory, 'Listener-empty.yaml'), '');
+  await writeFile(join(directory, 'AccessGrant-east.yaml'), ready.replace('Listener', 'AccessGrant'));
+  await writeFile(join(directory, 'notes.txt'), ready);
+  await restate(directory, starting, NOW);
+  assert.deepEqual((await readdir(directory)).sort(), ['AccessGrant-east.yaml', 'Listener-empty.yaml', 'Listener-web.yaml', 'notes.txt']);
+  assert.equal((await stat(join(directory, 'AccessGrant-east.yaml'))).mode & 0o777, 0o600);
+  assert.match(await readFile(join(directory, 'Listener-web.yaml'), 'utf8'), /the router starts/);
+});
+
+test('a status that cannot be written anew is removed, so that it does not go on saying Ready', async (t) => {
+  const directory = await aDirectory(t);
+  const file = join(directory, 'Listener-web.yaml');
+  await writeFile(file, ready);
+  // A directory in the draft's place: writing fails, for root too.
+  await mkdir(join(directory, '.Listener-web.yaml.standing.tmp'));
+  await restate(directory, starting, NOW);
+  await assert.rejects(stat(file), { code: 'ENOENT' });
+});
+
+test('a directory that is not there has no statuses', async (t) => {
+  const directory = await aDirectory(t);
+  await rm(directory, { recursive: true });
+  await restate(directory, starting, NOW);
+  await assert.rejects(stat(directory), { code: 'ENOENT' });
+});

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, it } from 'node:test';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { certificateFacts } from '../../../src/x509/facts.ts';
+import { createKey, createRequest } from '../../../src/x509/request.ts';
+import { grantUrl } from '../../../src/trust/tokens/grant-server.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
+import { redeemToken } from '../../../src/trust/tokens/redeem.ts';
+import { TrustError } from '../../../src/trust/errors.ts';
+import type { Authority, Token } from '../../../src/trust/contract.ts';
+import { encodeRedemption } from '../../../src/trust/tokens/redemption.ts';
+import { offer, startGranting } from './support/grant-server.ts';
+import { post } from './support/post.ts';
+import { refusal } from './support/refusal.ts';
+import { makeClock, makeSite, type TestSite } from './support/site.ts';
+
+const redeem = (token: Token, site: TestSite = makeSite(), key = createKey()) => redeemToken(token, { ...site, key });
+
+/** A whole, correct body. */
+function bodyFor(token: Token, site = makeSite(), grant = 'g'): string {
+  return encodeRedemption(grant, { code: token.code, siteId: site.siteId, siteName: site.siteName, csr: createRequest(createKey(), 'x') }, site.siteKey);
+}
+
+describe('The grant server', () => {
+  it('turns a code into a client certificate of the site that asks, and says where to link', async () => {
+    await using west = await startGranting();
+    const site = makeSite('east');
+    const { bundle, offer: offered, linkCost } = await redeem(await west.issue(), site);
+    const facts = certificateFacts(bundle.cert, 'it');
+    assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.issuer], ['east', site.siteId, [], 'CN=earshot site west']);
+    assert.deepEqual(offered, offer);
+    assert.equal(linkCost, 1);
+    assert.deepEqual((await west.ledger.issued()).map(({ siteName, siteId, serial }) => [siteName, siteId, serial]), [['east', site.siteId, facts.serial]]);
+  });
+
+  it('gives as many certificates as are allowed to a hundred sites that ask at once, each on record', async () => {
+    // All the work of a hundred clients is done in this process as well.
+    await using west = await startGranting({ limits: { requestMilliseconds: 60_000 } });
+    const token = await west.issue({ redemptionsAllowed: 5 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => redeem(token, makeSite(`east-${index}`))));
+    const won = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+    assert.equal(won.length, 5);
+    for (const outcome of outcomes) if (outcome.status === 'rejected') refusal('token-used-up')(outcome.reason);
+    const serials = won.map(({ value }) => certificateFacts(value.bundle.cert, 'it').serial).sort();
+    assert.deepEqual((await west.ledger.issued()).map(({ serial }) => serial).sort(), serials);
+    assert.equal(west.store.get('g')?.redemptions, 5);
+  });
+
+  it('has ended only when what it was redeeming is on record', async () => {
+    const [asked, given] = [Promise.withResolvers<void>(), Promise.withResolvers<Authority>()];
+    await using west = await startGranting({
+      authority: () => {
+        asked.resolve();
+        return given.promise;
+      },
+    });
+    const token = await west.issue();
+    const answer = post(token.url, token.ca, bodyFor(token)).catch(() => undefined);
+    await asked.promise;
+    const ended = west.server[Symbol.asyncDispose]();
+    given.resolve(west.authority);
+    await ended;
+    assert.equal((await west.ledger.issued()).length, 1);
+    await answer;
+  });
+
+  it('gives the same key another certificate without counting it again', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const site = makeSite();
+    const key = createKey();
+    await redeem(token, site, key);
+    await redeem(token, site, key);
+    assert.equal(west.store.get('g')?.redemptions, 1);
+    await assert.rejects(redeem(token, site), refusal('token-used-up'));
+  });
+
+  it('neither logs nor answers a code, right or wrong', async () => {
+    await using west = await startGranting();
+    const token = await west.issue({ redemptionsAllowed: 1, code: 'open sesame 1234' });
+    const answers = [
+      await post(token.url, token.ca, bodyFor(token)),
+      await post(token.url, token.ca, bodyFor({ ...token, code: 'close sesame 5678' })),
+      await post(token.url, token.ca, bodyFor(token)),
+      await post(token.url, token.ca, `{"code":"open sesame 1234","siteName":"€"}`),
+      await post(token.url, token.ca, 'open sesame 1234'),
+    ];
+    assert.deepEqual(answers.map(({ status }) => status), [200, 403, 410, 400, 400]);
+    assert.ok(west.logged.length >= 5);
+    assert.doesNotMatch(west.logged.join('\n') + JSON.stringify(answers), /sesame/);
+  });
+
+  it('refuses what is malformed and counts no redemption for it', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const whole = JSON.parse(bodyFor(token)) as Record<string, unknown>;
+    const other = JSON.parse(bodyFor(token)) as Record<string, unknown>;
+    const changes: readonly Record<string, unknown>[] = [
+      { csr: undefined },
+      { csr: other['csr'] },
+      { csr: 'x' },
+      { csr: 'x'.repeat(8_193) },
+      { siteId: other['siteId'] },
+      { siteName: 'West' },
+      { siteName: 'west\nadmin' },
+      { siteName: 'another' },
+      { sitePublicKey: other['sitePublicKey'] },
+      { sitePublicKey: Buffer.alloc(32, 255).toString('base64') },
+      { signature: other['signature'] },
+      { signature: 'AAAA' },
+      { code: 7 },
+      { code: { toString: 'x' } },
+    ];
+    for (const change of changes) {
+      const { status, body } = await post(token.url, token.ca, JSON.stringify({ ...whole, ...change }));
+      assert.deepEqual([status, body['code']], [400, 'request-malformed'], JSON.stringify(change));
+    }
+    for (const body of ['', 'null', '[]', '"x"', '{', `${'['.repeat(9_000)}`]) {
+      assert.equal((await post(token.url, token.ca, body)).status, 400, body.slice(0, 20));
+    }
+    assert.equal(west.store.get('g')?.redemptions, 0);
+    assert.equal((await post(token.url, token.ca, JSON.stringify({ ...whole, future: { fields: [] } }))).status, 200, 'unknown fields are passed over');
+  });
+
+  it('refuses the signature of a request to another grant', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const { status } = await post(token.url, token.ca, bodyFor(token, makeSite(), 'other'));
+    assert.equal(status, 400);
+  });
+
+  it('refuses bodies over its limit, told or untold, and other methods and paths', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    const large = 'x'.repeat(20_000);
+    assert.equal((await post(token.url, token.ca, large)).status, 413);
+    const chunked = await post(token.url, token.ca, large, { headers: { 'transfer-encoding': 'chunked' } });
+    assert.equal(chunked.status, 413);
+    assert.equal((await post(token.url, token.ca, '', { method: 'PUT' })).status, 405);
+    for (const path of ['/', '/v1/redeem/', '/v1/redeem/../g', '/v1/redeem/g/x', '/v1/redeem/%67', '/metrics']) {
+      const { status, body } = await post(new URL(path, token.url).href, token.ca, '{}');
+      assert.deepEqual([status, body['code']], [404, 'token-unknown-grant'], path);
+    }
+  });
+
+  it('makes who guesses wait, longer each time', async () => {
+    const monotonic = makeClock(0);
+    await using west = await startGranting({ monotonic });
+    const token = await west.issue();
+    const wrong = bodyFor({ ...token, code: 'wrong' });
+    const right = bodyFor(token);
+    const statuses: number[] = [];
+    for (let count = 0; count < 7; count += 1) statuses.push((await post(token.url, token.ca, wrong)).status);
+    assert.deepEqual(statuses, [403, 403, 403, 403, 403, 403, 429]);
+    monotonic.advance(1_000);
+    assert.equal((await post(token.url, token.ca, wrong)).status, 403);
+    const { status, headers, body } = await post(token.url, token.ca, right);
+    assert.deepEqual([status, headers['retry-after'], body['code']], [429, '2', 'server-busy'], 'the right code waits too, or guessing would go on');
+    assert.equal(west.store.get('g')?.redemptions, 0);
+    monotonic.advance(2_000);
+    assert.equal((await post(token.url, token.ca, right)).status, 200);
+  });
+
+  it('counts guesses that are sent at once', async () => {
+    await using west = await startGranting({ monotonic: () => 0 });
+    const token = await west.issue();
+    const wrong = bodyFor({ ...token, code: 'wrong' });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(token.url, token.ca, wrong)));
+    assert.equal(answers.filter(({ status }) => status === 403).length, 6);
+    assert.equal(answers.filter(({ status }) => status === 429).length, 14);
+  });
+
+  it('answers 503 and when to come back where too many ask at once', async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    let waiting = 0;
+    const { promise: both, resolve: arrived } = Promise.withResolvers<void>();
+    await using west = await startGranting({
+      limits: { concurrentRequests: 2 },
+      authority: async () => {
+        waiting += 1;
+        if (waiting === 2) arrived();
+        await gate;
+        throw new TrustError('authority-missing', 'not now');
+      },
+    });
+    const token = await west.issue();
+    const first = [post(token.url, token.ca, bodyFor(token)), post(token.url, token.ca, bodyFor(token))];
+    await both;
+    const { status, headers } = await post(token.url, token.ca, bodyFor(token));
+    assert.deepEqual([status, headers['retry-after']], [503, '1']);
+    open();
+    assert.deepEqual((await Promise.all(first)).map((answer) => answer.status), [500, 500]);
+  });
+
+  it('does not tell strangers what is out of order, but its log', async () => {
+    await using west = await startGranting({
+      authority: () => {
+        throw new TrustError('authority-missing', 'put it into /var/lib/earshot/secret-place');
+      },
+    });
+    const token = await west.issue();
+    const { status, body } = await post(token.url, token.ca, bodyFor(token));
+    assert.deepEqual([status, body['code']], [500, 'server-failed']);
+    assert.doesNotMatch(JSON.stringify(body), /secret-place/);
+    assert.equal(west.store.get('g')?.redemptions, 0);
+    assert.match(west.logged.join('\n'), /authority-missing/);
+  });
+
+  it('refuses, before it counts, where the site has nowhere to link to', async () => {
+    await using west = await startGranting({ offer: () => ({ ...offer, endpoints: [] }) });
+    const token = await west.issue();
+    await assert.rejects(redeem(token), refusal('server-failed', /enable link access/));
+    assert.equal(west.store.get('g')?.redemptions, 0);
+  });
+
+  it('ends connections that say nothing or speak no TLS, and takes a new certificate while it runs', async () => {
+    await using hasty = await startGranting({ limits: { requestMilliseconds: 200 } });
+    for (const said of ['', 'GET / HTTP/1.1\r\n\r\n']) {
+      const raw = connect(hasty.server.port, '127.0.0.1');
+      raw.on('error', () => {});
+      raw.write(said);
+      raw.resume();
+      await once(raw, 'close');
+    }
+    await using west = await startGranting();
+    const token = await west.issue();
+    const renewed = issueBundle(west.authority, 'grant-server', { subject: 'renewed', hosts: ['127.0.0.1'], server: true });
+    west.server.setTls(renewed);
+    const socket = connectTls({ host: '127.0.0.1', port: west.server.port, ca: token.ca });
+    await once(socket, 'secureConnect');
+    assert.equal(socket.getPeerX509Certificate()?.serialNumber, renewed.serial);
+    socket.destroy();
+  });
+
+  it('gives up a body without end, and serves others meanwhile', { timeout: 60_000 }, async () => {
+    const begin = (port: number, ca: string): TLSSocket => {
+      const socket = connectTls({ host: '127.0.0.1', port, ca });
+      socket.on('error', () => {});
+      socket.write('POST /v1/redeem/g HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{');
+      return socket.resume();
+    };
+    await using hasty = await startGranting({ limits: { requestMilliseconds: 200 } });
+    await once(begin(hasty.server.port, (await hasty.issue()).ca), 'close');
+
+    await using patient = await startGranting();
+    const token = await patient.issue();
+    const socket = begin(patient.server.port, token.ca);
+    await once(socket, 'secureConnect');
+    assert.equal((await redeem(token)).linkCost, 1);
+    assert.equal(socket.destroyed, false);
+    socket.destroy();
+  });
+});
+
+describe('grantUrl', () => {
+  it('puts IPv6 addresses into brackets', () => {
+    assert.equal(grantUrl('2001:db8::1', 9090, 'g'), 'https://[2001:db8::1]:9090/v1/redeem/g');
+    assert.equal(grantUrl('west', 9090, 'g'), 'https://west:9090/v1/redeem/g');
+  });
+});

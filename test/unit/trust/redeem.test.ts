@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpsServer, type Server } from 'node:https';
+import type { RequestListener } from 'node:http';
+import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
+import { describe, it } from 'node:test';
+import { createKey } from '../../../src/x509/request.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
+import { redeemToken } from '../../../src/trust/tokens/redeem.ts';
+import type { RedeemOptions, Token } from '../../../src/trust/contract.ts';
+import { freePort } from '../support/free-port.ts';
+import { startGranting } from './support/grant-server.ts';
+import { refusal } from './support/refusal.ts';
+import { DAY, makeAuthority, makeClock, makeSite } from './support/site.ts';
+
+const redeem = (token: Token, options: Partial<RedeemOptions> = {}) => redeemToken(token, { ...makeSite(), key: createKey(), ...options });
+
+describe('Redeeming a token', () => {
+  it('names what the grant server refuses', async () => {
+    const clock = makeClock(Date.now());
+    await using west = await startGranting({ clock });
+    const token = await west.issue();
+    await assert.rejects(redeem({ ...token, code: 'wrong' }), refusal('token-wrong-code', /127\.0\.0\.1:\d+ refuses the token/, /new token/));
+    await assert.rejects(redeem({ ...token, url: token.url.replace(/g$/, 'other') }), refusal('token-unknown-grant', /no grant other/));
+    await redeem(token);
+    await assert.rejects(redeem(token), refusal('token-used-up', /1 times of 1/));
+    clock.advance(DAY);
+    await assert.rejects(redeem(token), refusal('token-expired', /expired at/));
+  });
+
+  it('does not believe a server of another authority', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    await assert.rejects(redeem({ ...token, ca: makeAuthority().ca }), refusal('token-wrong-ca', /not of the authority in the token/));
+    assert.equal(west.store.get('g')?.redemptions, 0);
+  });
+
+  it('does not believe a server of the right authority under another name', async () => {
+    const authority = makeAuthority();
+    await using west = await startGranting({
+      tls: issueBundle(authority, 'x', { subject: 'x', hosts: ['west.example.com'], server: true }),
+      authority: () => authority,
+    });
+    const token = { ...(await west.issue()), ca: authority.ca };
+    await assert.rejects(redeem(token), refusal('token-wrong-host', /other hosts than 127\.0\.0\.1/));
+  });
+
+  it('names a clock by which the server has expired or does not hold yet', async () => {
+    for (const [days, words] of [[-60, /has expired/], [60, /is not valid yet/]] as const) {
+      const clock = makeClock(Date.now() + days * DAY);
+      const authority = makeAuthority({ clock: () => Date.now() - 100 * DAY });
+      const tls = issueBundle(authority, 'x', { subject: 'x', hosts: ['127.0.0.1'], server: true }, clock);
+      await using west = await startGranting({ tls, authority: () => authority });
+      await assert.rejects(redeem({ ...(await west.issue()), ca: authority.ca }), refusal('clock-wrong', words, /good from \d{4}-\S+ to \d{4}-.*this machine's clock/));
+    }
+  });
+
+  it('names a clock by which the new certificate does not hold', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    await assert.rejects(redeem(token, { clock: () => Date.now() - DAY }), refusal('clock-wrong', /valid from .* clock says/, /clocks of the two machines differ/));
+  });
+
+  it('names hosts and ports that cannot be reached', async (t) => {
+    const port = await freePort();
+    const { ca } = makeAuthority();
+    const token = { name: 't', url: `https://127.0.0.1:${port}/v1/redeem/g`, code: 'x', ca };
+    // Five seconds have gone by at each look at the clock: the first attempt has five, and none comes after it.
+    let now = 0;
+    t.mock.method(performance, 'now', () => (now += 5_000));
+    const short = { deadlineMilliseconds: 10_000 };
+    await assert.rejects(redeem(token, short), refusal('unreachable', new RegExp(`127\\.0\\.0\\.1:${port} cannot be reached: the connection was refused`)));
+    await assert.rejects(redeem({ ...token, url: 'https://nowhere.invalid/v1/redeem/g' }, short), refusal('unreachable', /nowhere\.invalid/));
+  });
+
+  it('gives up at its deadline where a server takes the connection and says nothing', async () => {
+    await using silent = await startTcp((socket) => socket.resume());
+    const token = { name: 't', url: `https://127.0.0.1:${silent.port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
+    await assert.rejects(redeem(token, { deadlineMilliseconds: 100 }), refusal('unreachable', /no answer in time/));
+  });
+
+  it('names a server that speaks no TLS, or is no grant server', async () => {
+    await using plain = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    const { ca } = makeAuthority();
+    await assert.rejects(redeem({ name: 't', url: `https://127.0.0.1:${plain.port}/v1/redeem/g`, code: 'x', ca }), refusal('server-failed', /does not speak TLS/));
+    const answers: readonly [number, string, Parameters<typeof refusal>][] = [
+      [404, '<html>', ['token-unknown-grant', /something else answers there/]],
+      [418, '{}', ['token-refused', /status 418/]],
+      [500, 'oops', ['server-failed', /status 500/]],
+      [200, '<html>', ['server-failed', /JSON object/]],
+      [200, '{"siteId":"x"}', ['server-failed', /endpoints must be/]],
+      [200, 'x'.repeat(1_100_000), ['server-failed', /longer than/]],
+      [403, JSON.stringify({ code: 'token-wrong-code', message: 'red\u001b[31m\nline' }), ['token-wrong-code', /red {1}\[31m line/]],
+    ];
+    for (const [status, body, expected] of answers) {
+      await using other = await startServer((_, response) => response.writeHead(status).end(body));
+      await assert.rejects(redeem(other.token), refusal(...expected), `${status} ${body.slice(0, 40)}`);
+    }
+  });
+
+  it('is not held for ever by a server that would rather speak another protocol', async () => {
+    await using other = await startServer((request) => request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'));
+    await assert.rejects(redeem(other.token), refusal('server-failed', /ends the exchange without an answer/));
+  });
+
+  it('does not make a link of endpoints that are none', async () => {
+    await using west = await startGranting({ offer: () => hostileOffer });
+    await assert.rejects(redeem(await west.issue()), refusal('server-failed', /endpoint inter-router has no host/));
+  });
+
+  it('comes back when a busy server says so, and after a cut connection, with the same request', async () => {
+    const bodies: string[] = [];
+    await using other = await startServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => {
+        bodies.push(body);
+        if (bodies.length === 1) response.writeHead(503, { 'retry-after': '0' }).end('{"code":"server-busy"}');
+        else if (bodies.length === 2) response.destroy();
+        else response.writeHead(410).end('{"code":"token-used-up","message":"enough"}');
+      });
+    });
+    await assert.rejects(redeem(other.token), refusal('token-used-up', /enough/));
+    assert.equal(bodies.length, 3);
+    assert.equal(new Set(bodies).size, 1);
+  });
+
+  it('does not wait longer than its deadline for a server that says to', async () => {
+    await using other = await startServer((_, response) => response.writeHead(429, { 'retry-after': '999999' }).end('{}'));
+    await assert.rejects(redeem(other.token), refusal('server-busy', /is busy/));
+  });
+
+  it('ends at once when it is no longer wanted', async () => {
+    const end = new AbortController();
+    await using silent = await startTcp((socket) => {
+      socket.resume();
+      end.abort(new Error('stopped'));
+    });
+    const token = { name: 't', url: `https://127.0.0.1:${silent.port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
+    await assert.rejects(redeem(token, { signal: end.signal }), /stopped/);
+  });
+});
+
+const hostileOffer = {
+  siteId: '521b6329-d741-89f7-b6de-37f28aa75c79',
+  siteName: 'west',
+  endpoints: [{ name: 'inter-router', host: 'west\n  evil: true', port: '55671' }],
+};
+
+async function listen(server: NetServer | Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // A TCP server that listens has an address of this kind.
+  return (server.address() as AddressInfo).port;
+}
+
+interface Tcp extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** A server below TLS. */
+async function startTcp(onSocket: (socket: Socket) => void): Promise<Tcp> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    onSocket(socket);
+  });
+  const port = await listen(server);
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface Other extends AsyncDisposable {
+  readonly token: Token;
+}
+
+/** A server of the right authority that answers as it likes. */
+async function startServer(answer: RequestListener): Promise<Other> {
+  const authority = makeAuthority();
+  const tls = issueBundle(authority, 'other', { subject: 'other', hosts: ['127.0.0.1'], server: true });
+  const server = createHttpsServer({ cert: tls.cert, key: tls.key }, answer);
+  const port = await listen(server);
+  return {
+    token: { name: 't', url: `https://127.0.0.1:${port}/v1/redeem/g`, code: 'x', ca: authority.ca },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

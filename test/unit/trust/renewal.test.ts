@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { certificateFacts } from '../../../src/x509/facts.ts';
+import { checkBundle } from '../../../src/identity/tls-bundle.ts';
+import { createKey, createRequest } from '../../../src/x509/request.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
+import { openLedger } from '../../../src/trust/ledger.ts';
+import { openPendingKeys, renewalPlan, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
+import type { CertificateOrder, IssuedBundle } from '../../../src/trust/contract.ts';
+import { makePlace } from './support/place.ts';
+import { refusal } from './support/refusal.ts';
+import { DAY, makeAuthority, makeClock, makeSite } from './support/site.ts';
+
+const clock = makeClock();
+const authority = makeAuthority({ clock: () => clock() - DAY });
+const { siteId } = makeSite();
+const now = clock();
+
+const bundleOf = (order: Partial<CertificateOrder> = {}): IssuedBundle & { readonly serial: string } =>
+  issueBundle(authority, 'to-west', { subject: 'east', siteId, client: true, ...order }, clock);
+const peerOf = ({ cert }: IssuedBundle, id = siteId) => ({ certificate: new X509Certificate(cert).raw, siteId: id });
+
+describe('A certificate is due for renewal', () => {
+  it('between six and seven tenths of its life, always at the same time, and not all at once', () => {
+    const at = (serial: string): number => renewalPlan({ notBefore: 0, notAfter: 1_000_000, serial }, 0).at;
+    const times = Array.from({ length: 200 }, (_, index) => at(`A${index}`));
+    for (const time of times) assert.ok(time > 610_000 && time < 670_000, String(time));
+    assert.ok(new Set(times).size > 150);
+    assert.equal(at('A1'), at('A1'));
+  });
+
+  it('from then on, also when it has expired or the clock was moved', () => {
+    const facts = { notBefore: 0, notAfter: 1_000_000, serial: 'A' };
+    const { at } = renewalPlan(facts, 0);
+    assert.deepEqual([at - 1, at, 2_000_000, -5].map((time) => renewalPlan(facts, time).due), [false, true, true, false]);
+  });
+});
+
+describe('A pending key', () => {
+  it('is the same until it is dropped, also over a restart, and for its user alone', async () => {
+    await using place = await makePlace();
+    const directory = join(place.path, 'pending');
+    const key = await openPendingKeys(directory).keyFor('to-west');
+    assert.equal(await openPendingKeys(directory).keyFor('to-west'), key);
+    assert.equal((await stat(join(directory, 'to-west.key'))).mode & 0o777, 0o600);
+    await openPendingKeys(directory).drop('to-west');
+    assert.notEqual(await openPendingKeys(directory).keyFor('to-west'), key);
+  });
+
+  it('that was damaged is made anew, since nothing was certified with it', async () => {
+    await using place = await makePlace();
+    await writeFile(join(place.path, 'to-west.key'), 'half a k');
+    const key = await openPendingKeys(place.path).keyFor('to-west');
+    assert.equal(await openPendingKeys(place.path).keyFor('to-west'), key);
+  });
+
+  it('cannot be asked for under a path, and dropping what is not there is nothing', async () => {
+    await using place = await makePlace();
+    const pending = openPendingKeys(join(place.path, 'pending'));
+    for (const name of ['../x', '', '.', 'a/b', 'A']) await assert.rejects(pending.keyFor(name), refusal('bad-argument'));
+    await pending.drop('none');
+    assert.deepEqual(await readdir(place.path), []);
+  });
+});
+
+describe('A renewal', () => {
+  it('gives a new key a certificate of the same names, on record', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const bundle = bundleOf({ hosts: ['east.example.com'] });
+    const { csr, key } = await requestRenewal(bundle, openPendingKeys(join(place.path, 'pending')));
+    const issued = await renewFor(authority, peerOf(bundle), csr, { ledger, clock, days: 10 });
+    const facts = certificateFacts(issued.cert, 'it');
+    assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.notAfter], ['east', siteId, ['east.example.com'], now + 10 * DAY]);
+    assert.ok(checkBundle({ name: 'to-west', cert: issued.cert, key, ca: issued.ca }, { kind: 'client', serverCa: true }, clock).ok);
+    assert.deepEqual((await ledger.issued()).map(({ serial }) => serial), [issued.serial]);
+  });
+
+  it('is refused, whatever is asked for, where it should be', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const csr = createRequest(createKey(), 'east');
+    const good = bundleOf();
+    const foreign = issueBundle(makeAuthority({ clock }), 'x', { subject: 'east', siteId, client: true }, clock);
+    const cases: readonly [string, Parameters<typeof renewFor>[1], string, () => number, ReturnType<typeof refusal>][] = [
+      ['another authority', peerOf(foreign), csr, clock, refusal('tls-foreign-ca', /is not of the authority west/)],
+      ['after its end', peerOf(good), csr, () => now + 31 * DAY, refusal('tls-expired', /too late/)],
+      ['before its beginning', peerOf(good), csr, () => now - DAY / 2, refusal('tls-not-yet-valid', /clock/)],
+      ["a server's certificate", peerOf(bundleOf({ client: false, server: true })), csr, clock, refusal('tls-wrong-purpose')],
+      ['an authority below', peerOf(bundleOf({ signing: true })), csr, clock, refusal('tls-wrong-purpose')],
+      ['another site with it', peerOf(good, makeSite().siteId), csr, clock, refusal('request-malformed', /redeem a token of its own/)],
+      ['another name', peerOf(good), createRequest(createKey(), 'west'), clock, refusal('request-malformed', /"east"/)],
+      ['no request', peerOf(good), 'x', clock, refusal('request-malformed')],
+      ['no certificate', { certificate: Buffer.from('x'), siteId }, csr, clock, refusal('tls-mangled')],
+    ];
+    for (const [what, peer, request, time, expected] of cases) {
+      await assert.rejects(renewFor(authority, peer, request, { ledger, clock: time }), expected, what);
+    }
+    assert.deepEqual(await ledger.issued(), []);
+  });
+
+  it('is refused to a forged certificate of the right names', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    // The same name of the authority, another key.
+    const forged = issueBundle(makeAuthority({ clock }), 'x', { subject: 'east', siteId, client: true }, clock);
+    assert.equal(certificateFacts(forged.cert, 'it').issuer, certificateFacts(bundleOf().cert, 'it').issuer);
+    await assert.rejects(renewFor(authority, peerOf(forged), createRequest(createKey(), 'east'), { ledger, clock }), refusal('tls-foreign-ca'));
+  });
+
+  it('is refused to a revoked site, and to a revoked certificate under another id', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const anonymous = issueBundle(authority, 'x', { subject: 'east', client: true }, clock);
+    await ledger.record({ siteName: 'east', siteId, serial: anonymous.serial, notAfter: now + DAY });
+    await ledger.revoke('east');
+    const csr = createRequest(createKey(), 'east');
+    await assert.rejects(renewFor(authority, peerOf(bundleOf()), csr, { ledger, clock }), refusal('revoked'));
+    await assert.rejects(renewFor(authority, peerOf(anonymous, makeSite().siteId), csr, { ledger, clock }), refusal('revoked', /is not renewed/));
+  });
+
+  it('binds a certificate without a site id to the site that renews it', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const anonymous = issueBundle(authority, 'x', { subject: 'east', client: true }, clock);
+    const issued = await renewFor(authority, peerOf(anonymous), createRequest(createKey(), 'east'), { ledger, clock });
+    assert.equal(certificateFacts(issued.cert, 'it').siteId, siteId);
+  });
+});

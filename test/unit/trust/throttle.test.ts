@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createThrottle, networkOf } from '../../../src/trust/tokens/throttle.ts';
+import { makeClock } from './support/site.ts';
+
+describe('The throttle', () => {
+  it('lets an address make five slips, then doubles its wait up to a quarter of an hour', () => {
+    const clock = makeClock(0);
+    const throttle = createThrottle(clock);
+    const waits: number[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      throttle.guessed('192.0.2.1');
+      const wait = throttle.waitFor('192.0.2.1');
+      waits.push(wait / 1_000);
+      clock.advance(wait);
+    }
+    assert.deepEqual(waits, [0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900]);
+  });
+
+  it('holds back one address, and not its neighbours', () => {
+    const throttle = createThrottle(() => 0);
+    for (let count = 0; count < 10; count += 1) throttle.guessed('192.0.2.1');
+    assert.ok(throttle.waitFor('192.0.2.1') > 0);
+    assert.ok(throttle.waitFor('::ffff:192.0.2.1') > 0, 'it is the same');
+    assert.equal(throttle.waitFor('192.0.2.2'), 0);
+  });
+
+  it('forgets an address that has not guessed for an hour', () => {
+    const clock = makeClock(0);
+    const throttle = createThrottle(clock);
+    for (let count = 0; count < 8; count += 1) throttle.guessed('192.0.2.1');
+    clock.advance(3_600_001);
+    throttle.guessed('192.0.2.1');
+    assert.equal(throttle.waitFor('192.0.2.1'), 0);
+  });
+
+  it('slows all down where many addresses guess together', () => {
+    const clock = makeClock(0);
+    const throttle = createThrottle(clock);
+    for (let count = 0; count < 200; count += 1) throttle.guessed(`192.0.2.${count}`);
+    assert.equal(throttle.waitFor('203.0.113.1'), 500);
+    clock.advance(500);
+    assert.equal(throttle.waitFor('203.0.113.1'), 0);
+    throttle.guessed('198.51.100.1');
+    assert.equal(throttle.waitFor('203.0.113.1'), 500);
+  });
+
+  it('holds a bounded number of addresses, those that guessed last', () => {
+    const clock = makeClock(0);
+    const throttle = createThrottle(clock);
+    for (let count = 0; count < 12; count += 1) throttle.guessed('192.0.2.1');
+    clock.advance(60_000);
+    assert.ok(throttle.waitFor('192.0.2.1') > 0);
+    for (let count = 0; count < 4_096; count += 1) throttle.guessed(`10.1.${count >> 8}.${count & 255}`);
+    clock.advance(1_000);
+    assert.equal(throttle.waitFor('192.0.2.1'), 0, 'it made room');
+  });
+});
+
+describe('networkOf', () => {
+  const cases: readonly [string, string][] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['', ''],
+  ];
+  for (const [address, network] of cases) it(`takes ${address === '' ? 'no address' : address} for ${network}`, () => assert.equal(networkOf(address), network));
+});

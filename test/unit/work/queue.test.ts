@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TestContext } from 'node:test';
+
+import fc from 'fast-check';
+
+import { ApiError, TerminalError } from '../../../src/kube/errors.ts';
+import { createWorkQueue } from '../../../src/work/queue.ts';
+import type { ReconcileResult, WorkQueue, WorkQueueOptions } from '../../../src/kube/contract.ts';
+import { until } from '../kube/wait.ts';
+
+interface Run {
+  readonly key: string;
+  readonly signal: AbortSignal;
+  end(result?: ReconcileResult): void;
+  fail(error: unknown): void;
+}
+
+/** A queue whose reconciles last until the test ends them, and whose jitter is none. */
+class Held {
+  /** All runs ever begun. */
+  readonly runs: Run[] = [];
+  readonly outcomes: string[] = [];
+  readonly queue: WorkQueue;
+
+  constructor(options: Partial<WorkQueueOptions> = {}) {
+    const reconcile = (key: string, signal: AbortSignal): Promise<ReconcileResult | undefined> =>
+      new Promise((resolve, reject) => this.runs.push({ key, signal, end: resolve, fail: reject }));
+    const onResult: WorkQueueOptions['onResult'] = (key, outcome) => this.outcomes.push(`${key} ${outcome}`);
+    const backoff = { base: 100, max: 400 };
+    this.queue = createWorkQueue({ name: 'test', reconcile, concurrency: 2, onResult, backoff, ...options }, () => 0);
+  }
+
+  run(index: number): Promise<Run> {
+    return until(`run ${index}`, () => this.runs[index]);
+  }
+
+  /** Resolves once nothing is running, or about to. */
+  idle(): Promise<true> {
+    return until('the queue is idle', () => this.queue.depth === 0 && this.queue.running === 0);
+  }
+
+  get keys(): readonly string[] {
+    return this.runs.map(({ key }) => key);
+  }
+}
+
+function timers(t: TestContext): (milliseconds: number) => void {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  return (milliseconds) => {
+    now += milliseconds;
+    t.mock.timers.tick(milliseconds);
+  };
+}
+
+describe('a work queue', () => {
+  it('runs a key once, however often it is added before it runs', async () => {
+    const held = new Held({ concurrency: 1 });
+    for (let i = 0; i < 3; i++) held.queue.add('a');
+    held.queue.add('b');
+    assert.deepEqual([held.queue.depth, held.runs.length], [2, 0]);
+    (await held.run(0)).end();
+    (await held.run(1)).end();
+    await held.idle();
+    assert.deepEqual(held.keys, ['a', 'b']);
+    assert.deepEqual(held.outcomes, ['a success', 'b success']);
+  });
+
+  it('runs keys in their order, no more at once than it may', async () => {
+    const held = new Held();
+    for (const key of ['a', 'b', 'c', 'd']) held.queue.add(key);
+    await held.run(1);
+    assert.deepEqual([held.keys, held.queue.running, held.queue.depth], [['a', 'b'], 2, 2]);
+    (await held.run(1)).end();
+    await held.run(2);
+    assert.deepEqual(held.keys, ['a', 'b', 'c']);
+  });
+
+  it('runs a key that is added while it runs once more, after that run', async () => {
+    const held = new Held();
+    held.queue.add('a');
+    const first = await held.run(0);
+    held.queue.add('a');
+    held.queue.add('a');
+    held.queue.add('b');
+    await held.run(1);
+    assert.deepEqual(held.keys, ['a', 'b']);
+    first.end();
+    (await held.run(2)).end();
+    (await held.run(1)).end();
+    await held.idle();
+    assert.deepEqual(held.keys, ['a', 'b', 'a']);
+  });
+
+  it('tries a failed key again, each time after twice the pause, up to the bound', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.add('a');
+    for (const [index, pause] of [100, 200, 400, 400].entries()) {
+      (await held.run(index)).fail(new Error('no'));
+      await until('the retry waits', () => held.queue.delayed === 1);
+      pass(pause - 1);
+      assert.equal(held.queue.depth, 0);
+      pass(1);
+      assert.deepEqual([held.queue.depth, held.queue.delayed], [1, 0]);
+    }
+    (await held.run(4)).end();
+    await held.idle();
+    assert.deepEqual(new Set(held.outcomes.slice(0, 4)), new Set(['a error']));
+  });
+
+  it('takes up to half off a pause, so that keys that failed together part', async (t) => {
+    const pass = timers(t);
+    const reconcile = (): Promise<never> => Promise.reject(new Error('no'));
+    const queue = createWorkQueue({ name: 'test', concurrency: 1, backoff: { base: 100, max: 400 }, reconcile }, () => 0.999);
+    queue.add('a');
+    await until('the retry waits', () => queue.delayed === 1);
+    pass(50);
+    assert.equal(queue.depth, 0);
+    pass(1);
+    assert.equal(queue.depth, 1);
+  });
+
+  it('begins again with the shortest pause after a success', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.add('a');
+    for (let i = 0; i < 3; i++) {
+      (await held.run(i)).fail(new Error('no'));
+      await until('the retry waits', () => held.queue.delayed === 1);
+      pass(400);
+    }
+    (await held.run(3)).end();
+    await held.idle();
+    held.queue.add('a');
+    (await held.run(4)).fail(new Error('no'));
+    await until('the retry waits', () => held.queue.delayed === 1);
+    pass(100);
+    assert.equal(held.queue.depth, 1);
+  });
+
+  it('waits as long as the API server asks', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.add('a');
+    (await held.run(0)).fail(new ApiError('x', { status: 429, reason: '', message: '', retryAfterSeconds: 3 }));
+    await until('the retry waits', () => held.queue.delayed === 1);
+    pass(2_999);
+    assert.equal(held.queue.depth, 0);
+    pass(1);
+    assert.equal(held.queue.depth, 1);
+  });
+
+  it('does not try a terminal error again, until the key is added', async () => {
+    const held = new Held();
+    held.queue.add('a');
+    (await held.run(0)).fail(new TerminalError('never'));
+    await held.idle();
+    assert.deepEqual([held.queue.delayed, held.outcomes], [0, ['a terminal']]);
+    held.queue.add('a');
+    (await held.run(1)).end();
+  });
+
+  it('takes a reconcile that throws at once for one that rejects', async () => {
+    const outcomes: string[] = [];
+    const reconcile = (): never => {
+      throw new TerminalError('at once');
+    };
+    const queue = createWorkQueue({ name: 'test', concurrency: 1, reconcile, onResult: (_key, outcome) => outcomes.push(outcome) });
+    queue.add('a');
+    await until('the outcome', () => outcomes.length === 1);
+    assert.deepEqual(outcomes, ['terminal']);
+  });
+
+  it('looks again when the reconcile asked for it, but not where a later run did not', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.add('a');
+    (await held.run(0)).end({ requeueAfter: 1_000 });
+    await until('the requeue waits', () => held.queue.delayed === 1);
+    held.queue.add('a');
+    (await held.run(1)).end({ requeueAfter: 500 });
+    await until('the requeue waits', () => held.queue.delayed === 1);
+    pass(500);
+    (await held.run(2)).end();
+    await held.idle();
+    assert.equal(held.queue.delayed, 0);
+    pass(10_000);
+    assert.deepEqual([held.queue.depth, held.outcomes], [0, ['a requeue', 'a requeue', 'a success']]);
+  });
+
+  it('keeps a delay that the caller asked for through runs before it, and the earlier of two', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.addAfter('a', 1_000);
+    held.queue.addAfter('a', 5_000);
+    held.queue.addAfter('b', 5_000);
+    held.queue.addAfter('b', 1_000);
+    held.queue.add('a');
+    (await held.run(0)).end();
+    await held.idle();
+    assert.equal(held.queue.delayed, 2);
+    pass(1_000);
+    assert.deepEqual([held.queue.depth, held.queue.delayed], [2, 0]);
+  });
+
+  it('runs a key that is added while its retry waits at once, and that retry is void', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.add('a');
+    (await held.run(0)).fail(new Error('no'));
+    await until('the retry waits', () => held.queue.delayed === 1);
+    held.queue.add('a');
+    (await held.run(1)).end();
+    await held.idle();
+    assert.equal(held.queue.delayed, 0);
+    pass(10_000);
+    assert.equal(held.queue.depth, 0);
+  });
+
+  it('leaves the event loop its turn between quick keys', async () => {
+    let ran = 0;
+    const reconcile = (): Promise<undefined> => {
+      ran++;
+      return Promise.resolve(undefined);
+    };
+    const queue = createWorkQueue({ name: 'test', concurrency: 10, reconcile });
+    for (let i = 0; i < 100; i++) queue.add(String(i));
+    const seen: number[] = [];
+    await until('all ran', () => {
+      seen.push(ran);
+      return ran === 100;
+    });
+    assert(new Set(seen).size >= 8, `the event loop saw ${[...new Set(seen)].join(', ')} of 100`);
+  });
+});
+
+describe('a work queue that stops', () => {
+  it('takes nothing more, drops what waits, and waits for what runs', async (t) => {
+    const pass = timers(t);
+    const held = new Held({ concurrency: 1 });
+    held.queue.add('a');
+    const run = await held.run(0);
+    held.queue.add('a');
+    held.queue.add('b');
+    held.queue.addAfter('c', 10);
+    let stopped = false;
+    const stopping = held.queue.stop(1_000).then(() => (stopped = true));
+    held.queue.add('d');
+    held.queue.addAfter('e', 10);
+    pass(100);
+    assert.deepEqual([stopped, held.queue.depth, held.queue.delayed], [false, 0, 0]);
+    run.fail(new Error('late'));
+    await stopping;
+    assert.deepEqual([held.keys, held.queue.depth, held.queue.delayed, run.signal.aborted], [['a'], 0, 0, false]);
+  });
+
+  it('aborts what still runs at the deadline, and does not wait for ever', async (t) => {
+    const pass = timers(t);
+    const held = new Held();
+    held.queue.add('a');
+    held.queue.add('b');
+    const obedient = await held.run(0);
+    const stubborn = await held.run(1);
+    obedient.signal.addEventListener('abort', () => obedient.fail(obedient.signal.reason));
+    const stopping = held.queue.stop(1_000);
+    pass(999);
+    assert.equal(obedient.signal.aborted, false);
+    pass(1);
+    await until('the abort', () => stubborn.signal.aborted);
+    await until('the obedient one has ended', () => held.queue.running === 1);
+    pass(1_000);
+    await stopping;
+    assert.equal(held.queue.running, 1);
+  });
+
+  it('ends with its scope', async () => {
+    const held = new Held();
+    {
+      await using queue = held.queue;
+      queue.addAfter('a', 1_000_000);
+    }
+    assert.equal(held.queue.delayed, 0);
+  });
+});
+
+type Step = { readonly do: 'add' | 'later' | 'end' | 'fail' | 'turn'; readonly key: string };
+
+const steps = fc.array(
+  fc.record({ do: fc.constantFrom<Step['do'][]>('add', 'later', 'end', 'fail', 'turn'), key: fc.constantFrom('a', 'b', 'c') }),
+  { maxLength: 60 },
+);
+
+describe('a work queue, whatever happens', () => {
+  it('never runs a key twice at once, and runs each key after it was last added', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (script: readonly Step[]) => {
+        const active = new Map<string, (failed: boolean) => void>();
+        const owed = new Set<string>();
+        // What a reconcile throws is only another retry to the queue.
+        const twice: string[] = [];
+        const reconcile = (key: string): Promise<undefined> => {
+          if (active.has(key)) twice.push(key);
+          owed.delete(key);
+          return new Promise((resolve, reject) => {
+            active.set(key, (failed) => {
+              active.delete(key);
+              if (failed) reject(new Error('no'));
+              else resolve(undefined);
+            });
+          });
+        };
+        await using queue = createWorkQueue({ name: 'test', concurrency: 2, reconcile, backoff: { base: 0, max: 0 } });
+        for (const { do: what, key } of script) {
+          if (what === 'add' || what === 'later') owed.add(key);
+          if (what === 'add') queue.add(key);
+          if (what === 'later') queue.addAfter(key, 0);
+          if (what === 'end' || what === 'fail') active.get(key)?.(what === 'fail');
+          if (what === 'turn') await new Promise(setImmediate);
+          assert(active.size <= 2);
+        }
+        await until('nothing is owed', () => {
+          for (const end of active.values()) end(false);
+          return owed.size === 0 && queue.depth + queue.delayed + queue.running === 0;
+        });
+        assert.deepEqual(twice, []);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
