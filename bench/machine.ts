@@ -42,9 +42,8 @@ function pinnedNode(): string {
 }
 
 function commit(folders: readonly string[]): string {
-  const git = (...args: readonly string[]): string => (
-    execFileSync('git', args, { cwd: `${import.meta.dirname}/..`, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  );
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', args, { cwd: `${import.meta.dirname}/..`, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {
     const isChanged = git('status', '--porcelain', '--untracked-files=no', '--', ...folders) !== '';
     return `${git('rev-parse', '--short', 'HEAD')}${isChanged ? ' with changes' : ''}`;

@@ -49,10 +49,13 @@ export async function bundle(entry: string = path.join(ROOT, 'src/cli/main.ts'))
 const builtinsWhenNeeded: Plugin = {
   name: 'builtins-when-needed',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:/ }, ({ path: name, kind }) => (
-      kind === 'require-call' ? { path: name, external: true } : { path: name, namespace: 'builtin', sideEffects: false }
-    ));
-    onLoad({ filter: /^/, namespace: 'builtin' }, ({ path: name }) => ({ contents: `module.exports=require(${JSON.stringify(name)})`, loader: 'js' }));
+    onResolve({ filter: /^node:/ }, ({ path: name, kind }) =>
+      kind === 'require-call' ? { path: name, external: true } : { path: name, namespace: 'builtin', sideEffects: false },
+    );
+    onLoad({ filter: /^/, namespace: 'builtin' }, ({ path: name }) => ({
+      contents: `module.exports=require(${JSON.stringify(name)})`,
+      loader: 'js',
+    }));
   },
 };
 

@@ -79,7 +79,10 @@ async function interrupt(signal: NodeJS.Signals): Promise<void> {
 }
 
 async function requirePrograms(): Promise<void> {
-  for (const [command, what] of [['curl --version', 'curl'], ['busybox httpd --help', 'busybox with httpd']] as const) {
+  for (const [command, what] of [
+    ['curl --version', 'curl'],
+    ['busybox httpd --help', 'busybox with httpd'],
+  ] as const) {
     if ((await playground.attempt(command)).code === 127) {
       throw new DemoError(`${what} is missing (Debian: apt-get install curl busybox-static; \`make demo-connection\` does that)`);
     }

@@ -14,7 +14,9 @@ import { Narrator } from './demo/narrator.ts';
 import { Shell } from './demo/shell.ts';
 import { joinMembers, startRedis } from './demo/start-redis.ts';
 
-const { values: { name } } = parseArgs({ options: { name: { type: 'string', default: 'earshot' } } });
+const {
+  values: { name },
+} = parseArgs({ options: { name: { type: 'string', default: 'earshot' } } });
 const isCheckouts = name === 'earshot';
 const end = isCheckouts ? 'make cluster-stop' : `make cluster-stop NAME=${name}`;
 const narrator = new Narrator(console.log);
@@ -22,7 +24,7 @@ let cluster: Cluster | undefined;
 
 try {
   narrator.begin('A Kubernetes cluster of two nodes on this machine');
-  if (!await attempt('redis-cli', ['--version'])) {
+  if (!(await attempt('redis-cli', ['--version']))) {
     throw new HarnessError('NOT_POSSIBLE_HERE', '`redis-cli` is missing (Debian: apt-get install redis-tools; `make demo` does that)');
   }
   if (await stopCluster(name)) narrator.say('A cluster was running already. It has been stopped: the demo starts over.');

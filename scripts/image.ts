@@ -24,7 +24,11 @@ const { values: flags } = parseArgs({
 const provisioner = flags['csi-provisioner'];
 const started = performance.now();
 const out = path.resolve(flags.out ?? path.join(ROOT, provisioner === undefined ? 'dist/earshot.tar' : 'dist/csi-provisioner.tar'));
-const name = flags.name ?? (provisioner === undefined ? `localhost/earshot:${await versionOf('package.json')}` : 'registry.k8s.io/sig-storage/csi-provisioner:v6.3.0');
+const name =
+  flags.name ??
+  (provisioner === undefined
+    ? `localhost/earshot:${await versionOf('package.json')}`
+    : 'registry.k8s.io/sig-storage/csi-provisioner:v6.3.0');
 const archive = provisioner === undefined ? await earshotImage(name) : await provisionerImage(name, provisioner);
 await mkdir(path.dirname(out), { recursive: true });
 await writeFile(out, archive.bytes);
@@ -91,6 +95,7 @@ function pinnedNode(): string {
 
 async function versionOf(file: string): Promise<string> {
   const manifest: unknown = JSON.parse(await readFile(path.join(ROOT, file), 'utf8'));
-  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest && typeof manifest.version === 'string') return manifest.version;
+  if (typeof manifest === 'object' && manifest !== null && 'version' in manifest && typeof manifest.version === 'string')
+    return manifest.version;
   throw new Error(`${file} has no version`);
 }

@@ -22,27 +22,46 @@ function manifest(kind: string, name: string, spec: string): string {
 }
 
 const examples: Readonly<Record<string, string>> = {
-  Site: manifest('Site', 'west', `
+  Site: manifest(
+    'Site',
+    'west',
+    `
   linkAccess: default
-`),
-  Listener: manifest('Listener', 'backend', `
+`,
+  ),
+  Listener: manifest(
+    'Listener',
+    'backend',
+    `
   routingKey: backend
   host: backend
   port: 8080
-`),
-  MultiKeyListener: manifest('MultiKeyListener', 'backend-anywhere', `
+`,
+  ),
+  MultiKeyListener: manifest(
+    'MultiKeyListener',
+    'backend-anywhere',
+    `
   host: backend-anywhere
   port: 8080
   strategy:
     priority:
       routingKeys: [backend-near, backend-far]
-`),
-  Connector: manifest('Connector', 'backend', `
+`,
+  ),
+  Connector: manifest(
+    'Connector',
+    'backend',
+    `
   routingKey: backend
   host: backend.internal.example.com
   port: 8080
-`),
-  Link: manifest('Link', 'to-west', `
+`,
+  ),
+  Link: manifest(
+    'Link',
+    'to-west',
+    `
   tlsCredentials: to-west
   cost: 2
   endpoints:
@@ -52,20 +71,32 @@ const examples: Readonly<Record<string, string>> = {
     - name: edge
       host: west.example.com
       port: "45671"
-`),
-  AccessGrant: manifest('AccessGrant', 'for-east', `
+`,
+  ),
+  AccessGrant: manifest(
+    'AccessGrant',
+    'for-east',
+    `
   redemptionsAllowed: 1
   expirationWindow: 1h
-`),
-  AccessToken: manifest('AccessToken', 'to-west', `
+`,
+  ),
+  AccessToken: manifest(
+    'AccessToken',
+    'to-west',
+    `
   url: https://west.example.com:9090/v1/redeem/for-east
   code: what-the-status-of-the-grant-says
   ca: |
     -----BEGIN CERTIFICATE-----
     what the status of the grant says
     -----END CERTIFICATE-----
-`),
-  RouterAccess: manifest('RouterAccess', 'links', `
+`,
+  ),
+  RouterAccess: manifest(
+    'RouterAccess',
+    'links',
+    `
   roles:
     - name: inter-router
       port: 55671
@@ -73,29 +104,46 @@ const examples: Readonly<Record<string, string>> = {
   tlsCredentials: links
   generateTlsCredentials: true
   subjectAlternativeNames: [west.example.com]
-`),
-  SecuredAccess: manifest('SecuredAccess', 'links', `
+`,
+  ),
+  SecuredAccess: manifest(
+    'SecuredAccess',
+    'links',
+    `
   ports:
     - name: inter-router
       port: 55671
   selector:
     app: router
-`),
-  Certificate: manifest('Certificate', 'backend', `
+`,
+  ),
+  Certificate: manifest(
+    'Certificate',
+    'backend',
+    `
   ca: site-ca
   subject: backend
   hosts: [backend, backend.example.com]
   server: true
-`),
-  AttachedConnector: manifest('AttachedConnector', 'backend', `
+`,
+  ),
+  AttachedConnector: manifest(
+    'AttachedConnector',
+    'backend',
+    `
   siteNamespace: west
   selector: app=backend
   port: 8080
-`),
-  AttachedConnectorBinding: manifest('AttachedConnectorBinding', 'backend', `
+`,
+  ),
+  AttachedConnectorBinding: manifest(
+    'AttachedConnectorBinding',
+    'backend',
+    `
   connectorNamespace: backend-team
   routingKey: backend
-`),
+`,
+  ),
 };
 
 const remarks: Readonly<Record<string, string>> = {

@@ -13,7 +13,11 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE = `${ROOT}deploy/earshot.yaml`;
 const NAMESPACE = 'earshot-system';
 
-const rendered = execFileSync(`${await toolFolder('helm')}/helm`, ['template', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE], { encoding: 'utf8' });
+const rendered = execFileSync(
+  `${await toolFolder('helm')}/helm`,
+  ['template', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE],
+  { encoding: 'utf8' },
+);
 const manifest = `# The chart with its default values: kubectl apply --server-side -f deploy/earshot.yaml
 # Written by \`node scripts/render-chart.ts\`; edit the chart, not this file.
 apiVersion: v1

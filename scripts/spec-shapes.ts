@@ -2,12 +2,16 @@
 import { specSchemas } from '../src/api/skupper/crds.ts';
 
 export function specShapes(): string {
-  const bare = JSON.stringify(Object.fromEntries(specSchemas()), (_key, value: unknown) => withoutDescription(value), 2);
-  return `/** Written by \`npm run generate\` from the schemas beside it: what \`validateResource\` checks by. */
+  const kinds = specSchemas().map(
+    ([kind, schema]) => `  ${kind}: ${JSON.stringify(schema, (_key, value: unknown) => withoutDescription(value))},`,
+  );
+  return `/** Written by \`npm run generate\` from the schemas of src/api/skupper: what \`validateResource\` checks by. */
 import type { Structural } from '../crd.ts';
-import type { SkupperKind } from './index.ts';
+import type { SkupperKind } from '../skupper/index.ts';
 
-export const specShapes: Readonly<Record<SkupperKind, Structural>> = ${bare};
+export const specShapes: Readonly<Record<SkupperKind, Structural>> = {
+${kinds.join('\n')}
+};
 `;
 }
 

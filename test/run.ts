@@ -58,7 +58,8 @@ async function checkTier(): Promise<Tally> {
 
 /** The tests below a folder, or those of them that the command line names. */
 function filesOf(folder: string, pattern: string): readonly string[] {
-  if (chosen.length > 0 && !(folder === 'unit' && chosen.includes('unit'))) return chosen.filter((file) => file.startsWith(`test/${folder}/`));
+  if (chosen.length > 0 && !(folder === 'unit' && chosen.includes('unit')))
+    return chosen.filter((file) => file.startsWith(`test/${folder}/`));
   return globSync(`test/${folder}/${pattern}`, { cwd: ROOT }).sort();
 }
 
@@ -114,7 +115,11 @@ async function testTier(names: readonly string[], limits: Limits, env: Readonly<
   const chances = MOST_FLAKY - all.flaky.length;
   const { files, flaky } = await runTier(names, { ...limits, env, chances, cwd: ROOT, show: (line) => console.log(line) });
   const failures = files.filter(({ failed }) => failed > 0).flatMap(failuresIn);
-  return files.reduce<Tally>((sum, { passed, failed, skipped }) => add(sum, { ...NONE, passed, failed, skipped }), { ...NONE, flaky, failures });
+  return files.reduce<Tally>((sum, { passed, failed, skipped }) => add(sum, { ...NONE, passed, failed, skipped }), {
+    ...NONE,
+    flaky,
+    failures,
+  });
 }
 
 /** The last lines before the count: whoever reads only those hears of it. */
@@ -143,8 +148,14 @@ function tee(program: string, args: readonly string[], milliseconds: number): Pr
     });
   }, milliseconds);
   const chunks: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stdout.write(chunk); });
-  child.stderr.on('data', (chunk: Buffer) => { chunks.push(chunk); process.stderr.write(chunk); });
+  child.stdout.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    process.stdout.write(chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    process.stderr.write(chunk);
+  });
   child.on('error', reject);
   child.on('close', (code) => {
     clearTimeout(limit);

@@ -8,7 +8,14 @@ export const SERVICES: readonly Service[] = ['iperf3', 'http', 'echo'];
 
 /** How far from the servers' ports each of the systems' own are. */
 export const OFFSETS = {
-  haproxy: 100, haproxyLink: 200, haproxyDelayedLink: 300, earshot: 400, earshotUnobserved: 500, earshotFar: 600, rathole: 700, ratholeLink: 800,
+  haproxy: 100,
+  haproxyLink: 200,
+  haproxyDelayedLink: 300,
+  earshot: 400,
+  earshotUnobserved: 500,
+  earshotFar: 600,
+  rathole: 700,
+  ratholeLink: 800,
 } as const;
 
 export function portsAt(offset: number): Readonly<Record<Service, number>> {

@@ -25,9 +25,13 @@ export type Samples = Readonly<Partial<Record<SystemName, readonly number[]>>>;
 
 /** The table, in its order, for runs of this size. */
 export function figuresOf({ idleConnections }: Pick<Sizes, 'idleConnections'>): readonly Figure[] {
-  const figure = (scenario: ScenarioName, id: string, what: string, unit: Unit, aim?: Aim): Figure => (
-    { scenario, id, what, unit, ...(aim === undefined ? {} : { aim }) }
-  );
+  const figure = (scenario: ScenarioName, id: string, what: string, unit: Unit, aim?: Aim): Figure => ({
+    scenario,
+    id,
+    what,
+    unit,
+    ...(aim === undefined ? {} : { aim }),
+  });
   const least = (times: number): Aim => ({ kind: 'times-haproxy', least: times });
   const most = (times: number): Aim => ({ kind: 'times-haproxy', most: times });
   const atMost = (value: number): Aim => ({ kind: 'value', most: value });

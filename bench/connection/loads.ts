@@ -16,7 +16,10 @@ export async function iperf3(host: Host, port: number, connections: number, seco
 /** What `iperf3 -J` prints. @throws Error with its own words where it failed */
 export function readIperf3(text: string): Transfer {
   // iperf3's own format; what is missing shows as such below.
-  const { error, end } = JSON.parse(text) as { readonly error?: string; readonly end?: { readonly sum_received?: { readonly bytes: number; readonly bits_per_second: number } } };
+  const { error, end } = JSON.parse(text) as {
+    readonly error?: string;
+    readonly end?: { readonly sum_received?: { readonly bytes: number; readonly bits_per_second: number } };
+  };
   const received = end?.sum_received;
   if (error !== undefined || received === undefined) throw new Error(`iperf3: ${error ?? 'it says nothing of what was received'}`);
   return { gigabits: received.bits_per_second / 1e9, gigabytes: received.bytes / 1e9 };
@@ -29,11 +32,30 @@ export interface Requests {
   readonly p99: number;
 }
 
-export async function wrk(host: Host, port: number, connections: number, seconds: number, headers: readonly string[] = []): Promise<Requests> {
-  const said = await host.run([
-    'wrk', '-t', '1', '-c', String(connections), '-d', `${seconds}s`, '--timeout', '5s', '--latency', ...headers.flatMap((header) => ['-H', header]),
-    `http://127.0.0.1:${port}/`,
-  ], { timeoutMs: (seconds + 20) * 1_000 });
+export async function wrk(
+  host: Host,
+  port: number,
+  connections: number,
+  seconds: number,
+  headers: readonly string[] = [],
+): Promise<Requests> {
+  const said = await host.run(
+    [
+      'wrk',
+      '-t',
+      '1',
+      '-c',
+      String(connections),
+      '-d',
+      `${seconds}s`,
+      '--timeout',
+      '5s',
+      '--latency',
+      ...headers.flatMap((header) => ['-H', header]),
+      `http://127.0.0.1:${port}/`,
+    ],
+    { timeoutMs: (seconds + 20) * 1_000 },
+  );
   return readWrk(said);
 }
 

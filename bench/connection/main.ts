@@ -24,7 +24,12 @@ import { ratholePair } from './systems/rathole.ts';
 import { versionsOf } from './versions.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
-const TURNS: readonly (readonly [ScenarioName, Turn])[] = [['bulk', bulk], ['requests', requests], ['mixed', mixed], ['observer', observer]];
+const TURNS: readonly (readonly [ScenarioName, Turn])[] = [
+  ['bulk', bulk],
+  ['requests', requests],
+  ['mixed', mixed],
+  ['observer', observer],
+];
 
 const begun = performance.now();
 const log = (line: string): void => console.log(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${line}`);
@@ -48,7 +53,14 @@ async function main(args: readonly string[]): Promise<void> {
 
   await using net = await createNetwork({ hosts: ['bench'] });
   const host = net.host('bench');
-  const bench: Bench = { host, authority: await createAuthority(`${host.dir}/ca`), program: await programFile(host, options), options, record, log };
+  const bench: Bench = {
+    host,
+    authority: await createAuthority(`${host.dir}/ca`),
+    program: await programFile(host, options),
+    options,
+    record,
+    log,
+  };
   await prepare(bench);
   const systems = await makeSystems(bench);
   const attempt = async (scenario: ScenarioName, what: string, act: () => Promise<void>): Promise<void> => {
@@ -74,22 +86,32 @@ async function main(args: readonly string[]): Promise<void> {
   const text = report(results, options.systems, failures, circumstances);
   console.log(`\n${text}\n`);
   if (options.json !== undefined) {
-    await writeFile(options.json, `${JSON.stringify({ circumstances, options, results, failures: Object.fromEntries(failures) }, undefined, 2)}\n`);
+    await writeFile(
+      options.json,
+      `${JSON.stringify({ circumstances, options, results, failures: Object.fromEntries(failures) }, undefined, 2)}\n`,
+    );
   }
   await writeDocument(options, text);
-  if (failures.size > 0 || results.some(({ figure, samples: of }) => isMissing(options, figure.scenario, verdictOf(figure, of).kind))) process.exitCode = 1;
+  if (failures.size > 0 || results.some(({ figure, samples: of }) => isMissing(options, figure.scenario, verdictOf(figure, of).kind)))
+    process.exitCode = 1;
 }
 
 type Attempt = (scenario: ScenarioName, what: string, act: () => Promise<void>) => Promise<void>;
 
 /** One turn of every system with everything. What fails says so, and the others still have theirs. */
 async function measureRound(bench: Bench, systems: readonly System[], attempt: Attempt): Promise<void> {
-  const { options: { only }, log: say } = bench;
+  const {
+    options: { only },
+    log: say,
+  } = bench;
   const turns = TURNS.filter(([scenario]) => only.includes(scenario));
   if (turns.length > 0 || only.includes('memory')) {
     await using stack = new AsyncDisposableStack();
     const running: Running[] = [];
-    for (const system of systems) await attempt('memory', `start of ${system.name}`, async () => { running.push(stack.use(await system.start())); });
+    for (const system of systems)
+      await attempt('memory', `start of ${system.name}`, async () => {
+        running.push(stack.use(await system.start()));
+      });
     if (only.includes('memory')) await attempt('memory', 'memory', () => recordFresh(bench, running));
     const watches = new Map(running.map((system) => [system, stack.use(new MemoryWatch(system))]));
     if (turns.length > 0) for (const system of running) await attempt('memory', `warming up ${system.name}`, () => warmUp(bench, system));
@@ -101,7 +123,10 @@ async function measureRound(bench: Bench, systems: readonly System[], attempt: A
     }
     if (only.includes('memory')) await attempt('memory', 'memory', () => recordAfter(bench, watches));
   }
-  for (const [scenario, measure] of [['idle', measureIdle], ['delay', measureDelay]] as const) {
+  for (const [scenario, measure] of [
+    ['idle', measureIdle],
+    ['delay', measureDelay],
+  ] as const) {
     if (!only.includes(scenario)) continue;
     for (const system of systems) {
       say(`${scenario}, ${system.name}`);
@@ -113,10 +138,16 @@ async function measureRound(bench: Bench, systems: readonly System[], attempt: A
 /** Servers, and room for many short connections: a port may be used again a second after its connection ended. */
 async function prepare(bench: Bench): Promise<void> {
   const { host } = bench;
-  await host.run(['sh', '-ec', [
-    'cd /proc/sys/net/ipv4', 'echo 10000 65535 > ip_local_port_range', `echo ${EARSHOT_DELAY.to},${EARSHOT_DELAY.listen},45671 > ip_local_reserved_ports`,
-    'echo 1 > tcp_tw_reuse',
-  ].join('\n')]);
+  await host.run([
+    'sh',
+    '-ec',
+    [
+      'cd /proc/sys/net/ipv4',
+      'echo 10000 65535 > ip_local_port_range',
+      `echo ${EARSHOT_DELAY.to},${EARSHOT_DELAY.listen},45671 > ip_local_reserved_ports`,
+      'echo 1 > tcp_tw_reuse',
+    ].join('\n'),
+  ]);
   const address = '127.0.0.1';
   await startNginx(host, { port: PORTS.http, address });
   await startIperf3(host, { port: PORTS.iperf3, address });

@@ -21,25 +21,36 @@ const TITLES: Readonly<Record<SystemName, string>> = { direct: 'direct', haproxy
 
 /** One table of all figures that were measured, and what failed. */
 export function report(
-  results: readonly Result[], systems: readonly SystemName[], failures: ReadonlyMap<ScenarioName, string>, on: Circumstances,
+  results: readonly Result[],
+  systems: readonly SystemName[],
+  failures: ReadonlyMap<ScenarioName, string>,
+  on: Circumstances,
 ): string {
   const shown = results.filter(({ samples }) => Object.values(samples).some((values) => values.length > 0));
   const verdicts = shown.map(({ figure, samples }) => verdictOf(figure, samples).kind);
   const [met, missed] = (['met', 'missed'] as const).map((kind) => verdicts.filter((each) => each === kind).length);
   return [
     `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}, Node.js ${on.node},`,
-    `${Object.entries(on.versions).map(([name, version]) => `${name} ${version}`).join(', ')}; load of the machine before: ${on.loadBefore.toFixed(2)}.`,
+    `${Object.entries(on.versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')}; load of the machine before: ${on.loadBefore.toFixed(2)}.`,
     `Medians of ${on.rounds} interleaved rounds of ${on.seconds} s a measurement; in brackets the least and the most. Command: \`${on.command}\``,
     '',
     ...table(
       ['what', 'reach', ...systems.map((system) => TITLES[system]), 'Earshot to HAProxy', ''],
       shown.map(({ figure, samples }) => [
-        `${figure.what}, ${figure.unit}`, reach(figure.aim), ...systems.map((system) => cell(samples[system] ?? [])), timesHaproxy(samples), verdict(figure, samples),
+        `${figure.what}, ${figure.unit}`,
+        reach(figure.aim),
+        ...systems.map((system) => cell(samples[system] ?? [])),
+        timesHaproxy(samples),
+        verdict(figure, samples),
       ]),
     ),
     '',
     `${met} met, ${missed} missed.`,
-    ...(failures.size === 0 ? [] : ['', 'What failed:', '', ...[...failures].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)]),
+    ...(failures.size === 0
+      ? []
+      : ['', 'What failed:', '', ...[...failures].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)]),
   ].join('\n');
 }
 

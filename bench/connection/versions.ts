@@ -11,10 +11,14 @@ export async function versionsOf(host: Host, systems: readonly SystemName[]): Pr
     ['wrk', ['wrk', '-v']],
     ['nginx', ['nginx', '-v']],
   ];
-  return Object.fromEntries(await Promise.all(asked.map(async ([name, argv]): Promise<[string, string]> => {
-    const { stdout, stderr } = await host.attempt(argv);
-    const said = `${stdout}${stderr}`;
-    // rathole says when it was built before it says its version.
-    return [name, (/Build Version:\s+(\S+)/.exec(said) ?? /(\d+\.\d+(?:\.\d+)?)/.exec(said))?.[1] ?? 'unknown'];
-  })));
+  return Object.fromEntries(
+    await Promise.all(
+      asked.map(async ([name, argv]): Promise<[string, string]> => {
+        const { stdout, stderr } = await host.attempt(argv);
+        const said = `${stdout}${stderr}`;
+        // rathole says when it was built before it says its version.
+        return [name, (/Build Version:\s+(\S+)/.exec(said) ?? /(\d+\.\d+(?:\.\d+)?)/.exec(said))?.[1] ?? 'unknown'];
+      }),
+    ),
+  );
 }

@@ -52,12 +52,16 @@ export class CallCounter {
    */
   async quiet(options: { readonly withoutEvents?: boolean } = {}): Promise<void> {
     const begun = performance.now();
-    await eventually('Earshot to have nothing left to do', async () => {
-      await this.#read();
-      const last = Math.max(begun, this.#lastCall, options.withoutEvents === true ? 0 : this.#lastEvent);
-      if (performance.now() - last >= QUIET) return true;
-      throw new Error(`it still calls: ${JSON.stringify(this.own)}`);
-    }, { timeoutMs: 180_000, everyMs: 250 });
+    await eventually(
+      'Earshot to have nothing left to do',
+      async () => {
+        await this.#read();
+        const last = Math.max(begun, this.#lastCall, options.withoutEvents === true ? 0 : this.#lastEvent);
+        if (performance.now() - last >= QUIET) return true;
+        throw new Error(`it still calls: ${JSON.stringify(this.own)}`);
+      },
+      { timeoutMs: 180_000, everyMs: 250 },
+    );
     await this.settle();
   }
 
@@ -66,10 +70,14 @@ export class CallCounter {
     const mark = `bench-mark-${process.pid}-${Math.round(performance.now() * 1_000).toString(36)}`;
     this.#awaited = mark;
     await this.#cluster.api.find(`/api/v1/namespaces/default/configmaps/${mark}`);
-    await eventually('a request to reach the audit log', async () => {
-      await this.#read();
-      return this.#awaited === undefined;
-    }, { everyMs: 20 });
+    await eventually(
+      'a request to reach the audit log',
+      async () => {
+        await this.#read();
+        return this.#awaited === undefined;
+      },
+      { everyMs: 20 },
+    );
   }
 
   async #read(): Promise<void> {

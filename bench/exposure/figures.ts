@@ -23,17 +23,37 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
   const many = listeners.toLocaleString('en');
   const most = (5 * listeners).toLocaleString('en');
   const samples: Readonly<Record<ScenarioName, number>> = {
-    listeners: rounds, 'stateful-set': rounds, memory: rounds, 'node-address': addressChanges, idle: 1,
+    listeners: rounds,
+    'stateful-set': rounds,
+    memory: rounds,
+    'node-address': addressChanges,
+    idle: 1,
   };
-  const aim = (scenario: ScenarioName, id: string, what: string, limit: number, unit: Unit = '', by: Figure['by'] = 'median'): Figure => (
-    { scenario, id, what, limit, unit, by, samples: samples[scenario] }
-  );
-  const explain = (scenario: ScenarioName, id: string, what: string, unit: Unit = ''): Figure => (
-    { scenario, id, what, unit, by: 'median', samples: samples[scenario] }
-  );
+  const aim = (scenario: ScenarioName, id: string, what: string, limit: number, unit: Unit = '', by: Figure['by'] = 'median'): Figure => ({
+    scenario,
+    id,
+    what,
+    limit,
+    unit,
+    by,
+    samples: samples[scenario],
+  });
+  const explain = (scenario: ScenarioName, id: string, what: string, unit: Unit = ''): Figure => ({
+    scenario,
+    id,
+    what,
+    unit,
+    by: 'median',
+    samples: samples[scenario],
+  });
   return [
-    aim('listeners', 'ready-ratio', `${many} ClusterIP Listeners created at once until the last has its address, `
-      + `against creating and patching ${many} Services`, 1.7, '×'),
+    aim(
+      'listeners',
+      'ready-ratio',
+      `${many} ClusterIP Listeners created at once until the last has its address, against creating and patching ${many} Services`,
+      1.7,
+      '×',
+    ),
     aim('listeners', 'ready-writes', 'API writes for each of those Listeners', 3),
     aim('listeners', 'ready-reads', 'API reads for each of those Listeners', 0),
     aim('listeners', 'class-writes', `the class's annotations change: API writes for each of the ${many}`, 1.1),
@@ -48,8 +68,13 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
     aim('memory', 'memory-one', 'resident memory of the leading controller at 1 Listener', 90, 'MB'),
     aim('memory', 'memory-many', `the same at ${many} Listeners`, 120, 'MB'),
     aim('memory', 'memory-most', `the same at ${most} Listeners`, 180, 'MB'),
-    aim('stateful-set', 'driver-memory', 'resident memory of the node driver, the larger of two, '
-      + `while its node runs half of the ${pods} pods`, 80, 'MB'),
+    aim(
+      'stateful-set',
+      'driver-memory',
+      `resident memory of the node driver, the larger of two, while its node runs half of the ${pods} pods`,
+      80,
+      'MB',
+    ),
     aim('node-address', 'address-p99', "a Node's address changes until the file in the pod is new, 99th percentile", 2, 's', 'p99'),
 
     explain('listeners', 'services-seconds', `${many} Services created and patched, 32 at a time`, 's'),
@@ -75,14 +100,14 @@ export type Outcome =
   | { readonly kind: 'not-asked' }
   | { readonly kind: 'failed'; readonly why: string }
   | {
-    readonly kind: 'measured';
-    readonly value: number;
-    readonly least: number;
-    readonly most: number;
-    readonly count: number;
-    /** Why the scenario broke off before it had all samples. */
-    readonly brokeOff?: string;
-  };
+      readonly kind: 'measured';
+      readonly value: number;
+      readonly least: number;
+      readonly most: number;
+      readonly count: number;
+      /** Why the scenario broke off before it had all samples. */
+      readonly brokeOff?: string;
+    };
 
 /** `failure` is why the figure's scenario broke off; undefined where it ran to its end, or was not asked for. */
 export function outcomeOf(figure: Figure, samples: readonly number[], failure: string | undefined): Outcome {

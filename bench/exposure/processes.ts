@@ -22,7 +22,7 @@ export async function controllers(cluster: Cluster): Promise<readonly [Observed,
   return eventually('a controller to lead', async () => {
     const leader = await leaderOf(cluster);
     const [first, ...others] = (await observed(cluster, 'controller', leader)).toSorted((a, b) => Number(b.isLeader) - Number(a.isLeader));
-    return first?.isLeader === true ? [first, ...others] as const : undefined;
+    return first?.isLeader === true ? ([first, ...others] as const) : undefined;
   });
 }
 

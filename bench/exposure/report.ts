@@ -24,9 +24,10 @@ export function report(results: readonly Result[], on: Circumstances): string {
     '',
     'What stands behind them:',
     '',
-    ...table(['what', 'measured', 'spread (samples)'], reasons.map(({ figure, outcome }) => [
-      figure.what, measured(figure, outcome), spread(figure, outcome),
-    ])),
+    ...table(
+      ['what', 'measured', 'spread (samples)'],
+      reasons.map(({ figure, outcome }) => [figure.what, measured(figure, outcome), spread(figure, outcome)]),
+    ),
     ...failures(shown),
   ].join('\n');
 }
@@ -48,9 +49,11 @@ function spread({ unit, samples }: Figure, outcome: Outcome): string {
 }
 
 function failures(results: readonly Result[]): readonly string[] {
-  const whys = new Map(results.flatMap(({ figure, outcome }): [string, string][] => {
-    if (outcome.kind === 'failed') return [[figure.scenario, outcome.why]];
-    return outcome.kind === 'measured' && outcome.brokeOff !== undefined ? [[figure.scenario, outcome.brokeOff]] : [];
-  }));
+  const whys = new Map(
+    results.flatMap(({ figure, outcome }): [string, string][] => {
+      if (outcome.kind === 'failed') return [[figure.scenario, outcome.why]];
+      return outcome.kind === 'measured' && outcome.brokeOff !== undefined ? [[figure.scenario, outcome.brokeOff]] : [];
+    }),
+  );
   return whys.size === 0 ? [] : ['', 'What failed:', '', ...[...whys].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)];
 }

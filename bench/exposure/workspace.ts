@@ -2,7 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { listenerClasses, listeners, podListeners } from '../../src/api/listeners/index.ts';
 import { ApiError } from '../../src/kube/errors.ts';
-import { endpointSlices, persistentVolumeClaims, persistentVolumes, pods, resource, services, type Resource } from '../../src/kube/resource.ts';
+import {
+  endpointSlices,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  resource,
+  services,
+  type Resource,
+} from '../../src/kube/resource.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { eventually } from '../../test/harness/index.ts';
 import { forEach, patience, secondsSince, type Bench } from './bench.ts';
@@ -39,7 +47,9 @@ export class Workspace {
 
   /** Removes everything from all of them, whoever left it there. */
   static async clearAll(bench: Bench): Promise<void> {
-    for await (const { metadata: { name = '' } } of bench.client.list(namespaces)) {
+    for await (const {
+      metadata: { name = '' },
+    } of bench.client.list(namespaces)) {
       if (name.startsWith(PREFIX)) await new Workspace(bench, name).clear();
     }
   }
@@ -50,7 +60,9 @@ export class Workspace {
     await this.clear();
     const cleared = secondsSince(start);
     const isSilent = await this.#silence();
-    this.#bench.log(`  ${this.name} is empty after ${cleared.toFixed(1)} s, ${isSilent ? 'and' : 'but not'} forgotten after ${secondsSince(start).toFixed(1)} s`);
+    this.#bench.log(
+      `  ${this.name} is empty after ${cleared.toFixed(1)} s, ${isSilent ? 'and' : 'but not'} forgotten after ${secondsSince(start).toFixed(1)} s`,
+    );
   }
 
   /**
@@ -75,12 +87,16 @@ export class Workspace {
     const { client } = this.#bench;
     const seen = await this.#namesOf(of);
     if (seen.length === 0) return;
-    await eventually(`${of.plural} of ${this.name} to be gone`, async () => {
-      const left = await this.#namesOf(of);
-      if (left.length === 0) return true;
-      await forEach(left, (name) => client.delete(of, { namespace: this.name, name }).catch(unlessGone));
-      throw new Error(`there were ${left.length} left`);
-    }, { timeoutMs: patience(seen.length) });
+    await eventually(
+      `${of.plural} of ${this.name} to be gone`,
+      async () => {
+        const left = await this.#namesOf(of);
+        if (left.length === 0) return true;
+        await forEach(left, (name) => client.delete(of, { namespace: this.name, name }).catch(unlessGone));
+        throw new Error(`there were ${left.length} left`);
+      },
+      { timeoutMs: patience(seen.length) },
+    );
   }
 
   async #namesOf<T extends KubeObject>(of: Resource<T>): Promise<readonly string[]> {
@@ -91,12 +107,16 @@ export class Workspace {
 
   /** The driver's own: volumes go when their claims are gone. */
   async #untilNoVolume(): Promise<void> {
-    await eventually(`the volumes of ${this.name} to be gone`, async () => {
-      let left = 0;
-      for await (const { spec } of this.#bench.client.list(persistentVolumes)) if (spec?.claimRef?.namespace === this.name) left++;
-      if (left === 0) return true;
-      throw new Error(`there are ${left} left`);
-    }, { timeoutMs: 180_000 });
+    await eventually(
+      `the volumes of ${this.name} to be gone`,
+      async () => {
+        let left = 0;
+        for await (const { spec } of this.#bench.client.list(persistentVolumes)) if (spec?.claimRef?.namespace === this.name) left++;
+        if (left === 0) return true;
+        throw new Error(`there are ${left} left`);
+      },
+      { timeoutMs: 180_000 },
+    );
   }
 
   /**
@@ -110,15 +130,19 @@ export class Workspace {
     let offset = (await file.stat()).size;
     const mention = `"namespace":"${this.name}"`;
     let quietSince = performance.now();
-    return await eventually(`nobody to ask for objects of ${this.name}`, async () => {
-      const { size } = await file.stat();
-      if (size === offset) return performance.now() - quietSince > QUIET;
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - offset), 0, size - offset, offset);
-      // A line of which half is written may be missed; not all of many are.
-      offset += bytesRead;
-      if (buffer.includes(mention)) quietSince = performance.now();
-      return performance.now() - quietSince > QUIET;
-    }, { timeoutMs: SILENCE_TIMEOUT, everyMs: 250 }).catch(() => false);
+    return await eventually(
+      `nobody to ask for objects of ${this.name}`,
+      async () => {
+        const { size } = await file.stat();
+        if (size === offset) return performance.now() - quietSince > QUIET;
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(size - offset), 0, size - offset, offset);
+        // A line of which half is written may be missed; not all of many are.
+        offset += bytesRead;
+        if (buffer.includes(mention)) quietSince = performance.now();
+        return performance.now() - quietSince > QUIET;
+      },
+      { timeoutMs: SILENCE_TIMEOUT, everyMs: 250 },
+    ).catch(() => false);
   }
 }
 

@@ -111,7 +111,8 @@ class Victim {
       if (keys.length > limits.keysOfRouter || links.length > limits.neighboursOfRouter) throw new Error('a router holds more than it may');
       for (const { routingKey } of keys.slice(0, 3)) {
         for (const { path } of this.routing.destinations(routingKey)) {
-          if (new Set(path).size !== path.length || path.includes(this.routing.self)) throw new Error(`a path visits a router twice: ${path.join(' ')}`);
+          if (new Set(path).size !== path.length || path.includes(this.routing.self))
+            throw new Error(`a path visits a router twice: ${path.join(' ')}`);
         }
       }
     }
@@ -136,16 +137,21 @@ function keyOf(number: number): SiteKey {
 
 function makeMessage(random: Random, corpus: readonly Buffer[]): Buffer {
   switch (random.below(10)) {
-    case 0: return random.bytes(random.below(200));
+    case 0:
+      return random.bytes(random.below(200));
     case 1: {
       const message = random.bytes(1 + random.below(600));
       message.writeUInt8(1 + random.below(6));
       return message;
     }
-    case 2: return Buffer.alloc(limits.messageBytes + random.below(3) - 1, 1 + random.below(6));
-    case 3: return random.pick(corpus);
-    case 4: return makeRecords(random);
-    default: return mutate(random, random.pick(corpus));
+    case 2:
+      return Buffer.alloc(limits.messageBytes + random.below(3) - 1, 1 + random.below(6));
+    case 3:
+      return random.pick(corpus);
+    case 4:
+      return makeRecords(random);
+    default:
+      return mutate(random, random.pick(corpus));
   }
 }
 
@@ -154,12 +160,23 @@ function mutate(random: Random, message: Buffer): Buffer {
   for (let left = 1 + random.below(4); left > 0 && bytes.length > 0; left -= 1) {
     const at = random.below(bytes.length);
     switch (random.below(6)) {
-      case 0: bytes[at] = random.below(256); break;
-      case 1: bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8)); break;
-      case 2: bytes = bytes.subarray(0, at); break;
-      case 3: bytes = Buffer.concat([bytes.subarray(0, at), random.bytes(random.below(8)), bytes.subarray(at)]); break;
-      case 4: bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + random.below(8))]); break;
-      default: bytes = Buffer.concat([bytes, bytes.subarray(at)]);
+      case 0:
+        bytes[at] = random.below(256);
+        break;
+      case 1:
+        bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+        break;
+      case 2:
+        bytes = bytes.subarray(0, at);
+        break;
+      case 3:
+        bytes = Buffer.concat([bytes.subarray(0, at), random.bytes(random.below(8)), bytes.subarray(at)]);
+        break;
+      case 4:
+        bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + random.below(8))]);
+        break;
+      default:
+        bytes = Buffer.concat([bytes, bytes.subarray(at)]);
     }
   }
   return bytes;
@@ -168,26 +185,40 @@ function mutate(random: Random, message: Buffer): Buffer {
 const texts = ['', 'a', 'key-1', 'schlüssel', '\u0000', 'a\nb', '\u202e', '💥'.repeat(60), 'x'.repeat(253), ' ', '__proto__', '../../etc'];
 
 function makeRecords(random: Random): Buffer {
-  const records = Array.from({ length: 1 + random.below(3) }, () => ({ age: random.below(10) === 0 ? 65_535 : random.below(100), bytes: makeRecord(random) }));
+  const records = Array.from({ length: 1 + random.below(3) }, () => ({
+    age: random.below(10) === 0 ? 65_535 : random.below(100),
+    bytes: makeRecord(random),
+  }));
   return writeRecords(records, limits.messageBytes)[0] ?? Buffer.alloc(0);
 }
 
 function makeRecord(random: Random): Buffer {
   const fields: Buffer[] = [];
-  const text = (): string => random.below(12) === 0 ? random.pick(texts) : `text-${random.below(20)}`;
+  const text = (): string => (random.below(12) === 0 ? random.pick(texts) : `text-${random.below(20)}`);
   const part = random.pick([0, 0, 1, 2, 4095]);
-  if (part === 0 || random.below(8) === 0) fields.push(writeAbout({ name: text(), namespace: text(), platform: text(), version: text(), edge: random.below(2) === 0 }));
+  if (part === 0 || random.below(8) === 0)
+    fields.push(writeAbout({ name: text(), namespace: text(), platform: text(), version: text(), edge: random.below(2) === 0 }));
   for (let left = random.below(6); left > 0; left -= 1) {
     const router = `${siteIdOf(keyOf(random.below(6)).publicKey)}/r`;
     fields.push(writeNeighbour({ router, cost: random.pick([1, 1, 2, 3, 1000, 65_535, random.below(3)]), link: text() }));
   }
   for (let left = random.below(8); left > 0; left -= 1) {
-    fields.push(writeKey({ routingKey: random.below(4) === 0 ? text() : `key-${random.below(100)}`, connectors: random.below(65_536), listeners: random.below(3) }));
+    fields.push(
+      writeKey({
+        routingKey: random.below(4) === 0 ? text() : `key-${random.below(100)}`,
+        connectors: random.below(65_536),
+        listeners: random.below(3),
+      }),
+    );
   }
   const rare = random.below(200) === 0;
   const epoch = rare ? random.pick([0, 2 ** 48 - 1]) : random.below(20);
   const counter = rare ? random.pick([0, 2 ** 32 - 1]) : random.below(1000);
-  return writeRecord({ router: random.pick(['r', 'r', 'r', 'q']), epoch, counter, part }, fields, keyOf(random.below(random.below(8) === 0 ? 60 : 6)));
+  return writeRecord(
+    { router: random.pick(['r', 'r', 'r', 'q']), epoch, counter, part },
+    fields,
+    keyOf(random.below(random.below(8) === 0 ? 60 : 6)),
+  );
 }
 
 function makeCorpus(random: Random): Buffer[] {

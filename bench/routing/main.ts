@@ -30,7 +30,8 @@ interface Run {
 /** @throws Error where a router of the simulation does not know the whole network in the end */
 function run(shape: Shape, sites: number, keysOfSite: number): Run {
   const topology = makeTopology(shape, sites, 1);
-  const keysOf = (site: number): OwnFacts['keys'] => Array.from({ length: keysOfSite }, (_, index) => ({ routingKey: `service-${index}.site-${site}`, connectors: 1, listeners: 0 }));
+  const keysOf = (site: number): OwnFacts['keys'] =>
+    Array.from({ length: keysOfSite }, (_, index) => ({ routingKey: `service-${index}.site-${site}`, connectors: 1, listeners: 0 }));
   const simulation = new Simulation(topology, keysOf);
   const random = new Random(2);
   const phases: { name: string; traffic: Traffic }[] = [];
@@ -70,22 +71,47 @@ function check(simulation: Simulation, keysOfSite: number): void {
     const [from, to] = [random.below(sites), random.below(sites)];
     const reached = simulation.router(from).network().length;
     const [found] = simulation.router(from).destinations(`service-${random.below(keysOfSite)}.site-${to}`);
-    if (reached !== sites || found?.router !== simulation.routerId(to)) throw new Error(`site ${from} reaches ${reached} of ${sites} sites, and ${String(found?.router)} for site ${to}`);
+    if (reached !== sites || found?.router !== simulation.routerId(to))
+      throw new Error(`site ${from} reaches ${reached} of ${sites} sites, and ${String(found?.router)} for site ${to}`);
   }
 }
 
 function report(runs: readonly Run[], one: OneRouter, command: string): string {
   const machine = describeMachine(command, ['src/router/routing', 'bench/routing']);
-  const rows = runs.flatMap(({ shape, sites, links, phases }) => phases.map(({ name, traffic }) => [
-    shape, String(sites), String(links), name, format(traffic.messages, ''), format(traffic.messages / links, ''), format(traffic.bytes / links / 1000, 'kB'),
-    format(traffic.converged, 'ms'), format(traffic.checks / sites, ''), format(traffic.cpu / sites, 'ms'),
-  ]));
+  const rows = runs.flatMap(({ shape, sites, links, phases }) =>
+    phases.map(({ name, traffic }) => [
+      shape,
+      String(sites),
+      String(links),
+      name,
+      format(traffic.messages, ''),
+      format(traffic.messages / links, ''),
+      format(traffic.bytes / links / 1000, 'kB'),
+      format(traffic.converged, 'ms'),
+      format(traffic.checks / sites, ''),
+      format(traffic.cpu / sites, 'ms'),
+    ]),
+  );
   const held = runs.map(({ shape, sites, heldOfSite }) => [shape, String(sites), format(heldOfSite / 1000, 'kB')]);
   return [
-    `Measured on ${machine.date} at commit ${machine.commit} with \`${machine.command}\`: ${machine.cores} cores of ${machine.cpu}, ${machine.memoryGigabytes} GB, Linux ${machine.kernel}, Node.js ${process.versions.node}. `
-    + `Load before: ${machine.loadBefore.toFixed(1)}${machine.loadBefore > 0.5 ? ', so processor times are higher than on a quiet machine; counts, bytes and virtual times do not depend on it' : ''}.`,
+    `Measured on ${machine.date} at commit ${machine.commit} with \`${machine.command}\`: ${machine.cores} cores of ${machine.cpu}, ${machine.memoryGigabytes} GB, Linux ${machine.kernel}, Node.js ${process.versions.node}. ` +
+      `Load before: ${machine.loadBefore.toFixed(1)}${machine.loadBefore > 0.5 ? ', so processor times are higher than on a quiet machine; counts, bytes and virtual times do not depend on it' : ''}.`,
     '',
-    ...table(['network', 'sites', 'links', 'what happens', 'messages', 'a link', 'bytes a link', 'virtual time to the last change', 'signature checks a router', 'processor time a router'], rows),
+    ...table(
+      [
+        'network',
+        'sites',
+        'links',
+        'what happens',
+        'messages',
+        'a link',
+        'bytes a link',
+        'virtual time to the last change',
+        'signature checks a router',
+        'processor time a router',
+      ],
+      rows,
+    ),
     '',
     'Memory of the simulating process for each site, which shares records between all routers:',
     '',
@@ -93,17 +119,20 @@ function report(runs: readonly Run[], one: OneRouter, command: string): string {
     '',
     `One real router that takes in all of the largest network (${one.records} records, ${format(one.bytes / 1e6, 'MB')}), with real signatures and nothing shared:`,
     '',
-    ...table(['what', 'figure'], [
-      ['memory that it holds for it', format(one.held / 1e6, 'MB')],
-      ['processor time to take it in, signatures included', format(one.intake, 'ms')],
-      ['of the message that takes longest (32 KiB)', format(one.longestMessage, 'ms')],
-      ['one signature check', format(one.check, 'µs')],
-      ['all paths anew, after a change of neighbours anywhere', format(one.paths, 'ms')],
-      ['destinations of a key that was never asked for', format(one.firstQuestion, 'ms')],
-      ['of one that was, after a change', format(one.nextQuestion, 'µs')],
-      ['of one that was, without a change', format(one.sameQuestion, 'µs')],
-      ['the whole network with all keys, for a status', format(one.network, 'ms')],
-    ]),
+    ...table(
+      ['what', 'figure'],
+      [
+        ['memory that it holds for it', format(one.held / 1e6, 'MB')],
+        ['processor time to take it in, signatures included', format(one.intake, 'ms')],
+        ['of the message that takes longest (32 KiB)', format(one.longestMessage, 'ms')],
+        ['one signature check', format(one.check, 'µs')],
+        ['all paths anew, after a change of neighbours anywhere', format(one.paths, 'ms')],
+        ['destinations of a key that was never asked for', format(one.firstQuestion, 'ms')],
+        ['of one that was, after a change', format(one.nextQuestion, 'µs')],
+        ['of one that was, without a change', format(one.sameQuestion, 'µs')],
+        ['the whole network with all keys, for a status', format(one.network, 'ms')],
+      ],
+    ),
   ].join('\n');
 }
 
@@ -115,13 +144,18 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 });
-const shapes = values.shapes.split(',').map((shape): Shape => shape === 'geometric' ? 'geometric' : 'tiers');
+const shapes = values.shapes.split(',').map((shape): Shape => (shape === 'geometric' ? 'geometric' : 'tiers'));
 const sizes = values.sites.split(',').map(Number);
 const keysOfSite = Number(values.keys);
 const one = measureOneRouter(makeTopology('tiers', Math.max(...sizes), 1), keysOfSite);
 console.error(one);
 const runs = sizes.flatMap((sites) => shapes.map((shape) => run(shape, sites, keysOfSite)));
-const command = ['node', ...process.execArgv.filter((flag) => !flag.includes('warning')), 'bench/routing/main.ts', ...process.argv.slice(2)].join(' ');
+const command = [
+  'node',
+  ...process.execArgv.filter((flag) => !flag.includes('warning')),
+  'bench/routing/main.ts',
+  ...process.argv.slice(2),
+].join(' ');
 const text = report(runs, one, command);
 console.log(text);
 if (values.write) await writeFile(document, replaceBlock(await readFile(document, 'utf8'), 'scale', text));

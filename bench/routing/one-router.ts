@@ -44,7 +44,11 @@ export function measureOneRouter(topology: Topology, keysOfSite: number): OneRou
   const folder = mkdtempSync(join(tmpdir(), 'earshot-routing-'));
   try {
     writeNetwork(folder, topology, keysOfSite);
-    const output = execFileSync(process.execPath, ['--expose-gc', '--disable-warning=ExperimentalWarning', fileURLToPath(import.meta.url), folder], { encoding: 'utf8' });
+    const output = execFileSync(
+      process.execPath,
+      ['--expose-gc', '--disable-warning=ExperimentalWarning', fileURLToPath(import.meta.url), folder],
+      { encoding: 'utf8' },
+    );
     // Written by `measure` below.
     return JSON.parse(output) as OneRouter;
   } finally {
@@ -59,22 +63,32 @@ function writeNetwork(folder: string, topology: Topology, keysOfSite: number): v
   const lists = keys.map(({ key }, site) => {
     const own = new OwnRecords('router', key);
     own.stateAbout({ name: `site-${site}`, namespace: 'default', platform: 'linux', version: '0.1.0', edge: topology.edge.has(site) });
-    own.stateNeighbours(topology.links.flatMap(({ ends, cost }) => {
-      const other = ends.find((end) => end !== site);
-      return ends.includes(site) && other !== undefined ? [{ router: idOf(other), cost, link: `link-${ends.join('-')}` }] : [];
-    }));
+    own.stateNeighbours(
+      topology.links.flatMap(({ ends, cost }) => {
+        const other = ends.find((end) => end !== site);
+        return ends.includes(site) && other !== undefined ? [{ router: idOf(other), cost, link: `link-${ends.join('-')}` }] : [];
+      }),
+    );
     own.stateKeys(Array.from({ length: keysOfSite }, (_, index) => ({ routingKey: keyName(site, index), connectors: 1, listeners: 0 })));
     own.begin(1_700_000_000_000);
     return own.make();
   });
-  const messages = writeRecords(lists.slice(1).flat().map((bytes) => ({ age: 0, bytes })), 32_768);
+  const messages = writeRecords(
+    lists
+      .slice(1)
+      .flat()
+      .map((bytes) => ({ age: 0, bytes })),
+    32_768,
+  );
   const frames = messages.flatMap((message) => {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(message.length);
     return [length, message];
   });
   writeFileSync(join(folder, 'messages'), Buffer.concat(frames));
-  const neighbours = topology.links.filter(({ ends }) => ends.includes(0)).map(({ ends, cost }) => ({ router: idOf(ends[0] === 0 ? ends[1] : 0), cost, link: `link-${ends.join('-')}` }));
+  const neighbours = topology.links
+    .filter(({ ends }) => ends.includes(0))
+    .map(({ ends, cost }) => ({ router: idOf(ends[0] === 0 ? ends[1] : 0), cost, link: `link-${ends.join('-')}` }));
   writeFileSync(join(folder, 'self.json'), JSON.stringify({ pem: keys[0]?.pem, neighbours, last: keyName(topology.sites - 1, 0) }));
 }
 
@@ -134,8 +148,18 @@ function measure(folder: string): OneRouter {
   if (routing.destinations(self.last).length !== 1) throw new Error('the last site is not found');
   const records = routing.counters.accepted;
   return {
-    records, bytes, check, intake, longestMessage, held: heldThen, heldAfterNetwork: held() - before, paths, firstQuestion,
-    nextQuestion, sameQuestion, network,
+    records,
+    bytes,
+    check,
+    intake,
+    longestMessage,
+    held: heldThen,
+    heldAfterNetwork: held() - before,
+    paths,
+    firstQuestion,
+    nextQuestion,
+    sameQuestion,
+    network,
   };
 }
 
@@ -151,7 +175,8 @@ function measureCheck(key: SiteKey): number {
   const message = Buffer.alloc(1100, 7);
   const signature = key.sign(message);
   const run = (times: number): void => {
-    for (let left = times; left > 0; left -= 1) if (!verifySignature(key.publicKey, message, signature)) throw new Error('a good signature is refused');
+    for (let left = times; left > 0; left -= 1)
+      if (!verifySignature(key.publicKey, message, signature)) throw new Error('a good signature is refused');
   };
   run(200);
   const cpu = process.cpuUsage();

@@ -72,7 +72,7 @@ export class Simulation {
     this.#epochs[site] = this.#now;
     this.facts(site, this.#keysOf(site));
     // Their seconds do not begin together.
-    this.#queue.push(this.#now + (site * 7919) % 1000, { kind: 'tick', site, started: this.#now });
+    this.#queue.push(this.#now + ((site * 7919) % 1000), { kind: 'tick', site, started: this.#now });
   }
 
   facts(site: number, keys: OwnFacts['keys']): void {
@@ -117,7 +117,8 @@ export class Simulation {
     const newest = new Map<string, RouteRecord>();
     for (const record of this.#records.values()) {
       const held = newest.get(`${record.router} ${record.part}`);
-      if (held === undefined || record.epoch > held.epoch || (record.epoch === held.epoch && record.counter > held.counter)) newest.set(`${record.router} ${record.part}`, record);
+      if (held === undefined || record.epoch > held.epoch || (record.epoch === held.epoch && record.counter > held.counter))
+        newest.set(`${record.router} ${record.part}`, record);
     }
     return [...newest.values()].sort((left, right) => left.part - right.part);
   }

@@ -35,7 +35,7 @@ function tiers(sites: number, random: Random): Topology {
     const [first, count] = site < core + middle ? [0, core] : [core, middle];
     const above = random.below(count);
     link(first + above, site, 2 + random.below(20));
-    link(first + (above + 1 + random.below(Math.max(1, count - 1))) % count, site, 2 + random.below(20));
+    link(first + ((above + 1 + random.below(Math.max(1, count - 1))) % count), site, 2 + random.below(20));
   }
   return { sites, links, edge: new Set(Array.from({ length: sites - core - middle }, (_, index) => core + middle + index)) };
 }
@@ -50,7 +50,10 @@ function geometric(sites: number, random: Random): Topology {
     return Math.hypot(x1 - x2, y1 - y2);
   };
   for (let site = 0; site < sites; site += 1) {
-    const others = points.map((_, index) => index).filter((index) => index !== site).sort((left, right) => distance(site, left) - distance(site, right));
+    const others = points
+      .map((_, index) => index)
+      .filter((index) => index !== site)
+      .sort((left, right) => distance(site, left) - distance(site, right));
     for (const other of [...others.slice(0, 3), ...others.filter((index) => index < site).slice(0, 1)]) {
       const [from, to] = site < other ? [site, other] : [other, site];
       const delay = 1 + distance(site, other) * 80;

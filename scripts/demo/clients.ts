@@ -24,13 +24,16 @@ export async function writeAndRead(tour: Tour, members: readonly Member[]): Prom
   const nodes = nodesOf(members, masters);
   narrator.claim(
     `${masters.size} servers answered, on ${nodes.size} nodes, and the client was sent from one to another ${written.redirections} times`,
-    masters.size === 3 && nodes.size === 2, [...masters].join(', '),
+    masters.size === 3 && nodes.size === 2,
+    [...masters].join(', '),
   );
 
-  const counts = await Promise.all([...masters].map(async (place) => {
-    const [address = '', port = ''] = place.split(':');
-    return Number(await shell.run(`${cli({ address, port: Number(port) })} dbsize`, { silent: true }));
-  }));
+  const counts = await Promise.all(
+    [...masters].map(async (place) => {
+      const [address = '', port = ''] = place.split(':');
+      return Number(await shell.run(`${cli({ address, port: Number(port) })} dbsize`, { silent: true }));
+    }),
+  );
   const sum = counts.reduce((total, count) => total + count, 0);
   narrator.claim(`by their own count (DBSIZE) the masters hold ${counts.join(' + ')} = ${SLOTS} keys`, sum === SLOTS, String(sum));
   narrator.say('The same keys read back, beginning at another server:');

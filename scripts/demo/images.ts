@@ -15,12 +15,15 @@ async function loadRedis(cluster: Cluster): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'earshot-redis-'));
   try {
     const archive = join(folder, 'redis.tar');
-    const reference = await writeDebianImage({
-      name: 'redis',
-      packages: ['redis-server', 'redis-tools'],
-      programs: ['/usr/bin/redis-server', '/usr/bin/redis-cli'],
-      command: ['redis-server'],
-    }, archive);
+    const reference = await writeDebianImage(
+      {
+        name: 'redis',
+        packages: ['redis-server', 'redis-tools'],
+        programs: ['/usr/bin/redis-server', '/usr/bin/redis-cli'],
+        command: ['redis-server'],
+      },
+      archive,
+    );
     await cluster.loadImage(archive);
     return reference;
   } finally {
@@ -30,7 +33,9 @@ async function loadRedis(cluster: Cluster): Promise<string> {
 
 /** A short name in a manifest stands for one of Docker Hub's library. */
 async function rename(cluster: Cluster, from: string, to: string): Promise<void> {
-  await Promise.all(cluster.nodes.map(({ containerdSocket }) => (
-    run('ctr', ['--address', containerdSocket, '--namespace', 'k8s.io', 'images', 'tag', '--force', from, `docker.io/library/${to}`])
-  )));
+  await Promise.all(
+    cluster.nodes.map(({ containerdSocket }) =>
+      run('ctr', ['--address', containerdSocket, '--namespace', 'k8s.io', 'images', 'tag', '--force', from, `docker.io/library/${to}`]),
+    ),
+  );
 }

@@ -16,7 +16,10 @@ export async function moveNode(tour: Tour, members: readonly Member[]): Promise<
   await shell.run(`kubectl exec ${before.pod} -c redis -- cat /listener/default-address/address`);
 
   const { seconds, found } = await timeToFile(tour, before, address);
-  narrator.table([['FILE IN THE POD', 'BEFORE', 'AFTER'], ['/listener/default-address/address', before.address, found]]);
+  narrator.table([
+    ['FILE IN THE POD', 'BEFORE', 'AFTER'],
+    ['/listener/default-address/address', before.address, found],
+  ]);
   narrator.claim(`the file followed within ${seconds.toFixed(1)} s`, found === address, found);
 
   narrator.say('A client outside, at the new address:');
@@ -55,7 +58,10 @@ async function timeToFile(tour: Tour, member: Member, address: string): Promise<
       return { seconds, found: line };
     }
     start = performance.now();
-    await cluster.setNodeAddresses(member.node, [{ type: 'ExternalIP', address }, { type: 'InternalIP', address: member.address }]);
+    await cluster.setNodeAddresses(member.node, [
+      { type: 'ExternalIP', address },
+      { type: 'InternalIP', address: member.address },
+    ]);
   }
   throw new DemoError(`a minute after its node got the address ${address}, ${member.pod} still reads ${member.address}`);
 }

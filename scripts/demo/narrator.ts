@@ -30,7 +30,10 @@ export class Narrator {
   say(text: string): void {
     const lines = text.trimEnd().replace(/^\n+/, '').split('\n');
     const shared = Math.min(...lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/)));
-    this.#block('text', lines.map((line) => line.slice(shared)));
+    this.#block(
+      'text',
+      lines.map((line) => line.slice(shared)),
+    );
   }
 
   /** What a slow part does meanwhile. */
@@ -48,13 +51,19 @@ export class Narrator {
     const lines = text.trimEnd().split('\n');
     const left = lines.length - head - tail;
     const shown = left > 1 ? [...lines.slice(0, head), `(... ${left} more lines)`, ...lines.slice(lines.length - tail)] : lines;
-    this.#block('output', shown.map((line) => `    ${line}`));
+    this.#block(
+      'output',
+      shown.map((line) => `    ${line}`),
+    );
   }
 
   table(rows: readonly (readonly (string | number)[])[]): void {
     const widthOf = (column: number): number => Math.max(...rows.map((row) => String(row[column] ?? '').length));
     const line = (row: readonly (string | number)[]): string => row.map((cell, column) => String(cell).padEnd(widthOf(column))).join('   ');
-    this.#block('table', rows.map((row) => `    ${line(row).trimEnd()}`));
+    this.#block(
+      'table',
+      rows.map((row) => `    ${line(row).trimEnd()}`),
+    );
   }
 
   /** States what was shown, or ends the demo where it was not. */

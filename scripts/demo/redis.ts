@@ -37,15 +37,18 @@ interface PodList {
 export async function readMembers(shell: Shell): Promise<readonly Member[]> {
   // kubectl prints what the API server answers.
   const { items } = JSON.parse(await shell.run('kubectl get pods --selector app=redis --output json', { silent: true })) as PodList;
-  return Promise.all(items.map(async ({ metadata, spec, status }) => {
-    const said = await shell.run(`kubectl exec ${metadata.name} --container redis -- sh -c '${READ_VOLUME}'`, { silent: true });
-    return { pod: metadata.name, uid: metadata.uid, podIp: status.podIP, node: spec.nodeName, ...parseVolume(metadata.name, said) };
-  }));
+  return Promise.all(
+    items.map(async ({ metadata, spec, status }) => {
+      const said = await shell.run(`kubectl exec ${metadata.name} --container redis -- sh -c '${READ_VOLUME}'`, { silent: true });
+      return { pod: metadata.name, uid: metadata.uid, podIp: status.podIP, node: spec.nodeName, ...parseVolume(metadata.name, said) };
+    }),
+  );
 }
 
 function parseVolume(pod: string, said: string): Pick<Member, 'address' | 'port' | 'busPort'> {
   const [, address, port, busPort] = /^(\S+) (\d+) (\d+)\s*$/.exec(said) ?? [];
-  if (address === undefined) throw new DemoError(`expected an address and two ports in the volume of ${pod}\nbut saw: ${JSON.stringify(said)}`);
+  if (address === undefined)
+    throw new DemoError(`expected an address and two ports in the volume of ${pod}\nbut saw: ${JSON.stringify(said)}`);
   return { address, port: Number(port), busPort: Number(busPort) };
 }
 
@@ -60,11 +63,14 @@ export function cli(place: Place): string {
 
 /** Lines `<id> <ip:port@cport[,hostname]> <flags> <master> <ping-sent> <pong-recv> <config-epoch> <link-state> <slot> …`. */
 export function parseSeats(clusterNodes: string): readonly Seat[] {
-  return clusterNodes.trim().split('\n').map((line) => {
-    const [, place = '', flags = '', , , , , link] = line.split(' ');
-    const [, address = '', port] = /^(.*):(\d+)@/.exec(place) ?? [];
-    return { address, port: Number(port), well: link === 'connected' && !/fail|handshake|noaddr/.test(flags) };
-  });
+  return clusterNodes
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [, place = '', flags = '', , , , , link] = line.split(' ');
+      const [, address = '', port] = /^(.*):(\d+)@/.exec(place) ?? [];
+      return { address, port: Number(port), well: link === 'connected' && !/fail|handshake|noaddr/.test(flags) };
+    });
 }
 
 export async function seatsSeenBy(shell: Shell, place: Place): Promise<readonly Seat[]> {

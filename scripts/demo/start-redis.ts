@@ -42,9 +42,12 @@ export async function joinMembers(tour: Tour, members: readonly Member[]): Promi
   }
   narrator.claim('all six answer a ping at those addresses from outside', true, '');
   const places = members.map(at);
-  const created = await shell.run(`redis-cli --cluster create --cluster-yes --cluster-replicas 1 \\
+  const created = await shell.run(
+    `redis-cli --cluster create --cluster-yes --cluster-replicas 1 \\
   ${places.slice(0, 3).join(' ')} \\
-  ${places.slice(3).join(' ')}`, { head: 7, tail: 5 });
+  ${places.slice(3).join(' ')}`,
+    { head: 7, tail: 5 },
+  );
   const isCovered = created.includes('[OK] All 16384 slots covered.');
   narrator.claim('the servers agree, and all 16,384 slots have a master', isCovered, created.slice(-400));
 

@@ -52,7 +52,8 @@ async function sharedLibrariesOf(program: string): Promise<string[]> {
     throw new Error(`ldd cannot tell what ${program} loads; install libc-bin and try again`, { cause: error });
   });
   const missing = /^\s*(\S+) => not found/m.exec(stdout);
-  if (missing !== null) throw new Error(`${program} needs ${missing[1]}, which is not on this machine; install it (apt-get install libatomic1) and try again`);
+  if (missing !== null)
+    throw new Error(`${program} needs ${missing[1]}, which is not on this machine; install it (apt-get install libatomic1) and try again`);
   return [...stdout.matchAll(/(?:=> |^\s*)(\/\S+) \(0x/gm)].flatMap(([, library]) => (library === undefined ? [] : [library]));
 }
 

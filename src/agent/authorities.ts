@@ -28,7 +28,8 @@ export function createAuthorities(layout: NamespaceLayout): Authorities {
   }
 
   async function openNamed(name: string): Promise<Authority> {
-    if (!isResourceName(name)) throw new TrustError('authority-missing', `${JSON.stringify(name.slice(0, 80))} cannot be the name of a certificate authority`);
+    if (!isResourceName(name))
+      throw new TrustError('authority-missing', `${JSON.stringify(name.slice(0, 80))} cannot be the name of a certificate authority`);
     for (const folder of [layout.input.issuers, layout.internal.certs, layout.input.certs]) {
       const directory = join(folder, name);
       const isThere = await access(directory).then(
@@ -37,7 +38,10 @@ export function createAuthorities(layout: NamespaceLayout): Authorities {
       );
       if (isThere) return readAuthority(directory, name);
     }
-    throw new TrustError('authority-missing', `there is no certificate authority named ${name}; put its tls.crt and tls.key into ${join(layout.input.issuers, name)}/`);
+    throw new TrustError(
+      'authority-missing',
+      `there is no certificate authority named ${name}; put its tls.crt and tls.key into ${join(layout.input.issuers, name)}/`,
+    );
   }
 
   async function find(name: string | undefined, site: Site): Promise<Authority> {

@@ -26,7 +26,11 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
     const { order, issuer, name } = wanted;
     const ordered = { ...order, ...(days === undefined || order.signing ? {} : { days }) };
     if (issuer.kind === 'self') {
-      if (!order.signing) throw new TrustError('bad-argument', 'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca');
+      if (!order.signing)
+        throw new TrustError(
+          'bad-argument',
+          'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
+        );
       const own = await openSiteAuthority(join(layout.internal.certs, name), { siteName: order.subject });
       return certificateFacts(own.certificate.toString(), `internal/certs/${name}/tls.crt`);
     }
@@ -40,8 +44,14 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
     ensure: async (wanted, site, now, days) => {
       try {
         const bundle = await readBundle(join(layout.internal.certs, wanted.name), wanted.name);
-        const facts = bundle.cert === undefined || bundle.key === undefined ? undefined : certificateFacts(bundle.cert, `internal/certs/${wanted.name}/tls.crt`);
-        const authority = wanted.issuer.kind === 'self' ? undefined : await authorities.find(wanted.issuer.kind === 'named' ? wanted.issuer.name : undefined, site);
+        const facts =
+          bundle.cert === undefined || bundle.key === undefined
+            ? undefined
+            : certificateFacts(bundle.cert, `internal/certs/${wanted.name}/tls.crt`);
+        const authority =
+          wanted.issuer.kind === 'self'
+            ? undefined
+            : await authorities.find(wanted.issuer.kind === 'named' ? wanted.issuer.name : undefined, site);
         const certificate = facts === undefined || bundle.cert === undefined ? undefined : new X509Certificate(bundle.cert);
         const stands =
           facts !== undefined &&
@@ -65,7 +75,9 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
 /** Names that it has besides do no harm: an address that comes and goes does not make a new certificate each time. */
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
   const hosts = new Set(facts.hosts.map(canonical));
-  return facts.commonName === order.subject && facts.isAuthority === order.signing && order.hosts.every((host) => hosts.has(canonical(host)));
+  return (
+    facts.commonName === order.subject && facts.isAuthority === order.signing && order.hosts.every((host) => hosts.has(canonical(host)))
+  );
 }
 
 function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {

@@ -44,7 +44,15 @@ export interface GrantsOptions {
 export function createGrants(options: GrantsOptions): Grants {
   const { layout, ledger, log } = options;
   let store: GrantStore | undefined;
-  let server: { readonly it: GrantServer; readonly host: string | undefined; readonly port: number; readonly days: number | undefined; cert: string } | undefined;
+  let server:
+    | {
+        readonly it: GrantServer;
+        readonly host: string | undefined;
+        readonly port: number;
+        readonly days: number | undefined;
+        cert: string;
+      }
+    | undefined;
 
   async function closeServer(): Promise<void> {
     const closing = server;
@@ -52,7 +60,10 @@ export function createGrants(options: GrantsOptions): Grants {
     await closing?.it[Symbol.asyncDispose]();
   }
 
-  async function serve(opened: GrantStore, { host, port, certificateDays }: GrantSettings): Promise<{ readonly it: GrantServer; readonly ca: string }> {
+  async function serve(
+    opened: GrantStore,
+    { host, port, certificateDays }: GrantSettings,
+  ): Promise<{ readonly it: GrantServer; readonly ca: string }> {
     const tls = whole(await readBundle(join(layout.internal.certs, GRANT_SERVER_BUNDLE), GRANT_SERVER_BUNDLE));
     if (server !== undefined && (server.host !== host || server.port !== port || server.days !== certificateDays)) await closeServer();
     if (server === undefined) {
@@ -153,7 +164,10 @@ const unknown: GrantFacts = { redemptions: 0, redemptionsAllowed: 1, expired: fa
 function whole(bundle: { readonly name: string; readonly cert?: string; readonly key?: string; readonly ca?: string }): IssuedBundle {
   const { name, cert, key, ca } = bundle;
   if (cert === undefined || key === undefined || ca === undefined) {
-    throw new TrustError('state-unavailable', `the certificate of the server where tokens are redeemed is not there yet (internal/certs/${name})`);
+    throw new TrustError(
+      'state-unavailable',
+      `the certificate of the server where tokens are redeemed is not there yet (internal/certs/${name})`,
+    );
   }
   return { name, cert, key, ca };
 }

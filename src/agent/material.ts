@@ -18,7 +18,11 @@ export interface BundleSources {
 }
 
 /** The person's own directory counts first, then a Secret, unless what was issued is its renewal; then what was issued. */
-export function gatherMaterial({ user, secrets, issued }: BundleSources, siteAuthority: string | undefined, layout: NamespaceLayout): Material {
+export function gatherMaterial(
+  { user, secrets, issued }: BundleSources,
+  siteAuthority: string | undefined,
+  layout: NamespaceLayout,
+): Material {
   const bundles = new Map(issued.bundles);
   for (const secret of secrets) {
     const own = bundles.get(secret.name);

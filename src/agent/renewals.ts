@@ -74,7 +74,10 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
         const left = endOf(link.tls.cert) - now;
         const wait = Math.max(pauses.shortest, Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures - 1, 12), left / 8));
         tries.set(name, { next: now + wait, failures });
-        log.warn({ link: name, error }, `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`);
+        log.warn(
+          { link: name, error },
+          `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`,
+        );
         await answer({ refused: messageOf(error) });
       })
       .catch((error: unknown) => log.error({ link: name, error }, `what came of a renewal cannot be told: ${messageOf(error)}`))
@@ -88,7 +91,10 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
     check: async (links, router, ours, now) => {
       const asked = await requests.open();
       for (const name of asked) {
-        const hindrance = hindranceOf(links.find((link) => linkOf(link) === name), ours);
+        const hindrance = hindranceOf(
+          links.find((link) => linkOf(link) === name),
+          ours,
+        );
         if (hindrance !== undefined) await requests.answer(name, { refused: hindrance });
       }
       const started: string[] = [];
@@ -131,7 +137,7 @@ function hindranceOf(link: LinkConfig | undefined, ours: (bundle: string) => boo
 
 function isDue(cert: string, now: number): boolean {
   try {
-    return isRenewalDue(certificateFacts(cert, 'the link\'s tls.crt'), now);
+    return isRenewalDue(certificateFacts(cert, "the link's tls.crt"), now);
   } catch {
     // Mangled: the plan says so.
     return false;
@@ -141,7 +147,7 @@ function isDue(cert: string, now: number): boolean {
 /** Milliseconds since 1970; far off where it cannot be read. */
 function endOf(cert: string | undefined): number {
   try {
-    return cert === undefined ? Infinity : certificateFacts(cert, 'the link\'s tls.crt').notAfter;
+    return cert === undefined ? Infinity : certificateFacts(cert, "the link's tls.crt").notAfter;
   } catch {
     return Infinity;
   }

@@ -31,10 +31,7 @@ export function readSettings(site: Site): { readonly settings: SiteSettings; rea
   };
   const grantPort = read(names.grantPort, portOf, 'a port, 0 to 65535') ?? DEFAULT_GRANT_PORT;
   const lifetime = read(names.lifetime, lifetimeOf, 'a length of time from 10s, such as 720h');
-  return {
-    settings: { grantPort, ...(lifetime === undefined ? {} : { certificateDays: lifetime / 86_400_000 }) },
-    problems,
-  };
+  return { settings: { grantPort, ...(lifetime === undefined ? {} : { certificateDays: lifetime / 86_400_000 }) }, problems };
 }
 
 function portOf(text: string): number | undefined {

@@ -105,7 +105,15 @@ class SiteLoop {
   #applied: RouterConfig | undefined;
 
   /** What the last pass saw, for reports between passes. */
-  #seen: { readonly resources: SiteResources; readonly plan: SitePlan; readonly problems: readonly ResourceProblem[]; readonly files: readonly FileProblem[]; readonly trust: TrustOutcome['facts'] } | undefined;
+  #seen:
+    | {
+        readonly resources: SiteResources;
+        readonly plan: SitePlan;
+        readonly problems: readonly ResourceProblem[];
+        readonly files: readonly FileProblem[];
+        readonly trust: TrustOutcome['facts'];
+      }
+    | undefined;
   #statuses: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
   #listening = '';
@@ -200,7 +208,11 @@ class SiteLoop {
     ]);
     const settled = this.#settle(user.bundles, Date.now());
     if (settled.restless || input.restless) this.#lookAgain();
-    const material = gatherMaterial({ user: { ...user, bundles: settled.bundles }, secrets: input.bundles, issued }, await this.#siteAuthority(resources), layout);
+    const material = gatherMaterial(
+      { user: { ...user, bundles: settled.bundles }, secrets: input.bundles, issued },
+      await this.#siteAuthority(resources),
+      layout,
+    );
     const unread = unreadSite(input.problems);
     const plan = planSite(resources, material, this.#seen?.plan, unread);
     const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
@@ -211,7 +223,10 @@ class SiteLoop {
       files: input.problems,
       trust: outcome.facts,
     };
-    await this.#apply(plan, unread === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unread}`);
+    await this.#apply(
+      plan,
+      unread === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unread}`,
+    );
     if (this.#router !== undefined) await this.#trust?.follow(this.#router, plan.config.links);
     await this.#report();
   }
@@ -259,7 +274,9 @@ class SiteLoop {
       return (await this.#authorities.find(undefined, site)).ca;
     } catch (error) {
       const message = messageOf(error);
-      this.#tell(`authority: ${message}`, () => this.#options.log.error({ error }, `the site's certificate authority cannot be used: ${message}`));
+      this.#tell(`authority: ${message}`, () =>
+        this.#options.log.error({ error }, `the site's certificate authority cannot be used: ${message}`),
+      );
       return undefined;
     }
   }
@@ -321,7 +338,10 @@ class SiteLoop {
     if (this.#ended || this.#router === undefined) return;
     // What listens decides what other sites are told, and a link that comes up may have a renewal due.
     const { accesses, links } = this.#router.state;
-    const listening = JSON.stringify([Object.entries(accesses).map(([name, { listening: on, port }]) => [name, on, port]), Object.entries(links).map(([name, { operational }]) => [name, operational])]);
+    const listening = JSON.stringify([
+      Object.entries(accesses).map(([name, { listening: on, port }]) => [name, on, port]),
+      Object.entries(links).map(([name, { operational }]) => [name, operational]),
+    ]);
     if (listening !== this.#listening) {
       this.#listening = listening;
       this.refresh();
@@ -369,14 +389,18 @@ class SiteLoop {
       await writeDurably(layout.runtime.problems, text, 0o644);
       this.#problemsWritten = text;
     } catch (error) {
-      this.#tell(`problems: ${messageOf(error)}`, () => log.error({ error }, `${layout.runtime.problems} cannot be written: ${messageOf(error)}`));
+      this.#tell(`problems: ${messageOf(error)}`, () =>
+        log.error({ error }, `${layout.runtime.problems} cannot be written: ${messageOf(error)}`),
+      );
     }
   }
 
   #tellFiles(problems: readonly FileProblem[]): void {
     for (const problem of problems) {
       const { file, line, field, resource, message, severity } = problem;
-      this.#tell(`file: ${JSON.stringify(problem)}`, () => this.#options.log[severity === 'error' ? 'error' : 'warn']({ file, line, field, resource }, message));
+      this.#tell(`file: ${JSON.stringify(problem)}`, () =>
+        this.#options.log[severity === 'error' ? 'error' : 'warn']({ file, line, field, resource }, message),
+      );
     }
   }
 

@@ -39,7 +39,13 @@ interface Attempt {
 }
 
 /** These may go by themselves; all others are about the token. */
-const passing: ReadonlySet<string> = new Set<TrustCode>(['unreachable', 'server-busy', 'server-failed', 'state-unavailable', 'clock-wrong']);
+const passing: ReadonlySet<string> = new Set<TrustCode>([
+  'unreachable',
+  'server-busy',
+  'server-failed',
+  'state-unavailable',
+  'clock-wrong',
+]);
 
 /** Milliseconds: from a second to a minute, doubling. */
 const retryDelay = (failures: number): number => Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6)) * (1 - Math.random() / 4);
@@ -128,7 +134,9 @@ export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
 
 /** Tells one token from another of its name, without keeping the code. */
 function markOf({ spec }: AccessToken): string {
-  return createHash('sha256').update(JSON.stringify([spec.url, spec.code])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([spec.url, spec.code]))
+    .digest('hex');
 }
 
 async function readRecord(path: string): Promise<Map<string, string>> {

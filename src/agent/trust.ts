@@ -69,7 +69,9 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
     authority: (issuer) => (latest === undefined ? Promise.reject(noSite()) : authorities.find(issuer, latest.site)),
   });
 
-  async function issue(input: TrustInput): Promise<{ readonly certificates: Map<string, CertificateState>; readonly problems: readonly ResourceProblem[] }> {
+  async function issue(
+    input: TrustInput,
+  ): Promise<{ readonly certificates: Map<string, CertificateState>; readonly problems: readonly ResourceProblem[] }> {
     const { resources, site, machine, userBundles, now } = input;
     const certificates = new Map<string, CertificateState>();
     const problems: ResourceProblem[] = [];
@@ -88,7 +90,12 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
         if (bundle.order.signing) authorities.forget();
       }
       if (problem !== undefined && !bundle.resource.startsWith('Certificate/')) {
-        problems.push({ resource: bundle.resource, severity: 'error', code: problem.code, message: `its certificate cannot be made: ${problem.message}` });
+        problems.push({
+          resource: bundle.resource,
+          severity: 'error',
+          code: problem.code,
+          message: `its certificate cannot be made: ${problem.message}`,
+        });
       }
     }
     return { certificates, problems };
@@ -119,7 +126,8 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
           grants: grantFacts,
           tokens: tokenFacts,
           certificates,
-          defaultIssuer: site.spec.defaultIssuer === undefined || site.spec.defaultIssuer === '' ? 'earshot-site-ca' : site.spec.defaultIssuer,
+          defaultIssuer:
+            site.spec.defaultIssuer === undefined || site.spec.defaultIssuer === '' ? 'earshot-site-ca' : site.spec.defaultIssuer,
         },
         problems: [...problems, ...noAccess],
       };
@@ -150,13 +158,19 @@ function offerOf(input: TrustInput | undefined, identity: Identity, state: Route
   return {
     siteId: identity.id,
     siteName: nameOf(site),
-    endpoints: endpoints.map(({ name = '', host = '', port = '', group }) => ({ name, host, port, ...(group === undefined ? {} : { group }) })),
+    endpoints: endpoints.map(({ name = '', host = '', port = '', group }) => ({
+      name,
+      host,
+      port,
+      ...(group === undefined ? {} : { group }),
+    })),
   };
 }
 
 function grantServerBundle({ resources, site, machine }: TrustInput): ReturnType<typeof planCertificates>[number] {
   const { accesses } = listAccesses(resources, site);
-  const hosts = accesses.length === 0 ? certificateHosts({ hosts: [] }, machine) : accesses.flatMap((access) => certificateHosts(access, machine));
+  const hosts =
+    accesses.length === 0 ? certificateHosts({ hosts: [] }, machine) : accesses.flatMap((access) => certificateHosts(access, machine));
   return {
     name: GRANT_SERVER_BUNDLE,
     resource: `Site/${nameOf(site)}`,
@@ -170,7 +184,8 @@ function withoutAccess(name: string): ResourceProblem {
     resource: `AccessGrant/${name}`,
     severity: 'error',
     code: 'no-access',
-    message: 'no other site can link to this one, so its tokens would be of no use; set spec.linkAccess: default in the Site, or create a RouterAccess.',
+    message:
+      'no other site can link to this one, so its tokens would be of no use; set spec.linkAccess: default in the Site, or create a RouterAccess.',
   };
 }
 

@@ -8,8 +8,7 @@ export function conditions(description: string) {
   return listOf(condition, { description }, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 }
 
-const qualifiedName =
-  '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$';
+const qualifiedName = '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$';
 
 const condition = object(
   {

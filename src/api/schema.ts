@@ -81,11 +81,7 @@ export function mapOf<S extends TSchema>(values: S, words: Words<Readonly<Record
 
 /** Any object; the API server keeps what it does not know. */
 export function anyObject(words: Words<object>) {
-  return Type.Unsafe<Record<string, unknown>>({
-    type: 'object',
-    'x-kubernetes-preserve-unknown-fields': true,
-    ...keywords(words),
-  });
+  return Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...keywords(words) });
 }
 
 interface Limits {

@@ -12,14 +12,7 @@ export class CliError extends Error {
 export type CliErrorCode = keyof typeof exitCodes;
 
 /** Documented in docs/reference/cli.md; numbers never change their meaning. */
-export const exitCodes = {
-  FAILED: 1,
-  USAGE: 2,
-  NOT_READY: 3,
-  NOT_FOUND: 4,
-  EXISTS: 5,
-  NOT_RUNNING: 6,
-} as const;
+export const exitCodes = { FAILED: 1, USAGE: 2, NOT_READY: 3, NOT_FOUND: 4, EXISTS: 5, NOT_RUNNING: 6 } as const;
 
 /** For any error. */
 export function exitCodeOf(error: unknown): number {

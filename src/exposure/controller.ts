@@ -43,7 +43,13 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const queues = {
     listeners: queue(
       'listeners',
-      createListenerReconciler({ client, caches, events, clusterDomain: options.clusterDomain, now: () => `${new Date().toISOString().slice(0, 19)}Z` }),
+      createListenerReconciler({
+        client,
+        caches,
+        events,
+        clusterDomain: options.clusterDomain,
+        now: () => `${new Date().toISOString().slice(0, 19)}Z`,
+      }),
     ),
     mounts: queue('mounts', createMountReconciler({ client, caches, events, clock: () => performance.now() })),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),

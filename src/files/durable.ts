@@ -18,7 +18,8 @@ export async function readText(path: string, limits: ReadLimits): Promise<string
     // A pipe in the file's place must not hold us up.
     await using handle = await open(target, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await handle.stat();
-    if (!found.isFile()) throw new PlatformError('FILE_KIND', `${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}; put a file there.`);
+    if (!found.isFile())
+      throw new PlatformError('FILE_KIND', `${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}; put a file there.`);
     if (found.size > limits.bytes) throw tooBig(path, limits.bytes);
     // The size may have grown since, so it is the read that is bounded.
     const buffer = Buffer.alloc(Math.min(limits.bytes, found.size + 4096) + 1);

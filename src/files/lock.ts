@@ -19,7 +19,11 @@ export function tryLock(path: string): Lock | undefined {
   } catch (error) {
     if (database?.isOpen === true) database.close();
     if (isBusy(error)) return undefined;
-    throw new PlatformError('NAMESPACE', `The lock ${path} cannot be taken: ${error instanceof Error ? error.message : String(error)}. Remove the file if no earshot runs.`, error);
+    throw new PlatformError(
+      'NAMESPACE',
+      `The lock ${path} cannot be taken: ${error instanceof Error ? error.message : String(error)}. Remove the file if no earshot runs.`,
+      error,
+    );
   }
   const held = database;
   return {

@@ -20,10 +20,17 @@ export function siteKeyFrom(pem: string): SiteKey {
   try {
     privateKey = createPrivateKey({ key: pem, format: 'pem' });
   } catch (error) {
-    throw new RoutingError('site-key', 'The site\'s key is not an unencrypted private key in PEM. Restore it from a backup; without it the site has to be made anew.', error);
+    throw new RoutingError(
+      'site-key',
+      "The site's key is not an unencrypted private key in PEM. Restore it from a backup; without it the site has to be made anew.",
+      error,
+    );
   }
   if (privateKey.asymmetricKeyType !== 'ed25519') {
-    throw new RoutingError('site-key', `The site's key is of type ${privateKey.asymmetricKeyType ?? 'unknown'}, it must be Ed25519. Restore the file that Earshot wrote.`);
+    throw new RoutingError(
+      'site-key',
+      `The site's key is of type ${privateKey.asymmetricKeyType ?? 'unknown'}, it must be Ed25519. Restore the file that Earshot wrote.`,
+    );
   }
   return keyFrom(privateKey);
 }
@@ -47,8 +54,5 @@ const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 function keyFrom(privateKey: KeyObject): SiteKey {
   const spki = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
-  return {
-    publicKey: Buffer.from(spki.subarray(spki.length - publicKeyBytes)),
-    sign: (message) => sign(null, message, privateKey),
-  };
+  return { publicKey: Buffer.from(spki.subarray(spki.length - publicKeyBytes)), sign: (message) => sign(null, message, privateKey) };
 }

@@ -41,7 +41,12 @@ function collect<T>(found: Found, read: () => T): T | undefined {
   }
 }
 
-function checkOwn(bundle: PemBundle, purpose: Exclude<Purpose, { kind: 'trust' }>, label: string, found: Found): ReadCertificate | undefined {
+function checkOwn(
+  bundle: PemBundle,
+  purpose: Exclude<Purpose, { kind: 'trust' }>,
+  label: string,
+  found: Found,
+): ReadCertificate | undefined {
   const { cert, key } = bundle;
   if (cert === undefined) {
     wrong(found, 'tls-no-certificate', `${label} lacks tls.crt: put the certificate there (PEM, with its intermediates behind it)`);
@@ -162,7 +167,8 @@ function checkUse(leaf: ReadCertificate, kind: 'server' | 'client', label: strin
 
 function checkHosts(leaf: ReadCertificate, hosts: readonly string[], label: string, found: Found): void {
   for (const host of hosts) {
-    const isCovered = isIP(host) === 0 ? leaf.x509.checkHost(host, { subject: 'never' }) !== undefined : leaf.x509.checkIP(host) !== undefined;
+    const isCovered =
+      isIP(host) === 0 ? leaf.x509.checkHost(host, { subject: 'never' }) !== undefined : leaf.x509.checkIP(host) !== undefined;
     if (isCovered) continue;
     const covered = leaf.facts.hosts.length === 0 ? 'no host at all' : leaf.facts.hosts.slice(0, 10).join(', ');
     wrong(found, 'tls-host-mismatch', `${label}: tls.crt is not for ${host}; it is for ${covered}: have it issued with that name`);
@@ -171,7 +177,9 @@ function checkHosts(leaf: ReadCertificate, hosts: readonly string[], label: stri
 
 function checkTrusted(bundle: PemBundle, purpose: Purpose, label: string, found: Found): void {
   const isNeeded =
-    purpose.kind === 'trust' || (purpose.kind === 'server' && purpose.clientCa === true) || (purpose.kind === 'client' && purpose.serverCa === true);
+    purpose.kind === 'trust' ||
+    (purpose.kind === 'server' && purpose.clientCa === true) ||
+    (purpose.kind === 'client' && purpose.serverCa === true);
   const { ca } = bundle;
   if (ca === undefined) {
     if (isNeeded) {

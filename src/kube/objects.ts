@@ -96,16 +96,10 @@ export interface NodeSelectorRequirement {
 
 export interface PersistentVolume extends KubeObject {
   readonly spec?: {
-    readonly csi?: {
-      readonly driver: string;
-      readonly volumeHandle: string;
-      readonly volumeAttributes?: StringMap;
-    };
+    readonly csi?: { readonly driver: string; readonly volumeHandle: string; readonly volumeAttributes?: StringMap };
     readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string };
     readonly nodeAffinity?: {
-      readonly required?: {
-        readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly NodeSelectorRequirement[] }[];
-      };
+      readonly required?: { readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly NodeSelectorRequirement[] }[] };
     };
   };
   readonly status?: { readonly phase?: string };

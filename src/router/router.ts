@@ -185,7 +185,8 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
-    if (!isVia(head.fields)) return refuse(stream, 400, 'http_request_error', 'earshot-via is malformed: it holds ids of sites, separated by one space');
+    if (!isVia(head.fields))
+      return refuse(stream, 400, 'http_request_error', 'earshot-via is malformed: it holds ids of sites, separated by one space');
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
     const barred = this.#revokedSites.size === 0 ? undefined : barredAmong(placesOf(head), this.#revokedSites);
     if (barred !== undefined) {

@@ -30,7 +30,9 @@ export class BundleFinder {
     if (reason !== undefined) return { problems: [problem('tls-unreadable', reason)] };
     const bundle = bundles.get(name);
     if (bundle === undefined) {
-      return { problems: [problem('tls-missing', `there is no TLS bundle named ${quote(name)}; put ${files[use]} into ${bundlePlace(name)}.`)] };
+      return {
+        problems: [problem('tls-missing', `there is no TLS bundle named ${quote(name)}; put ${files[use]} into ${bundlePlace(name)}.`)],
+      };
     }
     const found = check(bundle, use);
     const problems = found.map(({ code, message, passing }) => problem(code, message, passing ? 'warning' : 'error'));

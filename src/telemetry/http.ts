@@ -42,7 +42,10 @@ export async function serveTelemetry(options: {
   return { port: portOf(server), [Symbol.asyncDispose]: () => close(server) };
 }
 
-async function listen(serve: RequestListener, options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string }): Promise<Server> {
+async function listen(
+  serve: RequestListener,
+  options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string },
+): Promise<Server> {
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 }, serve);
   server.listen(options.port, options.host);
   await once(server, 'listening');

@@ -28,7 +28,10 @@ export async function openSiteAuthority(directory: string, options: SiteAuthorit
   const clock = options.clock ?? Date.now;
   if ((await disk.names(directory)).length === 0) await makeAuthority(directory, options.siteName, clock, disk);
   const bundle = await readBundle(directory, 'the site authority', disk);
-  for (const [part, file] of [['cert', 'tls.crt'], ['key', 'tls.key']] as const) {
+  for (const [part, file] of [
+    ['cert', 'tls.crt'],
+    ['key', 'tls.key'],
+  ] as const) {
     if (bundle[part] === undefined) throw damaged(directory, `${file} is missing`);
   }
   try {
@@ -103,7 +106,10 @@ export function authorityOf(bundle: PemBundle, name: string, clock: Clock): Auth
     name,
     certificate,
     key,
-    chain: certificates.filter((one) => !isSelfIssued(one)).map(pemOf).join(''),
+    chain: certificates
+      .filter((one) => !isSelfIssued(one))
+      .map(pemOf)
+      .join(''),
     ca: bundle.ca === undefined ? pemOf(last) : certificatesOf(bundle.ca).map(pemOf).join(''),
   };
 }

@@ -1,7 +1,18 @@
 import { createHash, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 import { alternativeNames } from '../x509/alternative-names.ts';
 import type { Authority, CertificateOrder, Clock, IssuedBundle, IssuedCertificate } from './contract.ts';
-import { bitString, context, contextBytes, objectIdentifier, octetString, sequence, Tag, time, unsignedInteger, yes } from '../x509/der-writer.ts';
+import {
+  bitString,
+  context,
+  contextBytes,
+  objectIdentifier,
+  octetString,
+  sequence,
+  Tag,
+  time,
+  unsignedInteger,
+  yes,
+} from '../x509/der-writer.ts';
 import { readWhole } from '../x509/der-reader.ts';
 import { TrustError } from './errors.ts';
 import { writePem } from '../x509/pem.ts';
@@ -136,7 +147,13 @@ function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial
     spki,
     context(3, sequence(...extensions(parts, spki))),
   );
-  return { der: signed(content, parts.issuerKey), serial: serial.toString('hex').toUpperCase().replace(/^(?:00)+(?=..)/, '') };
+  return {
+    der: signed(content, parts.issuerKey),
+    serial: serial
+      .toString('hex')
+      .toUpperCase()
+      .replace(/^(?:00)+(?=..)/, ''),
+  };
 }
 
 function extensions({ order, publicKey, issuerKeyIdentifier }: Parts, spki: Buffer): Buffer[] {

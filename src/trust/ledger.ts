@@ -113,7 +113,8 @@ export function planRevocation(site: string, issued: readonly IssuedEntry[], bef
   const earlier = before.find((one) => one.name === name || one.siteIds.includes(site));
   if (entries.length === 0 && earlier === undefined) {
     const names = [...new Set(issued.map(({ siteName }) => siteName))].sort();
-    const known = names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+    const known =
+      names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
     throw new TrustError('unknown-site', `no certificate of this site was ever issued to ${JSON.stringify(site.slice(0, 100))}: ${known}`);
   }
   return {

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Authority, CertificateFacts, Clock, IssuedCertificate, Ledger, PemBundle, PendingKeys, RenewalPlan, RenewalRequest } from './contract.ts';
+import type {
+  Authority,
+  CertificateFacts,
+  Clock,
+  IssuedCertificate,
+  Ledger,
+  PemBundle,
+  PendingKeys,
+  RenewalPlan,
+  RenewalRequest,
+} from './contract.ts';
 import { hasCode, realDisk, replaceFile, type Disk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates } from '../x509/facts.ts';
@@ -12,7 +22,10 @@ import { Use } from '../x509/parts.ts';
  * At two thirds of the certificate's life, earlier by up to a twentieth of it, so that what was issued together is not
  * renewed together. The same certificate always has the same time: its serial number is the dice.
  */
-export function renewalPlan({ notBefore, notAfter, serial }: Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>, now: number): RenewalPlan {
+export function renewalPlan(
+  { notBefore, notAfter, serial }: Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>,
+  now: number,
+): RenewalPlan {
   const dice = createHash('sha256').update(serial).digest().readUInt32BE(0) / 2 ** 32;
   const at = Math.round(notBefore + (notAfter - notBefore) * (2 / 3 - dice / 20));
   return { due: now >= at, at, expires: notAfter };
@@ -113,7 +126,15 @@ export async function renewFor(
   }
   const issued = issueCertificate(
     authority,
-    { subject: commonName, siteId: peer.siteId, hosts: facts.hosts, client: true, server: uses?.includes(Use.server) === true, csr: request, days },
+    {
+      subject: commonName,
+      siteId: peer.siteId,
+      hosts: facts.hosts,
+      client: true,
+      server: uses?.includes(Use.server) === true,
+      csr: request,
+      days,
+    },
     clock,
   );
   await ledger.record({ siteName: commonName, siteId: peer.siteId, serial: issued.serial, notAfter: issued.notAfter });

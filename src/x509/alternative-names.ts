@@ -32,5 +32,10 @@ function addressBytes(address: string): Buffer {
   if (address.includes('%')) {
     throw new TrustError('bad-argument', `host ${address} has a zone: it holds on one machine only, so a certificate cannot name it`);
   }
-  return Buffer.from(groupsOf(address).map((group) => group.padStart(4, '0')).join(''), 'hex');
+  return Buffer.from(
+    groupsOf(address)
+      .map((group) => group.padStart(4, '0'))
+      .join(''),
+    'hex',
+  );
 }

@@ -27,7 +27,7 @@ export function readWhole(bytes: Buffer, tag: number, what: string): Element {
 /** The elements inside. Depth costs nothing: each level is read by whoever knows what it should hold. */
 export function readChildren(element: Element, what: string): readonly Element[] {
   const children: Element[] = [];
-  for (let at = 0; at < element.content.length; ) {
+  for (let at = 0; at < element.content.length;) {
     const child = readAt(element.content, at, what);
     children.push(child);
     at += child.whole.length;

@@ -44,7 +44,7 @@ export function objectIdentifier(dotted: string): Buffer {
 
 function base128(value: number): number[] {
   const digits = [value % 128];
-  for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128)) digits.unshift(0x80 | left % 128);
+  for (let left = Math.floor(value / 128); left > 0; left = Math.floor(left / 128)) digits.unshift(0x80 | (left % 128));
   return digits;
 }
 

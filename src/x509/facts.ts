@@ -78,8 +78,13 @@ function factsOf(x509: X509Certificate, parts: CertificateParts): CertificateFac
 
 /** Names come from outside, and Node.js writes each part on a line of its own. An empty name is undefined to it. */
 function onOneLine(name: string | undefined): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is replaced
-  return (name ?? '').replaceAll('\n', ', ').replaceAll(/[\u0000-\u001f\u007f]/g, '?').slice(0, 512);
+  return (
+    (name ?? '')
+      .replaceAll('\n', ', ')
+      // oxlint-disable-next-line no-control-regex -- they are what is replaced
+      .replaceAll(/[\u0000-\u001f\u007f]/g, '?')
+      .slice(0, 512)
+  );
 }
 
 /** keyCertSign is bit 5 from the left (RFC 5280 section 4.2.1.3); without the extension everything is allowed. */

@@ -60,7 +60,10 @@ function decode(block: { label: string; line: number; body: readonly string[] })
 }
 
 export function writePem(label: string, der: Uint8Array): string {
-  const lines = Buffer.from(der.buffer, der.byteOffset, der.byteLength).toString('base64').match(/.{1,64}/g) ?? [];
+  const lines =
+    Buffer.from(der.buffer, der.byteOffset, der.byteLength)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 

@@ -101,4 +101,6 @@ const malformed = (why: string, cause?: unknown): TrustError =>
 
 /** Tells keys apart: SHA-256 of the SubjectPublicKeyInfo, hex. */
 export const keyHashOf = (publicKey: KeyObject): string =>
-  createHash('sha256').update(publicKey.export({ type: 'spki', format: 'der' })).digest('hex');
+  createHash('sha256')
+    .update(publicKey.export({ type: 'spki', format: 'der' }))
+    .digest('hex');

@@ -35,7 +35,11 @@ interface SecurityContext {
 }
 
 const helm = async (args: readonly string[], values?: object): Promise<string> =>
-  run(`${await toolFolder('helm')}/helm`, [...args, ...(values === undefined ? [] : ['--values', '-'])], values === undefined ? {} : { input: JSON.stringify(values) });
+  run(
+    `${await toolFolder('helm')}/helm`,
+    [...args, ...(values === undefined ? [] : ['--values', '-'])],
+    values === undefined ? {} : { input: JSON.stringify(values) },
+  );
 
 const everything = {
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
@@ -44,7 +48,14 @@ const everything = {
   imagePullSecrets: [{ name: 'registry' }],
   image: { repository: 'registry.example.com/earshot', digest: `sha256:${'0'.repeat(64)}` },
   manageCrds: false,
-  controller: { replicas: 1, podAnnotations: { a: 'b' }, podLabels: { c: 'd' }, tolerations: [{ operator: 'Exists' }], nodeSelector: { e: 'f' }, extraArgs: ['--concurrency=4'] },
+  controller: {
+    replicas: 1,
+    podAnnotations: { a: 'b' },
+    podLabels: { c: 'd' },
+    tolerations: [{ operator: 'Exists' }],
+    nodeSelector: { e: 'f' },
+    extraArgs: ['--concurrency=4'],
+  },
   node: { maxUnavailable: 3, seLinuxOptions: { type: 'spc_t' }, mountPropagation: 'None', podAnnotations: { a: 'b' } },
 };
 
@@ -84,13 +95,18 @@ describe('the chart, without a cluster', () => {
 
 describe('the chart on a cluster', { timeout: 580_000 }, () => {
   let cluster: Cluster;
-  const helmOn = (args: readonly string[], values?: object): Promise<string> => helm([...args, '--namespace', SYSTEM, '--kubeconfig', cluster.kubeconfig], values);
+  const helmOn = (args: readonly string[], values?: object): Promise<string> =>
+    helm([...args, '--namespace', SYSTEM, '--kubeconfig', cluster.kubeconfig], values);
   const podsOf = async (namespace: string, selector: string): Promise<readonly Pod[]> =>
-    (await cluster.api.get<{ items: readonly Pod[] }>(`/api/v1/namespaces/${namespace}/pods?labelSelector=${encodeURIComponent(selector)}`)).items;
+    (await cluster.api.get<{ items: readonly Pod[] }>(`/api/v1/namespaces/${namespace}/pods?labelSelector=${encodeURIComponent(selector)}`))
+      .items;
   const components = (component: string): Promise<readonly Pod[]> => podsOf(SYSTEM, `app.kubernetes.io/component=${component}`);
   const inPod = (command: string): Promise<string> => cluster.exec('default', 'web-0', ['sh', '-c', command]);
   /** The tree, with inode numbers: a file that was written anew is another file. */
-  const tree = (): Promise<string> => inPod('cd /listener; readlink default-address; for f in $(find default-address/ -type f | sort); do echo $f $(stat -c %i $f) $(cat $f); done');
+  const tree = (): Promise<string> =>
+    inPod(
+      'cd /listener; readlink default-address; for f in $(find default-address/ -type f | sort); do echo $f $(stat -c %i $f) $(cat $f); done',
+    );
 
   before(async () => {
     await stopCluster(NAME);
@@ -106,7 +122,10 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     const drivers = await components('node');
     assert.equal(new Set(controllers.map(({ spec }) => spec.nodeName)).size, 2);
     assert.deepEqual(drivers.map(({ spec }) => spec.nodeName).toSorted(), cluster.nodes.map(({ name }) => name).toSorted());
-    assert.deepEqual(drivers.map(({ spec }) => spec.containers.length), [1, 1]);
+    assert.deepEqual(
+      drivers.map(({ spec }) => spec.containers.length),
+      [1, 1],
+    );
   });
 
   it('gives no container a privilege, a writable root, an open seccomp profile, or a capability but the two that the driver needs', async () => {
@@ -126,7 +145,13 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
         });
       }
     }
-    assert.deepEqual((await components('controller')).map(({ spec }) => [spec.securityContext.runAsNonRoot, spec.securityContext.runAsUser]), [[true, 65532], [true, 65532]]);
+    assert.deepEqual(
+      (await components('controller')).map(({ spec }) => [spec.securityContext.runAsNonRoot, spec.securityContext.runAsUser]),
+      [
+        [true, 65532],
+        [true, 65532],
+      ],
+    );
   });
 
   it('leaves the running driver those two capabilities, as the kernel sees it', async () => {
@@ -142,7 +167,9 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
 
   it('makes the classes of its preset', async () => {
     const names = await eventually('the classes', async () => {
-      const { items } = await cluster.api.get<{ items: readonly { metadata: { name: string } }[] }>('/apis/listeners.stackable.tech/v1alpha1/listenerclasses');
+      const { items } = await cluster.api.get<{ items: readonly { metadata: { name: string } }[] }>(
+        '/apis/listeners.stackable.tech/v1alpha1/listenerclasses',
+      );
       return items.length === 3 && items.map(({ metadata }) => metadata.name);
     });
     assert.deepEqual(names.toSorted(), ['cluster-internal', 'external-stable', 'external-unstable']);
@@ -156,7 +183,12 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
 
   it('refuses an inline volume where the pod is created, and says what to write', async () => {
     const volumes = [{ name: 'address', csi: { driver: 'listeners.stackable.tech' } }];
-    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'inline' }, spec: { containers: [{ name: 'main', image: BUSYBOX_IMAGE }], volumes } };
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'inline' },
+      spec: { containers: [{ name: 'main', image: BUSYBOX_IMAGE }], volumes },
+    };
     await assert.rejects(
       cluster.api.create('/api/v1/namespaces/default/pods', pod),
       /volumes \[address\] name the driver listeners\.stackable\.tech inline.*Use volumes\[\]\.ephemeral\.volumeClaimTemplate with storageClassName: listeners\.stackable\.tech/,
@@ -166,10 +198,16 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
   it('lets whoever may edit a namespace have Listeners there, and write no PodListeners', async () => {
     await cluster.kubectl(['create', 'rolebinding', 'editor', '--clusterrole=edit', '--user=jane', '--namespace=default']);
     const may = (verb: string, resource: string): Promise<boolean> =>
-      cluster.kubectl(['auth', 'can-i', verb, `${resource}.listeners.stackable.tech`, '--as=jane', '--namespace=default']).then(() => true, () => false);
+      cluster.kubectl(['auth', 'can-i', verb, `${resource}.listeners.stackable.tech`, '--as=jane', '--namespace=default']).then(
+        () => true,
+        () => false,
+      );
     // Reading is aggregated into one role after the other.
-    await eventually('the roles to be aggregated', async () => await may('create', 'listeners') && await may('get', 'podlisteners'));
-    assert.deepEqual([await may('get', 'podlisteners'), await may('create', 'podlisteners'), await may('patch', 'podlisteners')], [true, false, false]);
+    await eventually('the roles to be aggregated', async () => (await may('create', 'listeners')) && (await may('get', 'podlisteners')));
+    assert.deepEqual(
+      [await may('get', 'podlisteners'), await may('create', 'podlisteners'), await may('patch', 'podlisteners')],
+      [true, false, false],
+    );
   });
 
   describe('with volumes mounted', () => {
@@ -183,20 +221,32 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
       assert.match(seen, /^addresses\/\S+\n/);
       const pods = await podsOf('default', 'app=web');
       const drivers = await components('node');
-      await inPod('while [ ! -e /tmp/stop ]; do cat /listener/default-address/address >/dev/null || echo gone >> /tmp/missing; sleep 0.02; done >/dev/null 2>&1 &');
+      await inPod(
+        'while [ ! -e /tmp/stop ]; do cat /listener/default-address/address >/dev/null || echo gone >> /tmp/missing; sleep 0.02; done >/dev/null 2>&1 &',
+      );
       await installEarshot(cluster, { values: { logLevel: 'debug', networkPolicy: { enabled: true }, dashboard: { enabled: true } } });
       await helmOn(['status', 'earshot']);
 
       const replaced = await components('node');
-      assert.deepEqual(replaced.filter(({ metadata }) => drivers.some((old) => old.metadata.uid === metadata.uid)), [], 'every driver is a new pod');
+      assert.deepEqual(
+        replaced.filter(({ metadata }) => drivers.some((old) => old.metadata.uid === metadata.uid)),
+        [],
+        'every driver is a new pod',
+      );
       assert.deepEqual((await podsOf('default', 'app=web')).map(asSeen), pods.map(asSeen));
       assert.equal(await tree(), seen);
       assert.equal(await inPod('touch /tmp/stop; cat /tmp/missing 2>/dev/null || echo none'), 'none\n');
 
       const node = pods.find(({ metadata }) => metadata.name === 'web-0')?.spec.nodeName ?? '';
       const own = cluster.nodes.find(({ name }) => name === node)?.addresses[0] ?? '';
-      await cluster.setNodeAddresses(node, [{ type: 'InternalIP', address: own }, { type: 'ExternalIP', address: '198.51.100.20' }]);
-      await eventually('the new address in the pod', async () => (await inPod('cat /listener/default-address/address')) === '198.51.100.20');
+      await cluster.setNodeAddresses(node, [
+        { type: 'InternalIP', address: own },
+        { type: 'ExternalIP', address: '198.51.100.20' },
+      ]);
+      await eventually(
+        'the new address in the pod',
+        async () => (await inPod('cat /listener/default-address/address')) === '198.51.100.20',
+      );
     });
 
     it('needed no right that it does not have, from install to upgrade', () => {
@@ -211,7 +261,13 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
 
     it('is uninstalled without a Listener, an address or a running pod being lost, and comes back to them', async () => {
       const kept = async (): Promise<string> =>
-        cluster.kubectl(['get', 'listeners,services,persistentvolumeclaims,listenerclasses', '--namespace=default', '-o', 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} {.spec.ports}{"\\n"}{end}']);
+        cluster.kubectl([
+          'get',
+          'listeners,services,persistentvolumeclaims,listenerclasses',
+          '--namespace=default',
+          '-o',
+          'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} {.spec.ports}{"\\n"}{end}',
+        ]);
       const [objects, seen, pods] = [await kept(), await tree(), await podsOf('default', 'app=web')];
       assert.match(objects, /Listener\/listener-web-0/);
       await helmOn(['uninstall', 'earshot', '--wait']);

@@ -139,7 +139,10 @@ describe('the definitions', () => {
   it('are plain to the API server: structural, established, and unchanged when applied again', async () => {
     const applied = await definitions();
     assert.ok(await areEstablished());
-    assert.deepEqual(applied.flatMap(({ status }) => status?.conditions?.filter(({ type }) => type === 'NonStructuralSchema') ?? []), []);
+    assert.deepEqual(
+      applied.flatMap(({ status }) => status?.conditions?.filter(({ type }) => type === 'NonStructuralSchema') ?? []),
+      [],
+    );
     await applyOurs();
     const versionsOf = (of: readonly Definition[]) => of.map(({ metadata }) => metadata.resourceVersion);
     assert.deepEqual(versionsOf(await definitions()), versionsOf(applied));
@@ -195,7 +198,10 @@ describe('the definitions', () => {
     await create({ kind: 'PodListeners', ...named('on-one'), spec: { nodeName: 'one' } });
     await create({ kind: 'PodListeners', ...named('on-two'), spec: { nodeName: 'two' } });
     const { items } = await cluster.api.get<{ items: Stored[] }>(`${group}/podlisteners?fieldSelector=spec.nodeName%3Dtwo`);
-    assert.deepEqual(items.map(({ metadata }) => metadata.name), ['on-two']);
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.name),
+      ['on-two'],
+    );
   });
 
   it('keep status apart from what is asked for', async () => {
@@ -225,7 +231,12 @@ describe('the definitions', () => {
 
     const table = async (...args: readonly string[]) => {
       const lines = (await cluster.kubectl(['get', ...args])).trimEnd().split('\n');
-      return lines.map((line) => line.trim().replaceAll(/ {2,}/g, ' | ').replace(/\d+\w+$/, 'SOME TIME'));
+      return lines.map((line) =>
+        line
+          .trim()
+          .replaceAll(/ {2,}/g, ' | ')
+          .replace(/\d+\w+$/, 'SOME TIME'),
+      );
     };
     assert.deepEqual(await table('lsn', 'shown'), [
       'NAME | CLASS | ADDRESS | READY | REASON | AGE',
@@ -260,7 +271,10 @@ describe('the definitions', () => {
     await applyOurs(skupperDefinitions());
     await eventually('the definitions to be established', () => areEstablished(connection));
     const conditions = (await definitions(connection)).flatMap(({ status }) => status?.conditions ?? []);
-    assert.deepEqual(conditions.filter(({ type }) => type === 'NonStructuralSchema'), []);
+    assert.deepEqual(
+      conditions.filter(({ type }) => type === 'NonStructuralSchema'),
+      [],
+    );
     const spec = { routingKey: 'backend', host: 'backend.example.com', port: 8080 };
     const connector = await eventually('Connectors to be served', () =>
       cluster.api.create<Stored>(`${connectionGroup}/connectors`, connectionObject('Connector', spec)),

@@ -33,17 +33,18 @@ describe('the examples', { timeout: 580_000 }, () => {
   let binaries: string;
 
   /** Runs a command as the examples' readers would type it, in the namespace of this test. */
-  const type = (command: string): Promise<string> => cluster.outside(['sh', '-ec', command], {
-    env: { KUBECONFIG: `${cluster.layout.dir}/${NAMESPACE}.kubeconfig`, PATH: `${binaries}:${process.env['PATH'] ?? ''}` },
-  });
+  const type = (command: string): Promise<string> =>
+    cluster.outside(['sh', '-ec', command], {
+      env: { KUBECONFIG: `${cluster.layout.dir}/${NAMESPACE}.kubeconfig`, PATH: `${binaries}:${process.env['PATH'] ?? ''}` },
+    });
   const apply = (path: string): Promise<string> => type(`kubectl apply -f ${EXAMPLES}/${path}`);
   const fetchPage = (place: string): Promise<string> => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${place}/`]);
-  const listenersOf = async (selector: string): Promise<readonly Listener[]> => (
-    JSON.parse(await type(`kubectl get listeners --selector '${selector}' --output json`)) as { items: readonly Listener[] }
-  ).items;
-  const addressesOfNodes = async (): Promise<readonly (readonly string[])[]> => (
-    await cluster.api.get<{ items: readonly { status: { addresses: readonly { address: string }[] } }[] }>('/api/v1/nodes')
-  ).items.map(({ status }) => status.addresses.map(({ address }) => address));
+  const listenersOf = async (selector: string): Promise<readonly Listener[]> =>
+    (JSON.parse(await type(`kubectl get listeners --selector '${selector}' --output json`)) as { items: readonly Listener[] }).items;
+  const addressesOfNodes = async (): Promise<readonly (readonly string[])[]> =>
+    (await cluster.api.get<{ items: readonly { status: { addresses: readonly { address: string }[] } }[] }>('/api/v1/nodes')).items.map(
+      ({ status }) => status.addresses.map(({ address }) => address),
+    );
 
   before(async () => {
     cluster = connectCluster();
@@ -115,7 +116,10 @@ describe('the examples', { timeout: 580_000 }, () => {
         return said.includes('advertised.listeners=') && said.endsWith('\n') && said;
       });
       const [, place = ''] = /^advertised\.listeners=CLIENT:\/\/(\S+)$/m.exec(announced) ?? [];
-      assert.ok(found.some((listener) => placeOf(listener) === place && listener.metadata.name !== 'bootstrap'), announced);
+      assert.ok(
+        found.some((listener) => placeOf(listener) === place && listener.metadata.name !== 'bootstrap'),
+        announced,
+      );
       assert.equal(await eventually(`${broker} to answer at ${place}`, () => fetchPage(place)), announced);
       const [, common] = /^bootstrap\.servers=\S+:(\d+)$/m.exec(announced) ?? [];
       assert.equal(Number(common), bootstrap.status?.nodePorts?.['kafka']);
@@ -126,14 +130,15 @@ describe('the examples', { timeout: 580_000 }, () => {
     await apply('listenerclasses.yaml');
     const classes = ['inside', 'internal-load-balancer', 'client-addresses', 'pinned', 'overrides'];
     const manifests = classes.map((name) => ({
-      apiVersion: apiVersionOf(listeners), kind: listeners.kind, metadata: { name },
+      apiVersion: apiVersionOf(listeners),
+      kind: listeners.kind,
+      metadata: { name },
       spec: { className: `example-${name}`, ports: [{ name: 'http', port: 8080 }] },
     }));
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
     await cluster.kubectl(['apply', '--namespace', NAMESPACE, '--filename', '-'], { input });
-    const service = (name: string): Promise<ServiceObject> => (
-      eventually(`Service ${name}`, () => cluster.api.find<ServiceObject>(`/api/v1/namespaces/${NAMESPACE}/services/${name}`))
-    );
+    const service = (name: string): Promise<ServiceObject> =>
+      eventually(`Service ${name}`, () => cluster.api.find<ServiceObject>(`/api/v1/namespaces/${NAMESPACE}/services/${name}`));
 
     const inside = await service('inside');
     assert.equal(inside.spec.type, 'ClusterIP');
@@ -177,13 +182,20 @@ describe('the examples', { timeout: 580_000 }, () => {
     const cli = (place: string | undefined, options: string): string => `redis-cli ${place?.replace(/(.*):/, '-h $1 -p ')} ${options}`;
     const keys = Array.from({ length: 60 }, (_, index) => `key-${index}`);
     // Each finds out by itself, some seconds after the last of them was told.
-    for (const server of servers) await eventually(`${server} to see the cluster whole`, () => type(`${cli(server, 'cluster info')} | grep cluster_state:ok`));
+    for (const server of servers)
+      await eventually(`${server} to see the cluster whole`, () => type(`${cli(server, 'cluster info')} | grep cluster_state:ok`));
     await type(`printf '${keys.map((key) => String.raw`set ${key} ${key}\n`).join('')}' | ${cli(servers[0], '-c')}`);
     const read = await type(`printf '${keys.map((key) => String.raw`get ${key}\n`).join('')}' | ${cli(servers[5], '-c')}`);
     const { answers } = parseTranscript(read, servers[5] ?? '');
-    assert.deepEqual(answers.map(({ reply }) => reply), keys);
+    assert.deepEqual(
+      answers.map(({ reply }) => reply),
+      keys,
+    );
     assert.equal(new Set(answers.map(({ server }) => server)).size, 3, 'three masters answered');
-    assert.ok(answers.every(({ server }) => servers.includes(server)), 'each at the address of its Listener');
+    assert.ok(
+      answers.every(({ server }) => servers.includes(server)),
+      'each at the address of its Listener',
+    );
     const slots = await type(`printf '${keys.map((key) => String.raw`cluster keyslot ${key}\n`).join('')}' | ${cli(servers[0], '')}`);
     assert.deepEqual(slots.trim().split('\n').map(Number), keys.map(slotOf), 'the demo and Redis agree on which slot a key has');
   });

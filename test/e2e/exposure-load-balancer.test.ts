@@ -92,7 +92,11 @@ describe('what a load balancer answers', { timeout: 400_000 }, () => {
     await namespace.running('waiting');
     // The kubelet gives a call two minutes; had it failed instead of waited, the next would come after a pause that grows.
     const failures = (await namespace.events({ kind: 'Pod', name: 'waiting' })).filter(({ reason }) => reason === 'FailedMount');
-    assert.deepEqual(failures.map((failure) => failure.message), [], 'the kubelet did not have to try again');
+    assert.deepEqual(
+      failures.map((failure) => failure.message),
+      [],
+      'the kubelet did not have to try again',
+    );
     const { metadata } = await namespace.podListeners('waiting');
     const request = { apiVersion: API, kind: 'PodListeners', name: metadata.name ?? '' };
     await namespace.until<PodListeners>(request, 'to wait for nothing', (object) => Object.keys(object.status?.mounts ?? {}).length === 0);

@@ -69,12 +69,7 @@ describe("a Node's addresses", { timeout: 400_000 }, () => {
       ips: [second, first],
       hostnames: [hostname, otherHostname],
     },
-    {
-      behaviour: 'without a Hostname the IP is announced instead',
-      given: [own],
-      ips: [own.address],
-      hostnames: [own.address],
-    },
+    { behaviour: 'without a Hostname the IP is announced instead', given: [own], ips: [own.address], hostnames: [own.address] },
     {
       behaviour: 'without an IP the Hostname is announced instead',
       given: [{ type: 'Hostname', address: hostname }],

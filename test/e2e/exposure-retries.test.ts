@@ -48,7 +48,10 @@ describe('what the API server refuses', { timeout: 400_000, concurrency: 3 }, ()
     const grown = (gaps[4] ?? 0) - Math.min(...gaps.slice(0, 3));
     assert.ok(grown > 400 && (gaps[4] ?? 0) > 500, `the gaps between attempts are ${gaps.join(', ')} ms`);
     // Counted once the attempt has ended, a moment after the API server has written it down.
-    await eventually('the metric to count them', async () => (await controllerCount(cluster, 'earshot_reconciles_total', counted)) - counts >= 6);
+    await eventually(
+      'the metric to count them',
+      async () => (await controllerCount(cluster, 'earshot_reconciles_total', counted)) - counts >= 6,
+    );
   });
 
   it('a Listener that is corrected is ready at once, however long it was bad', async () => {
@@ -66,20 +69,24 @@ describe('what the API server refuses', { timeout: 400_000, concurrency: 3 }, ()
 
   /** When Services of a namespace were written, in milliseconds, by the API server's audit log. */
   function untilAttempts(alone: Namespace, least: number): Promise<readonly number[]> {
-    return eventually(`${least} attempts to write a Service`, async () => {
-      const times: number[] = [];
-      for await (const line of createInterface({ input: createReadStream(cluster.auditLog) })) {
-        if (
-          !line.includes(`/namespaces/${alone.name}/services`) ||
-          !line.includes('"stage":"ResponseComplete"') ||
-          !/"verb":"(create|patch)"/.test(line)
-        )
-          continue;
-        // The audit log's own field (audit.k8s.io/v1 Event).
-        const { requestReceivedTimestamp } = JSON.parse(line) as { readonly requestReceivedTimestamp: string };
-        times.push(Date.parse(requestReceivedTimestamp));
-      }
-      return times.length >= least ? times : undefined;
-    }, { timeoutMs: 120_000 });
+    return eventually(
+      `${least} attempts to write a Service`,
+      async () => {
+        const times: number[] = [];
+        for await (const line of createInterface({ input: createReadStream(cluster.auditLog) })) {
+          if (
+            !line.includes(`/namespaces/${alone.name}/services`) ||
+            !line.includes('"stage":"ResponseComplete"') ||
+            !/"verb":"(create|patch)"/.test(line)
+          )
+            continue;
+          // The audit log's own field (audit.k8s.io/v1 Event).
+          const { requestReceivedTimestamp } = JSON.parse(line) as { readonly requestReceivedTimestamp: string };
+          times.push(Date.parse(requestReceivedTimestamp));
+        }
+        return times.length >= least ? times : undefined;
+      },
+      { timeoutMs: 120_000 },
+    );
   }
 });

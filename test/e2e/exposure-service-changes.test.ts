@@ -51,11 +51,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
     assert.equal(untouched.metadata.resourceVersion, theirs.metadata.resourceVersion);
 
     await namespace.remove('v1', 'Service', 'foreign');
-    const ready = await namespace.untilListener(
-      'foreign',
-      'to have an address',
-      ({ status }) => status?.ingressAddresses?.length === 1,
-    );
+    const ready = await namespace.untilListener('foreign', 'to have an address', ({ status }) => status?.ingressAddresses?.length === 1);
     assert.equal(ready.status?.ingressAddresses?.[0]?.ports['http'], 8081);
     assert.notEqual((await namespace.service('foreign')).metadata.uid, theirs.metadata.uid);
   });

@@ -165,14 +165,7 @@ describe('the Service of a Listener', { timeout: 400_000, concurrency: 4 }, () =
       const service = await liveService(namespace, name);
       assertContains(service, expected);
       assert.deepEqual(service.metadata.ownerReferences, [
-        {
-          apiVersion: API,
-          kind: 'Listener',
-          name,
-          uid: listener.metadata.uid,
-          controller: true,
-          blockOwnerDeletion: true,
-        },
+        { apiVersion: API, kind: 'Listener', name, uid: listener.metadata.uid, controller: true, blockOwnerDeletion: true },
       ]);
     });
   }

@@ -24,10 +24,14 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
 
   before(async () => {
     await untilInstalled(cluster);
-    await eventually('other tests\' namespaces to be gone', async () => {
-      const names = await cluster.kubectl(['get', 'namespaces', '--output=name']);
-      return !names.includes('namespace/e2e-');
-    }, { timeoutMs: 180_000, everyMs: 500 });
+    await eventually(
+      "other tests' namespaces to be gone",
+      async () => {
+        const names = await cluster.kubectl(['get', 'namespaces', '--output=name']);
+        return !names.includes('namespace/e2e-');
+      },
+      { timeoutMs: 180_000, everyMs: 500 },
+    );
     namespace = await openNamespace(cluster, 'api-server');
     className = await namespace.class('nodeport', { serviceType: 'NodePort' });
     internal = await namespace.class('internal', { serviceType: 'ClusterIP' });
@@ -46,8 +50,17 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
     const audit = await atRest();
     await sleep(QUIET_MS);
     await audit.settle();
-    assert.deepEqual(audit.writes().filter((request) => !isLateEvent(request)).map(describeRequest), []);
-    assert.deepEqual(audit.lists().map(({ requestURI }) => requestURI), []);
+    assert.deepEqual(
+      audit
+        .writes()
+        .filter((request) => !isLateEvent(request))
+        .map(describeRequest),
+      [],
+    );
+    assert.deepEqual(
+      audit.lists().map(({ requestURI }) => requestURI),
+      [],
+    );
     // The leader was there all the time: it renewed its Lease.
     assert.ok(audit.earshot().some(({ objectRef }) => objectRef?.resource === 'leases'));
   });
@@ -55,14 +68,17 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
   const faults: readonly (readonly [name: string, strike: () => Promise<void>])[] = [
     ['a restart of the API server', () => cluster.restartApiServer()],
     ['every connection to the API server being cut', () => cluster.cutWatches()],
-    ['a store that hangs for 15 seconds', async () => {
-      await cluster.pauseEtcd();
-      try {
-        await sleep(ETCD_PAUSE_MS);
-      } finally {
-        await cluster.resumeEtcd();
-      }
-    }],
+    [
+      'a store that hangs for 15 seconds',
+      async () => {
+        await cluster.pauseEtcd();
+        try {
+          await sleep(ETCD_PAUSE_MS);
+        } finally {
+          await cluster.resumeEtcd();
+        }
+      },
+    ],
   ];
   for (const [name, strike] of faults) {
     it(`serves a new Listener within seconds after ${name}, and rewrites nothing`, async () => {
@@ -71,9 +87,10 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
       const fresh = `fresh-${faults.findIndex(([other]) => other === name)}`;
       const since = performance.now();
       // It may be there after an attempt that was not answered.
-      await eventually('the API server to take a Listener', async () => (
-        await namespace.get(API, 'Listener', fresh) ?? namespace.listener(fresh, { className: internal, ports: PORTS })
-      ));
+      await eventually(
+        'the API server to take a Listener',
+        async () => (await namespace.get(API, 'Listener', fresh)) ?? namespace.listener(fresh, { className: internal, ports: PORTS }),
+      );
       await namespace.untilListener(fresh, 'to be ready', (listener) => conditionOf(listener, 'Ready')?.status === 'True', RECOVERY_MS);
       const took = performance.now() - since;
       assert.ok(took < RECOVERY_MS, `it took ${took} ms`);
@@ -94,11 +111,15 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
 
   /** A reader of the audit log from a moment on at which Earshot had nothing left to do. */
   async function atRest(): Promise<AuditReader> {
-    return eventually('Earshot to have nothing to do', async () => {
-      const audit = await auditFromNow(cluster);
-      await sleep(1_000);
-      await audit.settle();
-      return audit.writes().every(isLateEvent) ? auditFromNow(cluster) : undefined;
-    }, { timeoutMs: 120_000 });
+    return eventually(
+      'Earshot to have nothing to do',
+      async () => {
+        const audit = await auditFromNow(cluster);
+        await sleep(1_000);
+        await audit.settle();
+        return audit.writes().every(isLateEvent) ? auditFromNow(cluster) : undefined;
+      },
+      { timeoutMs: 120_000 },
+    );
   }
 });

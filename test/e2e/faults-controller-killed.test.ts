@@ -123,11 +123,15 @@ describe('the controller killed between any two of its writes', { timeout: 580_0
   /** The writes so far, once no further one came for a while. */
   async function settledWrites(): Promise<readonly string[]> {
     let seen = -1;
-    await eventually('the controller to come to rest', () => {
-      const rests = proxy.writes.length === seen;
-      seen = proxy.writes.length;
-      return rests;
-    }, { everyMs: 300 });
+    await eventually(
+      'the controller to come to rest',
+      () => {
+        const rests = proxy.writes.length === seen;
+        seen = proxy.writes.length;
+        return rests;
+      },
+      { everyMs: 300 },
+    );
     return proxy.writes;
   }
 
@@ -223,27 +227,34 @@ function isLabelled(running: RunningPod, volume: PersistentVolume, listener: Lis
   const { name, namespace } = listener.metadata;
   const selects = Object.entries(service.spec?.selector ?? {});
   const labels = volume.metadata.labels ?? {};
-  return selects.length > 0
-    && selects.every(([key, value]) => running.metadata.labels?.[key] === value)
-    && labels['listeners.stackable.tech/listener-namespace'] === namespace
-    && labels['listeners.stackable.tech/listener-name'] === name;
+  return (
+    selects.length > 0 &&
+    selects.every(([key, value]) => running.metadata.labels?.[key] === value) &&
+    labels['listeners.stackable.tech/listener-namespace'] === namespace &&
+    labels['listeners.stackable.tech/listener-name'] === name
+  );
 }
 
 /** Everybody who tells the port or the Listener tells the same. */
 function isConsistent(listener: Listener, service: Service, volume: PersistentVolume, requests: PodListeners): boolean {
   const nodePort = service.spec?.ports?.[0]?.nodePort;
   const entry = requests.spec.listeners['address'];
-  return nodePort !== undefined
-    && listener.status?.nodePorts?.['http'] === nodePort
-    && (listener.status.ingressAddresses ?? []).length > 0
-    && JSON.stringify(listener.status.ingressAddresses) === JSON.stringify(entry?.ingressAddresses)
-    && entry?.listenerUid === listener.metadata.uid
-    && entry?.volumeHandle === volume.spec?.csi?.volumeHandle;
+  return (
+    nodePort !== undefined &&
+    listener.status?.nodePorts?.['http'] === nodePort &&
+    (listener.status.ingressAddresses ?? []).length > 0 &&
+    JSON.stringify(listener.status.ingressAddresses) === JSON.stringify(entry?.ingressAddresses) &&
+    entry?.listenerUid === listener.metadata.uid &&
+    entry?.volumeHandle === volume.spec?.csi?.volumeHandle
+  );
 }
 
 /** `PATCH /api/v1/namespaces/x/pods/y` → `PATCH pods`. */
 function kindOf(write: string): string {
   const [method = '', path = ''] = write.split(' ');
-  const [plural = '', , subresource] = path.replace(/^\/apis?\/([^/]+\/)?v1[^/]*\//, '').replace(/^namespaces\/[^/]+\//, '').split('/');
+  const [plural = '', , subresource] = path
+    .replace(/^\/apis?\/([^/]+\/)?v1[^/]*\//, '')
+    .replace(/^namespaces\/[^/]+\//, '')
+    .split('/');
   return subresource === undefined ? `${method} ${plural}` : `${method} ${plural}/${subresource}`;
 }

@@ -49,7 +49,10 @@ describe('the leader', { timeout: 580_000 }, () => {
       await cluster.startKubelet(node);
     }
     await audit.settle();
-    assert.deepEqual(holders(audit.changes(namespace.name)).filter((holder) => holder === leader), []);
+    assert.deepEqual(
+      holders(audit.changes(namespace.name)).filter((holder) => holder === leader),
+      [],
+    );
     assert.notEqual(await leaderOf(cluster), leader);
   });
 
@@ -86,7 +89,9 @@ describe('the leader', { timeout: 580_000 }, () => {
     assert.ok(pods.some(({ metadata }) => metadata.name === leader));
     await audit.settle();
     // Without being given back, it could be taken only that long after its last write.
-    const [last, first] = [leaseWrites(leader).at(-1), leaseWrites(successor)[0]].map((write) => Date.parse(write?.requestReceivedTimestamp ?? ''));
+    const [last, first] = [leaseWrites(leader).at(-1), leaseWrites(successor)[0]].map((write) =>
+      Date.parse(write?.requestReceivedTimestamp ?? ''),
+    );
     const took = (first ?? NaN) - (last ?? NaN);
     assert.ok(took < duration, `it took ${took} ms, and the Lease stands for ${duration} ms`);
     assertOneAtATime(audit.changes(namespace.name));
@@ -100,9 +105,15 @@ describe('the leader', { timeout: 580_000 }, () => {
 
   /** Renewals, takes and gives back of the Lease that one replica wrote. */
   function leaseWrites(identity: string): readonly AuditedRequest[] {
-    return audit.earshot().filter((request) => (
-      request.objectRef?.resource === 'leases' && request.verb === 'patch' && request.responseStatus?.code === 200 && podOf(request) === identity
-    ));
+    return audit
+      .earshot()
+      .filter(
+        (request) =>
+          request.objectRef?.resource === 'leases' &&
+          request.verb === 'patch' &&
+          request.responseStatus?.code === 200 &&
+          podOf(request) === identity,
+      );
   }
 
   async function nodeOf(pod: string): Promise<string> {

@@ -58,7 +58,9 @@ async function squat(port: number): Promise<readonly Server[]> {
   const servers: Server[] = [];
   for (let index = 0; index < 16; index++) {
     const server = createServer().listen(port, `127.77.${index}.1`);
-    const won = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)]).catch(() => false);
+    const won = await Promise.race([once(server, 'listening').then(() => true), once(server, 'error').then(() => false)]).catch(
+      () => false,
+    );
     if (won) servers.push(server);
   }
   return servers;

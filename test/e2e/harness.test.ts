@@ -16,8 +16,22 @@ const web = {
       metadata: { labels: { app: 'web' } },
       spec: {
         terminationGracePeriodSeconds: 0,
-        topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule', labelSelector: { matchLabels: { app: 'web' } } }],
-        containers: [{ name: 'web', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never', command: ['sh', '-c', 'hostname > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'] }],
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'kubernetes.io/hostname',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { app: 'web' } },
+          },
+        ],
+        containers: [
+          {
+            name: 'web',
+            image: BUSYBOX_IMAGE,
+            imagePullPolicy: 'Never',
+            command: ['sh', '-c', 'hostname > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'],
+          },
+        ],
       },
     },
   },
@@ -27,20 +41,31 @@ const service = {
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name: 'web' },
-  spec: { type: 'NodePort', ipFamilyPolicy: 'PreferDualStack', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080, nodePort: 30080 }] },
+  spec: {
+    type: 'NodePort',
+    ipFamilyPolicy: 'PreferDualStack',
+    selector: { app: 'web' },
+    ports: [{ port: 80, targetPort: 8080, nodePort: 30080 }],
+  },
 };
 
 interface Pods {
-  readonly items: readonly { readonly metadata: { readonly name: string; readonly uid: string }; readonly spec: { readonly nodeName: string } }[];
+  readonly items: readonly {
+    readonly metadata: { readonly name: string; readonly uid: string };
+    readonly spec: { readonly nodeName: string };
+  }[];
 }
 
 describe('the test cluster', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   const fetchFrom = (address: string): Promise<string> => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${address}:30080/`]);
   const answers = (address: string): Promise<string> => eventually(`http://${address}:30080 to answer`, () => fetchFrom(address));
-  const pods = async (): Promise<Pods['items']> => (await cluster.api.get<Pods>('/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).items;
+  const pods = async (): Promise<Pods['items']> =>
+    (await cluster.api.get<Pods>('/api/v1/namespaces/default/pods?labelSelector=app%3Dweb')).items;
   const ingressOf = async (name: string): Promise<readonly { ip?: string; hostname?: string }[]> => {
-    const { status } = await cluster.api.get<{ status: { loadBalancer: { ingress?: readonly { ip?: string; hostname?: string }[] } } }>(`/api/v1/namespaces/default/services/${name}`);
+    const { status } = await cluster.api.get<{ status: { loadBalancer: { ingress?: readonly { ip?: string; hostname?: string }[] } } }>(
+      `/api/v1/namespaces/default/services/${name}`,
+    );
     return status.loadBalancer.ingress ?? [];
   };
   const [first, second] = [`${NAME}-1`, `${NAME}-2`];
@@ -69,7 +94,17 @@ describe('the test cluster', { timeout: 580_000 }, () => {
     const [pod] = await pods();
     const seen = new Set<string>();
     await eventually('both pods to answer', async () => {
-      seen.add(await cluster.exec('default', pod?.metadata.name ?? '', ['timeout', '3', 'wget', '-q', '-O', '-', 'http://web.default.svc.cluster.local./']));
+      seen.add(
+        await cluster.exec('default', pod?.metadata.name ?? '', [
+          'timeout',
+          '3',
+          'wget',
+          '-q',
+          '-O',
+          '-',
+          'http://web.default.svc.cluster.local./',
+        ]),
+      );
       return seen.size === 2;
     });
   });
@@ -77,11 +112,18 @@ describe('the test cluster', { timeout: 580_000 }, () => {
   it('answers at every address that a node is given, and no longer at one that is taken away', async () => {
     const own = cluster.nodes[0]?.addresses[0] ?? '';
     await cluster.setNodeAddresses(first, [
-      { type: 'InternalIP', address: own }, { type: 'ExternalIP', address: '198.51.100.7' }, { type: 'ExternalIP', address: '198.51.100.8' },
-      { type: 'ExternalIP', address: '2001:db8::7' }, { type: 'Hostname', address: 'one.example.test' },
+      { type: 'InternalIP', address: own },
+      { type: 'ExternalIP', address: '198.51.100.7' },
+      { type: 'ExternalIP', address: '198.51.100.8' },
+      { type: 'ExternalIP', address: '2001:db8::7' },
+      { type: 'Hostname', address: 'one.example.test' },
     ]);
-    for (const address of ['198.51.100.7', '198.51.100.8', '[2001:db8::7]', 'one.example.test']) assert.match(await answers(address), /^web-/);
-    await cluster.setNodeAddresses(first, [{ type: 'InternalIP', address: own }, { type: 'ExternalIP', address: '198.51.100.8' }]);
+    for (const address of ['198.51.100.7', '198.51.100.8', '[2001:db8::7]', 'one.example.test'])
+      assert.match(await answers(address), /^web-/);
+    await cluster.setNodeAddresses(first, [
+      { type: 'InternalIP', address: own },
+      { type: 'ExternalIP', address: '198.51.100.8' },
+    ]);
     await assert.rejects(fetchFrom('198.51.100.7'));
     assert.match(await answers('198.51.100.8'), /^web-/);
   });
@@ -98,7 +140,9 @@ describe('the test cluster', { timeout: 580_000 }, () => {
   it('gives a token that is bound to the pod and names its node', async () => {
     const pod = (await pods()).find(({ spec }) => spec.nodeName === second);
     const token = await cluster.token('default', 'default', { pod: pod?.metadata.name ?? '' });
-    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { 'kubernetes.io': { node: { name: string }; pod: { uid: string } } };
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+      'kubernetes.io': { node: { name: string }; pod: { uid: string } };
+    };
     assert.equal(claims['kubernetes.io'].node.name, second);
     assert.equal(claims['kubernetes.io'].pod.uid, pod?.metadata.uid);
   });
@@ -106,7 +150,14 @@ describe('the test cluster', { timeout: 580_000 }, () => {
   it('cuts a watch that is open, and answers a new one', async () => {
     const watch = cluster.kubectl(['get', 'pods', '--watch', '--request-timeout=60s', '-v=6']);
     let ended = false;
-    const over = watch.then(() => { ended = true; }, () => { ended = true; });
+    const over = watch.then(
+      () => {
+        ended = true;
+      },
+      () => {
+        ended = true;
+      },
+    );
     await eventually('the watch to be cut', async () => {
       await cluster.cutWatches();
       return ended;
@@ -116,19 +167,41 @@ describe('the test cluster', { timeout: 580_000 }, () => {
   });
 
   it('runs a program of a Debian package with its libraries', async () => {
-    const image = await cluster.loadDebianImage({ name: 'redis', packages: ['redis-server', 'redis-tools'], programs: ['/usr/bin/redis-server', '/usr/bin/redis-cli'], command: ['redis-server'] });
-    await cluster.kubectl(['run', 'redis', `--image=${image}`, '--image-pull-policy=Never', '--restart=Never', '--', 'redis-server', '--protected-mode', 'no']);
+    const image = await cluster.loadDebianImage({
+      name: 'redis',
+      packages: ['redis-server', 'redis-tools'],
+      programs: ['/usr/bin/redis-server', '/usr/bin/redis-cli'],
+      command: ['redis-server'],
+    });
+    await cluster.kubectl([
+      'run',
+      'redis',
+      `--image=${image}`,
+      '--image-pull-policy=Never',
+      '--restart=Never',
+      '--',
+      'redis-server',
+      '--protected-mode',
+      'no',
+    ]);
     await cluster.kubectl(['wait', '--for=condition=Ready', '--timeout=100s', 'pod/redis']);
     assert.match(await eventually('redis to answer', () => cluster.exec('default', 'redis', ['redis-cli', 'ping'])), /PONG/);
   });
 
   it('answers at a load balancer address that MetalLB assigns', async () => {
     await using _ = await cluster.startMetalLB({ addresses: ['198.51.100.96/28'] });
-    const balanced = { ...service, metadata: { name: 'balanced' }, spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] } };
+    const balanced = {
+      ...service,
+      metadata: { name: 'balanced' },
+      spec: { type: 'LoadBalancer', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+    };
     await cluster.kubectl(['apply', '-f', '-'], { input: JSON.stringify(balanced) });
     const ip = await eventually('an address', async () => (await ingressOf('balanced'))[0]?.ip);
     assert.match(ip, /^198\.51\.100\./);
-    assert.match(await eventually(`http://${ip} to answer`, () => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${ip}/`])), /^web-/);
+    assert.match(
+      await eventually(`http://${ip} to answer`, () => cluster.outside(['curl', '-sSf', '--max-time', '3', `http://${ip}/`])),
+      /^web-/,
+    );
     await cluster.kubectl(['delete', 'service', 'balanced']);
   });
 
@@ -166,7 +239,10 @@ describe('the test cluster', { timeout: 580_000 }, () => {
 
   it('counts every call in the audit log, by user agent', async () => {
     // What is behind the last line's end is still being written.
-    const calls = readFileSync(cluster.auditLog, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line) as { userAgent: string; verb: string });
+    const calls = readFileSync(cluster.auditLog, 'utf8')
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { userAgent: string; verb: string });
     assert.ok(calls.some(({ userAgent, verb }) => userAgent.startsWith('kubelet/') && verb === 'create'));
   });
 

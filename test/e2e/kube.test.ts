@@ -66,7 +66,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
       await assert.rejects(client.find(resource('nobody.example/v1', 'Thing', 'things'), key('x')), { status: 404, reason: '' });
     });
 
-    it('are applied: fields that are left out the next time go, and another manager\'s stay', async () => {
+    it("are applied: fields that are left out the next time go, and another manager's stay", async () => {
       await client.apply(configMaps, { ...configMap('applied', '1'), data: { mine: '1', old: '1' } });
       await client.patch(configMaps, key('applied'), { data: { theirs: '1' } }, { type: 'merge', fieldManager: 'other' });
       const applied = await client.apply(configMaps, { ...configMap('applied', '2'), data: { mine: '2' } });
@@ -125,9 +125,15 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
       assert(first.continue !== undefined);
       const second = await client.page(configMaps, selection, { limit: 2, continue: first.continue });
       const seen = [...first.items, ...second.items].map(({ metadata, kind }) => `${kind} ${metadata.name}`);
-      assert.deepEqual(seen, names.slice(0, 4).map((name) => `ConfigMap ${name}`));
+      assert.deepEqual(
+        seen,
+        names.slice(0, 4).map((name) => `ConfigMap ${name}`),
+      );
       const all = await Array.fromAsync(client.list(configMaps, selection));
-      assert.deepEqual(all.map(({ metadata }) => metadata.name), names);
+      assert.deepEqual(
+        all.map(({ metadata }) => metadata.name),
+        names,
+      );
     });
   });
 
@@ -141,8 +147,10 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
       cache.onChange(({ type, object }: Change<ConfigMap>) => changes.push(`${type} ${object.metadata.name}`));
       return { cache, changes, troubles };
     }
-    const hasValue = (name: string, value: string) => (cache: { get(key: string): ConfigMap | undefined }): true | undefined =>
-      cache.get(`${namespace.name}/${name}`)?.data?.['value'] === value || undefined;
+    const hasValue =
+      (name: string, value: string) =>
+      (cache: { get(key: string): ConfigMap | undefined }): true | undefined =>
+        cache.get(`${namespace.name}/${name}`)?.data?.['value'] === value || undefined;
 
     it('streams what is there, without a list, and follows what changes', async () => {
       const stop = new AbortController();
@@ -212,7 +220,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
     });
   });
 
-  it('takes up a service account\'s token as soon as the old one is refused', async () => {
+  it("takes up a service account's token as soon as the old one is refused", async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'earshot-kube-'));
     await writeFile(join(folder.path, 'ca.crt'), cluster.state.credentials.ca);
     await writeFile(join(folder.path, 'token'), 'not.a.token');
@@ -244,7 +252,10 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
     }
     assert.deepEqual(outcomes, ['created', 'counted']);
     const written = await Array.fromAsync(client.list(events, { namespace: namespace.name, fieldSelector: 'reason=Tested' }));
-    assert.deepEqual(written.map(({ series, type }) => [series?.count, type]), [[3, 'Warning']]);
+    assert.deepEqual(
+      written.map(({ series, type }) => [series?.count, type]),
+      [[3, 'Warning']],
+    );
     assert.match(await cluster.kubectl(['get', 'events', '--namespace', namespace.name]), /Warning\s+Tested\s+configmap\/made\s+üxxx/);
   });
 

@@ -33,14 +33,26 @@ describe('two hundred pods that come and go', { timeout: 900_000 }, () => {
   it('all run, each with an address of its own', async () => {
     for (let wave = 0; wave < WAVES; wave += 1) {
       const names = Array.from({ length: WAVE }, (_, n) => `w${wave}-${n}`);
-      await Promise.all(names.map((name) => namespace.create(pod(name, {
-        volumes: { [VOLUME]: byClass(className) }, ports: [{ name: 'http', containerPort: 8080 }], labels: { wave: String(wave) },
-      }))));
-      await eventually(`wave ${wave} to run`, async () => {
-        const waiting = (await podsOf(wave)).filter(({ status }) => status?.phase !== 'Running');
-        if (waiting.length > 0) throw new Error(`${waiting.length} of ${WAVE} wait, first ${waiting[0]?.metadata.name}`);
-        return true;
-      }, { timeoutMs: 240_000, everyMs: 250 });
+      await Promise.all(
+        names.map((name) =>
+          namespace.create(
+            pod(name, {
+              volumes: { [VOLUME]: byClass(className) },
+              ports: [{ name: 'http', containerPort: 8080 }],
+              labels: { wave: String(wave) },
+            }),
+          ),
+        ),
+      );
+      await eventually(
+        `wave ${wave} to run`,
+        async () => {
+          const waiting = (await podsOf(wave)).filter(({ status }) => status?.phase !== 'Running');
+          if (waiting.length > 0) throw new Error(`${waiting.length} of ${WAVE} wait, first ${waiting[0]?.metadata.name}`);
+          return true;
+        },
+        { timeoutMs: 240_000, everyMs: 250 },
+      );
       for (const { metadata } of await podsOf(wave)) uids.add(metadata.uid ?? '');
       for (const { spec } of await requests()) {
         for (const { address } of spec.listeners[VOLUME]?.ingressAddresses ?? []) addresses.add(address);
@@ -57,12 +69,16 @@ describe('two hundred pods that come and go', { timeout: 900_000 }, () => {
   });
 
   it('leave nothing on the nodes', async () => {
-    await eventually('their volumes to be removed', () => {
-      const pods = cluster.nodes.flatMap(({ kubeletDir }) => [...uids].map((uid) => `${kubeletDir}/pods/${uid}`));
-      const left = pods.flatMap((folder) => filesOf(`${folder}/volumes/kubernetes.io~csi`));
-      if (left.length > 0) throw new Error(`${left.length} are left, such as ${left.slice(0, 3).join(', ')}`);
-      return true;
-    }, { timeoutMs: 180_000 });
+    await eventually(
+      'their volumes to be removed',
+      () => {
+        const pods = cluster.nodes.flatMap(({ kubeletDir }) => [...uids].map((uid) => `${kubeletDir}/pods/${uid}`));
+        const left = pods.flatMap((folder) => filesOf(`${folder}/volumes/kubernetes.io~csi`));
+        if (left.length > 0) throw new Error(`${left.length} are left, such as ${left.slice(0, 3).join(', ')}`);
+        return true;
+      },
+      { timeoutMs: 180_000 },
+    );
   });
 
   async function podsOf(wave: number): Promise<readonly Pod[]> {

@@ -47,7 +47,7 @@ describe('a node that is deleted', { timeout: 580_000 }, () => {
     await namespace.running(`on-${staying}`, `on-${lost}`);
     sharedAddresses = addressesOf((await namespace.untilListener('shared', 'to have two addresses', hasTwoAddresses)).status);
     assert.deepEqual([kept.node, released.node], [lost, lost]);
-    [releasedPod] = await namespace.running('released-0') as [RunningPod]; // As many as names.
+    [releasedPod] = (await namespace.running('released-0')) as [RunningPod]; // As many as names.
     releasedClaim = await namespace.claim(listenerOf('released-0'));
 
     await cluster.deleteNode(lost);
@@ -74,7 +74,10 @@ describe('a node that is deleted', { timeout: 580_000 }, () => {
     assert.match(message, new RegExp(`Node ${lost} does not exist any more`));
     const left = addressesOf((await sharedListener())?.status);
     const { addresses: [own] = [] } = cluster.nodes.find(({ name }) => name === staying) ?? { addresses: [] };
-    assert.deepEqual(left, sharedAddresses.filter((address) => address.startsWith(`${own}:`)));
+    assert.deepEqual(
+      left,
+      sharedAddresses.filter((address) => address.startsWith(`${own}:`)),
+    );
     assert.equal(left.length, 1);
   });
 
@@ -87,9 +90,10 @@ describe('a node that is deleted', { timeout: 580_000 }, () => {
     assert.notEqual((await namespace.claim(listenerOf('released-0'))).metadata.uid, releasedClaim.metadata.uid);
     const about = { kind: 'PersistentVolumeClaim', name: listenerOf('released-0') };
     await namespace.event(about, new RegExp(`Node ${lost} was deleted, so its address is given up`));
-    await eventually('the volume of the lost node to be gone', async () => (
-      (await cluster.api.find(`/api/v1/persistentvolumes/${releasedClaim.spec?.volumeName}`)) === undefined
-    ));
+    await eventually(
+      'the volume of the lost node to be gone',
+      async () => (await cluster.api.find(`/api/v1/persistentvolumes/${releasedClaim.spec?.volumeName}`)) === undefined,
+    );
   });
 
   it('is waited for by a pod of a class that keeps, and its address is kept for it', async () => {

@@ -6,7 +6,16 @@ import { connectCluster, eventually, type LoadBalancers } from '../harness/index
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, statefulSet, webServer } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
-import { listenerOf, runsAnew, untilCollected, untilCordoned, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
+import {
+  listenerOf,
+  runsAnew,
+  untilCollected,
+  untilCordoned,
+  untilWaits,
+  VOLUME,
+  whereabouts,
+  type Whereabouts,
+} from './support/replicas.ts';
 
 const PORT = 8080;
 const LOAD_BALANCER_CLASS = 'sticky.example/cloud';
@@ -84,7 +93,10 @@ describe('a replica whose class pins node ports', { timeout: 580_000 }, () => {
 
     it('waits for its node while replicas of other classes start elsewhere', async () => {
       const moved = await Promise.all(free.map(async (set) => (await runsAnew(namespace, formerOf(set))).spec.nodeName));
-      assert.deepEqual(moved, free.map(() => second));
+      assert.deepEqual(
+        moved,
+        free.map(() => second),
+      );
       await untilWaits(namespace, 'pinned-0');
     });
 

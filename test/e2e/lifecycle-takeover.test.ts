@@ -12,7 +12,17 @@ import { installEarshot } from '../harness/install.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
 import { answerFromOutside } from './support/clients.ts';
 import {
-  API, byClass, byListener, claimTemplate, listener, listenerClass, pod, statefulSet, webServer, type ClaimAnnotations, type Manifest,
+  API,
+  byClass,
+  byListener,
+  claimTemplate,
+  listener,
+  listenerClass,
+  pod,
+  statefulSet,
+  webServer,
+  type ClaimAnnotations,
+  type Manifest,
 } from './support/manifests.ts';
 import { Namespace, type RunningPod } from './support/namespace.ts';
 import { listenerOf, untilCollected, VOLUME, whereabouts } from './support/replicas.ts';
@@ -127,7 +137,9 @@ describe('what an earlier system left', { timeout: 580_000 }, () => {
 
   /** A claim and its volume, as the provisioner made them for the earlier system, which labelled the volume. */
   async function boundVolume(
-    claim: string, annotations: ClaimAnnotations, of: { readonly listener: string; readonly node?: string },
+    claim: string,
+    annotations: ClaimAnnotations,
+    of: { readonly listener: string; readonly node?: string },
   ): Promise<PersistentVolume> {
     const name = `pvc-${randomUUID()}`;
     const expression = { key: 'listeners.stackable.tech/hostname', operator: 'In', values: [of.node] };
@@ -163,7 +175,10 @@ describe('what an earlier system left', { timeout: 580_000 }, () => {
 
   /** A Listener with its Service and its status, written by another field manager. */
   async function exposed(
-    name: string, className: string, metadata: object, spec: object,
+    name: string,
+    className: string,
+    metadata: object,
+    spec: object,
   ): Promise<{ readonly listener: Listener; readonly service: Service }> {
     const ports = [{ name: 'http', port: PORT, protocol: 'TCP' }] as const;
     const created = await namespace.create<Listener>(listener(name, { className, ports, publishNotReadyAddresses: true }, metadata));
@@ -189,7 +204,7 @@ describe('what an earlier system left', { timeout: 580_000 }, () => {
       ...(nodePort === undefined ? {} : { nodePorts: { http: nodePort } }),
     };
     await cluster.api.patch(`/apis/${API}/namespaces/${namespace.name}/listeners/${name}/status`, { status });
-    return { listener: await namespace.get<Listener>(API, 'Listener', name) ?? created, service: made };
+    return { listener: (await namespace.get<Listener>(API, 'Listener', name)) ?? created, service: made };
   }
 
   /** Addresses and nothing else. */

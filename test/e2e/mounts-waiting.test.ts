@@ -159,8 +159,7 @@ describe('a claim that can never be a listener volume', { timeout: 400_000 }, ()
     {
       name: 'neither',
       annotations: {},
-      message:
-        /does not say what to expose: give it .*the annotation .*\/listener-class .*or .*\/listener-name/,
+      message: /does not say what to expose: give it .*the annotation .*\/listener-class .*or .*\/listener-name/,
     },
     { name: 'both', annotations: { ...byClass('a'), ...byListener('b') }, message: /has both annotations, .* remove one of them/ },
     { name: 'path', annotations: byListener('../x'), message: /listener-name.*"\.\.\/x"/ },

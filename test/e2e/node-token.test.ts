@@ -8,7 +8,12 @@ const NAMESPACE = 'node-token';
 const POD_LISTENERS = `/apis/listeners.stackable.tech/v1alpha1/namespaces/${NAMESPACE}/podlisteners`;
 
 interface Pod {
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly spec: { readonly nodeName?: string; readonly serviceAccountName: string };
 }
 
@@ -26,7 +31,16 @@ const sleeper = (name: string, nodeName: string, volumes: readonly { readonly na
     // Not spec.nodeName: a pod that passes the scheduler by gets no volume.
     nodeSelector: { 'kubernetes.io/hostname': nodeName },
     terminationGracePeriodSeconds: 0,
-    containers: [{ name: 'main', image: BUSYBOX_IMAGE, imagePullPolicy: 'Never', command: ['sleep', '3600'], ports: [{ containerPort: 8080 }], volumeMounts: volumes.map(({ name: volume }) => ({ name: volume, mountPath: `/${volume}` })) }],
+    containers: [
+      {
+        name: 'main',
+        image: BUSYBOX_IMAGE,
+        imagePullPolicy: 'Never',
+        command: ['sleep', '3600'],
+        ports: [{ containerPort: 8080 }],
+        volumeMounts: volumes.map(({ name: volume }) => ({ name: volume, mountPath: `/${volume}` })),
+      },
+    ],
     volumes,
   },
 });
@@ -75,7 +89,9 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
 
   before(async () => {
     cluster = connectCluster();
-    const drivers = await cluster.api.get<{ items: readonly Pod[] }>('/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dearshot%2Capp.kubernetes.io%2Fcomponent%3Dnode');
+    const drivers = await cluster.api.get<{ items: readonly Pod[] }>(
+      '/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dearshot%2Capp.kubernetes.io%2Fcomponent%3Dnode',
+    );
     const [first, second] = drivers.items;
     assert.ok(first?.spec.nodeName !== undefined && second?.spec.nodeName !== undefined, 'a driver runs on two nodes');
     driver = first;
@@ -86,8 +102,11 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
     thief = connect({ url: cluster.apiUrl, ca: cluster.state.credentials.ca, token });
 
     await cluster.api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
-    await eventually('the service account of the namespace', () => cluster.api.find(`/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`));
-    for (const made of [sleeper('own', ownNode), sleeper('foreign', foreignNode)]) await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, made);
+    await eventually('the service account of the namespace', () =>
+      cluster.api.find(`/api/v1/namespaces/${NAMESPACE}/serviceaccounts/default`),
+    );
+    for (const made of [sleeper('own', ownNode), sleeper('foreign', foreignNode)])
+      await cluster.api.create(`/api/v1/namespaces/${NAMESPACE}/pods`, made);
     [own, foreign] = [await scheduled('own'), await scheduled('foreign')];
   });
   after(async () => {
@@ -103,7 +122,9 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
       await thief.patch(path, { spec: { mounts: { 'some-volume': {} } } });
       const seen = await thief.get<PodListeners>(path);
       assert.deepEqual(seen.spec.mounts, { 'some-volume': {} });
-      const list = await thief.get<{ items: readonly PodListeners[] }>(`/apis/listeners.stackable.tech/v1alpha1/podlisteners?fieldSelector=spec.nodeName%3D${ownNode}`);
+      const list = await thief.get<{ items: readonly PodListeners[] }>(
+        `/apis/listeners.stackable.tech/v1alpha1/podlisteners?fieldSelector=spec.nodeName%3D${ownNode}`,
+      );
       assert.ok(list.items.some(({ metadata }) => metadata.name === seen.metadata.name));
       await cluster.api.remove(path);
     });
@@ -155,7 +176,8 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
   });
 
   it('cannot create PodListeners that are not those of one pod', async () => {
-    const refusedFor = (more: Parameters<typeof request>[2]): Promise<void> => refused(thief.create(POD_LISTENERS, request(own, ownNode, more)), /403 .*exactly one Pod/);
+    const refusedFor = (more: Parameters<typeof request>[2]): Promise<void> =>
+      refused(thief.create(POD_LISTENERS, request(own, ownNode, more)), /403 .*exactly one Pod/);
     await refusedFor({ metadata: { name: 'any' } });
     await refusedFor({ metadata: { ownerReferences: [] } });
     await refusedFor({ owner: { uid: foreign.metadata.uid } });
@@ -187,7 +209,10 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
         return seen.status?.mounts?.[handles.foreign] !== undefined && seen;
       });
       assert.equal(answered.status?.mounts?.[handles.foreign]?.reason, 'VolumeNotOfPod');
-      assert.deepEqual(Object.values(answered.spec.listeners ?? {}).map(({ volumeHandle }) => volumeHandle), [handles.own]);
+      assert.deepEqual(
+        Object.values(answered.spec.listeners ?? {}).map(({ volumeHandle }) => volumeHandle),
+        [handles.own],
+      );
       const labels = Object.values((await pod('own-mounted')).metadata.labels ?? {});
       assert.deepEqual(labels, ['own-mounted-address'], 'the pod is selected by its own Service only');
     });
@@ -210,13 +235,29 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
     const listeners = `/apis/listeners.stackable.tech/v1alpha1/namespaces/${NAMESPACE}/listeners`;
     const label = { metadata: { labels: { a: 'b' } } };
     const attempts: readonly Promise<unknown>[] = [
-      thief.get(pods), thief.get(`${pods}/own`), thief.patch(`${pods}/own`, label), thief.patch(`${pods}/foreign`, label), thief.remove(`${pods}/foreign`),
-      thief.get(listeners), thief.create(listeners, {}), thief.patch(`${listeners}/any`, label), thief.remove(`${listeners}/any`),
-      thief.get('/apis/listeners.stackable.tech/v1alpha1/listenerclasses'), thief.create('/apis/listeners.stackable.tech/v1alpha1/listenerclasses', {}),
-      thief.get('/api/v1/persistentvolumes'), thief.patch('/api/v1/persistentvolumes/any', label), thief.remove('/api/v1/persistentvolumes/any'),
-      thief.get(`/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`), thief.get(`/api/v1/namespaces/${NAMESPACE}/services`), thief.create(`/api/v1/namespaces/${NAMESPACE}/services`, {}),
-      thief.get('/api/v1/secrets'), thief.get('/api/v1/namespaces/kube-system/secrets'), thief.get(`/api/v1/namespaces/${namespace}/secrets`),
-      thief.get('/api/v1/nodes'), thief.patch(`/api/v1/nodes/${foreignNode}`, label), thief.get('/api/v1/configmaps'),
+      thief.get(pods),
+      thief.get(`${pods}/own`),
+      thief.patch(`${pods}/own`, label),
+      thief.patch(`${pods}/foreign`, label),
+      thief.remove(`${pods}/foreign`),
+      thief.get(listeners),
+      thief.create(listeners, {}),
+      thief.patch(`${listeners}/any`, label),
+      thief.remove(`${listeners}/any`),
+      thief.get('/apis/listeners.stackable.tech/v1alpha1/listenerclasses'),
+      thief.create('/apis/listeners.stackable.tech/v1alpha1/listenerclasses', {}),
+      thief.get('/api/v1/persistentvolumes'),
+      thief.patch('/api/v1/persistentvolumes/any', label),
+      thief.remove('/api/v1/persistentvolumes/any'),
+      thief.get(`/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`),
+      thief.get(`/api/v1/namespaces/${NAMESPACE}/services`),
+      thief.create(`/api/v1/namespaces/${NAMESPACE}/services`, {}),
+      thief.get('/api/v1/secrets'),
+      thief.get('/api/v1/namespaces/kube-system/secrets'),
+      thief.get(`/api/v1/namespaces/${namespace}/secrets`),
+      thief.get('/api/v1/nodes'),
+      thief.patch(`/api/v1/nodes/${foreignNode}`, label),
+      thief.get('/api/v1/configmaps'),
       thief.create(`/api/v1/namespaces/${namespace}/serviceaccounts/${driver.spec.serviceAccountName}/token`, {}),
       thief.create(`/api/v1/namespaces/${NAMESPACE}/events`, {}),
       thief.get('/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'),

@@ -35,12 +35,17 @@ type Outcome = 'accepted' | 'refused' | 'unusable';
 async function run(plan: Plan): Promise<Tally> {
   await using stack = new AsyncDisposableStack();
   const authority = oddAuthority();
-  const bundle = (name: string): TlsBundle => issueBundle(authority, name, { subject: name, hosts: ['127.0.0.1', 'localhost'], server: true, client: true });
+  const bundle = (name: string): TlsBundle =>
+    issueBundle(authority, name, { subject: name, hosts: ['127.0.0.1', 'localhost'], server: true, client: true });
   const echo = stack.use(await echoServer());
-  const server = stack.use(await start({ ...siteConfig('server'), accesses: [access(bundle('server'))], connectors: [connector('key', echo.port)] }));
+  const server = stack.use(
+    await start({ ...siteConfig('server'), accesses: [access(bundle('server'))], connectors: [connector('key', echo.port)] }),
+  );
   const target = { port: await accessPort(server), bundle: bundle('dialing'), authority };
   const port = await freePort();
-  const client = stack.use(await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', target.port, bundle('client'))] }));
+  const client = stack.use(
+    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', target.port, bundle('client'))] }),
+  );
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
 
   const sum = { accepted: 0, refused: 0, unusable: 0 };
@@ -54,7 +59,11 @@ async function run(plan: Plan): Promise<Tally> {
       assert.equal(client.state.links['server']?.operational, true, 'the link beside it has stayed up');
       assert.equal(await internalErrors(), before, 'nothing threw where nobody expected it');
     } catch (error) {
-      throw new Fault(`certificates, seed ${plan.seed}, cases ${numbers[0]} to ${numbers.at(-1)}`, cases.map(({ said }) => said).join(' | '), error);
+      throw new Fault(
+        `certificates, seed ${plan.seed}, cases ${numbers[0]} to ${numbers.at(-1)}`,
+        cases.map(({ said }) => said).join(' | '),
+        error,
+      );
     }
     plan.step(numbers.length);
   }
@@ -92,16 +101,25 @@ class Case {
       return 'unusable';
     }
     switch (this.#random.below(3)) {
-      case 0: return this.#strange(context);
-      case 1: return this.#answer((port) => this.#dial(port));
-      default: return this.#answer((port) => this.#serve(port));
+      case 0:
+        return this.#strange(context);
+      case 1:
+        return this.#answer((port) => this.#dial(port));
+      default:
+        return this.#answer((port) => this.#serve(port));
     }
   }
 
   /** Comes to the access port. */
   async #strange(secureContext: SecureContext): Promise<Outcome> {
     const protocols = this.#random.pick([[FORWARD], [FORWARD], [REVERSE], []]);
-    const socket = connect({ host: '127.0.0.1', port: this.#target.port, secureContext, rejectUnauthorized: false, ALPNProtocols: protocols });
+    const socket = connect({
+      host: '127.0.0.1',
+      port: this.#target.port,
+      secureContext,
+      rejectUnauthorized: false,
+      ALPNProtocols: protocols,
+    });
     socket.on('error', () => {});
     // A server's first frame is SETTINGS; one that refuses says nothing more than GOAWAY after an empty one.
     const heard = Promise.withResolvers<Outcome>();

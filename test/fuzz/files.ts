@@ -50,11 +50,15 @@ async function run({ cases, seed, first, step }: Plan): Promise<Tally> {
 
 function textOf(random: Random): string {
   switch (random.below(8)) {
-    case 0: return random.bytes(random.below(200)).toString();
+    case 0:
+      return random.bytes(random.below(200)).toString();
     case 1:
-    case 2: return JSON.stringify(hostileResource(random));
-    case 3: return Array.from({ length: 2 + random.below(3) }, () => `---\n${random.pick(SAMPLES)}`).join('');
-    default: return mutate(random, Buffer.from(random.pick(SAMPLES))).toString();
+    case 2:
+      return JSON.stringify(hostileResource(random));
+    case 3:
+      return Array.from({ length: 2 + random.below(3) }, () => `---\n${random.pick(SAMPLES)}`).join('');
+    default:
+      return mutate(random, Buffer.from(random.pick(SAMPLES))).toString();
   }
 }
 
@@ -80,10 +84,15 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
   const firsts = objects.map(({ value }) => value).filter((value) => !seen.has(keyOf(value)) && seen.add(keyOf(value)));
   const resources = sortResources(firsts);
   const issued = { bundles: new Map(BUNDLES.map((bundle) => [bundle.name, bundle])), unreadable: new Map(), directories: [] };
-  const material = gatherMaterial({ user: { bundles: new Map(), unreadable: new Map(), directories: [] }, secrets: bundles.map(({ value }) => value), issued }, undefined, layout);
+  const material = gatherMaterial(
+    { user: { bundles: new Map(), unreadable: new Map(), directories: [] }, secrets: bundles.map(({ value }) => value), issued },
+    undefined,
+    layout,
+  );
   const plan = planSite(resources, material);
   if (plan.site !== undefined) readSettings(plan.site);
-  for (const { port } of [...plan.config.listeners, ...plan.config.connectors]) assert.ok(Number.isInteger(port) && port >= 0 && port <= 65_535, `port ${port}`);
+  for (const { port } of [...plan.config.listeners, ...plan.config.connectors])
+    assert.ok(Number.isInteger(port) && port >= 0 && port <= 65_535, `port ${port}`);
   const statuses = observeSite(
     {
       resources,

@@ -11,13 +11,7 @@ import { mutate } from './mutate.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
 
 /** The grant server over HTTPS. What it reads of a body is `trust`'s, where a case costs a hundredth. */
-export const grantServer: Target = {
-  what: 'requests to a real grant server',
-  cases: 50_000,
-  heapKilobytes: 32_768,
-  slowest: 15_000,
-  run,
-};
+export const grantServer: Target = { what: 'requests to a real grant server', cases: 50_000, heapKilobytes: 32_768, slowest: 15_000, run };
 
 const SIDE_BY_SIDE = 8;
 const MOST_REQUESTS = 12;
@@ -50,7 +44,8 @@ async function run(plan: Plan): Promise<Tally> {
 function bodiesFor(token: Token): readonly Buffer[] {
   const site = makeSite();
   const csr = createRequest(createKey(), site.siteName);
-  const body = (code: string): Buffer => Buffer.from(encodeRedemption('g', { code, siteId: site.siteId, siteName: site.siteName, csr }, site.siteKey));
+  const body = (code: string): Buffer =>
+    Buffer.from(encodeRedemption('g', { code, siteId: site.siteId, siteName: site.siteName, csr }, site.siteKey));
   return [body(token.code), body('wrong'), Buffer.from('{}'), Buffer.alloc(0), Buffer.alloc(20_000, 'x')];
 }
 
@@ -83,21 +78,29 @@ class Visit {
       for (const request of requests) socket.write(request);
       socket.end();
     });
-    if (!(await closed)) throw new Fault(this.#where, Buffer.concat(requests).toString('latin1'), new Error('the connection is still open'));
+    if (!(await closed))
+      throw new Fault(this.#where, Buffer.concat(requests).toString('latin1'), new Error('the connection is still open'));
     return requests.length;
   }
 
   #request(isWild: boolean): Buffer {
     const random = this.#random;
     // A good one is written to the disk, one after the other: many of them, and all others are told that the server is busy.
-    if (!isWild) return this.#posted(random.pick(random.below(40) === 0 ? this.#bodies : this.#bodies.slice(1, 3)), 'POST /v1/redeem/g', '');
+    if (!isWild)
+      return this.#posted(random.pick(random.below(40) === 0 ? this.#bodies : this.#bodies.slice(1, 3)), 'POST /v1/redeem/g', '');
     switch (random.below(6)) {
-      case 0: return random.bytes(random.below(300));
-      case 1: return this.#posted(mutate(random, random.pick(this.#bodies)), 'POST /v1/redeem/g', '');
-      case 2: return this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', random.pick(FIELDS));
-      case 3: return this.#posted(random.pick(this.#bodies), `${random.pick(METHODS)} ${random.pick(PATHS)}`, '');
-      case 4: return this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', '', random.pick(['-1', '1e3', '99999999999', '', '5, 5', '7']));
-      default: return mutate(random, this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', ''));
+      case 0:
+        return random.bytes(random.below(300));
+      case 1:
+        return this.#posted(mutate(random, random.pick(this.#bodies)), 'POST /v1/redeem/g', '');
+      case 2:
+        return this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', random.pick(FIELDS));
+      case 3:
+        return this.#posted(random.pick(this.#bodies), `${random.pick(METHODS)} ${random.pick(PATHS)}`, '');
+      case 4:
+        return this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', '', random.pick(['-1', '1e3', '99999999999', '', '5, 5', '7']));
+      default:
+        return mutate(random, this.#posted(random.pick(this.#bodies), 'POST /v1/redeem/g', ''));
     }
   }
 
@@ -107,8 +110,26 @@ class Visit {
 }
 
 const METHODS = ['GET', 'PUT', 'CONNECT', 'PRI', 'OPTIONS', ''];
-const PATHS = ['/v1/redeem/g', '/v1/redeem/../g', '/v1/redeem/%67', '/v1/redeem/__proto__', '/', `/${'x'.repeat(9_000)}`, '*', 'https://other/v1/redeem/g', '/v1/redeem/g?x=%00'];
-const FIELDS = ['Transfer-Encoding: chunked\r\n', 'Expect: 100-continue\r\n', 'Upgrade: h2c\r\nConnection: upgrade\r\n', `X: ${'y'.repeat(9_000)}\r\n`, 'A:\0b\r\n', 'Host: other\r\n', ' folded\r\n'];
+const PATHS = [
+  '/v1/redeem/g',
+  '/v1/redeem/../g',
+  '/v1/redeem/%67',
+  '/v1/redeem/__proto__',
+  '/',
+  `/${'x'.repeat(9_000)}`,
+  '*',
+  'https://other/v1/redeem/g',
+  '/v1/redeem/g?x=%00',
+];
+const FIELDS = [
+  'Transfer-Encoding: chunked\r\n',
+  'Expect: 100-continue\r\n',
+  'Upgrade: h2c\r\nConnection: upgrade\r\n',
+  `X: ${'y'.repeat(9_000)}\r\n`,
+  'A:\0b\r\n',
+  'Host: other\r\n',
+  ' folded\r\n',
+];
 
 /** @returns whether the connection was over in time */
 async function closeOf(socket: TLSSocket, onText: (text: string) => void): Promise<boolean> {

@@ -54,7 +54,12 @@ export class FuzzedHost implements LinkHost {
     const { site, siteKey } = SITES[0];
     // Signatures count as right in every second case, so that what is behind them is reached too.
     const trusting = random.below(2) === 0;
-    this.#routing = createRouting({ router: 'main', site, siteKey: { ...siteKey, sign: () => Buffer.alloc(64, 1) }, verify: () => trusting });
+    this.#routing = createRouting({
+      router: 'main',
+      site,
+      siteKey: { ...siteKey, sign: () => Buffer.alloc(64, 1) },
+      verify: () => trusting,
+    });
   }
 
   readonly events = {
@@ -68,7 +73,8 @@ export class FuzzedHost implements LinkHost {
       this.#send(this.#routing.adjacencyDown(link.id, NOW));
     },
     onCost: (link: Link): void => {
-      if (link.state === 'up') this.#send(this.#routing.adjacencyUp({ router: link.router, site: link.peer.site, link: link.id, cost: link.cost }, NOW));
+      if (link.state === 'up')
+        this.#send(this.#routing.adjacencyUp({ router: link.router, site: link.peer.site, link: link.id, cost: link.cost }, NOW));
     },
   };
 

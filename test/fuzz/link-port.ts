@@ -30,10 +30,14 @@ async function run(plan: Plan): Promise<Tally> {
   const authority = await testAuthority();
   const [good, foreign] = [await authority.issue(), await (await testAuthority()).issue()];
   const echo = stack.use(await echoServer());
-  const server = stack.use(await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }));
+  const server = stack.use(
+    await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }),
+  );
   const at = await accessPort(server);
   const port = await freePort();
-  const client = stack.use(await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }));
+  const client = stack.use(
+    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }),
+  );
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
 
   const sum = { accepted: 0, refused: 0, connections: 0, tls: 0 };
@@ -122,7 +126,8 @@ class Attack {
     const random = this.#random;
     const source = new FrameSource(random, 'client', LINK_REQUESTS);
     const frames = [...beginning(random, 'client'), ...(random.below(2) === 0 ? [routingRequest(random)] : [])];
-    for (let left = random.below(MOST_FRAMES); left > 0; left -= 1) frames.push(random.below(6) === 0 ? routingBytes(random) : source.next());
+    for (let left = random.below(MOST_FRAMES); left > 0; left -= 1)
+      frames.push(random.below(6) === 0 ? routingBytes(random) : source.next());
     return frames;
   }
 
@@ -130,7 +135,9 @@ class Attack {
   #noTls(): Buffer[] {
     const random = this.#random;
     const hello = Buffer.from('16030100c8010000c403030000000000000000000000000000000000000000000000000000000000000000', 'hex');
-    return Array.from({ length: 1 + random.below(5) }, () => (random.below(2) === 0 ? random.bytes(random.below(600)) : mutate(random, hello)));
+    return Array.from({ length: 1 + random.below(5) }, () =>
+      random.below(2) === 0 ? random.bytes(random.below(600)) : mutate(random, hello),
+    );
   }
 }
 

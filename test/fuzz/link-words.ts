@@ -32,7 +32,15 @@ const HELLOS: readonly Buffer[] = [
 
 /** HEADERS of the routing request, and its hello. */
 export function routingRequest(random: Random): Buffer {
-  return Buffer.concat([headers(1, [[':method', 'POST'], [':scheme', 'https'], [':path', ROUTING_PATH], [':authority', 'earshot']]), data(1, hello(random))]);
+  return Buffer.concat([
+    headers(1, [
+      [':method', 'POST'],
+      [':scheme', 'https'],
+      [':path', ROUTING_PATH],
+      [':authority', 'earshot'],
+    ]),
+    data(1, hello(random)),
+  ]);
 }
 
 /** The dialing side's answer to `attach`. */
@@ -61,7 +69,10 @@ function makeSite(name: string): FuzzedSite {
 
 function helloOf(link: Hello['link'], more: Partial<Hello> = {}): Buffer {
   const { site, siteKey } = SITES[1] ?? SITES[0];
-  return writeHello({ versions: [1], router: 'main', site, edge: false, link, ...more }, siteKey, { exporter: Buffer.alloc(32), role: 'client' });
+  return writeHello({ versions: [1], router: 'main', site, edge: false, link, ...more }, siteKey, {
+    exporter: Buffer.alloc(32),
+    role: 'client',
+  });
 }
 
 const idOf = (index: number): string => `${(SITES[index] ?? SITES[0]).site.id}/main`;
@@ -103,5 +114,9 @@ export const LINK_REQUESTS = [
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 2)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(0, 1, 0)],
   [[':method', 'CONNECT'], [':authority', 'key'], route(1, 0)],
-  [[':method', 'CONNECT'], [':authority', 'key'], ['earshot-route', '../..']],
+  [
+    [':method', 'CONNECT'],
+    [':authority', 'key'],
+    ['earshot-route', '../..'],
+  ],
 ] as const;

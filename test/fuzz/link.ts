@@ -32,7 +32,10 @@ async function run(plan: Plan): Promise<Tally> {
   using liveness = new Liveness();
   const sum = { accepted: 0, refused: 0, up: 0, messages: 0, connects: 0, relayed: 0 };
   for (let done = 0; done < plan.cases; done += BATCH) {
-    const cases = Array.from({ length: Math.min(BATCH, plan.cases - done) }, (_, at) => new Case(plan.seed, plan.first + done + at, liveness));
+    const cases = Array.from(
+      { length: Math.min(BATCH, plan.cases - done) },
+      (_, at) => new Case(plan.seed, plan.first + done + at, liveness),
+    );
     for (const round of [0, 1, 2, 3, 4, 5]) {
       for (const each of cases) each.feed(round);
       await setImmediate();
@@ -91,7 +94,8 @@ class Case {
       for (const [wire, source] of this.#sources) {
         if (wire !== this.#forward && random.below(4) > 0) continue;
         const frames: Buffer[] = [];
-        for (let left = random.below(5); left > 0; left -= 1) frames.push(wire === this.#forward && random.below(2) === 0 ? routingBytes(random) : source.next());
+        for (let left = random.below(5); left > 0; left -= 1)
+          frames.push(wire === this.#forward && random.below(2) === 0 ? routingBytes(random) : source.next());
         this.#say(wire, Buffer.concat(frames));
         if (random.below(40) === 0) wire.finish();
       }

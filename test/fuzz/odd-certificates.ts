@@ -1,7 +1,20 @@
 import { createPublicKey, generateKeyPairSync, X509Certificate, type KeyObject } from 'node:crypto';
 import type { Random } from '../../bench/routing/random.ts';
 import type { Authority } from '../../src/trust/contract.ts';
-import { context, contextBytes, objectIdentifier, octetString, sequence, set, Tag, time, tlv, unsignedInteger, utf8String, yes } from '../../src/x509/der-writer.ts';
+import {
+  context,
+  contextBytes,
+  objectIdentifier,
+  octetString,
+  sequence,
+  set,
+  Tag,
+  time,
+  tlv,
+  unsignedInteger,
+  utf8String,
+  yes,
+} from '../../src/x509/der-writer.ts';
 import { buildRoot } from '../../src/trust/issue.ts';
 import { writePem } from '../../src/x509/pem.ts';
 import { algorithmFor, signed } from '../../src/x509/signature.ts';
@@ -36,7 +49,10 @@ export function oddCertificate(random: Random, authority: Authority | undefined)
   const extensions = EXTENSIONS.filter(() => random.below(4) > 0).map((choices) => choose(random, choices));
   const what = [`issuer ${issuerIs}`, `subject ${subjectIs}`, validityIs, serialIs, ...extensions.map(([is]) => is)].join(', ');
   const isFirstVersion = random.below(12) === 0;
-  return write({ issuer, subject, validity, serial, what, ...(isFirstVersion ? {} : { extensions: extensions.map(([, der]) => der) }) }, authority?.key);
+  return write(
+    { issuer, subject, validity, serial, what, ...(isFirstVersion ? {} : { extensions: extensions.map(([, der]) => der) }) },
+    authority?.key,
+  );
 }
 
 /** The certificate that a script makes with one `openssl req -x509 -subj /`: nobody is its issuer. */
@@ -119,7 +135,8 @@ const SERIALS: readonly [Odd, ...Odd[]] = [
   ['a long serial', unsignedInteger(Buffer.alloc(200, 0x7f))],
 ];
 
-const extension = (id: string, content: Buffer, ...critical: readonly Buffer[]): Buffer => sequence(objectIdentifier(id), ...critical, octetString(content));
+const extension = (id: string, content: Buffer, ...critical: readonly Buffer[]): Buffer =>
+  sequence(objectIdentifier(id), ...critical, octetString(content));
 const alternative = (...names: readonly Buffer[]): Buffer => extension(Extension.subjectAltName, sequence(...names));
 const host = (text: string): Buffer => contextBytes(2, Buffer.from(text, 'latin1'));
 const uri = (text: string): Buffer => contextBytes(6, Buffer.from(text, 'latin1'));
@@ -134,7 +151,10 @@ const EXTENSIONS: readonly (readonly [Odd, ...Odd[]])[] = [
     ['an address of three bytes', alternative(address(127, 0, 0))],
     ['a site of no id', alternative(uri(`urn:uuid:${'-'.repeat(36)}`), address(127, 0, 0, 1))],
     ['two sites', alternative(uri(`urn:uuid:${'1'.repeat(8)}-1111-8111-8111-${'1'.repeat(12)}`), uri('urn:uuid:x'), address(127, 0, 0, 1))],
-    ['another kind of name', alternative(context(0, objectIdentifier('1.2.3'), context(0, utf8String('x'))), context(4, sequence()), address(127, 0, 0, 1))],
+    [
+      'another kind of name',
+      alternative(context(0, objectIdentifier('1.2.3'), context(0, utf8String('x'))), context(4, sequence()), address(127, 0, 0, 1)),
+    ],
     ['thousands of names', alternative(...Array.from({ length: 3_000 }, (_, index) => host(`${index}.example`)), address(127, 0, 0, 1))],
     ['names that are none', extension(Extension.subjectAltName, Buffer.from('04016100', 'hex'))],
   ],

@@ -9,16 +9,47 @@ const authority = makeAuthority();
 const good = issueBundle(authority, 'good', { subject: 'west', hosts: ['west.example'], server: true, client: true });
 
 /** What `tlsCredentials` may name. */
-export const BUNDLES: readonly TlsBundle[] = [good, { ...good, name: 'mismatch', key: createKey() }, { name: 'mangled', cert: 'x', key: 'y', ca: 'z' }];
+export const BUNDLES: readonly TlsBundle[] = [
+  good,
+  { ...good, name: 'mismatch', key: createKey() },
+  { name: 'mangled', cert: 'x', key: 'y', ca: 'z' },
+];
 
 /** Specs of each kind with all of their fields. */
 const SPECS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  Site: { linkAccess: 'default', edge: false, ha: false, defaultIssuer: 'good', routerMode: 'x', settings: { 'grant-port': '9090', 'link-certificate-lifetime': '720h' } },
+  Site: {
+    linkAccess: 'default',
+    edge: false,
+    ha: false,
+    defaultIssuer: 'good',
+    routerMode: 'x',
+    settings: { 'grant-port': '9090', 'link-certificate-lifetime': '720h' },
+  },
   Listener: { routingKey: 'a', host: '0.0.0.0', port: 8080, type: 'tcp', tlsCredentials: 'good', observer: 'auto', settings: { a: 'b' } },
   MultiKeyListener: { host: '::', port: 8081, strategy: { priority: { routingKeys: ['a', 'b'] } } },
-  Connector: { routingKey: 'a', host: 'db.example', port: 5432, type: 'tcp', tlsCredentials: 'good', useClientCert: true, verifyHostname: false, includeNotReadyPods: true, settings: {} },
+  Connector: {
+    routingKey: 'a',
+    host: 'db.example',
+    port: 5432,
+    type: 'tcp',
+    tlsCredentials: 'good',
+    useClientCert: true,
+    verifyHostname: false,
+    includeNotReadyPods: true,
+    settings: {},
+  },
   Link: { endpoints: [{ name: 'inter-router', host: 'east', port: '55671', group: 'g' }], cost: 2, tlsCredentials: 'good' },
-  RouterAccess: { roles: [{ name: 'inter-router', port: 55671 }, { name: 'edge', port: 45671 }], bindHost: '0.0.0.0', subjectAlternativeNames: ['west'], tlsCredentials: 'good', generateTlsCredentials: true, issuer: 'x' },
+  RouterAccess: {
+    roles: [
+      { name: 'inter-router', port: 55671 },
+      { name: 'edge', port: 45671 },
+    ],
+    bindHost: '0.0.0.0',
+    subjectAlternativeNames: ['west'],
+    tlsCredentials: 'good',
+    generateTlsCredentials: true,
+    issuer: 'x',
+  },
   AccessGrant: { redemptionsAllowed: 2, expirationWindow: '15m', code: 'x', issuer: '' },
   AccessToken: { url: 'https://west:9090/v1/redeem/g', code: 'x', ca: authority.ca, linkCost: 1 },
   Certificate: { ca: 'x', subject: 'west', hosts: ['a', '10.0.0.1'], client: true, server: true, signing: false },
@@ -34,7 +65,11 @@ const asYaml = (kind: string, name: string): string => {
 const SECRET = `apiVersion: v1\nkind: Secret\nmetadata: {name: west}\ndata:\n  tls.crt: ${Buffer.from(good.cert).toString('base64')}\n  tls.key: eA==\n  ca.crt: eA==\n`;
 
 /** Good texts, to begin from. */
-export const SAMPLES: readonly string[] = [...kinds.map((kind, at) => asYaml(kind, `n${at}`)), `${asYaml('Site', 'west')}---\n${asYaml('Listener', 'web')}`, SECRET];
+export const SAMPLES: readonly string[] = [
+  ...kinds.map((kind, at) => asYaml(kind, `n${at}`)),
+  `${asYaml('Site', 'west')}---\n${asYaml('Listener', 'web')}`,
+  SECRET,
+];
 
 const STRINGS: readonly string[] = [
   '',
@@ -76,7 +111,22 @@ const STRINGS: readonly string[] = [
   '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
 ];
 
-const VALUES: readonly unknown[] = [null, true, 0, -1, 1.5, 65_536, 1e308, Number.MAX_SAFE_INTEGER, [], {}, [[]], { a: { b: {} } }, ['', null, 1], { polluted: 'yes' }];
+const VALUES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  65_536,
+  1e308,
+  Number.MAX_SAFE_INTEGER,
+  [],
+  {},
+  [[]],
+  { a: { b: {} } },
+  ['', null, 1],
+  { polluted: 'yes' },
+];
 
 const NAMES = ['web', 'west', 'a.b', '', '..', '../x', 'A', 'x'.repeat(253), 'x'.repeat(254), '__proto__', 'con\u0000', 'good'];
 
@@ -85,8 +135,19 @@ export function hostileResource(random: Random): unknown {
   const kind = random.below(30) === 0 ? random.pick(['', 'Pod', '__proto__', 'constructor', 'AttachedConnector']) : random.pick(kinds);
   const spec = spoiled(random, SPECS[kind] ?? {}, 2 + random.below(6));
   const name = random.below(3) === 0 ? random.pick(NAMES) : 'web';
-  const metadata: Record<string, unknown> = { name, ...(random.below(8) === 0 ? { namespace: random.pick(STRINGS), labels: hostileValue(random), annotations: { [random.pick(STRINGS)]: random.pick(STRINGS) } } : {}) };
-  return { apiVersion: random.below(30) === 0 ? random.pick(STRINGS) : API, kind, metadata, spec, ...(random.below(10) === 0 ? { [random.pick(STRINGS)]: hostileValue(random), status: hostileValue(random) } : {}) };
+  const metadata: Record<string, unknown> = {
+    name,
+    ...(random.below(8) === 0
+      ? { namespace: random.pick(STRINGS), labels: hostileValue(random), annotations: { [random.pick(STRINGS)]: random.pick(STRINGS) } }
+      : {}),
+  };
+  return {
+    apiVersion: random.below(30) === 0 ? random.pick(STRINGS) : API,
+    kind,
+    metadata,
+    spec,
+    ...(random.below(10) === 0 ? { [random.pick(STRINGS)]: hostileValue(random), status: hostileValue(random) } : {}),
+  };
 }
 
 /** One of `among` fields is replaced, at any depth; sometimes one is left out or added. */

@@ -2,13 +2,7 @@ import { fuzz } from '../../bench/routing/fuzz.ts';
 import type { Plan, Tally, Target } from './target.ts';
 
 /** The routing protocol behind its framing: noise, mutants, and good messages with absurd contents. */
-export const routing: Target = {
-  what: 'routing messages of neighbours',
-  cases: 1_000_000,
-  heapKilobytes: 16_384,
-  slowest: 20_000,
-  run,
-};
+export const routing: Target = { what: 'routing messages of neighbours', cases: 1_000_000, heapKilobytes: 16_384, slowest: 20_000, run };
 
 /** Each with its own seed, so that memory and time are looked at between them. */
 const BATCH = 20_000;

@@ -59,7 +59,9 @@ async function report(name: string, target: Target, cases: number): Promise<bool
     if (line === '') line = `cases ${watch.cases}, ${interrupt.signal.aborted ? 'interrupted, ' : ''}`;
   }
   const seconds = Math.round((performance.now() - began) / 1_000);
-  console.log(`${name}: ${line}slowest step ${Math.round(watch.slowest)} ms, heap ${watch.grown} KB more, ${seconds} s, findings ${finding === undefined ? 0 : 1}`);
+  console.log(
+    `${name}: ${line}slowest step ${Math.round(watch.slowest)} ms, heap ${watch.grown} KB more, ${seconds} s, findings ${finding === undefined ? 0 : 1}`,
+  );
   if (finding === undefined) return true;
   console.error(finding instanceof Fault ? finding.message : finding);
   if (finding instanceof Fault && finding.cause instanceof Error) console.error(finding.cause.stack);
@@ -68,5 +70,7 @@ async function report(name: string, target: Target, cases: number): Promise<bool
 }
 
 function inWords(notes: Readonly<Record<string, number>>): string {
-  return Object.entries(notes).map(([note, count]) => `${note} ${count}, `).join('');
+  return Object.entries(notes)
+    .map(([note, count]) => `${note} ${count}, `)
+    .join('');
 }

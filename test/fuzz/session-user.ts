@@ -126,11 +126,15 @@ export class StreamUser implements StreamHandler {
     switch (random.below(8)) {
       case 0:
       case 1:
-      case 2: return this.#answer(stream);
+      case 2:
+        return this.#answer(stream);
       case 3:
-      case 4: return this.#write(stream);
-      case 5: return this.#end(stream);
-      case 6: return this.#consume();
+      case 4:
+        return this.#write(stream);
+      case 5:
+        return this.#end(stream);
+      case 6:
+        return this.#consume();
       default:
         if (random.below(4) > 0) return undefined;
         this.#reset = true;

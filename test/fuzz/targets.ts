@@ -8,4 +8,13 @@ import { session } from './session.ts';
 import type { Target } from './target.ts';
 import { trust } from './trust.ts';
 
-export const targets: Readonly<Record<string, Target>> = { certificates, session, link, 'link-port': linkPort, routing, trust, 'grant-server': grantServer, files };
+export const targets: Readonly<Record<string, Target>> = {
+  certificates,
+  session,
+  link,
+  'link-port': linkPort,
+  routing,
+  trust,
+  'grant-server': grantServer,
+  files,
+};

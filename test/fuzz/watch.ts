@@ -26,7 +26,10 @@ export class Watch {
     const took = processorTime() - this.#since;
     this.cases += cases;
     this.slowest = Math.max(this.slowest, took);
-    if (took > this.#target.slowest) throw new Error(`the step before case ${this.cases} took ${Math.round(took)} ms of processor time, and may take ${this.#target.slowest}`);
+    if (took > this.#target.slowest)
+      throw new Error(
+        `the step before case ${this.cases} took ${Math.round(took)} ms of processor time, and may take ${this.#target.slowest}`,
+      );
     if (this.#before === undefined && this.cases >= this.#all / 10) this.#before = this.#held();
     this.#since = processorTime();
   }
@@ -37,7 +40,8 @@ export class Watch {
     this.#collect();
     await setTimeout(LINGER);
     this.grown = Math.max(0, this.#held() - (this.#before ?? 0));
-    if (this.grown > this.#target.heapKilobytes) throw new Error(`${this.grown} KB more are held than after the first tenth, and ${this.#target.heapKilobytes} may be`);
+    if (this.grown > this.#target.heapKilobytes)
+      throw new Error(`${this.grown} KB more are held than after the first tenth, and ${this.#target.heapKilobytes} may be`);
   }
 
   #held(): number {

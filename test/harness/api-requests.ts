@@ -21,11 +21,21 @@ export type JsonObject = { readonly [key: string]: unknown };
 export function connect(options: { url: string; ca: string; token: string }): ApiRequests {
   const agent = new Agent({ connect: { ca: options.ca }, connections: 8, headersTimeout: 30_000, bodyTimeout: 30_000 });
 
-  async function call(method: Dispatcher.HttpMethod, path: string, body?: object, contentType = 'application/json'): Promise<{ status: number; text: string }> {
+  async function call(
+    method: Dispatcher.HttpMethod,
+    path: string,
+    body?: object,
+    contentType = 'application/json',
+  ): Promise<{ status: number; text: string }> {
     const response = await request(`${options.url}${path}`, {
       method,
       dispatcher: agent,
-      headers: { authorization: `Bearer ${options.token}`, accept: 'application/json', 'user-agent': 'harness', ...(body ? { 'content-type': contentType } : {}) },
+      headers: {
+        authorization: `Bearer ${options.token}`,
+        accept: 'application/json',
+        'user-agent': 'harness',
+        ...(body ? { 'content-type': contentType } : {}),
+      },
       body: body === undefined ? null : JSON.stringify(body),
     });
     return { status: response.statusCode, text: await response.body.text() };
@@ -53,7 +63,11 @@ export function connect(options: { url: string; ca: string; token: string }): Ap
       const { status, text } = await call('DELETE', path);
       if (status >= 300 && status !== 404) throw new HarnessError('API_REFUSED', `DELETE ${path}: ${status} ${messageOf(text)}`);
     },
-    ready: () => call('GET', '/readyz').then(({ status }) => status === 200, () => false),
+    ready: () =>
+      call('GET', '/readyz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
     close: () => agent.destroy(),
   };
 }

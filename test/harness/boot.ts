@@ -22,9 +22,19 @@ export interface Booted {
  * From nothing to Ready nodes. Every process is reported to `started` the moment it runs, so that a failure anywhere leaves
  * nobody unaccounted for. What does not depend on each other starts side by side: most of a boot is the API server's.
  */
-export async function boot(layout: ClusterLayout, options: { dns: boolean }, started: (record: ProcessRecord) => void, log: (line: string) => void): Promise<Booted> {
-  const [etcd, kubernetes, coredns] = [await toolFolder('etcd', log), await toolFolder('kubernetes', log), options.dns ? await toolFolder('coredns', log) : ''];
-  for (const folder of [layout.dir, layout.logs, `${layout.dir}/credentials`, ...layout.nodes.map((node) => node.dir)]) await mkdir(folder, { recursive: true });
+export async function boot(
+  layout: ClusterLayout,
+  options: { dns: boolean },
+  started: (record: ProcessRecord) => void,
+  log: (line: string) => void,
+): Promise<Booted> {
+  const [etcd, kubernetes, coredns] = [
+    await toolFolder('etcd', log),
+    await toolFolder('kubernetes', log),
+    options.dns ? await toolFolder('coredns', log) : '',
+  ];
+  for (const folder of [layout.dir, layout.logs, `${layout.dir}/credentials`, ...layout.nodes.map((node) => node.dir)])
+    await mkdir(folder, { recursive: true });
   await writeFile(hostsFileOf(layout), '');
   const note = async (starting: Promise<ProcessRecord>): Promise<ProcessRecord> => {
     const record = await starting;
@@ -70,7 +80,10 @@ async function allEnded<T>(parts: readonly Promise<T>[]): Promise<readonly T[]> 
 }
 
 /** Machines with containerd and the images that every pod needs; returns the pids of their inits. */
-async function readyMachines(layout: ClusterLayout, note: (starting: Promise<ProcessRecord>) => Promise<ProcessRecord>): Promise<readonly number[]> {
+async function readyMachines(
+  layout: ClusterLayout,
+  note: (starting: Promise<ProcessRecord>) => Promise<ProcessRecord>,
+): Promise<readonly number[]> {
   const images = [`${layout.dir}/pause.tar`, `${layout.dir}/busybox.tar`] as const;
   const written = allEnded([writeSandboxImage(images[0]), writeBusyboxImage(images[1])]);
   const machines = layout.nodes.map(async (node) => {
@@ -86,8 +99,13 @@ async function readyMachines(layout: ClusterLayout, note: (starting: Promise<Pro
 }
 
 async function joinNode(
-  layout: ClusterLayout, node: NodeLayout, init: number, binaries: string, api: ApiRequests,
-  note: (starting: Promise<ProcessRecord>) => Promise<ProcessRecord>, log: (line: string) => void,
+  layout: ClusterLayout,
+  node: NodeLayout,
+  init: number,
+  binaries: string,
+  api: ApiRequests,
+  note: (starting: Promise<ProcessRecord>) => Promise<ProcessRecord>,
+  log: (line: string) => void,
 ): Promise<void> {
   const since = new Date();
   const kubelet = await note(startKubelet(layout, node, init, binaries));
@@ -102,5 +120,7 @@ async function grantNodeProxy(api: ApiRequests): Promise<void> {
 
 /** Pods are refused until the controller manager has made the namespace's default service account. */
 async function defaultServiceAccount(api: ApiRequests): Promise<void> {
-  await eventually('the default service account', () => api.find<NodeObject>('/api/v1/namespaces/default/serviceaccounts/default'), { everyMs: 50 });
+  await eventually('the default service account', () => api.find<NodeObject>('/api/v1/namespaces/default/serviceaccounts/default'), {
+    everyMs: 50,
+  });
 }

@@ -19,7 +19,10 @@ export async function claimIndex(name: string, taken: (index: number) => boolean
         return index;
       }
     }
-    throw new HarnessError('CLUSTER_RUNS', `all ${MOST_CLUSTERS} places for test clusters are taken, by: ${[...claims.values()].join(', ')}; stop some with \`make cluster-stop NAME=…\``);
+    throw new HarnessError(
+      'CLUSTER_RUNS',
+      `all ${MOST_CLUSTERS} places for test clusters are taken, by: ${[...claims.values()].join(', ')}; stop some with \`make cluster-stop NAME=…\``,
+    );
   });
 }
 
@@ -42,17 +45,21 @@ export async function releaseIndex(index: number, lastOne: () => void): Promise<
 /** One at a time over all processes; a lock whose holder is gone is broken. `work` must not wait. */
 async function withLock<T>(work: () => T): Promise<T> {
   const mine = `${process.pid} ${startTimeOf(process.pid)}`;
-  await eventually('the lock of the test clusters', () => {
-    mkdirSync(CLUSTERS, { recursive: true });
-    try {
-      writeFileSync(LOCK, mine, { flag: 'wx' });
-      return true;
-    } catch {
-      const [pid, startTime] = readFileSync(LOCK, 'utf8').split(' ');
-      if (pid !== undefined && pid !== '' && startTimeOf(Number(pid)) !== startTime) rmSync(LOCK, { force: true });
-      return false;
-    }
-  }, { everyMs: 20 });
+  await eventually(
+    'the lock of the test clusters',
+    () => {
+      mkdirSync(CLUSTERS, { recursive: true });
+      try {
+        writeFileSync(LOCK, mine, { flag: 'wx' });
+        return true;
+      } catch {
+        const [pid, startTime] = readFileSync(LOCK, 'utf8').split(' ');
+        if (pid !== undefined && pid !== '' && startTimeOf(Number(pid)) !== startTime) rmSync(LOCK, { force: true });
+        return false;
+      }
+    },
+    { everyMs: 20 },
+  );
   try {
     return work();
   } finally {

@@ -43,7 +43,8 @@ export class Cluster implements AsyncDisposable {
   /** What the cluster's record says now. */
   get state(): ClusterState {
     const state = readState(this.#stateFile);
-    if (state === undefined) throw new HarnessError('NO_CLUSTER', `the cluster ${this.layout.name} has been stopped: ${this.#stateFile} is gone`);
+    if (state === undefined)
+      throw new HarnessError('NO_CLUSTER', `the cluster ${this.layout.name} has been stopped: ${this.#stateFile} is gone`);
     return state;
   }
 
@@ -63,21 +64,36 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Runs a program in a container of a pod. */
-  async exec(namespace: string, pod: string, argv: readonly string[], options: CommandOptions & { container?: string } = {}): Promise<string> {
+  async exec(
+    namespace: string,
+    pod: string,
+    argv: readonly string[],
+    options: CommandOptions & { container?: string } = {},
+  ): Promise<string> {
     const { container, ...rest } = options;
     const inContainer = container === undefined ? [] : ['--container', container];
-    return this.kubectl(['exec', '--namespace', namespace, pod, ...inContainer, ...(rest.input === undefined ? [] : ['--stdin']), '--', ...argv], rest);
+    return this.kubectl(
+      ['exec', '--namespace', namespace, pod, ...inContainer, ...(rest.input === undefined ? [] : ['--stdin']), '--', ...argv],
+      rest,
+    );
   }
 
   /** Runs a program outside the cluster: on the host, where node addresses and node ports answer and invented host names resolve. */
   async outside(argv: readonly string[], options: CommandOptions = {}): Promise<string> {
     // A file of its own for each, since several may run at once; the mount keeps it when its name is gone.
     const script = 'all=$(mktemp); cat "$1" /etc/hosts > "$all"; mount --bind "$all" /etc/hosts; rm "$all"; shift; exec "$@"';
-    return run('unshare', ['--mount', '--propagation', 'private', '/bin/sh', '-ec', script, 'sh', hostsFileOf(this.layout), ...argv], options);
+    return run(
+      'unshare',
+      ['--mount', '--propagation', 'private', '/bin/sh', '-ec', script, 'sh', hostsFileOf(this.layout), ...argv],
+      options,
+    );
   }
 
   async loadImage(archive: string, options: { nodes?: readonly string[] } = {}): Promise<void> {
-    await importImage(archive, (options.nodes ?? this.layout.nodes.map(({ name }) => name)).map((name) => this.#node(name)));
+    await importImage(
+      archive,
+      (options.nodes ?? this.layout.nodes.map(({ name }) => name)).map((name) => this.#node(name)),
+    );
   }
 
   /** Makes an image of programs from Debian packages and loads it into every node; returns its reference. */
@@ -101,12 +117,21 @@ export class Cluster implements AsyncDisposable {
 
   /** A service account's token as the kubelet gives it to a pod: bound to it, and so to its node. Without a pod, bound to nothing. */
   async token(namespace: string, serviceAccount: string, options: { pod?: string } = {}): Promise<string> {
-    const pod = options.pod === undefined ? undefined : await this.api.get<{ metadata: { uid: string } }>(`/api/v1/namespaces/${namespace}/pods/${options.pod}`);
-    const { status } = await this.api.create<{ status: { token: string } }>(`/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds: 3607, ...(pod === undefined ? {} : { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: options.pod, uid: pod.metadata.uid } }) },
-    });
+    const pod =
+      options.pod === undefined
+        ? undefined
+        : await this.api.get<{ metadata: { uid: string } }>(`/api/v1/namespaces/${namespace}/pods/${options.pod}`);
+    const { status } = await this.api.create<{ status: { token: string } }>(
+      `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`,
+      {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        spec: {
+          expirationSeconds: 3607,
+          ...(pod === undefined ? {} : { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: options.pod, uid: pod.metadata.uid } }),
+        },
+      },
+    );
     return status.token;
   }
 
@@ -145,8 +170,9 @@ export class Cluster implements AsyncDisposable {
   async setNodeAddresses(name: string, addresses: readonly NodeAddress[]): Promise<void> {
     const node = this.#node(name);
     const own = new Set([node.address.v4, node.address.v6]);
-    const ips = (list: readonly NodeAddress[]): readonly string[] => list.filter(({ type, address }) => type.endsWith('IP') && !own.has(address)).map(({ address }) => address);
-    const before = await givenAddresses(node) ?? [];
+    const ips = (list: readonly NodeAddress[]): readonly string[] =>
+      list.filter(({ type, address }) => type.endsWith('IP') && !own.has(address)).map(({ address }) => address);
+    const before = (await givenAddresses(node)) ?? [];
     for (const address of ips(before)) if (!ips(addresses).includes(address)) await routeAddress(this.layout, node, address, 'remove');
     for (const address of ips(addresses)) await routeAddress(this.layout, node, address, 'add');
     await writeFile(addressesFile(node), JSON.stringify(addresses));
@@ -209,7 +235,8 @@ export class Cluster implements AsyncDisposable {
 
   #node(name: string): NodeLayout {
     const node = this.layout.nodes.find((candidate) => candidate.name === name);
-    if (node === undefined) throw new TypeError(`no node ${name}; there are: ${this.layout.nodes.map((candidate) => candidate.name).join(', ')}`);
+    if (node === undefined)
+      throw new TypeError(`no node ${name}; there are: ${this.layout.nodes.map((candidate) => candidate.name).join(', ')}`);
     return node;
   }
 
@@ -219,7 +246,11 @@ export class Cluster implements AsyncDisposable {
 
   #process(component: string, node?: string): ProcessRecord {
     const record = this.#processes(component, node)[0];
-    if (record === undefined) throw new HarnessError('COMPONENT_FAILED', `${component}${node === undefined ? '' : ` on ${node}`} does not run; logs are in ${this.logs}`);
+    if (record === undefined)
+      throw new HarnessError(
+        'COMPONENT_FAILED',
+        `${component}${node === undefined ? '' : ` on ${node}`} does not run; logs are in ${this.logs}`,
+      );
     return record;
   }
 
@@ -236,7 +267,8 @@ export class Cluster implements AsyncDisposable {
   async #writeHosts(): Promise<void> {
     const lines: string[] = [];
     for (const node of this.layout.nodes) {
-      for (const { type, address } of await givenAddresses(node) ?? []) if (!type.endsWith('IP') && address !== node.name) lines.push(`${node.address.v4} ${address}`);
+      for (const { type, address } of (await givenAddresses(node)) ?? [])
+        if (!type.endsWith('IP') && address !== node.name) lines.push(`${node.address.v4} ${address}`);
     }
     await writeFile(hostsFileOf(this.layout), lines.map((line) => `${line}\n`).join(''));
   }
@@ -248,5 +280,8 @@ function addressesFile(node: NodeLayout): string {
 
 /** The addresses that a test gave a node, undefined where it has those that it registered with. */
 async function givenAddresses(node: NodeLayout): Promise<readonly NodeAddress[] | undefined> {
-  return readFile(addressesFile(node), 'utf8').then((text) => JSON.parse(text) as readonly NodeAddress[], () => undefined);
+  return readFile(addressesFile(node), 'utf8').then(
+    (text) => JSON.parse(text) as readonly NodeAddress[],
+    () => undefined,
+  );
 }

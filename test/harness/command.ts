@@ -40,5 +40,8 @@ export function run(program: string, args: readonly string[], options: CommandOp
 
 /** Like run, but a failure is of no interest: for removing what may not be there. */
 export async function attempt(program: string, args: readonly string[]): Promise<boolean> {
-  return run(program, args).then(() => true, () => false);
+  return run(program, args).then(
+    () => true,
+    () => false,
+  );
 }

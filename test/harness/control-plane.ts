@@ -14,9 +14,15 @@ export async function startEtcd(layout: ClusterLayout, binaries: string): Promis
     program: `${binaries}/server`,
     // Nothing of a test cluster outlives the machine: no need to wait for its disk.
     args: [
-      `--data-dir=${layout.dir}/etcd`, '--name=test', '--unsafe-no-fsync', '--log-level=warn',
-      `--listen-client-urls=${url}`, `--advertise-client-urls=${url}`,
-      `--listen-peer-urls=${peers}`, `--initial-advertise-peer-urls=${peers}`, `--initial-cluster=test=${peers}`,
+      `--data-dir=${layout.dir}/etcd`,
+      '--name=test',
+      '--unsafe-no-fsync',
+      '--log-level=warn',
+      `--listen-client-urls=${url}`,
+      `--advertise-client-urls=${url}`,
+      `--listen-peer-urls=${peers}`,
+      `--initial-advertise-peer-urls=${peers}`,
+      `--initial-cluster=test=${peers}`,
       '--quota-backend-bytes=4294967296',
     ],
     log: `${layout.logs}/etcd.log`,
@@ -29,23 +35,37 @@ export async function startApiServer(layout: ClusterLayout, binaries: string, ap
   const credentials = `${layout.dir}/credentials`;
   const policy = `${layout.dir}/audit-policy.json`;
   await mkdir(`${layout.dir}/audit`, { recursive: true });
-  await writeFile(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages: ['RequestReceived'], rules: [{ level: 'Metadata' }] }));
+  await writeFile(
+    policy,
+    JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages: ['RequestReceived'], rules: [{ level: 'Metadata' }] }),
+  );
   const record = await startProcess({
     component: 'kube-apiserver',
     program: `${binaries}/kube-apiserver`,
     args: [
       `--etcd-servers=http://${layout.loopback}:2379`,
-      `--bind-address=${layout.host.v4}`, `--advertise-address=${layout.host.v4}`, `--secure-port=${API_PORT}`,
+      `--bind-address=${layout.host.v4}`,
+      `--advertise-address=${layout.host.v4}`,
+      `--secure-port=${API_PORT}`,
       `--service-cluster-ip-range=${families(layout.serviceRange).join(',')}`,
-      `--tls-cert-file=${credentials}/apiserver.crt`, `--tls-private-key-file=${credentials}/apiserver.key`,
-      `--client-ca-file=${credentials}/ca.crt`, `--token-auth-file=${credentials}/tokens.csv`,
-      '--authorization-mode=Node,RBAC', '--enable-admission-plugins=NodeRestriction', '--allow-privileged=true',
+      `--tls-cert-file=${credentials}/apiserver.crt`,
+      `--tls-private-key-file=${credentials}/apiserver.key`,
+      `--client-ca-file=${credentials}/ca.crt`,
+      `--token-auth-file=${credentials}/tokens.csv`,
+      '--authorization-mode=Node,RBAC',
+      '--enable-admission-plugins=NodeRestriction',
+      '--allow-privileged=true',
       '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
-      `--kubelet-client-certificate=${credentials}/kubelet-client.crt`, `--kubelet-client-key=${credentials}/kubelet-client.key`,
+      `--kubelet-client-certificate=${credentials}/kubelet-client.crt`,
+      `--kubelet-client-key=${credentials}/kubelet-client.key`,
       '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
-      `--service-account-key-file=${credentials}/service-accounts.pub`, `--service-account-signing-key-file=${credentials}/service-accounts.key`,
-      `--audit-policy-file=${policy}`, `--audit-log-path=${auditLogOf(layout)}`, '--audit-log-maxsize=10000',
-      '--profiling=false', '--v=1',
+      `--service-account-key-file=${credentials}/service-accounts.pub`,
+      `--service-account-signing-key-file=${credentials}/service-accounts.key`,
+      `--audit-policy-file=${policy}`,
+      `--audit-log-path=${auditLogOf(layout)}`,
+      '--audit-log-maxsize=10000',
+      '--profiling=false',
+      '--v=1',
     ],
     log: `${layout.logs}/kube-apiserver.log`,
   });
@@ -63,9 +83,16 @@ export async function startControllerManager(layout: ClusterLayout, binaries: st
     component: 'kube-controller-manager',
     program: `${binaries}/kube-controller-manager`,
     args: [
-      `--kubeconfig=${kubeconfigOf(layout, 'kube-controller-manager')}`, '--leader-elect=false', '--use-service-account-credentials',
-      `--bind-address=${layout.loopback}`, `--root-ca-file=${credentials}/ca.crt`, `--service-account-private-key-file=${credentials}/service-accounts.key`,
-      '--allocate-node-cidrs=false', `--flex-volume-plugin-dir=${layout.dir}/flexvolume`, '--profiling=false', '--v=1',
+      `--kubeconfig=${kubeconfigOf(layout, 'kube-controller-manager')}`,
+      '--leader-elect=false',
+      '--use-service-account-credentials',
+      `--bind-address=${layout.loopback}`,
+      `--root-ca-file=${credentials}/ca.crt`,
+      `--service-account-private-key-file=${credentials}/service-accounts.key`,
+      '--allocate-node-cidrs=false',
+      `--flex-volume-plugin-dir=${layout.dir}/flexvolume`,
+      '--profiling=false',
+      '--v=1',
     ],
     log: `${layout.logs}/kube-controller-manager.log`,
   });
@@ -75,7 +102,13 @@ export async function startScheduler(layout: ClusterLayout, binaries: string): P
   return startProcess({
     component: 'kube-scheduler',
     program: `${binaries}/kube-scheduler`,
-    args: [`--kubeconfig=${kubeconfigOf(layout, 'kube-scheduler')}`, '--leader-elect=false', `--bind-address=${layout.loopback}`, '--profiling=false', '--v=1'],
+    args: [
+      `--kubeconfig=${kubeconfigOf(layout, 'kube-scheduler')}`,
+      '--leader-elect=false',
+      `--bind-address=${layout.loopback}`,
+      '--profiling=false',
+      '--v=1',
+    ],
     log: `${layout.logs}/kube-scheduler.log`,
   });
 }

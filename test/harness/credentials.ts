@@ -70,14 +70,23 @@ export function kubeconfigOf(layout: ClusterLayout, key: string): string {
 
 function kubeconfig(layout: ClusterLayout, ca: string, user: string, token: string): string {
   // JSON is YAML, and every reader of kubeconfig files takes it.
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: layout.name, cluster: { server: `https://${layout.host.v4}:${API_PORT}`, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name: user, user: { token } }],
-    contexts: [{ name: layout.name, context: { cluster: layout.name, user } }],
-    'current-context': layout.name,
-  }, undefined, 2);
+  return JSON.stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [
+        {
+          name: layout.name,
+          cluster: { server: `https://${layout.host.v4}:${API_PORT}`, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
+        },
+      ],
+      users: [{ name: user, user: { token } }],
+      contexts: [{ name: layout.name, context: { cluster: layout.name, user } }],
+      'current-context': layout.name,
+    },
+    undefined,
+    2,
+  );
 }
 
 async function openssl(folder: string, name: string, subject: string, extra: readonly string[]): Promise<void> {

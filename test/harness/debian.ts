@@ -27,12 +27,17 @@ export async function writeDebianImage(image: DebianImage, archive: string): Pro
     const files: Record<string, string> = {};
     for (const program of image.programs) {
       const source = [`${root}${program}`, program].find((path) => existsSync(path));
-      if (source === undefined) throw new HarnessError('NOT_POSSIBLE_HERE', `${program} is in none of the packages ${image.packages.join(', ')}`);
+      if (source === undefined)
+        throw new HarnessError('NOT_POSSIBLE_HERE', `${program} is in none of the packages ${image.packages.join(', ')}`);
       files[program] = realpathSync(source);
-      for (const library of await librariesOf(files[program], root)) files[library.startsWith(root) ? library.slice(root.length) : library] = realpathSync(library);
+      for (const library of await librariesOf(files[program], root))
+        files[library.startsWith(root) ? library.slice(root.length) : library] = realpathSync(library);
     }
     const reference = `earshot.local/${image.name}:1`;
-    await writeImage({ reference, files, busybox: true, command: image.command, ...(image.texts === undefined ? {} : { texts: image.texts }) }, archive);
+    await writeImage(
+      { reference, files, busybox: true, command: image.command, ...(image.texts === undefined ? {} : { texts: image.texts }) },
+      archive,
+    );
     return reference;
   } finally {
     await rm(root, { recursive: true, force: true });
@@ -46,7 +51,18 @@ async function fetchPackages(names: readonly string[]): Promise<readonly string[
   await mkdir(join(folder, 'partial'), { recursive: true });
   // As root, apt drops its rights for downloads where it can; where it may not write, it only warns. The named packages are fetched
   // even where they are installed: their files refer to each other (redis-server is a link to a program of redis-tools).
-  const fetch = ['install', '--reinstall', '--download-only', '--yes', '--no-install-recommends', '-o', `Dir::Cache::archives=${folder}`, '-o', 'APT::Sandbox::User=root', ...names];
+  const fetch = [
+    'install',
+    '--reinstall',
+    '--download-only',
+    '--yes',
+    '--no-install-recommends',
+    '-o',
+    `Dir::Cache::archives=${folder}`,
+    '-o',
+    'APT::Sandbox::User=root',
+    ...names,
+  ];
   await run('apt-get', fetch).catch(async () => {
     await run('apt-get', ['update']);
     await run('apt-get', fetch);
@@ -55,9 +71,19 @@ async function fetchPackages(names: readonly string[]): Promise<readonly string[
 }
 
 async function librariesOf(program: string, root: string): Promise<readonly string[]> {
-  const folders = ['/usr/lib/x86_64-linux-gnu', '/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/lib/aarch64-linux-gnu', '/usr/lib'];
+  const folders = [
+    '/usr/lib/x86_64-linux-gnu',
+    '/lib/x86_64-linux-gnu',
+    '/usr/lib/aarch64-linux-gnu',
+    '/lib/aarch64-linux-gnu',
+    '/usr/lib',
+  ];
   const listed = await run('ldd', [program], { env: { LD_LIBRARY_PATH: folders.map((folder) => `${root}${folder}`).join(':') } });
   const missing = listed.split('\n').filter((line) => line.includes('not found'));
-  if (missing.length > 0) throw new HarnessError('NOT_POSSIBLE_HERE', `${program} needs libraries that no package brought: ${missing.map((line) => line.trim()).join('; ')}`);
+  if (missing.length > 0)
+    throw new HarnessError(
+      'NOT_POSSIBLE_HERE',
+      `${program} needs libraries that no package brought: ${missing.map((line) => line.trim()).join('; ')}`,
+    );
   return listed.split('\n').flatMap((line) => /(?:=> )?(\/\S+) \(0x/.exec(line)?.[1] ?? []);
 }

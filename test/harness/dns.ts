@@ -15,7 +15,9 @@ export async function startDns(layout: ClusterLayout, binaries: string, api: Api
   const corefile = `${layout.dir}/Corefile`;
   const ready = `${layout.loopback}:8181`;
   // No `forward`: a name from outside is refused at once instead of leaving the machine.
-  await writeFile(corefile, `.:53 {
+  await writeFile(
+    corefile,
+    `.:53 {
   bind ${layout.host.v4}
   errors
   ready ${ready}
@@ -29,11 +31,15 @@ export async function startDns(layout: ClusterLayout, binaries: string, api: Api
     ttl 1
   }
 }
-`);
+`,
+  );
   await grant(api);
   await expose(layout, api);
   const record = await startProcess({
-    component: 'coredns', program: `${binaries}/coredns`, args: ['-conf', corefile], log: `${layout.logs}/coredns.log`,
+    component: 'coredns',
+    program: `${binaries}/coredns`,
+    args: ['-conf', corefile],
+    log: `${layout.logs}/coredns.log`,
   });
   await untilReady(record, () => answers(`http://${ready}/ready`), { everyMs: 50 });
   return record;
@@ -57,13 +63,19 @@ async function grant(api: ApiRequests): Promise<void> {
 }
 
 async function expose(layout: ClusterLayout, api: ApiRequests): Promise<void> {
-  const ports = [{ name: 'dns', protocol: 'UDP', port: 53 }, { name: 'dns-tcp', protocol: 'TCP', port: 53 }];
+  const ports = [
+    { name: 'dns', protocol: 'UDP', port: 53 },
+    { name: 'dns-tcp', protocol: 'TCP', port: 53 },
+  ];
   await api.create('/api/v1/namespaces/kube-system/services', {
     metadata: { name: 'kube-dns', labels: { 'k8s-app': 'kube-dns' } },
     spec: { clusterIP: layout.dnsAddress, ipFamilyPolicy: 'SingleStack', ipFamilies: ['IPv4'], ports },
   });
   await api.create('/apis/discovery.k8s.io/v1/namespaces/kube-system/endpointslices', {
-    metadata: { name: 'kube-dns-host', labels: { 'kubernetes.io/service-name': 'kube-dns', 'endpointslice.kubernetes.io/managed-by': 'harness' } },
+    metadata: {
+      name: 'kube-dns-host',
+      labels: { 'kubernetes.io/service-name': 'kube-dns', 'endpointslice.kubernetes.io/managed-by': 'harness' },
+    },
     addressType: 'IPv4',
     endpoints: [{ addresses: [layout.host.v4], conditions: { ready: true } }],
     ports,

@@ -18,7 +18,12 @@ export function componentFailed(component: string, why: string, log: string): Ha
 
 function tail(file: string, lines: number): string {
   try {
-    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lines).map((line) => `  ${line.slice(0, 400)}`).join('\n');
+    return readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(-lines)
+      .map((line) => `  ${line.slice(0, 400)}`)
+      .join('\n');
   } catch {
     return '  (no log)';
   }

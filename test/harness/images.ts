@@ -37,8 +37,26 @@ export async function writeImage(contents: ImageContents, archive: string): Prom
       await mkdir(dirname(join(root, path)), { recursive: true });
       await writeFile(join(root, path), text);
     }
-    if (contents.busybox === true) await run('/usr/bin/busybox', ['sh', '-c', 'mkdir -p "$1/bin"; cp /usr/bin/busybox "$1/bin/busybox"; for a in $(busybox --list); do [ -e "$1/bin/$a" ] || ln -s busybox "$1/bin/$a"; done', 'sh', root]);
-    await run('tar', ['-C', root, '--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--mtime=@0', '-cf', join(work, 'layer.tar'), '.']);
+    if (contents.busybox === true)
+      await run('/usr/bin/busybox', [
+        'sh',
+        '-c',
+        'mkdir -p "$1/bin"; cp /usr/bin/busybox "$1/bin/busybox"; for a in $(busybox --list); do [ -e "$1/bin/$a" ] || ln -s busybox "$1/bin/$a"; done',
+        'sh',
+        root,
+      ]);
+    await run('tar', [
+      '-C',
+      root,
+      '--sort=name',
+      '--owner=0',
+      '--group=0',
+      '--numeric-owner',
+      '--mtime=@0',
+      '-cf',
+      join(work, 'layer.tar'),
+      '.',
+    ]);
     const config = JSON.stringify({
       architecture: process.arch === 'x64' ? 'amd64' : process.arch,
       os: 'linux',
@@ -46,7 +64,10 @@ export async function writeImage(contents: ImageContents, archive: string): Prom
       rootfs: { type: 'layers', diff_ids: [`sha256:${await digest(join(work, 'layer.tar'))}`] },
     });
     await writeFile(join(work, 'config.json'), config);
-    await writeFile(join(work, 'manifest.json'), JSON.stringify([{ Config: 'config.json', RepoTags: [contents.reference], Layers: ['layer.tar'] }]));
+    await writeFile(
+      join(work, 'manifest.json'),
+      JSON.stringify([{ Config: 'config.json', RepoTags: [contents.reference], Layers: ['layer.tar'] }]),
+    );
     await run('tar', ['-C', work, '-cf', archive, 'manifest.json', 'config.json', 'layer.tar']);
   } finally {
     await rm(work, { recursive: true, force: true });
@@ -55,12 +76,17 @@ export async function writeImage(contents: ImageContents, archive: string): Prom
 
 /** Imports a docker-archive or an OCI archive into nodes' containerd. */
 export async function importImage(archive: string, nodes: readonly NodeLayout[]): Promise<void> {
-  await Promise.all(nodes.map((node) => run('ctr', ['--address', node.containerdSocket, '--namespace', 'k8s.io', 'images', 'import', archive])));
+  await Promise.all(
+    nodes.map((node) => run('ctr', ['--address', node.containerdSocket, '--namespace', 'k8s.io', 'images', 'import', archive])),
+  );
 }
 
 /** The image that every node needs before it can run a pod. */
 export async function writeSandboxImage(archive: string): Promise<void> {
-  await writeImage({ reference: SANDBOX_IMAGE, files: { '/bin/busybox': '/usr/bin/busybox' }, command: ['/bin/busybox', 'sleep', '2147483647'] }, archive);
+  await writeImage(
+    { reference: SANDBOX_IMAGE, files: { '/bin/busybox': '/usr/bin/busybox' }, command: ['/bin/busybox', 'sleep', '2147483647'] },
+    archive,
+  );
 }
 
 /** Busybox with all its commands, the image of tests that need no more than a shell. */

@@ -47,7 +47,8 @@ export interface ClusterOptions {
 /** Boots a cluster of this name, after removing what a crashed one of the same name left. Refuses while one runs. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const { name = 'earshot', nodes = 2, dualStack = false, dns = true, log = () => undefined, detached = false } = options;
-  if (!/^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$/.test(name)) throw new TypeError(`cluster name ${JSON.stringify(name)}: 1 to 20 lower-case letters, digits and dashes, beginning with a letter`);
+  if (!/^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$/.test(name))
+    throw new TypeError(`cluster name ${JSON.stringify(name)}: 1 to 20 lower-case letters, digits and dashes, beginning with a letter`);
   if (nodes < 1 || nodes > MOST_NODES) throw new TypeError(`${nodes} nodes: 1 to ${MOST_NODES} are possible`);
   assertPossibleHere();
   await removeLeftovers(name, log);
@@ -64,10 +65,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   if (!detached) endWithThisProcess(layout);
   try {
     await writing.last;
-    const { api, credentials } = await boot(layout, { dns }, (record: ProcessRecord) => {
-      state = { ...state, processes: [...state.processes, record] };
-      save().catch(() => undefined);
-    }, log);
+    const { api, credentials } = await boot(
+      layout,
+      { dns },
+      (record: ProcessRecord) => {
+        state = { ...state, processes: [...state.processes, record] };
+        save().catch(() => undefined);
+      },
+      log,
+    );
     await api.close();
     state = { ...state, credentials: { ca: credentials.ca, token: credentials.tokens[HARNESS] ?? '' } };
     await save();
@@ -84,7 +90,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 function endWithThisProcess(layout: ClusterLayout): void {
   process.once('exit', () => readState(stateFileOf(layout))?.processes.forEach((record) => signal(record, 'SIGKILL')));
   // Without a listener these end a process with no `exit`.
-  for (const [name, code] of [['SIGINT', 130], ['SIGTERM', 143], ['SIGHUP', 129]] as const) process.once(name, () => process.exit(code));
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)
+    process.once(name, () => process.exit(code));
 }
 
 /**
@@ -93,7 +104,8 @@ function endWithThisProcess(layout: ClusterLayout): void {
  */
 export function connectCluster(file: string = process.env['EARSHOT_CLUSTER_STATE'] || CHECKOUT_STATE): Cluster {
   const state = readState(file);
-  if (state === undefined) throw new HarnessError('NO_CLUSTER', `no cluster runs here: ${file} does not exist; \`make cluster\` starts one`);
+  if (state === undefined)
+    throw new HarnessError('NO_CLUSTER', `no cluster runs here: ${file} does not exist; \`make cluster\` starts one`);
   return new Cluster(state, { ownsIt: false });
 }
 
@@ -119,7 +131,11 @@ function initialState(layout: ClusterLayout, detached: boolean): ClusterState {
     apiUrl: layout.apiUrl,
     auditLog: auditLogOf(layout),
     nodes: layout.nodes.map((node) => ({
-      name: node.name, netns: node.netns, addresses: families(node.address), containerdSocket: node.containerdSocket, kubeletDir: node.kubeletDir,
+      name: node.name,
+      netns: node.netns,
+      addresses: families(node.address),
+      containerdSocket: node.containerdSocket,
+      kubeletDir: node.kubeletDir,
     })),
     processes: [],
     layout,
@@ -135,7 +151,10 @@ async function removeLeftovers(name: string, log: (line: string) => void): Promi
   const runs = state.owner === undefined ? state.processes.some(isRunning) : isRunning(state.owner);
   if (runs) {
     const whose = state.owner === undefined ? 'it was left running on purpose' : `it belongs to process ${state.owner.pid}`;
-    throw new HarnessError('CLUSTER_RUNS', `a cluster ${name} runs already (${whose}): take another name, or end it with \`make cluster-stop${name === 'earshot' ? '' : ` NAME=${name}`}\``);
+    throw new HarnessError(
+      'CLUSTER_RUNS',
+      `a cluster ${name} runs already (${whose}): take another name, or end it with \`make cluster-stop${name === 'earshot' ? '' : ` NAME=${name}`}\``,
+    );
   }
   log(`removing what a crashed cluster ${name} left`);
   await tearDown(state.layout, state.processes, { keepLogs: true });
@@ -143,5 +162,7 @@ async function removeLeftovers(name: string, log: (line: string) => void): Promi
 
 /** A bridge of that name means that somebody else uses these addresses, or that a crash lost even its record. */
 function bridgeExists(index: number): boolean {
-  return readFileSync('/proc/net/dev', 'utf8').split('\n').some((line) => line.trim().startsWith(`earshot${index}:`));
+  return readFileSync('/proc/net/dev', 'utf8')
+    .split('\n')
+    .some((line) => line.trim().startsWith(`earshot${index}:`));
 }

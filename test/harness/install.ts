@@ -34,7 +34,9 @@ export async function installManifest(cluster: Cluster, log: (line: string) => v
   log('applying deploy/earshot.yaml');
   await cluster.kubectl(['apply', '--server-side', '--filename', `${ROOT}deploy/earshot.yaml`]);
   for (const workload of ['deployment/earshot-controller', 'daemonset/earshot-node']) {
-    await cluster.kubectl(['--namespace', NAMESPACE, 'rollout', 'status', workload, '--timeout=300s'], { timeoutMs: 330_000 }).catch(explain(cluster));
+    await cluster
+      .kubectl(['--namespace', NAMESPACE, 'rollout', 'status', workload, '--timeout=300s'], { timeoutMs: 330_000 })
+      .catch(explain(cluster));
   }
   log('Earshot is ready');
 }
@@ -45,22 +47,45 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   for (const image of await buildImages(log)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;
   log('installing the chart');
-  await run(helm, [
-    'upgrade', '--install', 'earshot', `${ROOT}deploy/chart`, '--namespace', NAMESPACE, '--create-namespace',
-    '--values', '-', '--wait', '--timeout', '300s', '--kubeconfig', cluster.kubeconfig,
-  ], { input: JSON.stringify(options.values ?? {}), timeoutMs: 330_000 }).catch(explain(cluster));
+  await run(
+    helm,
+    [
+      'upgrade',
+      '--install',
+      'earshot',
+      `${ROOT}deploy/chart`,
+      '--namespace',
+      NAMESPACE,
+      '--create-namespace',
+      '--values',
+      '-',
+      '--wait',
+      '--timeout',
+      '300s',
+      '--kubeconfig',
+      cluster.kubeconfig,
+    ],
+    { input: JSON.stringify(options.values ?? {}), timeoutMs: 330_000 },
+  ).catch(explain(cluster));
   log('Earshot is ready');
 }
 
 function explain(cluster: Cluster): (error: unknown) => Promise<never> {
   return async (error) => {
-    throw new Error(`Earshot did not become ready: ${error instanceof Error ? error.message : String(error)}\n${await whatPodsSay(cluster)}`, { cause: error });
+    throw new Error(
+      `Earshot did not become ready: ${error instanceof Error ? error.message : String(error)}\n${await whatPodsSay(cluster)}`,
+      { cause: error },
+    );
   };
 }
 
 async function whatPodsSay(cluster: Cluster): Promise<string> {
   const ask = (args: readonly string[]): Promise<string> => cluster.kubectl(['--namespace', NAMESPACE, ...args]).catch(String);
-  return [await ask(['get', 'pods', '--output', 'wide']), await ask(['get', 'events', '--sort-by=.lastTimestamp']), await ask(['logs', '--selector', 'app.kubernetes.io/name=earshot', '--all-containers', '--prefix', '--tail=20'])].join('\n');
+  return [
+    await ask(['get', 'pods', '--output', 'wide']),
+    await ask(['get', 'events', '--sort-by=.lastTimestamp']),
+    await ask(['logs', '--selector', 'app.kubernetes.io/name=earshot', '--all-containers', '--prefix', '--tail=20']),
+  ].join('\n');
 }
 
 /** True where a built file is missing or any of its sources is newer. */
@@ -73,5 +98,8 @@ function isOlder(built: string, sources: readonly string[]): boolean {
 function newest(path: string): number {
   const stat = statSync(path);
   if (!stat.isDirectory()) return stat.mtimeMs;
-  return readdirSync(path, { recursive: true, encoding: 'utf8' }).reduce((latest, file) => Math.max(latest, statSync(`${path}/${file}`).mtimeMs), stat.mtimeMs);
+  return readdirSync(path, { recursive: true, encoding: 'utf8' }).reduce(
+    (latest, file) => Math.max(latest, statSync(`${path}/${file}`).mtimeMs),
+    stat.mtimeMs,
+  );
 }

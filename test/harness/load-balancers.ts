@@ -15,7 +15,13 @@ export interface LoadBalancerIngress {
 }
 
 export interface ServiceObject {
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string; readonly labels?: Readonly<Record<string, string>>; readonly deletionTimestamp?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly deletionTimestamp?: string;
+  };
   readonly spec: { readonly type: string; readonly loadBalancerClass?: string };
 }
 
@@ -23,7 +29,9 @@ export interface ServiceObject {
  * What a cloud would say to a Service: always the same, or worked out for each. An IP, a hostname, both in one entry, two entries; a
  * promise makes it late, one that never settles makes it never.
  */
-export type CloudAnswer = readonly LoadBalancerIngress[] | ((service: ServiceObject) => readonly LoadBalancerIngress[] | Promise<readonly LoadBalancerIngress[]>);
+export type CloudAnswer =
+  | readonly LoadBalancerIngress[]
+  | ((service: ServiceObject) => readonly LoadBalancerIngress[] | Promise<readonly LoadBalancerIngress[]>);
 
 /** Handle on a load balancer implementation; disposing ends it, and leaves in the Services what it wrote. */
 export interface LoadBalancers extends AsyncDisposable {
@@ -31,21 +39,34 @@ export interface LoadBalancers extends AsyncDisposable {
 }
 
 /** A stand-in for a cloud's controller: answers each Service of type LoadBalancer that `selects` takes, once. */
-export function fakeLoadBalancer(cluster: Cluster, answer: CloudAnswer, options: { selects?: (service: ServiceObject) => boolean } = {}): LoadBalancers {
+export function fakeLoadBalancer(
+  cluster: Cluster,
+  answer: CloudAnswer,
+  options: { selects?: (service: ServiceObject) => boolean } = {},
+): LoadBalancers {
   const selects = options.selects ?? (() => true);
   const seen = new Set<string>();
   const ended = new AbortController();
 
   async function serve(service: ServiceObject): Promise<void> {
     const ingress = await Promise.race([typeof answer === 'function' ? answer(service) : answer, aborted(ended.signal)]);
-    if (ingress !== undefined) await answerService(cluster, service.metadata.namespace, service.metadata.name, ingress).catch(() => seen.delete(service.metadata.uid));
+    if (ingress !== undefined)
+      await answerService(cluster, service.metadata.namespace, service.metadata.name, ingress).catch(() =>
+        seen.delete(service.metadata.uid),
+      );
   }
 
   async function loop(): Promise<void> {
     while (!ended.signal.aborted) {
       const { items } = await cluster.api.get<{ items: readonly ServiceObject[] }>('/api/v1/services').catch(() => ({ items: [] }));
       for (const service of items) {
-        if (service.spec.type !== 'LoadBalancer' || service.metadata.deletionTimestamp !== undefined || seen.has(service.metadata.uid) || !selects(service)) continue;
+        if (
+          service.spec.type !== 'LoadBalancer' ||
+          service.metadata.deletionTimestamp !== undefined ||
+          seen.has(service.metadata.uid) ||
+          !selects(service)
+        )
+          continue;
         seen.add(service.metadata.uid);
         void serve(service);
       }
@@ -62,7 +83,12 @@ export function fakeLoadBalancer(cluster: Cluster, answer: CloudAnswer, options:
 }
 
 /** Writes a load balancer's answer into a Service's status, replacing an earlier one. */
-export async function answerService(cluster: Cluster, namespace: string, name: string, ingress: readonly LoadBalancerIngress[]): Promise<void> {
+export async function answerService(
+  cluster: Cluster,
+  namespace: string,
+  name: string,
+  ingress: readonly LoadBalancerIngress[],
+): Promise<void> {
   await cluster.api.patch(`/api/v1/namespaces/${namespace}/services/${name}/status`, { status: { loadBalancer: { ingress } } });
 }
 
@@ -70,27 +96,41 @@ export async function answerService(cluster: Cluster, namespace: string, name: s
  * MetalLB's controller with a pool of addresses, delivered to one node by routes, where the service proxy takes them on. Its speaker,
  * which would announce them to a network, has no network here.
  */
-export async function startMetalLB(cluster: Cluster, options: { addresses: readonly string[]; node?: string; loadBalancerClass?: string }): Promise<LoadBalancers> {
+export async function startMetalLB(
+  cluster: Cluster,
+  options: { addresses: readonly string[]; node?: string; loadBalancerClass?: string },
+): Promise<LoadBalancers> {
   const folder = await toolFolder('metallb');
   const node = cluster.layout.nodes.find(({ name }) => name === (options.node ?? cluster.layout.nodes[0]?.name));
   if (node === undefined) throw new TypeError(`no node ${options.node}`);
   const resources = (await readdir(`${folder}/crds`)).map((file) => ['--filename', `${folder}/crds/${file}`]);
   await cluster.kubectl(['apply', '--server-side', ...resources.flat()]);
   await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', 'crd', 'ipaddresspools.metallb.io']);
-  const pool = { apiVersion: 'metallb.io/v1beta1', kind: 'IPAddressPool', metadata: { name: 'pool', namespace: 'metallb-system' }, spec: { addresses: options.addresses } };
+  const pool = {
+    apiVersion: 'metallb.io/v1beta1',
+    kind: 'IPAddressPool',
+    metadata: { name: 'pool', namespace: 'metallb-system' },
+    spec: { addresses: options.addresses },
+  };
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'metallb-system' } };
   // Established, and yet it may be a moment until the API server lists and serves them.
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [namespace, pool] });
   await eventually('the pool to be taken', () => cluster.kubectl(['apply', '--filename', '-'], { input }));
 
-  const machine = await eventually('the machine of the node', () => cluster.state.processes.find(({ component, node: at }) => component === 'machine' && at === node.name));
+  const machine = await eventually('the machine of the node', () =>
+    cluster.state.processes.find(({ component, node: at }) => component === 'machine' && at === node.name),
+  );
   const controller = await startProcess({
     component: 'metallb-controller',
     // Inside a node, so that its fixed port meets nobody else's.
-    node: node.name, inside: await initOf(machine, node),
+    node: node.name,
+    inside: await initOf(machine, node),
     program: `${folder}/controller`,
     args: [
-      `--kubeconfig=${kubeconfigOf(cluster.layout, 'metallb')}`, '--namespace=metallb-system', '--webhook-mode=disabled', '--disable-cert-rotation',
+      `--kubeconfig=${kubeconfigOf(cluster.layout, 'metallb')}`,
+      '--namespace=metallb-system',
+      '--webhook-mode=disabled',
+      '--disable-cert-rotation',
       ...(options.loadBalancerClass === undefined ? [] : [`--lb-class=${options.loadBalancerClass}`]),
     ],
     log: `${cluster.logs}/metallb-controller.log`,

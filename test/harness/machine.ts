@@ -13,23 +13,39 @@ export async function startMachine(layout: ClusterLayout, node: NodeLayout): Pro
     await mkdir(place, { recursive: true });
   }
   const script = `${node.dir}/init.sh`;
-  await writeFile(script, [
-    '#!/bin/sh -e',
-    // Pods may ask for mount propagation, which needs a shared tree; a tree of our own, so that nothing reaches the host.
-    'mount --make-rprivate /',
-    'mount -t proc proc /proc',
-    ...ownFolders(node).map(([folder, place]) => `mount --bind ${folder} ${place}`),
-    'mount --make-rshared /',
-    `hostname ${node.name}`,
-    `touch ${node.dir}/booted`,
-    // `wait` reaps the orphans that end up here: container shims, and what they leave.
-    'while :; do sleep 3600 & wait $!; done',
-  ].join('\n'), { mode: 0o755 });
+  await writeFile(
+    script,
+    [
+      '#!/bin/sh -e',
+      // Pods may ask for mount propagation, which needs a shared tree; a tree of our own, so that nothing reaches the host.
+      'mount --make-rprivate /',
+      'mount -t proc proc /proc',
+      ...ownFolders(node).map(([folder, place]) => `mount --bind ${folder} ${place}`),
+      'mount --make-rshared /',
+      `hostname ${node.name}`,
+      `touch ${node.dir}/booted`,
+      // `wait` reaps the orphans that end up here: container shims, and what they leave.
+      'while :; do sleep 3600 & wait $!; done',
+    ].join('\n'),
+    { mode: 0o755 },
+  );
   const unshare = await startProcess({
     component: 'machine',
     node: node.name,
     program: 'nsenter',
-    args: [`--net=/var/run/netns/${node.netns}`, 'unshare', '--mount', '--uts', '--pid', '--fork', '--kill-child', '--propagation', 'private', '/bin/sh', script],
+    args: [
+      `--net=/var/run/netns/${node.netns}`,
+      'unshare',
+      '--mount',
+      '--uts',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      '--propagation',
+      'private',
+      '/bin/sh',
+      script,
+    ],
     log: `${layout.logs}/${node.name}-machine.log`,
   });
   return unshare;

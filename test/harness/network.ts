@@ -18,21 +18,26 @@ export async function createNetwork(layout: ClusterLayout): Promise<void> {
 
 export async function createNodeNetwork(layout: ClusterLayout, node: NodeLayout): Promise<void> {
   await run('ip', ['netns', 'add', node.netns]);
-  await ipBatch([
-    `link add ${node.veth} type veth peer name eth0 netns ${node.netns}`,
-    `link set ${node.veth} master ${layout.bridge} up`,
-  ]);
+  await ipBatch([`link add ${node.veth} type veth peer name eth0 netns ${node.netns}`, `link set ${node.veth} master ${layout.bridge} up`]);
   const length = (address: string): string => (isV6(address) ? `${address}/64` : `${address}/24`);
   const others = layout.nodes.filter((other) => other.name !== node.name);
-  await ipBatch([
-    'link set lo up',
-    'link set eth0 up',
-    ...families(node.address).map((address) => `addr add ${length(address)} dev eth0${isV6(address) ? ' nodad' : ''}`),
-    ...families(layout.host).map((address) => `route add default via ${address}`),
-    ...others.flatMap((other) => podRoutes(other)),
-  ], node.netns);
+  await ipBatch(
+    [
+      'link set lo up',
+      'link set eth0 up',
+      ...families(node.address).map((address) => `addr add ${length(address)} dev eth0${isV6(address) ? ' nodad' : ''}`),
+      ...families(layout.host).map((address) => `route add default via ${address}`),
+      ...others.flatMap((other) => podRoutes(other)),
+    ],
+    node.netns,
+  );
   // Duplicate address detection would hold every pod's IPv6 address back for a second.
-  const settings = ['net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1', 'net.ipv6.conf.default.accept_dad=0', 'net.ipv6.conf.all.accept_dad=0'];
+  const settings = [
+    'net.ipv4.ip_forward=1',
+    'net.ipv6.conf.all.forwarding=1',
+    'net.ipv6.conf.default.accept_dad=0',
+    'net.ipv6.conf.all.accept_dad=0',
+  ];
   await run('nsenter', [`--net=/var/run/netns/${node.netns}`, 'sysctl', '-qw', ...settings]);
   await ipBatch(podRoutes(node));
 }
@@ -40,7 +45,8 @@ export async function createNodeNetwork(layout: ClusterLayout, node: NodeLayout)
 /** Gives a node a further address that answers from outside and from the other nodes, or takes it away. */
 export async function routeAddress(layout: ClusterLayout, node: NodeLayout, address: string, what: 'add' | 'remove'): Promise<void> {
   const host = isV6(address) ? `${address}/128` : `${address}/32`;
-  if (isV6(address) && node.address.v6 === undefined) throw new TypeError(`${address}: this cluster is not dual stack; start it with dualStack: true`);
+  if (isV6(address) && node.address.v6 === undefined)
+    throw new TypeError(`${address}: this cluster is not dual stack; start it with dualStack: true`);
   if (what === 'add') await ipBatch([`addr replace ${host} dev eth0${isV6(address) ? ' nodad' : ''}`], node.netns);
   else await attempt('ip', ['-n', node.netns, 'addr', 'del', host, 'dev', 'eth0']);
   await routeVia(layout, node, address, what);
@@ -49,9 +55,14 @@ export async function routeAddress(layout: ClusterLayout, node: NodeLayout, addr
 /** Delivers an address to a node without giving it to the node: how a load balancer's address arrives at its service proxy. */
 export async function routeVia(layout: ClusterLayout, node: NodeLayout, address: string, what: 'add' | 'remove'): Promise<void> {
   const v6 = isV6(address);
-  const host = v6 ? `${address.replace(/\/.*/, '')}/${prefixOf(address) ?? 128}` : `${address.replace(/\/.*/, '')}/${prefixOf(address) ?? 32}`;
+  const host = v6
+    ? `${address.replace(/\/.*/, '')}/${prefixOf(address) ?? 128}`
+    : `${address.replace(/\/.*/, '')}/${prefixOf(address) ?? 32}`;
   const via = v6 ? node.address.v6 : node.address.v4;
-  const places: readonly (readonly string[])[] = [[], ...layout.nodes.filter((other) => other.name !== node.name).map((other) => ['-n', other.netns])];
+  const places: readonly (readonly string[])[] = [
+    [],
+    ...layout.nodes.filter((other) => other.name !== node.name).map((other) => ['-n', other.netns]),
+  ];
   for (const place of places) {
     if (what === 'add') await run('ip', [...place, 'route', 'replace', host, 'via', via ?? '']);
     else await attempt('ip', [...place, 'route', 'del', host]);
@@ -65,7 +76,8 @@ export async function removeNetwork(layout: ClusterLayout): Promise<void> {
     await attempt('ip', ['netns', 'del', node.netns]);
   }
   await attempt('ip', ['link', 'del', layout.bridge]);
-  for (const range of [...families(layout.podRange), ...families(layout.serviceRange)]) await attempt('ip', ['route', 'del', 'unreachable', range]);
+  for (const range of [...families(layout.podRange), ...families(layout.serviceRange)])
+    await attempt('ip', ['route', 'del', 'unreachable', range]);
 }
 
 export function isV6(address: string): boolean {

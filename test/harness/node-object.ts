@@ -27,17 +27,24 @@ export function nodePath(name: string): string {
  * keeps pods off until then. Returns when the node is Ready, free of it, and heard from since `since`.
  */
 export async function admitNode(
-  api: ApiRequests, node: NodeLayout, kubelet: ProcessRecord, options: { since: Date; addresses?: readonly NodeAddress[] | undefined },
+  api: ApiRequests,
+  node: NodeLayout,
+  kubelet: ProcessRecord,
+  options: { since: Date; addresses?: readonly NodeAddress[] | undefined },
 ): Promise<void> {
   const { since, addresses } = options;
   await untilReady(kubelet, async () => (await api.find(nodePath(node.name))) !== undefined, { everyMs: 50 });
   if (addresses !== undefined) await writeAddresses(api, node, addresses);
-  await untilReady(kubelet, async () => {
-    const seen = await api.get<NodeObject>(nodePath(node.name));
-    const taints = seen.spec.taints ?? [];
-    if (taints.some(({ key }) => key === UNINITIALIZED)) await removeTaint(api, node);
-    return isReady(seen, since) && taints.length === 0;
-  }, { everyMs: 100, timeoutMs: 120_000 });
+  await untilReady(
+    kubelet,
+    async () => {
+      const seen = await api.get<NodeObject>(nodePath(node.name));
+      const taints = seen.spec.taints ?? [];
+      if (taints.some(({ key }) => key === UNINITIALIZED)) await removeTaint(api, node);
+      return isReady(seen, since) && taints.length === 0;
+    },
+    { everyMs: 100, timeoutMs: 120_000 },
+  );
 }
 
 /** The kubelet runs with an external cloud provider and leaves addresses that are there alone: what is written here stays. */
@@ -49,9 +56,11 @@ export async function writeAddresses(api: ApiRequests, node: NodeLayout, address
 /** Ready, by a heartbeat no older than `since`: heartbeats count whole seconds, and a kubelet that starts sends one at once. */
 export function isReady(node: NodeObject, since: Date): boolean {
   const oldest = Math.floor(since.getTime() / 1000) * 1000;
-  return node.status.conditions?.some(({ type, status, lastHeartbeatTime }) => (
-    type === 'Ready' && status === 'True' && new Date(lastHeartbeatTime).getTime() >= oldest
-  )) ?? false;
+  return (
+    node.status.conditions?.some(
+      ({ type, status, lastHeartbeatTime }) => type === 'Ready' && status === 'True' && new Date(lastHeartbeatTime).getTime() >= oldest,
+    ) ?? false
+  );
 }
 
 async function removeTaint(api: ApiRequests, node: NodeLayout): Promise<void> {

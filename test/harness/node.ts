@@ -18,11 +18,16 @@ export async function startContainerd(layout: ClusterLayout, node: NodeLayout, i
   await writeFile(config, containerdConfig(node));
   await writeFile(`${node.dir}/cni/10-pods.conflist`, JSON.stringify(podNetwork(node)));
   const record = await startProcess({
-    component: 'containerd', node: node.name, inside,
-    program: '/usr/bin/containerd', args: ['--config', config, '--log-level', 'info'],
+    component: 'containerd',
+    node: node.name,
+    inside,
+    program: '/usr/bin/containerd',
+    args: ['--config', config, '--log-level', 'info'],
     log: `${layout.logs}/${node.name}-containerd.log`,
   });
-  await untilReady(record, () => existsSync(node.containerdSocket) && attempt('ctr', ['--address', node.containerdSocket, 'version']), { everyMs: 30 });
+  await untilReady(record, () => existsSync(node.containerdSocket) && attempt('ctr', ['--address', node.containerdSocket, 'version']), {
+    everyMs: 30,
+  });
   return record;
 }
 
@@ -31,12 +36,19 @@ export async function startKubelet(layout: ClusterLayout, node: NodeLayout, insi
   await writeFile(config, JSON.stringify(kubeletConfig(layout, node), undefined, 2));
   await writeFile(`${node.dir}/resolv.conf`, `nameserver ${layout.host.v4}\n`);
   return startProcess({
-    component: 'kubelet', node: node.name, inside,
+    component: 'kubelet',
+    node: node.name,
+    inside,
     program: `${binaries}/kubelet`,
     args: [
-      `--config=${config}`, `--kubeconfig=${kubeconfigOf(layout, node.name)}`, '--root-dir=/var/lib/kubelet', `--hostname-override=${node.name}`,
+      `--config=${config}`,
+      `--kubeconfig=${kubeconfigOf(layout, node.name)}`,
+      '--root-dir=/var/lib/kubelet',
+      `--hostname-override=${node.name}`,
       // An external cloud provider owns Node.status.addresses; the harness is that cloud.
-      `--node-ip=${families(node.address).join(',')}`, '--cloud-provider=external', '--v=2',
+      `--node-ip=${families(node.address).join(',')}`,
+      '--cloud-provider=external',
+      '--v=2',
     ],
     log: `${layout.logs}/${node.name}-kubelet.log`,
   });
@@ -44,20 +56,30 @@ export async function startKubelet(layout: ClusterLayout, node: NodeLayout, insi
 
 export async function startKubeProxy(layout: ClusterLayout, node: NodeLayout, inside: number, binaries: string): Promise<ProcessRecord> {
   const config = `${node.dir}/kube-proxy.json`;
-  await writeFile(config, JSON.stringify({
-    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
-    kind: 'KubeProxyConfiguration',
-    mode: 'iptables',
-    clientConnection: { kubeconfig: kubeconfigOf(layout, 'kube-proxy') },
-    clusterCIDR: families(layout.podRange).join(','),
-    hostnameOverride: node.name,
-    bindAddress: node.address.v4,
-    // Connection tracking's size belongs to the machine, not to a network namespace on it.
-    conntrack: { maxPerCore: 0, min: 0 },
-  }, undefined, 2));
+  await writeFile(
+    config,
+    JSON.stringify(
+      {
+        apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+        kind: 'KubeProxyConfiguration',
+        mode: 'iptables',
+        clientConnection: { kubeconfig: kubeconfigOf(layout, 'kube-proxy') },
+        clusterCIDR: families(layout.podRange).join(','),
+        hostnameOverride: node.name,
+        bindAddress: node.address.v4,
+        // Connection tracking's size belongs to the machine, not to a network namespace on it.
+        conntrack: { maxPerCore: 0, min: 0 },
+      },
+      undefined,
+      2,
+    ),
+  );
   return startProcess({
-    component: 'kube-proxy', node: node.name, inside,
-    program: `${binaries}/kube-proxy`, args: [`--config=${config}`, '--v=1'],
+    component: 'kube-proxy',
+    node: node.name,
+    inside,
+    program: `${binaries}/kube-proxy`,
+    args: [`--config=${config}`, '--v=1'],
     log: `${layout.logs}/${node.name}-kube-proxy.log`,
   });
 }
@@ -115,7 +137,11 @@ function kubeletConfig(layout: ClusterLayout, node: NodeLayout): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
-    authentication: { anonymous: { enabled: false }, webhook: { enabled: false }, x509: { clientCAFile: `${layout.dir}/credentials/ca.crt` } },
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: false },
+      x509: { clientCAFile: `${layout.dir}/credentials/ca.crt` },
+    },
     // Only certificates of the cluster's own authority get this far: the API server's.
     authorization: { mode: 'AlwaysAllow' },
     containerRuntimeEndpoint: `unix://${node.containerdSocket}`,

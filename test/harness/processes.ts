@@ -30,9 +30,10 @@ export async function startProcess(options: ProcessOptions): Promise<ProcessReco
   const { component, node, program, args, log, inside } = options;
   const output = openSync(log, 'a');
   // Not `ip netns exec`: that mounts a fresh /sys over the control groups, and the kubelet dies without them.
-  const command = inside === undefined
-    ? { program, args }
-    : { program: 'nsenter', args: ['--target', String(inside), '--mount', '--uts', '--net', '--pid', '--', program, ...args] };
+  const command =
+    inside === undefined
+      ? { program, args }
+      : { program: 'nsenter', args: ['--target', String(inside), '--mount', '--uts', '--net', '--pid', '--', program, ...args] };
   const child = spawn(command.program, command.args, {
     detached: true,
     stdio: ['ignore', output, output],
@@ -42,14 +43,20 @@ export async function startProcess(options: ProcessOptions): Promise<ProcessReco
   child.unref();
   const label = node === undefined ? component : `${component} on ${node}`;
   let failed: Error | undefined;
-  child.on('error', (error) => { failed = error; });
-  const pid = await eventually(`${label} to start`, () => {
-    if (failed !== undefined || child.pid === undefined || child.exitCode !== null) {
-      throw componentFailed(label, `did not start: ${failed?.message ?? `exit code ${child.exitCode}`}`, log);
-    }
-    // In another pid namespace nsenter stays as the parent of the program that matters.
-    return inside === undefined ? child.pid : childOf(child.pid);
-  }, { everyMs: 5 });
+  child.on('error', (error) => {
+    failed = error;
+  });
+  const pid = await eventually(
+    `${label} to start`,
+    () => {
+      if (failed !== undefined || child.pid === undefined || child.exitCode !== null) {
+        throw componentFailed(label, `did not start: ${failed?.message ?? `exit code ${child.exitCode}`}`, log);
+      }
+      // In another pid namespace nsenter stays as the parent of the program that matters.
+      return inside === undefined ? child.pid : childOf(child.pid);
+    },
+    { everyMs: 5 },
+  );
   const startTime = startTimeOf(pid);
   if (startTime === undefined) throw componentFailed(label, 'ended at once', log);
   return { component, pid, startTime, log, ...(node === undefined ? {} : { node }) };
@@ -60,10 +67,14 @@ export async function untilReady(record: ProcessRecord, look: () => boolean | Pr
   const label = record.node === undefined ? record.component : `${record.component} on ${record.node}`;
   let gone = false;
   try {
-    await eventually(`${label} to answer`, async () => {
-      gone = !isRunning(record);
-      return gone || look();
-    }, options);
+    await eventually(
+      `${label} to answer`,
+      async () => {
+        gone = !isRunning(record);
+        return gone || look();
+      },
+      options,
+    );
   } catch (error) {
     throw componentFailed(label, `is not ready: ${error instanceof Error ? error.message : String(error)}`, record.log);
   }
@@ -79,7 +90,9 @@ export function isRunning(record: Pick<ProcessRecord, 'pid' | 'startTime'>): boo
 export async function endProcesses(records: readonly ProcessRecord[], graceMs = 0): Promise<void> {
   if (graceMs > 0) {
     for (const record of records) signal(record, 'SIGTERM');
-    await eventually('processes to end', () => records.every((record) => !isRunning(record)), { timeoutMs: graceMs, everyMs: 20 }).catch(() => undefined);
+    await eventually('processes to end', () => records.every((record) => !isRunning(record)), { timeoutMs: graceMs, everyMs: 20 }).catch(
+      () => undefined,
+    );
   }
   for (const record of records) signal(record, 'SIGKILL');
   await eventually('killed processes to be gone', () => records.every((record) => !isRunning(record)), { everyMs: 10 });
@@ -114,11 +127,14 @@ export function childOf(pid: number): number | undefined {
 
 /** Pids whose command line holds an argument exactly; for finding what a crash left without a record. */
 export function processesWithArgument(argument: string): readonly number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(argument);
-    } catch {
-      return false;
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(argument);
+      } catch {
+        return false;
+      }
+    });
 }

@@ -40,7 +40,11 @@ export function readState(file: string): ClusterState | undefined {
     return JSON.parse(readFileSync(file, 'utf8')) as ClusterState;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new HarnessError('NO_CLUSTER', `${file} is not the record of a cluster: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new HarnessError(
+      'NO_CLUSTER',
+      `${file} is not the record of a cluster: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
 }
 

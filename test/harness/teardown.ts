@@ -55,7 +55,9 @@ function removeControlGroups(node: NodeLayout): void {
 }
 
 function mountsBelow(folder: string): readonly string[] {
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map((line) => line.split(' ')[4] ?? '');
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '');
   return mounts.filter((mount) => mount.startsWith(`${folder}/`)).toReversed();
 }
 

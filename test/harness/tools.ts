@@ -27,7 +27,11 @@ export function assertPossibleHere(): void {
   if (process.platform !== 'linux') missing.push('Linux (network and mount namespaces)');
   if (process.getuid?.() !== 0) missing.push('root (run it with sudo)');
   for (const [file, debianPackage] of NEEDED) if (!existsSync(file)) missing.push(`${file} (Debian: apt-get install ${debianPackage})`);
-  if (missing.length > 0) throw new HarnessError('NOT_POSSIBLE_HERE', `a test cluster needs:\n${missing.map((line) => `  - ${line}`).join('\n')}\n\`scripts/setup\` installs what it can.`);
+  if (missing.length > 0)
+    throw new HarnessError(
+      'NOT_POSSIBLE_HERE',
+      `a test cluster needs:\n${missing.map((line) => `  - ${line}`).join('\n')}\n\`scripts/setup\` installs what it can.`,
+    );
 }
 
 const NEEDED: readonly (readonly [string, string])[] = [

@@ -12,7 +12,11 @@ export interface WaitOptions {
  * Looks again and again until `look` gives something other than undefined, false or an exception, and returns that.
  * Fails with what the last look saw, so that the message says how far things came.
  */
-export async function eventually<T>(what: string, look: () => T | Promise<T>, options: WaitOptions = {}): Promise<Exclude<T, undefined | false>> {
+export async function eventually<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  options: WaitOptions = {},
+): Promise<Exclude<T, undefined | false>> {
   const { timeoutMs = 60_000, everyMs = 100 } = options;
   const deadline = performance.now() + timeoutMs;
   const finished = new AbortController();

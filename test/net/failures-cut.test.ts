@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'node:test';
-import { eventually, startEcho, startHeldDownload, startLinkedPair, startNginx, type Host, type LinkedPair, type Program, type Site } from './harness/index.ts';
+import {
+  eventually,
+  startEcho,
+  startHeldDownload,
+  startLinkedPair,
+  startNginx,
+  type Host,
+  type LinkedPair,
+  type Program,
+  type Site,
+} from './harness/index.ts';
 
 const PAGE = ['curl', '-sS', '--max-time', '5', 'http://127.0.0.1:80/'];
 
@@ -9,7 +19,9 @@ const open = (site: Site): Promise<number> => site.metric('earshot_router_connec
 
 /** Connections that say nothing; each ends when the other side does. */
 async function hold(client: Host, count: number): Promise<readonly Program[]> {
-  return Promise.all(Array.from({ length: count }, (_, index) => client.spawn(['socat', '-u', 'TCP:127.0.0.1:7000', 'STDOUT'], { name: `held-${index}` })));
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => client.spawn(['socat', '-u', 'TCP:127.0.0.1:7000', 'STDOUT'], { name: `held-${index}` })),
+  );
 }
 
 /** Established connections to a server's port, as its host sees them. */
@@ -20,8 +32,11 @@ async function established(host: Host, port: number): Promise<number> {
 
 /** What both sites hold with their link up and nothing on it. */
 async function atRest({ west, east }: LinkedPair): Promise<readonly [number, number]> {
-  await eventually('no connection to be open', async () => await open(west) + await open(east) === 0);
-  await eventually('the link to be up at both ends', async () => await west.metric('earshot_router_links') + await east.metric('earshot_router_links') === 2);
+  await eventually('no connection to be open', async () => (await open(west)) + (await open(east)) === 0);
+  await eventually(
+    'the link to be up at both ends',
+    async () => (await west.metric('earshot_router_links')) + (await east.metric('earshot_router_links')) === 2,
+  );
   return [await west.process.descriptors(), await east.process.descriptors()];
 }
 
@@ -55,7 +70,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     const before = await atRest(pair);
     const held = await hold(client, 20);
     const download = await startHeldDownload(client, 'http://127.0.0.1:80/big');
-    await eventually('all of them to be open', async () => await open(east) === 21);
+    await eventually('all of them to be open', async () => (await open(east)) === 21);
 
     const cutAt = performance.now();
     await server.cut();
@@ -65,7 +80,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     // Each end learns it by itself, and lets its clients and servers know.
     await allEnded(held);
     assert.match((await download.readOn()).stderr, /reset by peer/i, 'a download fails, and does not seem to have ended');
-    await eventually('the servers to be let go of', async () => await established(server, 7000) + await established(server, 80) === 0);
+    await eventually('the servers to be let go of', async () => (await established(server, 7000)) + (await established(server, 80)) === 0);
     assert.match((await west.status('Listener', 'web'))?.message ?? '', /./);
 
     await sleep(Math.max(0, cutAt + 30_000 - performance.now()));
@@ -77,23 +92,23 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     await nothingLeaked(pair, before);
   });
 
-  test('a firewall that drops the link\'s packets leaves no half-open peer at either end', async (t) => {
+  test("a firewall that drops the link's packets leaves no half-open peer at either end", async (t) => {
     await using pair = await startLinkedPair(t, { web: 80, echo: 7000 });
     const { west, east, client, server } = pair;
     await started(pair);
     const before = await atRest(pair);
     const held = await hold(client, 5);
-    await eventually('all of them to be open', async () => await open(east) === 5);
+    await eventually('all of them to be open', async () => (await open(east)) === 5);
 
     await client.drop(server.v4);
     await client.drop(server.v6);
     for (const site of [west, east]) {
-      await eventually(`${site.name} to give the link up`, async () => await site.metric('earshot_router_links') === 0);
+      await eventually(`${site.name} to give the link up`, async () => (await site.metric('earshot_router_links')) === 0);
       // The link is two connections, and each is found silent by itself.
-      await eventually(`${site.name} to end its connections`, async () => await open(site) === 0);
+      await eventually(`${site.name} to end its connections`, async () => (await open(site)) === 0);
     }
     await allEnded(held);
-    await eventually('the servers to be let go of', async () => await established(server, 7000) === 0);
+    await eventually('the servers to be let go of', async () => (await established(server, 7000)) === 0);
     await west.waitFor('Listener', 'web', 'Pending');
 
     await client.heal();
@@ -120,7 +135,7 @@ describe('packets that vanish', { concurrency: 2 }, () => {
     const { west, client, server } = pair;
     await started(pair);
     const held = await hold(client, 3);
-    await eventually('all of them to be open', async () => await open(west) === 3);
+    await eventually('all of them to be open', async () => (await open(west)) === 3);
     const attempts = await west.metric('earshot_router_link_attempts_total');
     await server.silenceFor(0.5);
     assert.equal(await client.run(PAGE), 'hello from east\n');

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  connector, createNetwork, eventually, failuresOf, linkByToken, listener, manifest, Site, startNginx, startRequests, startSite,
+  connector,
+  createNetwork,
+  eventually,
+  failuresOf,
+  linkByToken,
+  listener,
+  manifest,
+  Site,
+  startNginx,
+  startRequests,
+  startSite,
 } from './harness/index.ts';
 
 test('a site of two routers loses one of them and goes on', async (t) => {
@@ -11,7 +21,9 @@ test('a site of two routers loses one of them and goes on', async (t) => {
     startSite(client, { access: true, resources: [listener('web', '0.0.0.0', 8080), connector('back', '127.0.0.1', 80)] }),
     startSite(server, {
       resources: [
-        manifest('Site', 'east', { linkAccess: 'default', ha: true }), connector('web', '127.0.0.1', 80), listener('back', '0.0.0.0', 8080),
+        manifest('Site', 'east', { linkAccess: 'default', ha: true }),
+        connector('web', '127.0.0.1', 80),
+        listener('back', '0.0.0.0', 8080),
       ],
     }),
   ]);
@@ -20,8 +32,11 @@ test('a site of two routers loses one of them and goes on', async (t) => {
   await linkByToken(first, west);
   /** Links that have west at an end: one of each router of east. */
   const links = async (count: number): Promise<void> => {
-    await eventually(`west to have ${count} links`, async () => await west.metric('earshot_router_links', { direction: 'incoming' }) === count);
-    await eventually(`west to know ${count + 1} routers`, async () => await west.metric('earshot_router_routers') === count + 1);
+    await eventually(
+      `west to have ${count} links`,
+      async () => (await west.metric('earshot_router_links', { direction: 'incoming' })) === count,
+    );
+    await eventually(`west to know ${count + 1} routers`, async () => (await west.metric('earshot_router_routers')) === count + 1);
   };
   await west.waitFor('Listener', 'web');
   await first.waitFor('Listener', 'back');
@@ -67,7 +82,7 @@ test('a site of two routers loses one of them and goes on', async (t) => {
     const marks = [there, back].map(({ results }) => results.length);
     await first.start();
     await links(2);
-    await eventually('it to carry connections', async () => await first.metric('earshot_router_connections_opened_total') > 0);
+    await eventually('it to carry connections', async () => (await first.metric('earshot_router_connections_opened_total')) > 0);
     for (const requests of [there, back]) await requests.next(20);
     for (const [index, requests] of [there, back].entries()) assert.deepEqual(failuresOf(requests.results.slice(marks[index])), []);
   });

@@ -4,7 +4,11 @@ import type { RequestHead, SessionEvents, Stream, StreamHandler } from '../../sr
 import type { SessionLimits } from '../../src/router/http2/limits.ts';
 
 /** h2spec asks with GET, HEAD, POST and OPTIONS for `/` of an ordinary web server, and wants a body of some length. */
-export const H2SPEC_LIMITS: Partial<SessionLimits> = { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], concurrentStreams: 100, frameBytes: 16_384 };
+export const H2SPEC_LIMITS: Partial<SessionLimits> = {
+  methods: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+  concurrentStreams: 100,
+  frameBytes: 16_384,
+};
 
 export const WEB_SERVER: SessionEvents = {
   onRequest: (stream: Stream, head: RequestHead): StreamHandler => new Page(stream, head),

@@ -26,7 +26,9 @@ test('hosts reach each other over IPv4, over IPv6 and by name', async (t) => {
 
 test('a host sees only hosts of its own segments, and nothing outside', async (t) => {
   await using net = await createNetwork({
-    hosts: ['west', 'middle', 'east'], segments: { left: ['west', 'middle'], right: ['middle', 'east'] }, test: t,
+    hosts: ['west', 'middle', 'east'],
+    segments: { left: ['west', 'middle'], right: ['middle', 'east'] },
+    test: t,
   });
   const east = net.host('east');
   await startEcho(east, { port: 7000 });
@@ -81,7 +83,8 @@ test('what a killed owner left is removed by the next network', async () => {
     console.log(net.name, program.pid);
     setInterval(() => undefined, 1_000);`;
   const owner = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
-    cwd: fileURLToPath(new URL('.', import.meta.url)), stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: fileURLToPath(new URL('.', import.meta.url)),
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = await once(owner.stdout, 'data');
   const [name = '', pid = ''] = String(line).trim().split(' ');

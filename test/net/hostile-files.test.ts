@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { run } from '../harness/command.ts';
 import {
-  connector, createNetwork, eventually, listener, manifest, startNginx, startSite, type Host, type Site, type Status,
+  connector,
+  createNetwork,
+  eventually,
+  listener,
+  manifest,
+  startNginx,
+  startSite,
+  type Host,
+  type Site,
+  type Status,
 } from './harness/index.ts';
 
 interface Place extends AsyncDisposable {
@@ -59,8 +68,16 @@ test('what is no resource file is named in the problems and the log, and nothing
   await symlink(at('circle.yaml'), at('circle.yaml'));
   await symlink('/nowhere', at('dangling.yaml'));
   for (const [name, words] of Object.entries({
-    laughs: /laughs\.yaml/, deep: /deep\.yaml[^]*brackets/, large: /large\.yaml[^]*bytes/, bytes: /bytes\.yaml[^]*UTF-8/, directory: /directory\.yaml[^]*is a directory/,
-    pipe: /pipe\.yaml[^]*no regular file/, zero: /zero\.yaml/, outside: /outside\.yaml[^]*outside/, circle: /circle\.yaml/, dangling: /dangling\.yaml[^]*link to nothing/,
+    laughs: /laughs\.yaml/,
+    deep: /deep\.yaml[^]*brackets/,
+    large: /large\.yaml[^]*bytes/,
+    bytes: /bytes\.yaml[^]*UTF-8/,
+    directory: /directory\.yaml[^]*is a directory/,
+    pipe: /pipe\.yaml[^]*no regular file/,
+    zero: /zero\.yaml/,
+    outside: /outside\.yaml[^]*outside/,
+    circle: /circle\.yaml/,
+    dangling: /dangling\.yaml[^]*link to nothing/,
   })) {
     const text = await problem(site, words);
     assert.doesNotMatch(text, /root:x/, 'what a link leads to is not told');
@@ -75,7 +92,19 @@ test('what is no resource file is named in the problems and the log, and nothing
 test('hostile strings in any field lead to a problem, to no file elsewhere, and to no word that a terminal obeys', async (t) => {
   await using west = await place(t);
   const { site, host } = west;
-  const hostile = ['../../../outside', '/tmp/earshot-outside', '\u001b[2Jx', 'a\nb', '\0', '__proto__', 'constructor', '\u202eabc', 'x'.repeat(400_000), 'é'.repeat(300), ''];
+  const hostile = [
+    '../../../outside',
+    '/tmp/earshot-outside',
+    '\u001b[2Jx',
+    'a\nb',
+    '\0',
+    '__proto__',
+    'constructor',
+    '\u202eabc',
+    'x'.repeat(400_000),
+    'é'.repeat(300),
+    '',
+  ];
   // Once it answers, nginx has made all its files.
   await west.served();
   const before = await namesBelow(host.dir);
@@ -90,7 +119,14 @@ test('hostile strings in any field lead to a problem, to no file elsewhere, and 
     (text) => manifest('AccessToken', 'token9', { url: text, code: text, ca: text }),
     (text) => manifest('AccessGrant', 'grant10', { redemptionsAllowed: 1, expirationWindow: text, code: text, issuer: text }),
     (text) => manifest('Certificate', 'certificate11', { ca: text, subject: text, hosts: [text] }),
-    (text) => manifest('RouterAccess', 'access12', { roles: [{ name: text, port: 9006 }], bindHost: text, tlsCredentials: text, issuer: text, subjectAlternativeNames: [text] }),
+    (text) =>
+      manifest('RouterAccess', 'access12', {
+        roles: [{ name: text, port: 9006 }],
+        bindHost: text,
+        tlsCredentials: text,
+        issuer: text,
+        subjectAlternativeNames: [text],
+      }),
     (text) => ({ ...listener('web13', '127.0.0.1', 9007), kind: text }),
     (text) => ({ ...listener('web14', '127.0.0.1', 9008), [text]: { polluted: text } }),
   ];
@@ -106,12 +142,17 @@ test('hostile strings in any field lead to a problem, to no file elsewhere, and 
   assert.doesNotMatch(told, /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/, 'control characters are told');
   assert.ok(told.length < 2_000_000, `${told.length} characters are told`);
   const after = await namesBelow(host.dir);
-  const made = after.filter((name) => !before.includes(name) && !/^home\/namespaces\/west\/(input|internal|runtime)(\/|$)|\.log$/.test(name));
+  const made = after.filter(
+    (name) => !before.includes(name) && !/^home\/namespaces\/west\/(input|internal|runtime)(\/|$)|\.log$/.test(name),
+  );
   assert.deepEqual(made, [], 'nothing is written elsewhere');
   // A draft, whose name begins with a dot, is there only until it is renamed.
   await eventually('nothing but statuses with names of ours', async () => {
     const runtime = await readdir(site.layout.runtime.resources);
-    assert.ok(runtime.every((name) => /^[A-Za-z]+-[a-z0-9][-a-z0-9.]*\.yaml$/.test(name)), runtime.join(' '));
+    assert.ok(
+      runtime.every((name) => /^[A-Za-z]+-[a-z0-9][-a-z0-9.]*\.yaml$/.test(name)),
+      runtime.join(' '),
+    );
     return true;
   });
   const { stdout, stderr, code } = await site.attempt(['status']);
@@ -158,7 +199,11 @@ test('files that the user may not read are named, and the rest is read', async (
   await site.apply(listener('closed', '127.0.0.1', 9201, { routingKey: 'web', tlsCredentials: 'closed' }));
   // Root may read everything, but for this.
   const lowered = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-dac_override,-dac_read_search'];
-  await host.spawn([...lowered, process.execPath, 'src/cli/main.ts', '-n', 'west', 'run', '--http-port', '0'], { env: { EARSHOT_HOME: site.home }, cwd: process.cwd(), name: 'lowered' });
+  await host.spawn([...lowered, process.execPath, 'src/cli/main.ts', '-n', 'west', 'run', '--http-port', '0'], {
+    env: { EARSHOT_HOME: site.home },
+    cwd: process.cwd(),
+    name: 'lowered',
+  });
   await problem(site, /Listener-secret\.yaml[^]*must be allowed to read it/);
   const { message = '' } = await site.waitFor('Listener', 'closed', 'Error', { timeoutMs: 20_000 });
   assert.match(message, /closed/);

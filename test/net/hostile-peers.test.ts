@@ -5,7 +5,20 @@ import { test, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
-  connector, createAuthority, createNetwork, eventually, failuresOf, issue, linkByToken, listener, placeLinkFiles, startNginx, startRequests, startSite, type Host, type Site,
+  connector,
+  createAuthority,
+  createNetwork,
+  eventually,
+  failuresOf,
+  issue,
+  linkByToken,
+  listener,
+  placeLinkFiles,
+  startNginx,
+  startRequests,
+  startSite,
+  type Host,
+  type Site,
 } from './harness/index.ts';
 
 const PEER = fileURLToPath(new URL('hostile/peer.ts', import.meta.url));
@@ -68,10 +81,17 @@ async function attacked(t: TestContext): Promise<Attacked> {
   const net = stack.use(await createNetwork({ hosts: ['west', 'east', 'strange'], test: t }));
   const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
   const services = { web: 80, endless: 7001, stuck: 7002 };
-  const east = await startSite(server, { access: true, resources: Object.entries(services).map(([key, port]) => connector(key, '127.0.0.1', port)) });
+  const east = await startSite(server, {
+    access: true,
+    resources: Object.entries(services).map(([key, port]) => connector(key, '127.0.0.1', port)),
+  });
   const west = await startSite(client, { resources: Object.entries(services).map(([key, port]) => listener(key, '127.0.0.1', port)) });
   await startNginx(server, { port: services.web });
-  await startNode(server, services.endless, 'socket => { const go = () => { while (socket.write(page)); }; socket.on("drain", go); go(); }');
+  await startNode(
+    server,
+    services.endless,
+    'socket => { const go = () => { while (socket.write(page)); }; socket.on("drain", go); go(); }',
+  );
   await startNode(server, services.stuck, 'socket => socket.pause()');
   await linkByToken(west, east);
   const { certificates, port } = await certificatesOf(east, strange);
@@ -92,7 +112,22 @@ async function certificatesOf(east: Site, strange: Host): Promise<{ readonly cer
   await copyFile(foreign.cert, `${certificates}/foreign.crt`);
   await copyFile(foreign.key, `${certificates}/foreign.key`);
   // Anybody has such a certificate with one command. Nobody is its issuer.
-  await strange.run(['openssl', 'req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-subj', '/', '-keyout', `${certificates}/nameless.key`, '-out', `${certificates}/nameless.crt`]);
+  await strange.run([
+    'openssl',
+    'req',
+    '-x509',
+    '-nodes',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-subj',
+    '/',
+    '-keyout',
+    `${certificates}/nameless.key`,
+    '-out',
+    `${certificates}/nameless.crt`,
+  ]);
   return { certificates, port };
 }
 
@@ -103,7 +138,9 @@ test('whatever a peer does at the access port, others are unharmed, and what it 
     await t.test(attack.name, async (each) => {
       const before = { memory: await east.process.memory(), cpu: await east.process.cpuSeconds(), refused: await refusedFor(east, attack) };
       const { ended, memory } = await strike(net, attack);
-      each.diagnostic(`${ended}; memory ${Math.round(memory - before.memory)} MB more, ${((await east.process.cpuSeconds()) - before.cpu).toFixed(1)} s of CPU`);
+      each.diagnostic(
+        `${ended}; memory ${Math.round(memory - before.memory)} MB more, ${((await east.process.cpuSeconds()) - before.cpu).toFixed(1)} s of CPU`,
+      );
       assert.match(ended, attack.ended);
       assert.ok(memory - before.memory < (attack.memory ?? MEMORY), `from ${before.memory} to ${memory} MB`);
       assert.ok((await east.process.cpuSeconds()) - before.cpu < CPU_SECONDS);
@@ -113,8 +150,14 @@ test('whatever a peer does at the access port, others are unharmed, and what it 
     });
   }
   const { refused, cut } = { refused: lines(east, 'peer refused'), cut: lines(east, 'connection of a peer cut off') };
-  assert.ok(refused.some((line) => line.includes('tls-no-cert')) && refused.some((line) => line.includes('tls-foreign-ca')), 'refusals are in the log');
-  assert.ok(cut.some((line) => line.includes('ENHANCE_YOUR_CALM')), 'and so is why connections were cut off');
+  assert.ok(
+    refused.some((line) => line.includes('tls-no-cert')) && refused.some((line) => line.includes('tls-foreign-ca')),
+    'refusals are in the log',
+  );
+  assert.ok(
+    cut.some((line) => line.includes('ENHANCE_YOUR_CALM')),
+    'and so is why connections were cut off',
+  );
   assert.ok(east.process.output.length < 1_000_000, 'the log has stayed short');
 });
 

@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, eventually, failuresOf, linkByToken, listener, networkOf, startNginx, startRequests, startSite, type Host, type Network, type Site,
+  connector,
+  createNetwork,
+  eventually,
+  failuresOf,
+  linkByToken,
+  listener,
+  networkOf,
+  startNginx,
+  startRequests,
+  startSite,
+  type Host,
+  type Network,
+  type Site,
 } from './harness/index.ts';
 
 type Name = 'west' | 'left' | 'right' | 'east';
@@ -46,7 +58,8 @@ async function inUse(t: TestContext, { middles, client }: Diamond): Promise<read
 /** Both ways are there: each site knows all links. */
 async function whole({ west, middles }: Diamond): Promise<void> {
   const sites = [west, ...middles];
-  for (const site of sites) await eventually(`${site.name} to have its links`, async () => await site.metric('earshot_router_links') === 2);
+  for (const site of sites)
+    await eventually(`${site.name} to have its links`, async () => (await site.metric('earshot_router_links')) === 2);
   for (const site of sites) {
     await site.waitFor('Site', site.name, (status) => {
       const records = networkOf(status);
@@ -74,7 +87,7 @@ test('where two equal ways lead to a server, service goes on when a site on one 
     const failures = failuresOf(since);
     t.diagnostic(`the longest request took ${Math.max(...since.map(({ seconds }) => seconds)).toFixed(2)} s`);
     assert.ok(failures.length <= 1, failures.join('\n'));
-    assert.ok(await passed(other) > passedOther);
+    assert.ok((await passed(other)) > passedOther);
     await victim.start();
     await whole(diamond);
   });
@@ -99,7 +112,9 @@ test('where two equal ways lead to a server, service goes on when a site on one 
     const [used, other] = await inUse(t, diamond);
     const before = requests.results.length;
     // A List of resources, as kubectl prints one.
-    const links = JSON.parse(await west.earshot(['link', 'status', '-o', 'json'])) as { readonly items: readonly { readonly metadata: { readonly name: string } }[] };
+    const links = JSON.parse(await west.earshot(['link', 'status', '-o', 'json'])) as {
+      readonly items: readonly { readonly metadata: { readonly name: string } }[];
+    };
     // A link that came of a token is called after the site that issued it.
     const name = links.items.map(({ metadata }) => metadata.name).find((link) => link.startsWith(`${used.name}-`));
     assert.ok(name !== undefined);

@@ -2,7 +2,18 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, failuresOf, linkByToken, listener, networkOf, startHeldDownload, startNginx, startRequests, startSite, type Host, type Site,
+  connector,
+  createNetwork,
+  failuresOf,
+  linkByToken,
+  listener,
+  networkOf,
+  startHeldDownload,
+  startNginx,
+  startRequests,
+  startSite,
+  type Host,
+  type Site,
 } from './harness/index.ts';
 
 /** North and south have the same web server each; west, which both link to, has the listener. */
@@ -83,5 +94,9 @@ test('removed before it is added elsewhere, it is refused only in between', asyn
   assert.deepEqual(failuresOf(await requests.next(100)), [], 'from Ready on');
   const refused = failuresOf(requests.results);
   assert.ok(refused.length > 0);
-  assert.deepEqual(refused.filter((error) => !/Failed to connect|Connection reset/.test(error)), [], 'at once, and none that waited');
+  assert.deepEqual(
+    refused.filter((error) => !/Failed to connect|Connection reset/.test(error)),
+    [],
+    'at once, and none that waited',
+  );
 });

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, manifest, startNginx, startSite, type Network, type Site,
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  manifest,
+  startNginx,
+  startSite,
+  type Network,
+  type Site,
 } from './harness/index.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'] as const;
@@ -11,19 +20,24 @@ const WIRES = { ab: ['a', 'b'], bc: ['b', 'c'], cd: ['c', 'd'], de: ['d', 'e'], 
 
 /** Every site has a server behind a key of its name, and a listener for each other site's. */
 async function startRing(net: Network<Name>): Promise<ReadonlyMap<Name, Site>> {
-  const started = await Promise.all(NAMES.map(async (name) => {
-    const host = net.host(name);
-    await startNginx(host, { port: 80 });
-    const others = NAMES.filter((other) => other !== name);
-    // By a name, which each neighbour knows by the address on the wire that they share.
-    const access = manifest('RouterAccess', 'links', {
-      roles: [{ name: 'inter-router', port: 55671 }], tlsCredentials: 'links', generateTlsCredentials: true, subjectAlternativeNames: [name],
-    });
-    const site = await startSite(host, {
-      resources: [access, connector(name, '127.0.0.1', 80), ...others.map((other) => listener(other, '127.0.0.1', portOf(other)))],
-    });
-    return [name, site] as const;
-  }));
+  const started = await Promise.all(
+    NAMES.map(async (name) => {
+      const host = net.host(name);
+      await startNginx(host, { port: 80 });
+      const others = NAMES.filter((other) => other !== name);
+      // By a name, which each neighbour knows by the address on the wire that they share.
+      const access = manifest('RouterAccess', 'links', {
+        roles: [{ name: 'inter-router', port: 55671 }],
+        tlsCredentials: 'links',
+        generateTlsCredentials: true,
+        subjectAlternativeNames: [name],
+      });
+      const site = await startSite(host, {
+        resources: [access, connector(name, '127.0.0.1', 80), ...others.map((other) => listener(other, '127.0.0.1', portOf(other)))],
+      });
+      return [name, site] as const;
+    }),
+  );
   const sites = new Map(started);
   for (const [from, to] of Object.values(WIRES)) await linkByToken(siteOf(sites, from), siteOf(sites, to));
   return sites;
@@ -61,15 +75,15 @@ test('in a ring of five sites everyone reaches everyone by the shorter way, and 
     for (const from of NAMES) {
       for (const to of NAMES) if (to !== from) assert.equal(await ask(from, to), `hello from ${to}\n`);
     }
-    await eventually('the way from a to c by b', async () => await way('a', 'c') === 'b');
-    await eventually('the way from e to b by a', async () => await way('e', 'b') === 'a');
-    await eventually('the way from d to e by nobody', async () => await way('d', 'e') === '');
+    await eventually('the way from a to c by b', async () => (await way('a', 'c')) === 'b');
+    await eventually('the way from e to b by a', async () => (await way('e', 'b')) === 'a');
+    await eventually('the way from d to e by nobody', async () => (await way('d', 'e')) === '');
   });
 
   await t.test('with a wire cut it goes the other way round, and no listener closes', async () => {
     await net.host('b').silence('bc');
-    await eventually('the way from a to c by d and e', async () => await way('a', 'c') === 'de', { timeoutMs: 20_000 });
-    await eventually('the way from b to c by a, d and e', async () => await way('b', 'c') === 'ade', { timeoutMs: 20_000 });
+    await eventually('the way from a to c by d and e', async () => (await way('a', 'c')) === 'de', { timeoutMs: 20_000 });
+    await eventually('the way from b to c by a, d and e', async () => (await way('b', 'c')) === 'ade', { timeoutMs: 20_000 });
     await allSeeFive();
     for (const name of NAMES) {
       for (const other of NAMES) if (other !== name) assert.equal((await site(name).status('Listener', other))?.status, 'Ready');
@@ -78,8 +92,8 @@ test('in a ring of five sites everyone reaches everyone by the shorter way, and 
 
   await t.test('mended, it goes the shorter way again', async () => {
     await net.host('b').restore('bc');
-    await eventually('the way from a to c by b', async () => await way('a', 'c') === 'b', { timeoutMs: 20_000 });
-    await eventually('the way from c to b by nobody', async () => await way('c', 'b') === '');
+    await eventually('the way from a to c by b', async () => (await way('a', 'c')) === 'b', { timeoutMs: 20_000 });
+    await eventually('the way from c to b by nobody', async () => (await way('c', 'b')) === '');
     await allSeeFive();
   });
 

@@ -5,7 +5,11 @@ import { connector, createNetwork, eventually, linkByToken, listener, manifest, 
 const PAGE = ['curl', '-sS', '--max-time', '20', 'http://127.0.0.1:8080/'];
 
 test('a site in the middle of a row carries between its neighbours, and the listener follows what becomes of it', async (t) => {
-  await using net = await createNetwork({ hosts: ['west', 'middle', 'east'], segments: { left: ['west', 'middle'], right: ['middle', 'east'] }, test: t });
+  await using net = await createNetwork({
+    hosts: ['west', 'middle', 'east'],
+    segments: { left: ['west', 'middle'], right: ['middle', 'east'] },
+    test: t,
+  });
   const client = net.host('west');
   const [east, middle, west] = await Promise.all([
     startSite(net.host('east'), { access: true, resources: [connector('web', '127.0.0.1', 80)] }),
@@ -19,7 +23,7 @@ test('a site in the middle of a row carries between its neighbours, and the list
   await t.test('a page passes through', async () => {
     await west.waitFor('Listener', 'web');
     assert.equal(await client.run(PAGE), 'hello from east\n');
-    assert.ok(await middle.metric('earshot_router_transit_connections_total') >= 1);
+    assert.ok((await middle.metric('earshot_router_transit_connections_total')) >= 1);
   });
 
   await t.test('all three sites know of each other', async () => {
@@ -48,7 +52,7 @@ test('a site in the middle of a row carries between its neighbours, and the list
   await t.test('back again, it brings the listener back by itself', async () => {
     await middle.start();
     // What the west heard before of links in the middle may make it ready too soon.
-    await eventually('the middle to have both links', async () => await middle.metric('earshot_router_links') === 2);
+    await eventually('the middle to have both links', async () => (await middle.metric('earshot_router_links')) === 2);
     await west.waitFor('Listener', 'web');
     assert.equal(await client.run(PAGE), 'hello from east\n');
     await east.waitFor('Connector', 'web', ({ hasMatchingListener }) => hasMatchingListener === true);

@@ -19,10 +19,7 @@ const ENDINGS: Readonly<Record<string, Case>> = {
     client: ['say:hello', 'hear:bye', 'hear-end', 'say:one more thing', 'end'],
     server: ['hear:hello', 'say:bye', 'end', 'hear:one more thing', 'hear-end'],
   },
-  'both end at once': {
-    client: ['say:x', 'hear:y', 'end', 'hear-end'],
-    server: ['say:y', 'hear:x', 'end', 'hear-end'],
-  },
+  'both end at once': { client: ['say:x', 'hear:y', 'end', 'hear-end'], server: ['say:y', 'hear:x', 'end', 'hear-end'] },
   'the server speaks first': {
     client: ['hear:welcome', 'say:thanks', 'end', 'hear-end'],
     server: ['say:welcome', 'hear:thanks', 'hear-end', 'end'],
@@ -47,18 +44,9 @@ const ENDINGS: Readonly<Record<string, Case>> = {
     client: ['say:x', 'end', 'hear:y', 'reset'],
     server: ['hear:x', 'hear-end', 'say:y', 'hear-reset'],
   },
-  'the server resets after the client has ended': {
-    client: ['say:x', 'end', 'hear-reset'],
-    server: ['hear:x', 'hear-end', 'reset'],
-  },
-  'the client resets once it has all that the server sends': {
-    client: [`drink:${BULK}`, 'reset'],
-    server: [`pour:${BULK}`, 'hear-reset'],
-  },
-  'the server resets once it has all that the client sends': {
-    client: [`pour:${BULK}`, 'hear-reset'],
-    server: [`drink:${BULK}`, 'reset'],
-  },
+  'the server resets after the client has ended': { client: ['say:x', 'end', 'hear-reset'], server: ['hear:x', 'hear-end', 'reset'] },
+  'the client resets once it has all that the server sends': { client: [`drink:${BULK}`, 'reset'], server: [`pour:${BULK}`, 'hear-reset'] },
+  'the server resets once it has all that the client sends': { client: [`pour:${BULK}`, 'hear-reset'], server: [`drink:${BULK}`, 'reset'] },
 };
 
 test('whichever end of a connection ends or resets it, in whatever order, the other end sees the same', async (t) => {
@@ -69,7 +57,7 @@ test('whichever end of a connection ends or resets it, in whatever order, the ot
   }
   await t.test('and nothing is left of them', async () => {
     for (const site of [pair.west, pair.east]) {
-      await eventually('no open connection', async () => await site.metric('earshot_router_connections_open') === 0);
+      await eventually('no open connection', async () => (await site.metric('earshot_router_connections_open')) === 0);
     }
     assert.equal(await pair.west.metric('earshot_router_connections_opened_total'), Object.keys(ENDINGS).length);
   });
@@ -86,8 +74,8 @@ test('a client that has ended and then resets is gone for the server too, though
   // What it would be in as long as nobody told it of the reset.
   const waiting = ['ss', '-Htn', 'state', 'close-wait', 'sport = :7000'];
   for (const site of [pair.west, pair.east]) {
-    await eventually('no open connection', async () => await site.metric('earshot_router_connections_open') === 0, { timeoutMs: 10_000 });
+    await eventually('no open connection', async () => (await site.metric('earshot_router_connections_open')) === 0, { timeoutMs: 10_000 });
   }
-  await eventually('the server\'s socket to be closed', async () => (await pair.server.run(waiting)).trim() === '', { timeoutMs: 10_000 });
+  await eventually("the server's socket to be closed", async () => (await pair.server.run(waiting)).trim() === '', { timeoutMs: 10_000 });
   assert.ok(server.running);
 });

@@ -1,7 +1,16 @@
 /** What a client sees, and a person reads, when the server behind a routing key cannot be had. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { connector, eventually, listener, startLinkedPair, startNginx, startTcpPeer, type LinkedPair, type Status } from './harness/index.ts';
+import {
+  connector,
+  eventually,
+  listener,
+  startLinkedPair,
+  startNginx,
+  startTcpPeer,
+  type LinkedPair,
+  type Status,
+} from './harness/index.ts';
 
 const PORT = 7000;
 const PAGE = ['curl', '-sS', '--max-time', '15', `http://127.0.0.1:${PORT}/`];
@@ -37,8 +46,8 @@ test('a client whose server cannot be had is reset, the connector says why, and 
       // A client that comes before the change is read fails for the reason of before.
       await eventually('a client to fail for it, and the connector to say so', async () => {
         await assert.rejects(client.run(PAGE), /reset by peer/);
-        const { status, message: told = '' } = await east.status('Connector', 'web') ?? {};
-        return status === 'Error' && message.test(told) && await failed() > before;
+        const { status, message: told = '' } = (await east.status('Connector', 'web')) ?? {};
+        return status === 'Error' && message.test(told) && (await failed()) > before;
       });
     });
   }

@@ -56,7 +56,7 @@ test('HTTP/2 inside of a link: h2load gets every answer on its multiplexed conne
   const said = await pair.client.run(['h2load', '-n', String(requests), '-c', '20', '-m', '50', `${BASE}:8081/`], { timeoutMs: 120_000 });
   assert.match(said, new RegExp(`${requests} done, ${requests} succeeded, 0 failed, 0 errored, 0 timeout`));
   const labels = { protocol: 'http2', status: '2xx' };
-  await eventually('all requests to be seen', async () => await pair.west.metric('earshot_router_requests_total', labels) === requests);
+  await eventually('all requests to be seen', async () => (await pair.west.metric('earshot_router_requests_total', labels)) === requests);
 });
 
 interface Iperf3 {
@@ -64,7 +64,11 @@ interface Iperf3 {
   readonly end: Readonly<Record<string, { readonly bytes?: number }>>;
 }
 
-for (const [direction, flags] of [['to the server', []], ['to the client', ['-R']], ['both ways at once', ['--bidir']]] as const) {
+for (const [direction, flags] of [
+  ['to the server', []],
+  ['to the client', ['-R']],
+  ['both ways at once', ['--bidir']],
+] as const) {
   test(`iperf3 sends over eight connections ${direction}, and none fails`, async (t) => {
     await using pair = await startLinkedPair(t, { iperf: 5201 });
     await startIperf3(pair.server, { port: 5201 });

@@ -6,7 +6,17 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, manifest, placeLinkFiles, startNginx, startRedis, startSite, type Host,
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  manifest,
+  placeLinkFiles,
+  startNginx,
+  startRedis,
+  startSite,
+  type Host,
   type Site,
 } from './harness/index.ts';
 
@@ -32,7 +42,10 @@ async function outside(t: TestContext): Promise<Outside> {
   ];
   const east = await startSite(server, { access: true, resources });
   const access = manifest('RouterAccess', 'street', {
-    roles: [{ name: 'inter-router' }], tlsCredentials: 'street', generateTlsCredentials: true, subjectAlternativeNames: ['west'],
+    roles: [{ name: 'inter-router' }],
+    tlsCredentials: 'street',
+    generateTlsCredentials: true,
+    subjectAlternativeNames: ['west'],
   });
   const west = await startSite(net.host('west'), { resources: [access, listener('web', '127.0.0.1', 80, { routingKey: 'web:80' })] });
   await startNginx(server, { port: 80 });
@@ -48,8 +61,14 @@ async function startProxy({ client, west }: Outside, withCertificate = true): Pr
   const { certificates: dir, port } = await placeLinkFiles(west, 'west', client);
   const shown = withCertificate ? [`--client-cert-file=${dir}/tls.crt`, `--client-private-key-file=${dir}/tls.key`] : [];
   const proxy = await client.spawn([
-    'nghttpx', '--http2-proxy', '--conf=/dev/null', `--frontend=127.0.0.1,${PROXY};no-tls`, `--backend=west,${port};;proto=h2;tls`,
-    `--cacert=${dir}/ca.crt`, '--errorlog-file=/dev/stderr', ...shown,
+    'nghttpx',
+    '--http2-proxy',
+    '--conf=/dev/null',
+    `--frontend=127.0.0.1,${PROXY};no-tls`,
+    `--backend=west,${port};;proto=h2;tls`,
+    `--cacert=${dir}/ca.crt`,
+    '--errorlog-file=/dev/stderr',
+    ...shown,
   ]);
   await proxy.ready(() => client.listens(PROXY));
 }

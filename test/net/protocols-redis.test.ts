@@ -51,7 +51,10 @@ test('a mass insert through a pipe leaves what the same commands leave without a
   assert.equal(await digest(server), there);
 });
 
-for (const [where, how] of [['beyond the link', 'server'], ['on the same side of the link', 'client']] as const) {
+for (const [where, how] of [
+  ['beyond the link', 'server'],
+  ['on the same side of the link', 'client'],
+] as const) {
   test(`subscribers hear all messages in their order, published ${where}`, async (t) => {
     await using pair = await redis(t);
     const subscribe = ['redis-cli', '-p', String(PORT), 'subscribe', 'news'];
@@ -62,7 +65,10 @@ for (const [where, how] of [['beyond the link', 'server'], ['on the same side of
     assert.match(published, /errors: 0, replies: 50000/);
     for (const subscriber of subscribers) {
       await eventually(`${subscriber.name} to hear the last`, () => subscriber.output.includes('message-49999\n'));
-      assert.deepEqual(subscriber.output.split('\n').filter((line) => line.startsWith('message-')), messages);
+      assert.deepEqual(
+        subscriber.output.split('\n').filter((line) => line.startsWith('message-')),
+        messages,
+      );
     }
   });
 }

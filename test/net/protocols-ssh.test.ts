@@ -14,7 +14,9 @@ interface Shell extends AsyncDisposable {
 
 async function shell(t: TestContext): Promise<Shell> {
   const pair = await startLinkedPair(t, { ssh: PORT });
-  const { client: [, ...options] } = await startSshd(pair.server, { port: PORT });
+  const {
+    client: [, ...options],
+  } = await startSshd(pair.server, { port: PORT });
   await pair.ready();
   return { pair, options, [Symbol.asyncDispose]: () => pair[Symbol.asyncDispose]() };
 }
@@ -38,7 +40,10 @@ test('a command reads its input to the end and answers after that', async (t) =>
   assert.equal(await client.run(['ssh', ...far.options, '-p', String(PORT), FAR, 'wc -c'], { input }), '5000000\n');
 });
 
-for (const [name, protocol] of [['SFTP', []], ['the old protocol of scp', ['-O']]] as const) {
+for (const [name, protocol] of [
+  ['SFTP', []],
+  ['the old protocol of scp', ['-O']],
+] as const) {
   test(`files are copied unchanged there and back, by ${name}`, async (t) => {
     await using far = await shell(t);
     const { client, server } = far.pair;

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
-  createAuthority, createNetwork, issue, startIperf3, startNginx, startPostgres, startRedis, startSshd, type Host,
+  createAuthority,
+  createNetwork,
+  issue,
+  startIperf3,
+  startNginx,
+  startPostgres,
+  startRedis,
+  startSshd,
+  type Host,
 } from './harness/index.ts';
 
 /** Two hosts; the clients are on the first. */

@@ -24,14 +24,15 @@ const END = new Date(Date.now() + 30 * 86_400_000).getUTCFullYear();
 
 // Side by side: they wait more than they work.
 describe('a site whose clock is a year off', { concurrency: 2 }, () => {
-  it('says of its own certificate, or of the peer\'s, which one it does not believe, and both times', async (t) => {
+  it("says of its own certificate, or of the peer's, which one it does not believe, and both times", async (t) => {
     await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
     const [westHost, eastHost] = [net.host('west'), net.host('east')];
     const [east, right] = await Promise.all([startSite(eastHost, { access: true }), startSite(westHost)]);
     await east.earshot(['token', 'issue', `${westHost.dir}/token.yaml`]);
     await right.earshot(['token', 'redeem', `${westHost.dir}/token.yaml`, '--name', 'east']);
     const trouble = (site: Site, words: RegExp): Promise<string> =>
-      site.waitFor('Link', 'east', ({ status, message = '' }) => status === 'Error' && words.test(message))
+      site
+        .waitFor('Link', 'east', ({ status, message = '' }) => status === 'Error' && words.test(message))
         .then(({ message = '' }) => message);
 
     const ahead = await withClock(right, westHost, '+366d');
@@ -55,7 +56,10 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
     await west.waitFor('Link', 'east');
   });
 
-  for (const [offset, year] of [['+366d', LATER], ['-366d', EARLIER]] as const) {
+  for (const [offset, year] of [
+    ['+366d', LATER],
+    ['-366d', EARLIER],
+  ] as const) {
     it(`says so when it redeems a token (${offset}), and gets in as soon as the clock is right`, async (t) => {
       await using net = await createNetwork({ hosts: ['west', 'east'], test: t });
       const [westHost, eastHost] = [net.host('west'), net.host('east')];
@@ -64,8 +68,11 @@ describe('a site whose clock is a year off', { concurrency: 2 }, () => {
       const { url, code, ca } = await east.waitFor('AccessGrant', 'west');
       await wrong.apply(manifest('AccessToken', 'east', { url, code, ca }));
       // What the peer shows is asked for apart, and told as soon as that came in time.
-      const { message } = await wrong.waitFor('AccessToken', 'east', ({ status, message: words = '' }) =>
-        status === 'Error' && /it is good from/.test(words));
+      const { message } = await wrong.waitFor(
+        'AccessToken',
+        'east',
+        ({ status, message: words = '' }) => status === 'Error' && /it is good from/.test(words),
+      );
       assert.match(message ?? '', new RegExp(`this machine's clock, which says ${year}-`));
       assert.match(message ?? '', new RegExp(`it is good from ${THEN}-\\S+ to ${THEN}-|it is good from ${THEN}-\\S+ to ${THEN + 1}-`));
       assert.match(message ?? '', /set the wrong one/);

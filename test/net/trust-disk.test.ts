@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../harness/command.ts';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, manifest, startNginx, startRedis, startSite, startSteady, type Site,
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  manifest,
+  startNginx,
+  startRedis,
+  startSite,
+  startSteady,
+  type Site,
 } from './harness/index.ts';
 
 /** A file system of a few megabytes, until the end of the test. */
@@ -62,13 +72,14 @@ describe('state', { concurrency: 2 }, () => {
     // What was being written meanwhile left the space of the file that it replaced behind.
     const freeRest = await fill(home);
     await move();
-    await eventually('the new port', async () => await page(8081) === 'hello from east\n');
+    await eventually('the new port', async () => (await page(8081)) === 'hello from east\n');
     await east.remove('Connector', 'web');
-    await eventually('a closed port', async () => await page(8081) === '');
+    await eventually('a closed port', async () => (await page(8081)) === '');
     await eventually('word of it in the log', () =>
-      /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output));
+      /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output),
+    );
     await east.apply(connector('web', '127.0.0.1', 80));
-    await eventually('the port to open again', async () => await page(8081) === 'hello from east\n');
+    await eventually('the port to open again', async () => (await page(8081)) === 'hello from east\n');
     // A redemption that cannot be written down is none.
     await east.apply(manifest('AccessToken', 'back', { url: grant['url'], code: grant['code'], ca: grant['ca'] }));
     await east.waitFor('AccessToken', 'back', 'Error');

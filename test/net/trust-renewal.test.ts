@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, manifest, startIperf3, startNginx, startRedis, startSite, startSteady,
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  manifest,
+  startIperf3,
+  startNginx,
+  startRedis,
+  startSite,
+  startSteady,
 } from './harness/index.ts';
 
 interface Interval {
@@ -16,7 +26,10 @@ const LONGEST_PAUSE_SECONDS = 5;
 
 /** The most intervals in a row without a byte. */
 function longestPause(intervals: readonly Interval[]): number {
-  const runs = intervals.map(({ sum }) => (sum.bytes === 0 ? '0' : ' ')).join('').split(' ');
+  const runs = intervals
+    .map(({ sum }) => (sum.bytes === 0 ? '0' : ' '))
+    .join('')
+    .split(' ');
   return Math.max(...runs.map(({ length }) => length));
 }
 
@@ -53,7 +66,10 @@ describe('certificates of links', { concurrency: true }, () => {
     assert.ok(requests > 1000, wrk);
     // As iperf3 documents it.
     const { intervals } = JSON.parse(iperf3) as { readonly intervals: readonly Interval[] };
-    assert.ok(longestPause(intervals) <= LONGEST_PAUSE_SECONDS, `bytes all the while, but: ${intervals.map(({ sum }) => sum.bytes).join(' ')}`);
+    assert.ok(
+      longestPause(intervals) <= LONGEST_PAUSE_SECONDS,
+      `bytes all the while, but: ${intervals.map(({ sum }) => sum.bytes).join(' ')}`,
+    );
     await steady.unharmed();
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
   });
@@ -75,8 +91,11 @@ describe('certificates of links', { concurrency: true }, () => {
     // As a bundle of the person's own, it is the person who renews it.
     const issued = `${west.layout.internal.certs}/east`;
     await west.bundle('east', { cert: `${issued}/tls.crt`, key: `${issued}/tls.key`, ca: `${issued}/ca.crt` });
-    const { message } = await west.waitFor('Link', 'east', ({ status, message: words = '' }) =>
-      status === 'Error' && /ended at/.test(words));
+    const { message } = await west.waitFor(
+      'Link',
+      'east',
+      ({ status, message: words = '' }) => status === 'Error' && /ended at/.test(words),
+    );
     assert.match(message ?? '', /ended at \d{4}-\d\d-\d\dT.*the clock here says \d{4}-\d\d-\d\dT/);
     await west.waitFor('Listener', 'web', 'Pending');
     // A new token for the same link, and everything is well again.

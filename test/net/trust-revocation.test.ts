@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  connector, createNetwork, eventually, failuresOf, linkByToken, listener, startNginx, startRedis, startRequests, startSite, startSteady,
-  type Host, type Site,
+  connector,
+  createNetwork,
+  eventually,
+  failuresOf,
+  linkByToken,
+  listener,
+  startNginx,
+  startRedis,
+  startRequests,
+  startSite,
+  startSteady,
+  type Host,
+  type Site,
 } from './harness/index.ts';
 
 const PAGE = 'http://127.0.0.1:8080/';
@@ -44,11 +55,17 @@ describe('a site that is revoked', { concurrency: 2 }, () => {
     await load.next(20);
 
     assert.match(await east.earshot(['site', 'revoke', 'west']), /Site "west" is revoked/);
-    await eventually('the end of what was open', async () =>
-      !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), AT_ONCE);
+    await eventually(
+      'the end of what was open',
+      async () => !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'),
+      AT_ONCE,
+    );
     await west.waitFor('Listener', 'web', 'Pending');
-    const { message } = await west.waitFor('Link', 'to-east', ({ status, message: words = '' }) =>
-      status === 'Error' && /revoked/.test(words));
+    const { message } = await west.waitFor(
+      'Link',
+      'to-east',
+      ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words),
+    );
     assert.match(message ?? '', /refuses this link/);
     assert.equal((await asks(westHost)).code, 7, 'the listener is closed');
     assert.deepEqual(failuresOf(await load.next(50)), [], 'others go on');
@@ -100,15 +117,18 @@ describe('a site that is revoked', { concurrency: 2 }, () => {
     for (const site of [west, middle]) for (const name of ['web', 'steady']) await site.waitFor('Listener', name);
     await eventually('the cheaper way', async () => {
       await asks(westHost);
-      return await middle.metric('earshot_router_transit_connections_total') > 0;
+      return (await middle.metric('earshot_router_transit_connections_total')) > 0;
     });
     const lasting = await westHost.spawn(['redis-cli', '-p', '6379', 'subscribe', 'news'], { name: 'lasting' });
     await eventually('the subscription', async () => (await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'));
     const steady = await startSteady(middleHost, 6379);
 
     await east.earshot(['site', 'revoke', 'west']);
-    await eventually('the end of what came through the middle', async () =>
-      !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'), AT_ONCE);
+    await eventually(
+      'the end of what came through the middle',
+      async () => !(await eastHost.run(['redis-cli', 'pubsub', 'channels'])).includes('news'),
+      AT_ONCE,
+    );
     // The middle still has its link with the west, whose listener is therefore open; but nothing comes of it.
     assert.equal((await west.status('Listener', 'web'))?.status, 'Ready');
     const { code, stdout } = await asks(westHost);

@@ -34,10 +34,18 @@ async function prepare(dir: string, grant: string, { url, code, ca }: Grant): Pr
     const siteName = `site-${index}`;
     const wanted = { code, siteId: siteIdOf(key.publicKey), siteName, csr: createRequest(createKey(), siteName) };
     await writeFile(`${dir}/${index}.json`, encodeRedemption(grant, wanted, key));
-    requests.push([
-      `url = "${url}"`, `data-binary = "@${dir}/${index}.json"`, 'header = "content-type: application/json"', `cacert = "${dir}/ca.crt"`,
-      `output = "${dir}/${index}.answer"`, `write-out = "${index} %{http_code}\\n"`, 'max-time = 30', 'silent',
-    ].join('\n'));
+    requests.push(
+      [
+        `url = "${url}"`,
+        `data-binary = "@${dir}/${index}.json"`,
+        'header = "content-type: application/json"',
+        `cacert = "${dir}/ca.crt"`,
+        `output = "${dir}/${index}.answer"`,
+        `write-out = "${index} %{http_code}\\n"`,
+        'max-time = 30',
+        'silent',
+      ].join('\n'),
+    );
   }
   await writeFile(`${dir}/all.curl`, requests.join('\nnext\n'));
 }
@@ -58,7 +66,10 @@ function tally({ stdout }: Outcome): Readonly<Record<string, number>> {
 async function certified(dir: string): Promise<readonly string[]> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.answer'));
   const answers = await Promise.all(names.map(async (name) => [name, await readFile(`${dir}/${name}`, 'utf8')] as const));
-  return answers.filter(([, text]) => text.includes('BEGIN CERTIFICATE')).map(([name]) => name).sort();
+  return answers
+    .filter(([, text]) => text.includes('BEGIN CERTIFICATE'))
+    .map(([name]) => name)
+    .sort();
 }
 
 const redeemedOf = async (site: Site, name: string): Promise<unknown> => (await site.status('AccessGrant', name))?.['redemptions'];
@@ -98,9 +109,13 @@ describe('tokens', { concurrency: 3 }, () => {
     await east.waitFor('AccessGrant', 'many');
     await redeemAll(net.host('west'), dir);
     const all = await certified(dir);
-    assert.deepEqual(early.filter((name) => !all.includes(name)), [], 'who was in can ask again');
+    assert.deepEqual(
+      early.filter((name) => !all.includes(name)),
+      [],
+      'who was in can ask again',
+    );
     assert.equal(all.length, ALLOWED);
-    await eventually('the count', async () => await redeemedOf(east, 'many') === ALLOWED);
+    await eventually('the count', async () => (await redeemedOf(east, 'many')) === ALLOWED);
   });
 
   it('a token that does not get in says why in its status, and what to do', async (t) => {
@@ -113,7 +128,7 @@ describe('tokens', { concurrency: 3 }, () => {
     const other = await startSite(net.host('west'), { name: 'other' });
     await east.waitFor('AccessGrant', 'brief', ({ message = '' }) => /it has expired/.test(message));
     const table: Readonly<Record<string, readonly [token: object, wanted: RegExp]>> = {
-      'expired': [brief, /refuses the token: grant brief expired at \d{4}-.*: ask for a new token/],
+      expired: [brief, /refuses the token: grant brief expired at \d{4}-.*: ask for a new token/],
       'used-up': [used, /refuses the token: grant used was redeemed 1 times of 1 allowed: ask for a new token/],
       'cut-code': [{ ...good, code: good.code.slice(0, -3) }, /the code is not that of grant good: the token was edited/],
       'cut-authority': [{ ...good, ca: good.ca.slice(0, 120) }, /is not a token as it was issued: .*Copy it again, whole/],

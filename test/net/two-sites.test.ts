@@ -3,7 +3,16 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, startEcho, startNginx, startSite, type Host, type Site,
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  startEcho,
+  startNginx,
+  startSite,
+  type Host,
+  type Site,
 } from './harness/index.ts';
 
 interface Pair extends AsyncDisposable {
@@ -59,7 +68,10 @@ test('bytes arrive as they were sent, many of them both ways at once', async (t)
   for (let at = 0; at < sent.length; at += 4) sent.writeUInt32LE(at, at);
   await writeFile(`${client.dir}/sent`, sent);
   // -t: what comes back after the file has ended is waited for.
-  const hash = await client.run(['sh', '-c', 'socat -t 20 -b 65536 - TCP:127.0.0.1:7000 <sent | sha256sum'], { cwd: client.dir, timeoutMs: 60_000 });
+  const hash = await client.run(['sh', '-c', 'socat -t 20 -b 65536 - TCP:127.0.0.1:7000 <sent | sha256sum'], {
+    cwd: client.dir,
+    timeoutMs: 60_000,
+  });
   assert.equal(hash.split(' ')[0], createHash('sha256').update(sent).digest('hex'));
 });
 
@@ -91,7 +103,7 @@ test('a site tells on a local port how many connections reached a server', async
   await west.waitFor('Listener', 'web');
   await client.run(PAGE);
   await client.run(PAGE);
-  await eventually('both connections to be counted', async () => await west.metric('earshot_router_connections_opened_total') === 2);
+  await eventually('both connections to be counted', async () => (await west.metric('earshot_router_connections_opened_total')) === 2);
 });
 
 test('the port of metrics, where it may be any, is none that other sites link to', async (t) => {

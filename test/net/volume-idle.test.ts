@@ -40,10 +40,12 @@ test('ten thousand idle connections live on through one link, cost little, and l
   }
   assert.equal(await west.metric('earshot_router_links'), 1);
   await clients.kill();
-  await eventually('the descriptors to be as before', async () =>
-    (await look(west)).descriptors <= before.west.descriptors && (await look(east)).descriptors <= before.east.descriptors);
+  await eventually(
+    'the descriptors to be as before',
+    async () => (await look(west)).descriptors <= before.west.descriptors && (await look(east)).descriptors <= before.east.descriptors,
+  );
   for (const site of [west, east]) {
-    await eventually(`${site.name} to count none as open`, async () => await site.metric('earshot_router_connections_open') === 0);
+    await eventually(`${site.name} to count none as open`, async () => (await site.metric('earshot_router_connections_open')) === 0);
   }
   assert.ok(redis.running);
 });

@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, createNetwork, eventually, linkByToken, listener, startNginx, startRedis, startSite, type Host, type Site,
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  startNginx,
+  startRedis,
+  startSite,
+  type Host,
+  type Site,
 } from './harness/index.ts';
 
 const COUNT = 200;
@@ -31,7 +40,9 @@ async function sites(t: TestContext): Promise<Sites> {
 
 /** Says which of its ports was asked. */
 async function startServices(host: Host, first: number): Promise<void> {
-  const listens = NUMBERS.slice(1).map((at) => `listen 127.0.0.1:${first + at};`).join('\n');
+  const listens = NUMBERS.slice(1)
+    .map((at) => `listen 127.0.0.1:${first + at};`)
+    .join('\n');
   await startNginx(host, { port: first, address: '127.0.0.1', server: `${listens}\nlocation = /port { return 200 "$server_port\\n"; }` });
 }
 
@@ -39,12 +50,16 @@ async function startServices(host: Host, first: number): Promise<void> {
 async function descriptorsOf({ process }: Site): Promise<number> {
   let fewest = Infinity;
   let looks = 0;
-  return eventually('the number of descriptors to stay', async () => {
-    const now = await process.descriptors();
-    looks = now < fewest ? 0 : looks + 1;
-    fewest = Math.min(fewest, now);
-    return looks >= 10 && fewest;
-  }, { everyMs: 50 });
+  return eventually(
+    'the number of descriptors to stay',
+    async () => {
+      const now = await process.descriptors();
+      looks = now < fewest ? 0 : looks + 1;
+      fewest = Math.min(fewest, now);
+      return looks >= 10 && fewest;
+    },
+    { everyMs: 50 },
+  );
 }
 
 const listening = async (host: Host, first: number): Promise<number> =>
@@ -56,17 +71,26 @@ test('200 listeners that come in one go are all ready, lead each to its own serv
   await startServices(server, SERVER_PORTS);
   const before = await descriptorsOf(west);
   await west.apply(...LISTENERS);
-  for (const { metadata: { name } } of LISTENERS) await west.waitFor('Listener', name);
+  for (const {
+    metadata: { name },
+  } of LISTENERS)
+    await west.waitFor('Listener', name);
   assert.equal(await listening(client, CLIENT_PORTS), COUNT);
   const said = await client.run(['curl', '-sS', '--max-time', '20', `http://127.0.0.1:[${CLIENT_PORTS}-${CLIENT_PORTS + COUNT - 1}]/port`]);
-  assert.deepEqual(said.trim().split('\n').map(Number), NUMBERS.map((at) => SERVER_PORTS + at));
+  assert.deepEqual(
+    said.trim().split('\n').map(Number),
+    NUMBERS.map((at) => SERVER_PORTS + at),
+  );
   const with200 = await west.process.descriptors();
   assert.ok(with200 >= before + COUNT, `${before} descriptors before, ${with200} with the listeners`);
-  for (const { metadata: { name } } of LISTENERS) await west.remove('Listener', name);
-  await eventually('the ports to be free', async () => await listening(client, CLIENT_PORTS) === 0);
-  await eventually('the descriptors to be as before', async () => await west.process.descriptors() <= before);
+  for (const {
+    metadata: { name },
+  } of LISTENERS)
+    await west.remove('Listener', name);
+  await eventually('the ports to be free', async () => (await listening(client, CLIENT_PORTS)) === 0);
+  await eventually('the descriptors to be as before', async () => (await west.process.descriptors()) <= before);
   await startServices(client, CLIENT_PORTS);
-  await eventually('others to have all ports', async () => await listening(client, CLIENT_PORTS) === COUNT);
+  await eventually('others to have all ports', async () => (await listening(client, CLIENT_PORTS)) === COUNT);
 });
 
 test('200 listeners in one file come and go as one', async (t) => {
@@ -74,14 +98,14 @@ test('200 listeners in one file come and go as one', async (t) => {
   const { west, client, server } = all;
   await startServices(server, SERVER_PORTS);
   await west.write('all.yaml', LISTENERS.map((each) => `---\n${JSON.stringify(each)}\n`).join(''));
-  await eventually('all to listen', async () => await listening(client, CLIENT_PORTS) === COUNT);
+  await eventually('all to listen', async () => (await listening(client, CLIENT_PORTS)) === COUNT);
   // The same names at other ports: each has left its old one.
   const moved = NUMBERS.map((at) => listener(`service-${at}`, '127.0.0.1', CLIENT_PORTS + COUNT + at));
   await west.write('all.yaml', moved.map((each) => `---\n${JSON.stringify(each)}\n`).join(''));
-  await eventually('all to listen elsewhere', async () => await listening(client, CLIENT_PORTS + COUNT) === COUNT);
+  await eventually('all to listen elsewhere', async () => (await listening(client, CLIENT_PORTS + COUNT)) === COUNT);
   assert.equal(await listening(client, CLIENT_PORTS), 0);
   await west.write('all.yaml', '');
-  await eventually('none to listen', async () => await listening(client, CLIENT_PORTS + COUNT) === 0);
+  await eventually('none to listen', async () => (await listening(client, CLIENT_PORTS + COUNT)) === 0);
 });
 
 test('a port that is taken is an error that names who has it, and when it is free the listener has it by itself', async (t) => {
@@ -101,6 +125,6 @@ test('a port that is taken is an error that names who has it, and when it is fre
   assert.equal(await page(9000), '21007\n');
   // And the other way round: what the listener gives up, others may have.
   await west.remove('Listener', 'service-7');
-  await eventually('port 9000 to be free', async () => !await client.listens(9000));
+  await eventually('port 9000 to be free', async () => !(await client.listens(9000)));
   await startRedis(client, { port: 9000, address: '127.0.0.1' });
 });

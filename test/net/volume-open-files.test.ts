@@ -26,7 +26,7 @@ test('connections beyond the limit of open files are reset and the log says why,
   const ping = (): Promise<string> => client.run(['redis-cli', '-p', String(PORT), 'ping']);
   for (let at = 0; at < 20; at += 1) await assert.rejects(ping(), /reset by peer/);
   assert.match(west.process.output, /172 of the 172 sockets that this process's limit of open files leaves/);
-  assert.ok(await west.metric('earshot_router_clients_refused_total', { reason: 'busy' }) >= 20);
+  assert.ok((await west.metric('earshot_router_clients_refused_total', { reason: 'busy' })) >= 20);
   clients.signal('SIGUSR2');
   await clients.ready(() => clients.output.includes('all answered 1'));
   assert.equal(await west.metric('earshot_router_links'), 1);

@@ -69,8 +69,12 @@ async function look({ west, east }: LinkedPair): Promise<Look> {
 
 /** Once no connection is open any more and the descriptors are as at the start. */
 async function settled(pair: LinkedPair, before: Look): Promise<Look> {
-  await eventually('no connection to be open', async () =>
-    await pair.west.metric('earshot_router_connections_open') === 0 && await pair.east.metric('earshot_router_connections_open') === 0);
+  await eventually(
+    'no connection to be open',
+    async () =>
+      (await pair.west.metric('earshot_router_connections_open')) === 0 &&
+      (await pair.east.metric('earshot_router_connections_open')) === 0,
+  );
   return eventually('the descriptors to be as before', async () => {
     const now = await look(pair);
     if (now.descriptors.every((count, at) => count <= (before.descriptors[at] ?? 0))) return now;
@@ -80,9 +84,10 @@ async function settled(pair: LinkedPair, before: Look): Promise<Look> {
 
 /** @returns how many requests were answered, each over a connection of its own */
 async function turn({ client }: LinkedPair): Promise<number> {
-  const said = await client.run([
-    'wrk', '-t', '1', '-c', '50', '-d', `${TURN}s`, '--timeout', '20s', '-H', 'Connection: close', `http://127.0.0.1:${PORT}/`,
-  ], { timeoutMs: (TURN + 50) * 1_000 });
+  const said = await client.run(
+    ['wrk', '-t', '1', '-c', '50', '-d', `${TURN}s`, '--timeout', '20s', '-H', 'Connection: close', `http://127.0.0.1:${PORT}/`],
+    { timeoutMs: (TURN + 50) * 1_000 },
+  );
   assert.doesNotMatch(said, /Socket errors|Non-2xx/);
   return Number(/(\d+) requests in/.exec(said)?.[1]);
 }

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test, type TestContext } from 'node:test';
 import {
-  connector, eventually, listener, standStill, startLinkedPair, startNginx, startRedis, type LinkedPair, type Program,
+  connector,
+  eventually,
+  listener,
+  standStill,
+  startLinkedPair,
+  startNginx,
+  startRedis,
+  type LinkedPair,
+  type Program,
 } from './harness/index.ts';
 
 const SLOW = 20;
@@ -34,7 +42,20 @@ async function othersGoOn({ client }: LinkedPair): Promise<void> {
   const said = await client.run(['redis-benchmark', '-p', '6379', '-t', 'get,set', '-c', '20', '-n', '20000', '--csv'], PATIENCE);
   assert.doesNotMatch(said, /error/i);
   await client.run(['bash', '-o', 'pipefail', '-c', `curl -sS --fail ${URL} | wc -c | grep -qx ${BYTES}`], PATIENCE);
-  const short = await client.run(['wrk', '-t', '1', '-c', '20', '-d', '2s', '--timeout', '20s', '-H', 'Connection: close', 'http://127.0.0.1:8080/']);
+  const short = await client.run([
+    'wrk',
+    '-t',
+    '1',
+    '-c',
+    '20',
+    '-d',
+    '2s',
+    '--timeout',
+    '20s',
+    '-H',
+    'Connection: close',
+    'http://127.0.0.1:8080/',
+  ]);
   assert.match(short, /\n +[1-9]\d* requests in /);
   assert.doesNotMatch(short, /Socket errors|Non-2xx/);
 }
@@ -58,12 +79,16 @@ const passed = (pair: LinkedPair, direction: 'to_client' | 'to_server', key = 'w
 async function stalled(pair: LinkedPair, direction: 'to_client' | 'to_server', key = 'web'): Promise<void> {
   let last = -1;
   let same = 0;
-  await eventually('the stalled transfers to stand still', async () => {
-    const now = await passed(pair, direction, key);
-    same = now > 0 && now === last ? same + 1 : 0;
-    last = now;
-    return same >= 5;
-  }, { everyMs: 100 });
+  await eventually(
+    'the stalled transfers to stand still',
+    async () => {
+      const now = await passed(pair, direction, key);
+      same = now > 0 && now === last ? same + 1 : 0;
+      last = now;
+      return same >= 5;
+    },
+    { everyMs: 100 },
+  );
 }
 
 /** Words of a shell that pass on a little ten times a second until `go` is there, and then all that is left. */
@@ -82,10 +107,12 @@ test('twenty readers that stand still hold up nobody else, and get all of it whe
     const command = `curl -sS --fail ${URL} | { ${standStill(client.dir)}; }`;
     readers.push(await client.spawn(['bash', '-o', 'pipefail', '-c', command], { name: `reader-${at}` }));
   }
-  await eventually('all readers to be connected', async () =>
-    await pair.west.metric('earshot_router_connections_open', { routing_key: 'web' }) === SLOW);
+  await eventually(
+    'all readers to be connected',
+    async () => (await pair.west.metric('earshot_router_connections_open', { routing_key: 'web' })) === SLOW,
+  );
   await stalled(pair, 'to_client');
-  assert.ok(await passed(pair, 'to_client') < SLOW * BYTES / 2);
+  assert.ok((await passed(pair, 'to_client')) < (SLOW * BYTES) / 2);
   await othersGoOn(pair);
   await assertSmall(pair, fresh, t);
   await client.run(['touch', `${client.dir}/go`]);
@@ -107,18 +134,24 @@ test('twenty writers whose server stands still hold up nobody else, and lose not
   await client.run(['sh', '-c', `curl -sS ${URL} >'${client.dir}/sent'`], PATIENCE);
   const send = ['socat', '-u', '-b', '65536', `FILE:${client.dir}/sent`, 'TCP:127.0.0.1:9000'];
   const writers = await Promise.all(Array.from({ length: SLOW }, (_, at) => client.spawn(send, { name: `writer-${at}` })));
-  await eventually('all writers to be connected', async () =>
-    await west.metric('earshot_router_connections_open', { routing_key: 'sink' }) === SLOW);
+  await eventually(
+    'all writers to be connected',
+    async () => (await west.metric('earshot_router_connections_open', { routing_key: 'sink' })) === SLOW,
+  );
   await stalled(pair, 'to_server', 'sink');
-  assert.ok(await passed(pair, 'to_server', 'sink') < SLOW * BYTES / 2);
+  assert.ok((await passed(pair, 'to_server', 'sink')) < (SLOW * BYTES) / 2);
   await othersGoOn(pair);
   await assertSmall(pair, fresh, t);
   await client.run(['touch', `${server.dir}/go`]);
   await endedWell(writers);
-  const sums = await eventually('all hashes', async () => {
-    const lines = (await server.run(['cat', `${server.dir}/sums`])).trim().split('\n');
-    return lines.length === SLOW && lines;
-  }, PATIENCE);
+  const sums = await eventually(
+    'all hashes',
+    async () => {
+      const lines = (await server.run(['cat', `${server.dir}/sums`])).trim().split('\n');
+      return lines.length === SLOW && lines;
+    },
+    PATIENCE,
+  );
   const whole = await client.run(['sha256sum', `${client.dir}/sent`]);
   assert.deepEqual([...new Set(sums.map(firstWord))], [firstWord(whole)]);
 });
@@ -129,14 +162,23 @@ test('readers and writers that trickle beside fast ones get through whole', asyn
   await client.run(['sh', '-c', `curl -sS ${URL} | head -c 20000000 >'${client.dir}/sent'`]);
   const spawn = (command: string, name: string): Promise<Program> =>
     client.spawn(['bash', '-o', 'pipefail', '-c', command], { name, cwd: client.dir });
-  const writers = await Promise.all(Array.from({ length: 5 }, (_, at) =>
-    spawn(`${TRICKLE} <sent | curl -sS --fail -o /dev/null -T - http://127.0.0.1:8080/kept/${at}`, `writer-${at}`)));
-  const readers = await Promise.all(Array.from({ length: 5 }, (_, at) =>
-    spawn(`curl -sS --fail -r 0-19999999 ${URL} | ${TRICKLE} >read-${at}`, `reader-${at}`)));
-  await eventually('all of them to be connected', async () =>
-    await pair.west.metric('earshot_router_connections_open', { routing_key: 'web' }) === 10);
+  const writers = await Promise.all(
+    Array.from({ length: 5 }, (_, at) =>
+      spawn(`${TRICKLE} <sent | curl -sS --fail -o /dev/null -T - http://127.0.0.1:8080/kept/${at}`, `writer-${at}`),
+    ),
+  );
+  const readers = await Promise.all(
+    Array.from({ length: 5 }, (_, at) => spawn(`curl -sS --fail -r 0-19999999 ${URL} | ${TRICKLE} >read-${at}`, `reader-${at}`)),
+  );
+  await eventually(
+    'all of them to be connected',
+    async () => (await pair.west.metric('earshot_router_connections_open', { routing_key: 'web' })) === 10,
+  );
   await othersGoOn(pair);
-  assert.ok([...writers, ...readers].every(({ running }) => running), 'they were there all the time');
+  assert.ok(
+    [...writers, ...readers].every(({ running }) => running),
+    'they were there all the time',
+  );
   await client.run(['touch', `${client.dir}/go`]);
   await endedWell([...writers, ...readers]);
   for (const at of readers.keys()) {

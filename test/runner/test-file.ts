@@ -73,9 +73,20 @@ const [SHOWN_TESTS, SHOWN_LINES, SHOWN_CHARACTERS] = [10, 8, 400];
 /** How a file failed, a text a test: what its last part says, or where it has none its last lines. */
 export function failuresIn({ file, output }: FileResult): readonly string[] {
   const [before = '', failures = ''] = output.split(`\n${FAILURES}\n`);
-  const shorten = (failure: string): string => failure.trim().split('\n').slice(0, SHOWN_LINES).map((line) => line.slice(0, SHOWN_CHARACTERS)).join('\n');
-  const found = failures.split(/\n(?=test at )/).map(shorten).filter((failure) => failure !== '');
-  return found.length > 0 ? found.slice(0, SHOWN_TESTS) : [`${file}:\n${shorten(before.trim().split('\n').slice(-SHOWN_LINES).join('\n'))}`];
+  const shorten = (failure: string): string =>
+    failure
+      .trim()
+      .split('\n')
+      .slice(0, SHOWN_LINES)
+      .map((line) => line.slice(0, SHOWN_CHARACTERS))
+      .join('\n');
+  const found = failures
+    .split(/\n(?=test at )/)
+    .map(shorten)
+    .filter((failure) => failure !== '');
+  return found.length > 0
+    ? found.slice(0, SHOWN_TESTS)
+    : [`${file}:\n${shorten(before.trim().split('\n').slice(-SHOWN_LINES).join('\n'))}`];
 }
 
 /** The reporter's own counts at the end of a file. */
@@ -84,10 +95,12 @@ const FAILURES = '✖ failing tests:';
 
 /** A file that ends otherwise than in order has failed all the same, and so has one that ran no test. */
 function countsIn(output: string, code: number | null): Counts {
-  const counts = new Map(output.split('\n').flatMap((line) => {
-    const [, name, count] = COUNT.exec(line) ?? [];
-    return name === undefined ? [] : [[name, Number(count)] as const];
-  }));
+  const counts = new Map(
+    output.split('\n').flatMap((line) => {
+      const [, name, count] = COUNT.exec(line) ?? [];
+      return name === undefined ? [] : [[name, Number(count)] as const];
+    }),
+  );
   const count = (...names: readonly string[]): number => names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
   const [passed, failed, skipped] = [count('pass'), count('fail', 'cancelled'), count('skipped', 'todo')];
   return { passed, skipped, failed: failed === 0 && (code !== 0 || passed + skipped === 0) ? 1 : failed };

@@ -19,19 +19,30 @@ createServer({ allowHalfOpen: true, noDelay: true, highWaterMark: 262_144 }, (cl
 
 function pass(from: Socket, to: Socket): void {
   let unacknowledged = 0;
-  const later = (act: () => void): void => { setTimeout(act, half); };
+  const later = (act: () => void): void => {
+    setTimeout(act, half);
+  };
   // Timers of one length run in the order in which they were set.
   from.on('data', (chunk: Buffer) => {
     unacknowledged += chunk.length;
     if (unacknowledged >= window) from.pause();
-    const acknowledge = (): void => later(() => {
-      unacknowledged -= chunk.length;
-      if (unacknowledged < window && from.isPaused()) from.resume();
-    });
+    const acknowledge = (): void =>
+      later(() => {
+        unacknowledged -= chunk.length;
+        if (unacknowledged < window && from.isPaused()) from.resume();
+      });
     // The receiver acknowledges what it has room for: when the bytes are the kernel's.
-    later(() => { if (!to.destroyed) to.write(chunk, acknowledge); });
+    later(() => {
+      if (!to.destroyed) to.write(chunk, acknowledge);
+    });
   });
-  from.on('end', () => later(() => { if (!to.destroyed) to.end(); }));
+  from.on('end', () =>
+    later(() => {
+      if (!to.destroyed) to.end();
+    }),
+  );
   from.on('error', () => undefined);
-  from.on('close', (failed) => { if (failed) later(() => to.resetAndDestroy()); });
+  from.on('close', (failed) => {
+    if (failed) later(() => to.resetAndDestroy());
+  });
 }

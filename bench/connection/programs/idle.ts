@@ -18,4 +18,7 @@ async function work(): Promise<void> {
 
 await Promise.all(Array.from({ length: AT_ONCE }, work));
 console.log('all are open');
-for (const socket of open) socket.on('close', () => { throw new Error('an idle connection was closed'); });
+for (const socket of open)
+  socket.on('close', () => {
+    throw new Error('an idle connection was closed');
+  });

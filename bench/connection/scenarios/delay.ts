@@ -7,7 +7,9 @@ const WINDOW = 6 * 2 ** 20;
 
 /** Starts what stands between the two ends of a link. Runs as long as the bench. */
 export async function startDelay({ host }: Bench, ports: { readonly listen: number; readonly to: number }): Promise<void> {
-  const delay = await host.spawn([...ownProgram('delay'), String(ports.listen), String(ports.to), String(ROUND_TRIP_MS), String(WINDOW)], { name: `delay-${ports.listen}` });
+  const delay = await host.spawn([...ownProgram('delay'), String(ports.listen), String(ports.to), String(ROUND_TRIP_MS), String(WINDOW)], {
+    name: `delay-${ports.listen}`,
+  });
   await delay.ready(() => host.listens(ports.listen));
 }
 

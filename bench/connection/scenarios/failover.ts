@@ -1,6 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connector, createNetwork, eventually, linkByToken, listener, startEcho, startSite, type Program, type Site } from '../../../test/net/harness/index.ts';
+import {
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  startEcho,
+  startSite,
+  type Program,
+  type Site,
+} from '../../../test/net/harness/index.ts';
 import { ownProgram, type Bench } from '../bench.ts';
 
 /** One new connection, as `programs/probe.ts` saw it. */
@@ -32,13 +42,30 @@ export async function measureFailover({ program, options, record, log }: Bench):
   const probe = await west.host.spawn([...ownProgram('probe'), '127.0.0.1', '7000'], { name: 'probe' });
 
   for (let round = 1; round <= options.rounds; round++) {
-    const reset = await outage(probe, left, right, (site) => site.kill9(), (site) => site.start());
-    const silence = await outage(probe, left, right, async (site) => site.process.signal('SIGSTOP'), async (site) => site.process.signal('SIGCONT'));
-    for (const [how, { milliseconds, lost }] of [['reset', reset], ['ping', silence]] as const) {
+    const reset = await outage(
+      probe,
+      left,
+      right,
+      (site) => site.kill9(),
+      (site) => site.start(),
+    );
+    const silence = await outage(
+      probe,
+      left,
+      right,
+      async (site) => site.process.signal('SIGSTOP'),
+      async (site) => site.process.signal('SIGCONT'),
+    );
+    for (const [how, { milliseconds, lost }] of [
+      ['reset', reset],
+      ['ping', silence],
+    ] as const) {
       record(`failover-${how}`, 'earshot', milliseconds);
       record(`failover-${how}-lost`, 'earshot', lost);
     }
-    log(`round ${round}: without service for ${reset.milliseconds.toFixed(0)} ms by a reset, ${silence.milliseconds.toFixed(0)} ms in silence`);
+    log(
+      `round ${round}: without service for ${reset.milliseconds.toFixed(0)} ms by a reset, ${silence.milliseconds.toFixed(0)} ms in silence`,
+    );
   }
 }
 
@@ -53,7 +80,7 @@ async function outage(probe: Program, left: Site, right: Site, die: Act, rise: A
   const result = outageOf(readProbes(probe.output), death);
   await rise(victim);
   // Only with both its links does it offer the other way again, without which the next death would leave none.
-  await eventually(`${victim.name} to have its links again`, async () => await victim.metric('earshot_router_links') === 2);
+  await eventually(`${victim.name} to have its links again`, async () => (await victim.metric('earshot_router_links')) === 2);
   await untilAllWell(probe);
   return result;
 }
@@ -85,21 +112,31 @@ export function outageOf(probes: readonly Probe[], death: number): Outage {
   const lastFailed = after.findLast(({ well }) => !well);
   if (lastFailed === undefined) return { milliseconds: 0, lost: 0 };
   const meanwhile = after.filter(({ begun }) => begun <= lastFailed.begun);
-  return { milliseconds: Math.max(0, lastFailed.begun - death), lost: (100 * meanwhile.filter(({ well }) => !well).length) / meanwhile.length };
+  return {
+    milliseconds: Math.max(0, lastFailed.begun - death),
+    lost: (100 * meanwhile.filter(({ well }) => !well).length) / meanwhile.length,
+  };
 }
 
 /** In the order in which they were begun. */
 export function readProbes(text: string): readonly Probe[] {
-  return text.split('\n').flatMap((line) => {
-    const [, begun, well] = /^([\d.]+) ([01])$/.exec(line) ?? [];
-    return begun === undefined ? [] : [{ begun: Number(begun), well: well === '1' }];
-  }).toSorted((a, b) => a.begun - b.begun);
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      const [, begun, well] = /^([\d.]+) ([01])$/.exec(line) ?? [];
+      return begun === undefined ? [] : [{ begun: Number(begun), well: well === '1' }];
+    })
+    .toSorted((a, b) => a.begun - b.begun);
 }
 
 async function untilAllWell(probe: Program): Promise<void> {
-  await eventually('every new connection to go well for two seconds', () => {
-    const now = Date.now();
-    const latest = readProbes(probe.output).filter(({ begun }) => begun > now - 2_000);
-    return latest.length > 100 && latest.every(({ well }) => well);
-  }, { timeoutMs: 30_000, everyMs: 250 });
+  await eventually(
+    'every new connection to go well for two seconds',
+    () => {
+      const now = Date.now();
+      const latest = readProbes(probe.output).filter(({ begun }) => begun > now - 2_000);
+      return latest.length > 100 && latest.every(({ well }) => well);
+    },
+    { timeoutMs: 30_000, everyMs: 250 },
+  );
 }

@@ -13,10 +13,12 @@ export async function measureIdle(bench: Bench, system: System): Promise<void> {
   const { ends } = running;
   if (ends === undefined) return;
   const before = { client: await settledMemory(ends.client), server: await settledMemory(ends.server) };
-  await using clients = await host.spawn([...ownProgram('idle'), String(running.ports.echo), String(count)], { name: `idle-${system.name}` });
+  await using clients = await host.spawn([...ownProgram('idle'), String(running.ports.echo), String(count)], {
+    name: `idle-${system.name}`,
+  });
   await clients.ready(() => clients.output.includes('all are open'), { timeoutMs: 60_000 });
   for (const end of ['client', 'server'] as const) {
-    record(`idle-${end}`, system.name, ((await settledMemory(ends[end]) - before[end]) * 1_000) / count);
+    record(`idle-${end}`, system.name, (((await settledMemory(ends[end])) - before[end]) * 1_000) / count);
   }
   if (!clients.running) throw new Error(`an idle connection through ${system.name} was closed`);
 }

@@ -18,7 +18,7 @@ export const bulk: Turn = async ({ host, options, record }, system) => {
     const before = await cpuSeconds(system);
     const { gigabits, gigabytes } = await iperf3(host, system.ports.iperf3, connections, options.seconds);
     record(`bulk-${connections}`, system.name, gigabits);
-    if (system.ends !== undefined) record(`cpu-${connections}`, system.name, (await cpuSeconds(system) - before) / gigabytes);
+    if (system.ends !== undefined) record(`cpu-${connections}`, system.name, ((await cpuSeconds(system)) - before) / gigabytes);
   }
 };
 
@@ -27,7 +27,8 @@ export const requests: Turn = async ({ host, options: { seconds }, record }, sys
   const measure = async (id: string, connections: number, headers: readonly string[] = []): Promise<Requests> => {
     const before = await cpuSeconds(system);
     const result = await wrk(host, system.ports.http, connections, seconds, headers);
-    if (system.ends !== undefined) record(`cpu-${id}`, system.name, (10_000 * (await cpuSeconds(system) - before)) / (result.perSecond * seconds));
+    if (system.ends !== undefined)
+      record(`cpu-${id}`, system.name, (10_000 * ((await cpuSeconds(system)) - before)) / (result.perSecond * seconds));
     return result;
   };
   record('keep-alive', system.name, (await measure('keep-alive', 50)).perSecond);
@@ -67,5 +68,5 @@ export const observer: Turn = async ({ host, options, record }, system) => {
 
 async function cpuSeconds({ ends }: Running): Promise<number> {
   if (ends === undefined) return 0;
-  return await ends.client.cpuSeconds() + await ends.server.cpuSeconds();
+  return (await ends.client.cpuSeconds()) + (await ends.server.cpuSeconds());
 }

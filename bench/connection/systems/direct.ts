@@ -4,6 +4,13 @@ import { PORTS, type System } from '../bench.ts';
 export const direct: System = {
   name: 'direct',
   async start() {
-    return { name: 'direct', ports: PORTS, ends: undefined, async [Symbol.asyncDispose]() { /* Nothing runs. */ } };
+    return {
+      name: 'direct',
+      ports: PORTS,
+      ends: undefined,
+      async [Symbol.asyncDispose]() {
+        /* Nothing runs. */
+      },
+    };
   },
 };

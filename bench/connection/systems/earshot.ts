@@ -1,7 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import {
-  connector, linkByToken, listener, startSite, type Manifest, type Site,
-} from '../../../test/net/harness/index.ts';
+import { connector, linkByToken, listener, startSite, type Manifest, type Site } from '../../../test/net/harness/index.ts';
 import { OFFSETS, PORTS, portsAt, SERVICES, type Bench, type Running, type System } from '../bench.ts';
 
 /** Where the far site finds the near one: the delay passes it on. */
@@ -11,9 +9,15 @@ export const EARSHOT_DELAY = { listen: 55_672, to: 55_671 } as const;
 export async function earshotPair(bench: Bench): Promise<System> {
   const { host, program, log } = bench;
   const listeners = (offset: number): Manifest[] => SERVICES.map((service) => listener(service, '127.0.0.1', portsAt(offset)[service]));
-  const unobserved = listener('http-unobserved', '127.0.0.1', PORTS.http + OFFSETS.earshotUnobserved, { routingKey: 'http', settings: { observer: 'none' } });
+  const unobserved = listener('http-unobserved', '127.0.0.1', PORTS.http + OFFSETS.earshotUnobserved, {
+    routingKey: 'http',
+    settings: { observer: 'none' },
+  });
   const server = await startSite(host, {
-    name: 'server', program, access: true, resources: SERVICES.map((service) => connector(service, '127.0.0.1', PORTS[service])),
+    name: 'server',
+    program,
+    access: true,
+    resources: SERVICES.map((service) => connector(service, '127.0.0.1', PORTS[service])),
   });
   const client = await startSite(host, { name: 'client', program, resources: [...listeners(OFFSETS.earshot), unobserved] });
   await linkByToken(client, server);
@@ -29,7 +33,10 @@ export async function earshotPair(bench: Bench): Promise<System> {
     // A status may be what the last process wrote.
     for (const port of Object.values(portsAt(offset))) await clientSite.process.ready(() => host.listens(port));
     return {
-      name: 'earshot', ports: portsAt(offset), ends: { client: clientSite.process, server: server.process }, unobservedHttp: PORTS.http + OFFSETS.earshotUnobserved,
+      name: 'earshot',
+      ports: portsAt(offset),
+      ends: { client: clientSite.process, server: server.process },
+      unobservedHttp: PORTS.http + OFFSETS.earshotUnobserved,
       async [Symbol.asyncDispose]() {
         await clientSite.process.kill();
         await server.process.kill();

@@ -6,24 +6,41 @@ import { OFFSETS, PORTS, portsAt, SERVICES, type Bench, type Running, type Servi
 export async function haproxyPair(bench: Bench): Promise<System> {
   const { host, authority } = bench;
   const dir = await host.folder('haproxy');
-  const [client, server] = await Promise.all(['haproxy-client', 'haproxy-server'].map(async (name) => pemOf(await issue(authority, name), `${dir}/${name}.pem`)));
+  const [client, server] = await Promise.all(
+    ['haproxy-client', 'haproxy-server'].map(async (name) => pemOf(await issue(authority, name), `${dir}/${name}.pem`)),
+  );
 
   const start = async (end: 'client' | 'server', values: Readonly<Record<string, string>>): Promise<Program> => {
     const template = await readFile(new URL(`../haproxy/${end}.cfg`, import.meta.url), 'utf8');
     const file = `${dir}/${end}.cfg`;
-    await writeFile(file, template.replaceAll(/@([A-Z0-9]+)@/g, (_, name: string) => values[name] ?? ''));
+    await writeFile(
+      file,
+      template.replaceAll(/@([A-Z0-9]+)@/g, (_, name: string) => values[name] ?? ''),
+    );
     return host.spawn(['haproxy', '-db', '-q', '-f', file], { name: `haproxy-${end}` });
   };
   const startPair = async (link: number, services: readonly Service[]): Promise<Running> => {
     const ports = portsAt(OFFSETS.haproxy);
-    const server_ = await start('server', { CRT: server ?? '', CA: authority.cert, ...variables('', PORTS), ...variables('LINK', portsAt(OFFSETS.haproxyLink)) });
-    const client_ = await start('client', { CRT: client ?? '', CA: authority.cert, ...variables('', ports), ...variables('LINK', portsAt(link)) });
+    const server_ = await start('server', {
+      CRT: server ?? '',
+      CA: authority.cert,
+      ...variables('', PORTS),
+      ...variables('LINK', portsAt(OFFSETS.haproxyLink)),
+    });
+    const client_ = await start('client', {
+      CRT: client ?? '',
+      CA: authority.cert,
+      ...variables('', ports),
+      ...variables('LINK', portsAt(link)),
+    });
     for (const service of services) {
       await server_.ready(() => host.listens(portsAt(OFFSETS.haproxyLink)[service]));
       await client_.ready(() => host.listens(ports[service]));
     }
     return {
-      name: 'haproxy', ports, ends: { client: client_, server: server_ },
+      name: 'haproxy',
+      ports,
+      ends: { client: client_, server: server_ },
       async [Symbol.asyncDispose]() {
         await client_.kill();
         await server_.kill();

@@ -21,18 +21,52 @@ export async function ratholePair({ host, authority }: Bench): Promise<System> {
   }
   const dir = await host.folder('rathole');
   const { cert, key, ca } = await issue(authority, NAME);
-  await host.run(['openssl', 'pkcs12', '-export', '-in', cert, '-inkey', key, '-certfile', ca, '-out', `${dir}/server.p12`, '-passout', 'pass:bench']);
+  await host.run([
+    'openssl',
+    'pkcs12',
+    '-export',
+    '-in',
+    cert,
+    '-inkey',
+    key,
+    '-certfile',
+    ca,
+    '-out',
+    `${dir}/server.p12`,
+    '-passout',
+    'pass:bench',
+  ]);
   const ports = portsAt(OFFSETS.rathole);
-  await writeFile(`${dir}/server.toml`, [
-    '[server]', `bind_addr = "127.0.0.1:${LINK}"`, 'default_token = "bench"',
-    '[server.transport]', 'type = "tls"', '[server.transport.tls]', `pkcs12 = "${dir}/server.p12"`, 'pkcs12_password = "bench"',
-    ...SERVICES.flatMap((service) => [`[server.services.${service}]`, `bind_addr = "127.0.0.1:${ports[service]}"`]), '',
-  ].join('\n'));
-  await writeFile(`${dir}/client.toml`, [
-    '[client]', `remote_addr = "127.0.0.1:${LINK}"`, 'default_token = "bench"',
-    '[client.transport]', 'type = "tls"', '[client.transport.tls]', `trusted_root = "${ca}"`, `hostname = "${NAME}"`,
-    ...SERVICES.flatMap((service) => [`[client.services.${service}]`, `local_addr = "127.0.0.1:${PORTS[service]}"`]), '',
-  ].join('\n'));
+  await writeFile(
+    `${dir}/server.toml`,
+    [
+      '[server]',
+      `bind_addr = "127.0.0.1:${LINK}"`,
+      'default_token = "bench"',
+      '[server.transport]',
+      'type = "tls"',
+      '[server.transport.tls]',
+      `pkcs12 = "${dir}/server.p12"`,
+      'pkcs12_password = "bench"',
+      ...SERVICES.flatMap((service) => [`[server.services.${service}]`, `bind_addr = "127.0.0.1:${ports[service]}"`]),
+      '',
+    ].join('\n'),
+  );
+  await writeFile(
+    `${dir}/client.toml`,
+    [
+      '[client]',
+      `remote_addr = "127.0.0.1:${LINK}"`,
+      'default_token = "bench"',
+      '[client.transport]',
+      'type = "tls"',
+      '[client.transport.tls]',
+      `trusted_root = "${ca}"`,
+      `hostname = "${NAME}"`,
+      ...SERVICES.flatMap((service) => [`[client.services.${service}]`, `local_addr = "127.0.0.1:${PORTS[service]}"`]),
+      '',
+    ].join('\n'),
+  );
   const env = { RUST_LOG: 'warn' };
   return {
     name: 'rathole',
@@ -42,7 +76,9 @@ export async function ratholePair({ host, authority }: Bench): Promise<System> {
       const server = await host.spawn([RATHOLE, '--client', `${dir}/client.toml`], { name: 'rathole-client', env });
       for (const service of SERVICES) await client.ready(() => host.listens(ports[service]));
       return {
-        name: 'rathole', ports, ends: { client, server },
+        name: 'rathole',
+        ports,
+        ends: { client, server },
         async [Symbol.asyncDispose]() {
           await client.kill();
           await server.kill();

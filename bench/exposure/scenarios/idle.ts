@@ -48,8 +48,10 @@ export async function measureIdle(bench: Bench): Promise<void> {
   record('idle-cpu-leader', cpu.leader);
   record('idle-cpu-driver', cpu.drivers);
   record('idle-lease', (60 * leases) / seconds);
-  log(`idle: ${writes} writes, ${reads} reads (${lists} of them lists), ${watches} watches resumed, ${leases} calls for the Lease; `
-    + `${cpu.controllers.toFixed(2)} % of a core`);
+  log(
+    `idle: ${writes} writes, ${reads} reads (${lists} of them lists), ${watches} watches resumed, ${leases} calls for the Lease; ` +
+      `${cpu.controllers.toFixed(2)} % of a core`,
+  );
 }
 
 async function makeListeners(bench: Bench): Promise<Workspace> {
@@ -64,7 +66,11 @@ async function settle(bench: Bench, workspace: Workspace): Promise<void> {
   const { listeners: count } = bench.sizes;
   await using addressed = await expectAddresses(bench, workspace, count);
   await using sliced = await expect(bench, endpointSlices, {
-    namespace: workspace.name, what: 'EndpointSlices', count, isThere: () => true, timeoutMs: patience(count),
+    namespace: workspace.name,
+    what: 'EndpointSlices',
+    count,
+    isThere: () => true,
+    timeoutMs: patience(count),
   });
   const calls = await CallCounter.start(bench.cluster);
   await addressed.reached;

@@ -61,7 +61,7 @@ async function createListeners(bench: Bench, workspace: Workspace, round: number
   const calls = await CallCounter.start(cluster);
   const start = performance.now();
   await addListeners(bench, workspace, 0, sizes.listeners);
-  const seconds = (await addressed.reached - start) / 1_000;
+  const seconds = ((await addressed.reached) - start) / 1_000;
   await calls.quiet();
   const { writes, events, reads } = calls.own;
   record('ready-seconds', seconds);
@@ -69,8 +69,10 @@ async function createListeners(bench: Bench, workspace: Workspace, round: number
   record('ready-writes', writes / sizes.listeners);
   record('ready-events', events / sizes.listeners);
   record('ready-reads', reads / sizes.listeners);
-  log(`round ${round}: ${sizes.listeners} Listeners have their addresses after ${seconds.toFixed(2)} s; `
-    + `${writes} writes (${events} of them events), ${reads} reads`);
+  log(
+    `round ${round}: ${sizes.listeners} Listeners have their addresses after ${seconds.toFixed(2)} s; ` +
+      `${writes} writes (${events} of them events), ${reads} reads`,
+  );
 }
 
 async function changeClass(bench: Bench, workspace: Workspace, round: number): Promise<void> {
@@ -86,22 +88,24 @@ async function changeClass(bench: Bench, workspace: Workspace, round: number): P
   const calls = await CallCounter.start(cluster);
   const start = performance.now();
   await client.patch(listenerClasses, { name: workspace.name }, { spec: { serviceAnnotations: { bench: value } } }, { type: 'merge' });
-  const seconds = (await changed.reached - start) / 1_000;
+  const seconds = ((await changed.reached) - start) / 1_000;
   await calls.quiet();
   const { writes, events, reads } = calls.own;
   record('class-seconds', seconds);
   record('class-writes', writes / sizes.listeners);
   record('class-events', events / sizes.listeners);
   record('class-reads', reads / sizes.listeners);
-  log(`round ${round}: the last Service has the class's new annotation after ${seconds.toFixed(2)} s; `
-    + `${writes} writes (${events} of them events), ${reads} reads`);
+  log(
+    `round ${round}: the last Service has the class's new annotation after ${seconds.toFixed(2)} s; ` +
+      `${writes} writes (${events} of them events), ${reads} reads`,
+  );
 }
 
 /** Listeners `web-FROM` to `web-(TO - 1)` of the class that is called like the workspace. */
 export async function addListeners({ client }: Bench, workspace: Workspace, from: number, to: number): Promise<void> {
-  await forEach(names('web', from, to), (name) => (
-    client.create(listeners, listener(name, { className: workspace.name, ports: PORTS }, { namespace: workspace.name }))
-  ));
+  await forEach(names('web', from, to), (name) =>
+    client.create(listeners, listener(name, { className: workspace.name, ports: PORTS }, { namespace: workspace.name })),
+  );
 }
 
 export function expectAddresses(bench: Bench, workspace: Workspace, count: number): ReturnType<typeof expect> {

@@ -25,7 +25,7 @@ export async function measureNodeAddress(bench: Bench): Promise<void> {
   try {
     for (let change = 1; change <= sizes.addressChanges; change++) {
       // RFC 5737, TEST-NET-3: nobody's address. It comes beside the others, which the node goes on answering at.
-      const address = `203.0.113.${change % 254 + 1}`;
+      const address = `203.0.113.${(change % 254) + 1}`;
       const start = performance.now();
       const written = cluster.api.patch(`${path}/status`, { status: { addresses: [...before, { type: 'ExternalIP', address }] } });
       await Promise.all([written, untilFileHolds(volume, address)]);
@@ -49,10 +49,14 @@ async function startPod(bench: Bench, workspace: Workspace): Promise<{ readonly 
   const namespace = workspace.name;
   const manifest = statefulSet('web', 1, { listener: byClass(workspace.name) }, { ports: [{ name: 'http', containerPort: 8_080 }] });
   await client.create(statefulSets, { ...manifest, metadata: { ...manifest.metadata, namespace } });
-  const pod = await eventually<Pod | undefined>('the pod to run', async () => {
-    const found = await client.find(pods, { namespace, name: 'web-0' });
-    return found?.status?.phase === 'Running' ? found : undefined;
-  }, { timeoutMs: 60_000 });
+  const pod = await eventually<Pod | undefined>(
+    'the pod to run',
+    async () => {
+      const found = await client.find(pods, { namespace, name: 'web-0' });
+      return found?.status?.phase === 'Running' ? found : undefined;
+    },
+    { timeoutMs: 60_000 },
+  );
   const claim = await client.get(persistentVolumeClaims, { namespace, name: 'listener-web-0' });
   const node = cluster.nodes.find(({ name }) => name === pod.spec?.nodeName);
   if (node === undefined) throw new Error(`the pod runs on ${pod.spec?.nodeName ?? 'no node'}, which is none of the cluster's`);

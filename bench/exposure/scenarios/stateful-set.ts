@@ -40,8 +40,10 @@ async function withListeners(bench: Bench, workspace: Workspace, round: number, 
   record('pod-reads', own.reads / sizes.pods);
   record('sidecar-writes', sidecar.writes / sizes.pods);
   record('sidecar-reads', sidecar.reads / sizes.pods);
-  log(`round ${round}: ${sizes.pods} pods with a Listener each run after ${seconds.toFixed(2)} s; `
-    + `${own.writes} writes (${own.events} of them events), ${own.reads} reads; the sidecar's ${sidecar.writes} and ${sidecar.reads}`);
+  log(
+    `round ${round}: ${sizes.pods} pods with a Listener each run after ${seconds.toFixed(2)} s; ` +
+      `${own.writes} writes (${own.events} of them events), ${own.reads} reads; the sidecar's ${sidecar.writes} and ${sidecar.reads}`,
+  );
 
   const resident = await Promise.all((await drivers(cluster)).map(memory));
   record('driver-memory', Math.max(...resident));
@@ -61,7 +63,7 @@ async function run(bench: Bench, workspace: Workspace, templates: Readonly<Recor
   });
   const start = performance.now();
   await client.create(statefulSets, { ...manifest, metadata: { ...manifest.metadata, namespace: workspace.name } });
-  return (await running.reached - start) / 1_000;
+  return ((await running.reached) - start) / 1_000;
 }
 
 /** Pods that wait for a place on a node would measure the nodes. */

@@ -3,9 +3,13 @@ import { GREETING, show, untilServed, type Tour } from './tour.ts';
 /** A token makes the link. @returns the link's name */
 export async function linkSites(tour: Tour): Promise<string> {
   const { narrator, playground, curl } = tour;
-  narrator.say('East issues a token: one small file, good for one link within 15 minutes. Whoever has it can link, so carry it by a safe way.');
+  narrator.say(
+    'East issues a token: one small file, good for one link within 15 minutes. Whoever has it can link, so carry it by a safe way.',
+  );
   await playground.run('earshot -n east token issue token.yaml');
-  narrator.say('West redeems it, and gets a client certificate from the certificate authority of east. From then on there is a link, mutual TLS 1.3:');
+  narrator.say(
+    'West redeems it, and gets a client certificate from the certificate authority of east. From then on there is a link, mutual TLS 1.3:',
+  );
   const redeemed = await playground.run('earshot -n west token redeem token.yaml');
   const link = /^Link "([^"]+)" is ready/m.exec(redeemed)?.[1] ?? '';
   narrator.claim('the link is ready', link !== '', redeemed);
@@ -19,7 +23,12 @@ export async function linkSites(tour: Tour): Promise<string> {
 export async function lookAround(tour: Tour): Promise<void> {
   const { narrator } = tour;
   narrator.say('How it looks from west:');
-  await show(tour, 'earshot -n west status', /^Status: +Ready$[^]*^\S+ +Ready +east[^]*^web .* Ready /m, 'site, link and listener are Ready');
+  await show(
+    tour,
+    'earshot -n west status',
+    /^Status: +Ready$[^]*^\S+ +Ready +east[^]*^web .* Ready /m,
+    'site, link and listener are Ready',
+  );
   narrator.say('And the whole network, as east sees it:');
   await show(tour, 'earshot -n east network', /^web +east +west$/m, 'east and west see each other, and who has what of the key "web"');
 }

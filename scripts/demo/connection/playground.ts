@@ -89,12 +89,14 @@ export class Playground implements AsyncDisposable {
   }
 
   async #endAll(): Promise<void> {
-    await Promise.all([...this.#programs].map(async (child) => {
-      end(child, 'SIGTERM');
-      const late = setTimeout(() => end(child, 'SIGKILL'), GRACE);
-      await closed(child);
-      clearTimeout(late);
-    }));
+    await Promise.all(
+      [...this.#programs].map(async (child) => {
+        end(child, 'SIGTERM');
+        const late = setTimeout(() => end(child, 'SIGKILL'), GRACE);
+        await closed(child);
+        clearTimeout(late);
+      }),
+    );
     if (!this.keep) await rm(this.folder, { recursive: true, force: true });
   }
 
@@ -102,7 +104,10 @@ export class Playground implements AsyncDisposable {
     if (this.#end !== undefined) throw new DemoError('the demo was stopped');
     // A process group of its own: Ctrl-C is for the demo, which then ends its programs in order.
     const child = spawn('sh', ['-c', `exec 2>&1; ${command}`], {
-      cwd: this.folder, env: this.#environment(), stdio: ['ignore', output, output], detached: true,
+      cwd: this.folder,
+      env: this.#environment(),
+      stdio: ['ignore', output, output],
+      detached: true,
     });
     this.#programs.add(child);
     child.once('close', () => this.#programs.delete(child));

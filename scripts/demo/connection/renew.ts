@@ -26,17 +26,27 @@ export async function renewCertificate({ narrator, playground, ports }: Tour, li
     bytes += value.length;
     return true;
   };
-  if (!await read()) throw new DemoError('the download ended before it began');
+  if (!(await read())) throw new DemoError('the download ended before it began');
   narrator.progress(`the client has read ${Math.ceil(bytes / 1024)} KB, and waits`);
 
   await playground.run(`earshot -n west link renew ${link}`);
   const after = await serialOf();
-  narrator.table([['CERTIFICATE OF THE LINK', 'SERIAL NUMBER'], ['before', before], ['after', after]]);
+  narrator.table([
+    ['CERTIFICATE OF THE LINK', 'SERIAL NUMBER'],
+    ['before', before],
+    ['after', after],
+  ]);
   narrator.claim('the link has another certificate, with a new key', after !== before, after);
 
   narrator.progress('the client reads on');
   while (await read());
-  const sent = createHash('sha256').update(await readFile(join(playground.folder, 'www/disk.img'))).digest('hex');
+  const sent = createHash('sha256')
+    .update(await readFile(join(playground.folder, 'www/disk.img')))
+    .digest('hex');
   const isWhole = bytes === DISK * 2 ** 20 && hash.digest('hex') === sent;
-  narrator.claim(`the connection that was open went on: ${bytes / 2 ** 20} MB came, with the SHA-256 of what was sent`, isWhole, `${bytes} bytes`);
+  narrator.claim(
+    `the connection that was open went on: ${bytes / 2 ** 20} MB came, with the SHA-256 of what was sent`,
+    isWhole,
+    `${bytes} bytes`,
+  );
 }

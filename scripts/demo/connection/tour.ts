@@ -32,28 +32,40 @@ export const REFUSED = 7;
 
 /** Clients get through again, or for the first time. */
 export async function untilServed({ narrator, playground, curl }: Tour, statement: string): Promise<void> {
-  await narrator.until(statement, async () => {
-    const { code, output } = await playground.attempt(curl);
-    return { found: code === 0 && output.trim() === GREETING ? true : undefined, seen: output.trim() };
-  }, WAIT);
+  await narrator.until(
+    statement,
+    async () => {
+      const { code, output } = await playground.attempt(curl);
+      return { found: code === 0 && output.trim() === GREETING ? true : undefined, seen: output.trim() };
+    },
+    WAIT,
+  );
 }
 
 /** The listener's port is closed. */
 export async function untilRefused({ narrator, playground, curl }: Tour, statement: string): Promise<void> {
-  await narrator.until(statement, async () => {
-    const { code, output } = await playground.attempt(curl);
-    return { found: code === REFUSED ? true : undefined, seen: output.trim() };
-  }, WAIT);
+  await narrator.until(
+    statement,
+    async () => {
+      const { code, output } = await playground.attempt(curl);
+      return { found: code === REFUSED ? true : undefined, seen: output.trim() };
+    },
+    WAIT,
+  );
   const { code, output } = await playground.runToFail(curl);
   narrator.claim(statement, code === REFUSED, `exit code ${code}: ${output}`);
 }
 
 /** Shows what a command prints, from the moment on that it says what is claimed: a status follows within a second. */
 export async function show({ narrator, playground }: Tour, command: string, says: RegExp, statement: string): Promise<void> {
-  const output = await narrator.until(statement, async () => {
-    const seen = await playground.attempt(command);
-    return { found: seen.code === 0 && says.test(seen.output) ? seen.output : undefined, seen: seen.output };
-  }, WAIT);
+  const output = await narrator.until(
+    statement,
+    async () => {
+      const seen = await playground.attempt(command);
+      return { found: seen.code === 0 && says.test(seen.output) ? seen.output : undefined, seen: seen.output };
+    },
+    WAIT,
+  );
   narrator.command(command);
   narrator.output(output, { head: 40 });
   narrator.claim(statement, says.test(output), output);
@@ -62,10 +74,14 @@ export async function show({ narrator, playground }: Tour, command: string, says
 /** Starts the site of a namespace, and waits until it says that it runs. */
 export async function startSite({ narrator, playground }: Tour, namespace: string, log = namespace): Promise<ChildProcess> {
   const site = playground.start(`earshot -n ${namespace} run`, log);
-  await narrator.until(`the site ${namespace} runs`, async () => {
-    const { code, output } = await playground.attempt(`grep -q '"message":"running"' ${log}.log`);
-    return { found: code === 0 ? true : undefined, seen: output };
-  }, WAIT);
+  await narrator.until(
+    `the site ${namespace} runs`,
+    async () => {
+      const { code, output } = await playground.attempt(`grep -q '"message":"running"' ${log}.log`);
+      return { found: code === 0 ? true : undefined, seen: output };
+    },
+    WAIT,
+  );
   return site;
 }
 

@@ -13,7 +13,9 @@ export async function makeSites(tour: Tour): Promise<ChildProcess> {
   narrator.say('A site is a folder of YAML files and one process. West is where clients are, east where a server is.');
   await playground.run('earshot -n west site create west');
   await playground.run(`earshot -n east site create east --grant-port ${ports.grant}`);
-  narrator.say('East also says where other sites can link to it. (`--enable-link-access` does so on all addresses; the demo stays on this machine.)');
+  narrator.say(
+    'East also says where other sites can link to it. (`--enable-link-access` does so on all addresses; the demo stays on this machine.)',
+  );
   await writeFile(join(playground.folder, 'access.yaml'), accessOf(ports.link));
   await playground.run('cat access.yaml');
   await playground.run('earshot -n east apply -f access.yaml');
@@ -30,11 +32,17 @@ export async function addServer({ narrator, playground, ports, curl }: Tour): Pr
   await writeFile(join(www, 'disk.img'), Buffer.concat(Array.from({ length: DISK }, () => block)));
   narrator.say('The web server knows nothing of all this. It listens on a loopback address, where no other machine can reach it.');
   playground.start(`busybox httpd -f -p 127.0.0.1:${ports.server} -h www`, 'httpd');
-  await narrator.until('the web server answers', async () => {
-    const { code, output } = await playground.attempt(`curl -sS -m 5 http://127.0.0.1:${ports.server}/`);
-    return { found: code === 0 ? true : undefined, seen: output };
-  }, 10);
-  narrator.say('A connector of east leads to it; a listener of west stands for it. They have their routing key in common: their name, "web".');
+  await narrator.until(
+    'the web server answers',
+    async () => {
+      const { code, output } = await playground.attempt(`curl -sS -m 5 http://127.0.0.1:${ports.server}/`);
+      return { found: code === 0 ? true : undefined, seen: output };
+    },
+    10,
+  );
+  narrator.say(
+    'A connector of east leads to it; a listener of west stands for it. They have their routing key in common: their name, "web".',
+  );
   await playground.run(`earshot -n east connector create web ${ports.server} --host 127.0.0.1`);
   await playground.run(`earshot -n west listener create web ${ports.listener} --host 127.0.0.1`);
   narrator.say('There is no link yet. A listener without a connector in reach is closed, so that clients fail at once:');

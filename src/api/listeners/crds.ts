@@ -13,12 +13,7 @@ export function customResourceDefinitions(): CustomResourceDefinition[] {
 const annotations = { 'helm.sh/resource-policy': 'keep' };
 const categories = ['earshot'];
 const ready = '.status.conditions[?(@.type=="Ready")]';
-const age = {
-  name: 'Age',
-  type: 'date',
-  jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since it was created.',
-} as const;
+const age = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since it was created.' } as const;
 
 const definitions: readonly Definition[] = [
   {
@@ -27,8 +22,7 @@ const definitions: readonly Definition[] = [
     shortNames: ['lsnc'],
     categories,
     annotations,
-    description:
-      'A policy that says how pods are exposed. Listeners name it; one Listener then works on every cluster that has the class.',
+    description: 'A policy that says how pods are exposed. Listeners name it; one Listener then works on every cluster that has the class.',
     spec: listenerClassSpec,
     columns: [
       { name: 'Type', type: 'string', jsonPath: '.spec.serviceType', description: 'Type of the Services.' },
@@ -67,13 +61,7 @@ const definitions: readonly Definition[] = [
       { name: 'Address', type: 'string', jsonPath: '.status.ingressAddresses[0].address', description: 'The preferred address.' },
       { name: 'Ready', type: 'string', jsonPath: `${ready}.status`, description: 'Whether it has an address.' },
       { name: 'Reason', type: 'string', jsonPath: `${ready}.reason`, description: 'Why, or why not.' },
-      {
-        name: 'Message',
-        type: 'string',
-        jsonPath: `${ready}.message`,
-        description: 'What is the case and what to do.',
-        priority: 1,
-      },
+      { name: 'Message', type: 'string', jsonPath: `${ready}.message`, description: 'What is the case and what to do.', priority: 1 },
       age,
     ],
   },

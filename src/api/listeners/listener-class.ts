@@ -13,10 +13,7 @@ export const listenerClassSpec = object(
         'assigns. `OpenShiftRoute` is stored but not supported: a Listener of such a class is not accepted.',
     }),
     loadBalancerAllocateNodePorts: optional(
-      flag({
-        description: 'Whether a load balancer also gets node ports. Only for `LoadBalancer`.',
-        default: true,
-      }),
+      flag({ description: 'Whether a load balancer also gets node ports. Only for `LoadBalancer`.', default: true }),
     ),
     loadBalancerClass: nullable(
       text({
@@ -27,7 +24,7 @@ export const listenerClassSpec = object(
     ),
     serviceAnnotations: optional(
       mapOf(text({ description: 'The value of the annotation.' }), {
-        description: "Annotations for the Service, for instance those by which a load balancer is told its options.",
+        description: 'Annotations for the Service, for instance those by which a load balancer is told its options.',
         default: {},
       }),
     ),

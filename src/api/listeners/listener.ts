@@ -17,8 +17,7 @@ export const listenerSpec = object(
     className: nullable(text({ description: 'The ListenerClass that says how the pods are exposed.' })),
     extraPodSelectorLabels: optional(
       mapOf(text({ description: 'The value of the label.' }), {
-        description:
-          "Labels that a pod must have as well in order to be exposed. It must still mount the Listener's volume.",
+        description: "Labels that a pod must have as well in order to be exposed. It must still mount the Listener's volume.",
         default: {},
       }),
     ),
@@ -32,16 +31,13 @@ export const listenerSpec = object(
       }),
     ),
     objectOverrides: optional(
-      listOf(
-        anyObject({ description: 'An object with `apiVersion`, `kind`, `metadata.name`, and what is to be different.' }),
-        {
-          description:
-            'Parts of objects, each merged over the object of the same `apiVersion`, `kind` and `metadata.name` that is ' +
-            "built for this Listener (the Service `v1`, of the Listener's name), after the class's `serviceOverrides` " +
-            'and by the same rules.',
-          default: [],
-        },
-      ),
+      listOf(anyObject({ description: 'An object with `apiVersion`, `kind`, `metadata.name`, and what is to be different.' }), {
+        description:
+          'Parts of objects, each merged over the object of the same `apiVersion`, `kind` and `metadata.name` that is ' +
+          "built for this Listener (the Service `v1`, of the Listener's name), after the class's `serviceOverrides` " +
+          'and by the same rules.',
+        default: [],
+      }),
     ),
   },
   { description: 'What to expose, and by which policy.' },
@@ -56,12 +52,8 @@ export const listenerStatus = object(
         description: 'For each port, by its name, the number at which every node answers. Only where the Service has node ports.',
       }),
     ),
-    conditions: optional(
-      conditions('What is known about the Listener: `Accepted` (it is possible) and `Ready` (it has an address).'),
-    ),
-    observedGeneration: optional(
-      integer('int64', { description: '`metadata.generation` of the Listener to which this status belongs.' }),
-    ),
+    conditions: optional(conditions('What is known about the Listener: `Accepted` (it is possible) and `Ready` (it has an address).')),
+    observedGeneration: optional(integer('int64', { description: '`metadata.generation` of the Listener to which this status belongs.' })),
   },
   { description: 'How clients reach the pods.' },
 );

@@ -30,9 +30,7 @@ export const podListenersSpec = object(
       default: {},
     }),
     nodeName: optional(text({ description: 'The node on which the pod runs.' })),
-    mounts: optional(
-      mapOf(mount, { description: "The volumes that the node is asked to mount into the pod, by volume handle." }),
-    ),
+    mounts: optional(mapOf(mount, { description: 'The volumes that the node is asked to mount into the pod, by volume handle.' })),
   },
   {
     description: 'What the pod mounts.',
@@ -46,10 +44,6 @@ export const podListenersSpec = object(
 );
 
 export const podListenersStatus = object(
-  {
-    mounts: optional(
-      mapOf(mountStatus, { description: 'What each mount that is not complete waits for, by volume handle.' }),
-    ),
-  },
+  { mounts: optional(mapOf(mountStatus, { description: 'What each mount that is not complete waits for, by volume handle.' })) },
   { description: 'What is still to be done.' },
 );

@@ -19,7 +19,7 @@ export const accessGrantSpec = object(
       text({ description: 'The secret that a token must hold. Left out: one is made, which is safer.' }, { format: 'password' }),
     ),
     issuer: optional(
-      text({ description: 'The certificate authority that signs for whoever redeems a token. Left out: the site\'s `defaultIssuer`.' }),
+      text({ description: "The certificate authority that signs for whoever redeems a token. Left out: the site's `defaultIssuer`." }),
     ),
     settings,
   },

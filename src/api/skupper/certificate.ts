@@ -20,7 +20,7 @@ export const certificateSpec = object(
     signing: optional(flag({ description: 'Whether it is a certificate authority.', default: false })),
     settings,
   },
-  { description: 'What the certificate is to say. It is kept as a TLS bundle of this object\'s name, and renewed.' },
+  { description: "What the certificate is to say. It is kept as a TLS bundle of this object's name, and renewed." },
 );
 
 export const certificateStatus = statusWith('`Ready`: the TLS bundle is there.', {

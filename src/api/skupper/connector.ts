@@ -24,11 +24,11 @@ export const connectorSpec = object(
       text({ description: 'The pods that are the servers, as a label selector: `app=backend,tier in (a, b)`. Only on Kubernetes.' }),
     ),
     tlsCredentials: optional(
-      tlsCredentials('for connections to the server, which are TLS then: its `ca.crt` is what the server\'s certificate must come from.'),
+      tlsCredentials("for connections to the server, which are TLS then: its `ca.crt` is what the server's certificate must come from."),
     ),
     useClientCert,
     verifyHostname: optional(
-      flag({ description: 'Whether the server\'s certificate must name the host that is connected to.', default: true }),
+      flag({ description: "Whether the server's certificate must name the host that is connected to.", default: true }),
     ),
     includeNotReadyPods,
     exposePodsByName,

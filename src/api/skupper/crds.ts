@@ -110,12 +110,7 @@ const kinds: readonly {
     spec: securedAccessSpec,
     status: securedAccessStatus,
   },
-  {
-    kind: 'Certificate',
-    description: 'A TLS bundle that is made, kept and renewed.',
-    spec: certificateSpec,
-    status: certificateStatus,
-  },
+  { kind: 'Certificate', description: 'A TLS bundle that is made, kept and renewed.', spec: certificateSpec, status: certificateStatus },
   {
     kind: 'AttachedConnector',
     shortNames: ['acnr'],

@@ -10,11 +10,15 @@ export function cost(description: string) {
 
 export const linkSpec = object(
   {
-    endpoints: listOf(endpoint, {
-      description:
-        'Where the other site accepts links. Those named `inter-router` are tried in their order until one can be reached; an edge ' +
-        'site uses those named `edge`.',
-    }, { maxItems: 64 }),
+    endpoints: listOf(
+      endpoint,
+      {
+        description:
+          'Where the other site accepts links. Those named `inter-router` are tried in their order until one can be reached; an edge ' +
+          'site uses those named `edge`.',
+      },
+      { maxItems: 64 },
+    ),
     tlsCredentials: optional(tlsCredentials('by which the two sites know each other. It must hold all three parts.')),
     cost: optional(cost('What the path over this link costs. Connections take the path that costs least.')),
     settings,
@@ -22,10 +26,7 @@ export const linkSpec = object(
   { description: 'The way to another site.' },
 );
 
-export const linkStatus = statusWith(
-  '`Configured`: the router has the link. `Operational`: the other site is connected. `Ready`: both.',
-  {
-    remoteSiteId: optional(text({ description: 'The id of the site at the other end.' })),
-    remoteSiteName: optional(text({ description: 'The name of the site at the other end.' })),
-  },
-);
+export const linkStatus = statusWith('`Configured`: the router has the link. `Operational`: the other site is connected. `Ready`: both.', {
+  remoteSiteId: optional(text({ description: 'The id of the site at the other end.' })),
+  remoteSiteName: optional(text({ description: 'The name of the site at the other end.' })),
+});

@@ -28,9 +28,7 @@ export function tlsCredentials(use: string) {
 }
 
 export const settings = optional(
-  mapOf(text({ description: 'The value of the setting.' }), {
-    description: 'Further settings by name, for what has no field of its own.',
-  }),
+  mapOf(text({ description: 'The value of the setting.' }), { description: 'Further settings by name, for what has no field of its own.' }),
 );
 
 /** `tcp` is all that there is; another word is refused by the resource's status, not when it is written. */
@@ -52,9 +50,7 @@ export const exposePodsByName = optional(
   }),
 );
 
-export const includeNotReadyPods = optional(
-  flag({ description: 'Whether pods get traffic before they are ready.', default: false }),
-);
+export const includeNotReadyPods = optional(flag({ description: 'Whether pods get traffic before they are ready.', default: false }));
 
 export const useClientCert = optional(
   flag({ description: 'Whether to show the certificate of the TLS bundle to the server.', default: false }),
@@ -75,10 +71,7 @@ export const endpoints = optional(listOf(endpoint, { description: 'Where links f
 export const selectedPods = optional(
   listOf(
     object(
-      {
-        name: optional(text({ description: 'The name of the pod.' })),
-        ip: optional(text({ description: 'The address of the pod.' })),
-      },
+      { name: optional(text({ description: 'The name of the pod.' })), ip: optional(text({ description: 'The address of the pod.' })) },
       { description: 'One pod.' },
     ),
     { description: 'The pods that `selector` matches now, and that get traffic.' },

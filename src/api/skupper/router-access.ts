@@ -27,10 +27,8 @@ export const routerAccessSpec = object(
   {
     roles: listOf(role, { description: 'The ports, and what they are for.' }, { maxItems: 16 }),
     tlsCredentials: tlsCredentials('that the router shows, and whose `ca.crt` the certificates of other sites must come from.'),
-    generateTlsCredentials: optional(
-      flag({ description: 'Whether the TLS bundle is made, and renewed, by the system.', default: false }),
-    ),
-    issuer: optional(text({ description: 'The certificate authority for that. Left out: the site\'s `defaultIssuer`.' })),
+    generateTlsCredentials: optional(flag({ description: 'Whether the TLS bundle is made, and renewed, by the system.', default: false })),
+    issuer: optional(text({ description: "The certificate authority for that. Left out: the site's `defaultIssuer`." })),
     accessType,
     bindHost: optional(
       text({ description: 'The address of this machine to listen on. Left out: all. Only without a cluster.' }, { maxLength: 253 }),

@@ -16,7 +16,7 @@ export const securedAccessSpec = object(
   {
     ports: listOf(securedPort, { description: 'The ports to reach.' }, { maxItems: 64 }),
     selector: mapOf(text({ description: 'The value of the label.' }), { description: 'The labels of the pods to reach.' }),
-    issuer: optional(text({ description: 'The certificate authority for the certificate. Left out: the site\'s `defaultIssuer`.' })),
+    issuer: optional(text({ description: "The certificate authority for the certificate. Left out: the site's `defaultIssuer`." })),
     certificate: optional(text({ description: 'The TLS bundle to make for the pods. Left out: named like this object.' })),
     accessType,
     settings,

@@ -66,7 +66,8 @@ export async function settle(
   return waitUntil<SkupperResource>(`${kind} "${name}" to be ${level}`, options.timeout, terminal, async () => {
     if ((await runningRouters(layout)).length === 0) return { waitingFor: `nothing runs the namespace ${layout.namespace}` };
     const found = await readRuntime(layout, kind, name);
-    if (found === undefined || !isDeepStrictEqual(plain(found.spec), plain(spec))) return { waitingFor: 'the change has not been taken up yet' };
+    if (found === undefined || !isDeepStrictEqual(plain(found.spec), plain(spec)))
+      return { waitingFor: 'the change has not been taken up yet' };
     const { status = 'Pending', message = '' } = found.status ?? {};
     if (level === 'ready' ? status === 'Ready' : isConfigured(found)) return { done: found };
     return { waitingFor: `it is ${status}${message === '' ? '' : `: ${message}`}`, error: status === 'Error' };

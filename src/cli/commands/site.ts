@@ -1,5 +1,15 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addWaiting, duration, durationText, namespaceOf, outputOption, servicePort, timeoutOption, type OutputFormat, type WaitOptions } from './options.ts';
+import {
+  addWaiting,
+  duration,
+  durationText,
+  namespaceOf,
+  outputOption,
+  servicePort,
+  timeoutOption,
+  type OutputFormat,
+  type WaitOptions,
+} from './options.ts';
 import type { SpecChange } from '../actions/resource-actions.ts';
 import { addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -37,7 +47,10 @@ export function addSite(program: Command, terminal: Terminal): void {
   );
   addWaiting(addOptions(update.argument('[name]', 'name of the site; left out: that of the namespace')), 'ready').action(
     async (name: string | undefined, options: SiteOptions & WaitOptions, command: Command) => {
-      const [{ siteName }, { updateResource }] = await Promise.all([import('../actions/site-actions.ts'), import('../actions/resource-actions.ts')]);
+      const [{ siteName }, { updateResource }] = await Promise.all([
+        import('../actions/site-actions.ts'),
+        import('../actions/resource-actions.ts'),
+      ]);
       await updateResource(targetOf(of, command), await siteName(namespaceOf(command), name), changeOf(options), 'ready', options);
     },
   );
@@ -100,9 +113,10 @@ function addOptions(command: Command): Command {
     .option('--default-issuer <name>', 'certificate authority below input/issuers to sign with')
     .addOption(new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort))
     .addOption(
-      new Option('--link-certificate-lifetime <duration>', 'for how long other sites get certificates; at first 720h, which is 30 days').argParser(
-        lifetime,
-      ),
+      new Option(
+        '--link-certificate-lifetime <duration>',
+        'for how long other sites get certificates; at first 720h, which is 30 days',
+      ).argParser(lifetime),
     );
 }
 

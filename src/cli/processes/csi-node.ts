@@ -24,11 +24,7 @@ export async function runCsiNode(options: CsiNodeCommand, stopped: AbortSignal):
   try {
     await using client = await connect('csi-node', options, end.signal);
     await using telemetry = await serveTelemetry({ port: options.httpPort, live: () => undefined, ready: () => problem });
-    const cache = startInformer(client, podListeners, {
-      ...podListenersOnNode(nodeName),
-      signal: end.signal,
-      onTrouble: logTrouble(log),
-    });
+    const cache = startInformer(client, podListeners, { ...podListenersOnNode(nodeName), signal: end.signal, onTrouble: logTrouble(log) });
     log.info({ httpPort: telemetry.port, nodeName, kubeletDir }, 'started');
     await run({ nodeName, kubeletDir, client, podListeners: cache, log, onReadiness: (now) => (problem = now) }, stopped);
   } finally {

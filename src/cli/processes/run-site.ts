@@ -50,9 +50,19 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   if ((await runningRouters(layout)).length === 0) await restate(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
   await using telemetry = await serveTelemetry({
-    port: options.httpPort, avoid: Object.values(DEFAULT_PORTS), host: '127.0.0.1', live: () => undefined, ready: () => unready(),
+    port: options.httpPort,
+    avoid: Object.values(DEFAULT_PORTS),
+    host: '127.0.0.1',
+    live: () => undefined,
+    ready: () => unready(),
   });
-  await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt: new Date().toISOString(), version: VERSION });
+  await announceRouter(layout, {
+    pid: process.pid,
+    router,
+    httpPort: telemetry.port,
+    startedAt: new Date().toISOString(),
+    version: VERSION,
+  });
   try {
     await using site = await startSite({ layout, router, version: VERSION, log, start: startRouter });
     unready = () => site.unready;

@@ -17,12 +17,7 @@ export function createRegistrationService(options: {
   readonly onRefused: (error: CsiError) => void;
 }): Implementation<RegistrationDefinition> {
   return {
-    getInfo: async () => ({
-      type: 'CSIPlugin',
-      name: DRIVER_NAME,
-      endpoint: options.endpoint,
-      supportedVersions: SUPPORTED_VERSIONS,
-    }),
+    getInfo: async () => ({ type: 'CSIPlugin', name: DRIVER_NAME, endpoint: options.endpoint, supportedVersions: SUPPORTED_VERSIONS }),
     async notifyRegistrationStatus({ pluginRegistered, error }) {
       if (pluginRegistered) options.onRegistered();
       else options.onRefused(new CsiError('CSI_REGISTRATION', `The kubelet did not register the driver: ${error}`));

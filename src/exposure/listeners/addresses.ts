@@ -54,8 +54,7 @@ export function loadBalancerAddresses(service: Service, preferred: AddressType):
   return distinct(
     ingress.flatMap(({ ip, hostname }): readonly Reachable[] => {
       const ips: readonly Reachable[] = ip === undefined || ip === '' ? [] : [{ address: ip, addressType: 'IP' }];
-      const names: readonly Reachable[] =
-        hostname === undefined || hostname === '' ? [] : [{ address: hostname, addressType: 'Hostname' }];
+      const names: readonly Reachable[] = hostname === undefined || hostname === '' ? [] : [{ address: hostname, addressType: 'Hostname' }];
       return preferred === 'Hostname' ? firstNonEmpty(names, ips) : firstNonEmpty(ips, names);
     }),
   );

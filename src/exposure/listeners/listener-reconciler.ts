@@ -125,7 +125,11 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
   }
 }
 
-function notAccepted(reason: string, message: string, service: Service | undefined): { acceptance: Acceptance; service: Service | undefined } {
+function notAccepted(
+  reason: string,
+  message: string,
+  service: Service | undefined,
+): { acceptance: Acceptance; service: Service | undefined } {
   return { acceptance: { accepted: false, reason, message }, service };
 }
 

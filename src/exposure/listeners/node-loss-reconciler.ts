@@ -28,7 +28,8 @@ export function createNodeLossReconciler(options: {
     // A claim is not deleted on the word of a cache: the API server itself must say that every one of these is gone.
     for (const name of pinned) if ((await client.find(nodes, { name }, { signal })) !== undefined) return { requeueAfter: 5_000 };
     const { namespace = '', name, uid } = claim;
-    if ((await client.find(persistentVolumeClaims, { namespace, name }, { signal }))?.metadata.uid !== uid || uid === undefined) return undefined;
+    if ((await client.find(persistentVolumeClaims, { namespace, name }, { signal }))?.metadata.uid !== uid || uid === undefined)
+      return undefined;
     await client.delete(persistentVolumeClaims, { namespace, name }, { signal, uid });
     events.record({
       regarding: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },

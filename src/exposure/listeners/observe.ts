@@ -1,7 +1,15 @@
 /** What a Listener's status says: pure, from what is known of its Service and Nodes. */
 import type { Listener, ListenerIngress, ListenerStatus, PreferredAddressType } from '../../api/listeners/index.ts';
 import type { Node, Service } from '../../kube/objects.ts';
-import { clusterAddresses, distinct, loadBalancerAddresses, nodeAddresses, preferredKind, publicPorts, type Reachable } from './addresses.ts';
+import {
+  clusterAddresses,
+  distinct,
+  loadBalancerAddresses,
+  nodeAddresses,
+  preferredKind,
+  publicPorts,
+  type Reachable,
+} from './addresses.ts';
 import { transition, type ConditionState } from './conditions.ts';
 
 /** How it went with the Service, as far as the Listener's author must know. */
@@ -75,7 +83,11 @@ function reachOf(service: Service, around: Surroundings): Reach {
     case 'LoadBalancer':
       return { ...nothingReachable, addresses: loadBalancerAddresses(service, preferred), ports: publicPorts(service, 'service') };
     default:
-      return { ...nothingReachable, addresses: clusterAddresses(service, preferred, around.clusterDomain), ports: publicPorts(service, 'service') };
+      return {
+        ...nothingReachable,
+        addresses: clusterAddresses(service, preferred, around.clusterDomain),
+        ports: publicPorts(service, 'service'),
+      };
   }
 }
 
@@ -116,11 +128,15 @@ function readiness(service: Service | undefined, acceptance: Acceptance, reach: 
     return { status, reason: 'NodeHasNoAddress', message };
   }
   if (reach.isNodePort) {
-    const message = 'No pod behind this Listener is on a node yet. Addresses appear once a pod that mounts it, or that extraPodSelectorLabels select, has started.';
+    const message =
+      'No pod behind this Listener is on a node yet. Addresses appear once a pod that mounts it, or that extraPodSelectorLabels select, has started.';
     return { status, reason: 'NoNodes', message };
   }
   if (service.spec?.type === 'LoadBalancer') {
-    const which = service.spec.loadBalancerClass === undefined ? 'the cluster\'s load balancer' : `load balancer class ${service.spec.loadBalancerClass}`;
+    const which =
+      service.spec.loadBalancerClass === undefined
+        ? "the cluster's load balancer"
+        : `load balancer class ${service.spec.loadBalancerClass}`;
     const message = `Service ${namespace}/${name} waits for ${which} to assign an address. If none comes, see the Service's events, and whether the cluster has a load balancer at all.`;
     return { status, reason: 'LoadBalancerPending', message };
   }
@@ -145,6 +161,12 @@ function comparable(status: ListenerStatus): unknown {
     (status.ingressAddresses ?? []).map((ingress) => [ingress.address, ingress.addressType, ports(ingress.ports)]),
     status.nodePorts === undefined || status.nodePorts === null ? null : ports(status.nodePorts),
     status.observedGeneration ?? null,
-    (status.conditions ?? []).map(({ type, status: state, observedGeneration, reason, message }) => [type, state, observedGeneration, reason, message]),
+    (status.conditions ?? []).map(({ type, status: state, observedGeneration, reason, message }) => [
+      type,
+      state,
+      observedGeneration,
+      reason,
+      message,
+    ]),
   ];
 }

@@ -114,8 +114,14 @@ const identity = 'is what the Service is found by; it is left out.';
 const serverOwned = 'is set by the API server; it is left out.';
 
 /** May be repeated, not changed. */
-const fixedFields = new Map([['apiVersion', identity], ['kind', identity]]);
-const fixedMetadata = new Map([['name', identity], ['namespace', identity]]);
+const fixedFields = new Map([
+  ['apiVersion', identity],
+  ['kind', identity],
+]);
+const fixedMetadata = new Map([
+  ['name', identity],
+  ['namespace', identity],
+]);
 
 /** May not be said at all. */
 const foreignFields = new Map([['status', 'is written by whoever provides the addresses; it is left out.']]);
@@ -151,9 +157,7 @@ function withoutProtected(base: Service, override: Fields, path: string, report:
   const metadata = allowed['metadata'];
   return {
     ...withoutNull(allowed, ['metadata', 'spec']),
-    ...(isFields(metadata)
-      ? { metadata: filter(metadata, `${path}.metadata`, { ...base.metadata }, fixedMetadata, foreignMetadata) }
-      : {}),
+    ...(isFields(metadata) ? { metadata: filter(metadata, `${path}.metadata`, { ...base.metadata }, fixedMetadata, foreignMetadata) } : {}),
   };
 }
 

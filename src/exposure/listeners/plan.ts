@@ -37,7 +37,8 @@ export function planService(listener: Listener, listenerClass: ListenerClass): S
   if (nameRefusal !== undefined) return { refused: nameRefusal };
   const { ports, notices } = planPorts(listener.spec.ports ?? []);
   if (ports.length === 0) {
-    const message = 'spec.ports is empty, and a Service needs at least one port. Name the ports (for a volume with a class: in the ports of the containers).';
+    const message =
+      'spec.ports is empty, and a Service needs at least one port. Name the ports (for a volume with a class: in the ports of the containers).';
     return { refused: { reason: 'NoPorts', message } };
   }
 
@@ -72,10 +73,7 @@ export function planService(listener: Listener, listenerClass: ListenerClass): S
     classOverrides: spec.serviceOverrides ?? {},
     objectOverrides: listener.spec.objectOverrides ?? [],
   });
-  return {
-    service: seal(service, name),
-    notices: [...notices, ...problems.map((problem) => `${problem.path} ${problem.message}`)],
-  };
+  return { service: seal(service, name), notices: [...notices, ...problems.map((problem) => `${problem.path} ${problem.message}`)] };
 }
 
 /** Whether a Listener of this name can have a Service, and pods that bear its label. */

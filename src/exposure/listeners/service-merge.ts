@@ -49,10 +49,7 @@ const unruled = fields();
 
 const serviceRule = fields({
   metadata: fields({ ownerReferences: { kind: 'keyed', identify: () => byUid, keys: 'a uid' } }),
-  spec: fields({
-    selector: { kind: 'atomic' },
-    ports: { kind: 'keyed', identify: byPort, keys: 'a port, a whole number' },
-  }),
+  spec: fields({ selector: { kind: 'atomic' }, ports: { kind: 'keyed', identify: byPort, keys: 'a port, a whole number' } }),
 });
 
 function byUid(item: unknown): string | undefined {

@@ -22,7 +22,10 @@ export function recordIntent(service: Service): Service {
   const fields = fieldsOf({
     metadata: { labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },
     // A list is one value to a merge patch; what was set of each port tells whether it must be written again.
-    spec: { ...spec, ...(spec?.ports === undefined ? {} : { ports: Object.fromEntries(spec.ports.map((port) => [identityOf(port), port])) }) },
+    spec: {
+      ...spec,
+      ...(spec?.ports === undefined ? {} : { ports: Object.fromEntries(spec.ports.map((port) => [identityOf(port), port])) }),
+    },
   });
   return { ...service, metadata: { ...metadata, annotations: { ...metadata.annotations, [INTENT_ANNOTATION]: JSON.stringify(fields) } } };
 }
@@ -134,7 +137,14 @@ function contains(whole: unknown, part: unknown): boolean {
 }
 
 function sameKeys(a: Json | undefined, b: Json | undefined): boolean {
-  return Object.keys(a ?? {}).toSorted().join() === Object.keys(b ?? {}).toSorted().join();
+  return (
+    Object.keys(a ?? {})
+      .toSorted()
+      .join() ===
+    Object.keys(b ?? {})
+      .toSorted()
+      .join()
+  );
 }
 
 function isObject(value: unknown): value is Json {

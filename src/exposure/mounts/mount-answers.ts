@@ -23,7 +23,12 @@ export interface MountAnswers {
 export function mountAnswers(client: KubeClient, events: EventRecorder, view: FreshView<PodListeners>): MountAnswers {
   return { writeEntries, writeWaiting, warn };
 
-  async function writeEntries(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
+  async function writeEntries(
+    request: PodListeners,
+    key: KeyString,
+    states: readonly MountState[],
+    signal: AbortSignal,
+  ): Promise<PodListeners> {
     const changed = states.flatMap((state) =>
       'entries' in state ? Object.entries(state.entries).filter(([name, entry]) => !sameEntry(request.spec.listeners[name], entry)) : [],
     );
@@ -37,14 +42,24 @@ export function mountAnswers(client: KubeClient, events: EventRecorder, view: Fr
     return written;
   }
 
-  async function writeWaiting(request: PodListeners, key: KeyString, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void> {
+  async function writeWaiting(
+    request: PodListeners,
+    key: KeyString,
+    shown: ReadonlyMap<string, Waiting | undefined>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const before = request.status?.mounts ?? {};
-    const changed = [...shown].filter(([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message);
+    const changed = [...shown].filter(
+      ([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message,
+    );
     if (changed.length === 0) return;
-    const mounts = Object.fromEntries(changed.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]));
+    const mounts = Object.fromEntries(
+      changed.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]),
+    );
     const patch = { metadata: { uid: request.metadata.uid }, status: { mounts } };
     view.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', subresource: 'status', signal }));
-    for (const [, waiting] of changed) if (waiting !== undefined) warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
+    for (const [, waiting] of changed)
+      if (waiting !== undefined) warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
   }
 
   function warn(request: PodListeners, reason: string, note: string): void {
@@ -72,4 +87,3 @@ function comparable(entry: PodListener): unknown {
 function escapePointer(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }
-

@@ -4,12 +4,7 @@
  * A mount is asked for by a node, and a node is trusted only for its own pods. So nothing that the request says is
  * believed until the pod, the claim and the volume, which the node cannot write, say the same.
  */
-import {
-  DRIVER_NAME,
-  LISTENER_CLASS_ANNOTATION,
-  LISTENER_NAME_ANNOTATION,
-  podListenersName,
-} from '../../api/listeners/names.ts';
+import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, podListenersName } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerPort, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
 import type { Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, PodVolume, Service } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
@@ -47,7 +42,10 @@ export type MountCheck =
   | { readonly ok: false; readonly isForged: boolean; readonly waiting: Waiting };
 
 /** Whether this pod runs on the node that asks in its name. What a request asks for does not matter yet. */
-export function checkAsker(request: PodListeners, pod: Pod | undefined): (MountCheck & { readonly ok: false }) | { readonly ok: true; readonly pod: Pod } {
+export function checkAsker(
+  request: PodListeners,
+  pod: Pod | undefined,
+): (MountCheck & { readonly ok: false }) | { readonly ok: true; readonly pod: Pod } {
   const podName = ownerOf(request)?.name ?? '';
   if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
     return refuse('PodNotFound', `Pod ${podName} with the uid in this object's name does not exist.`);
@@ -102,9 +100,7 @@ export function planVolumeListener(
       name: target.name,
       namespace: target.namespace,
       labels: { ...claim.metadata.labels },
-      ownerReferences: [
-        { apiVersion: 'v1', kind: 'PersistentVolume', name: volume.metadata.name ?? '', uid: volume.metadata.uid ?? '' },
-      ],
+      ownerReferences: [{ apiVersion: 'v1', kind: 'PersistentVolume', name: volume.metadata.name ?? '', uid: volume.metadata.uid ?? '' }],
     },
     spec: { className: target.className, ports: portsOf(pod), publishNotReadyAddresses: true },
   };
@@ -151,9 +147,7 @@ function portKeys(ports: readonly ListenerPort[]): readonly string[] {
 
 /** Whether the Listener came into being with this volume, and not by another hand. */
 export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): boolean {
-  return (listener.metadata.ownerReferences ?? []).some(
-    (owner) => owner.kind === 'PersistentVolume' && owner.uid === volume.metadata.uid,
-  );
+  return (listener.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'PersistentVolume' && owner.uid === volume.metadata.uid);
 }
 
 export type EntryPlan = { readonly entry: PodListener } | { readonly waiting: Waiting };
@@ -177,9 +171,7 @@ export function planEntry(
   const nodePorts = status?.nodePorts ?? undefined;
   if (nodePorts === undefined) {
     const ingressAddresses = status?.ingressAddresses ?? [];
-    return ingressAddresses.length > 0
-      ? { entry: { scope: 'Cluster', ingressAddresses, ...identity } }
-      : { waiting: unready(listener) };
+    return ingressAddresses.length > 0 ? { entry: { scope: 'Cluster', ingressAddresses, ...identity } } : { waiting: unready(listener) };
   }
   if (around.node === undefined) {
     return { waiting: { reason: 'NodeMissing', message: `Node ${around.nodeName} does not exist.` } };

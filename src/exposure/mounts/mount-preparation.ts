@@ -49,7 +49,12 @@ export function mountPreparation(client: KubeClient, view: FreshView<Listener>):
           : client.patch(persistentVolumes, { name: volume.metadata.name ?? '' }, labelPatch(volume, ofVolume), { type: 'merge', signal }),
         hasLabels(pod, { [key]: value })
           ? undefined
-          : client.patch(pods, { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' }, labelPatch(pod, { [key]: value }), { type: 'merge', signal }),
+          : client.patch(
+              pods,
+              { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' },
+              labelPatch(pod, { [key]: value }),
+              { type: 'merge', signal },
+            ),
       ]);
     },
   };

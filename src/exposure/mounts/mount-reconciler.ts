@@ -91,7 +91,12 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
    * An object that an earlier system left behind has addresses, but names no node and no mounts, so nobody follows it.
    * What is missing is read off the pod.
    */
-  async function adopt(request: PodListeners, key: KeyString, readPod: () => Promise<Pod | undefined>, signal: AbortSignal): Promise<undefined> {
+  async function adopt(
+    request: PodListeners,
+    key: KeyString,
+    readPod: () => Promise<Pod | undefined>,
+    signal: AbortSignal,
+  ): Promise<undefined> {
     const pod = await readPod();
     const nodeName = pod?.spec?.nodeName;
     if (pod === undefined || nodeName === undefined) return;
@@ -110,7 +115,11 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
       return await stateOf(request, handle, readPod, signal);
     } catch (error) {
       if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
-      return { handle, waiting: { reason: 'Refused', message: `The API server refuses what this volume needs: ${error.message}` }, retry: error };
+      return {
+        handle,
+        waiting: { reason: 'Refused', message: `The API server refuses what this volume needs: ${error.message}` },
+        retry: error,
+      };
     }
   }
 
@@ -128,14 +137,22 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     if (volume === undefined) return wait('VolumeNotFound', `No PersistentVolume has the volume handle ${handle}.`);
     const target = targetOf(volume);
     if (target === undefined) {
-      return wait('VolumeNotBound', `PersistentVolume ${volume.metadata.name} is not bound to a claim, or names neither a Listener nor a class.`);
+      return wait(
+        'VolumeNotBound',
+        `PersistentVolume ${volume.metadata.name} is not bound to a claim, or names neither a Listener nor a class.`,
+      );
     }
     const refused = refuseName(target.name);
     if (refused !== undefined) return { handle, waiting: refused };
     const known = view.listeners.get(`${target.namespace}/${target.name}`);
     const done = Object.entries(request.spec.listeners).filter(([, entry]) => entry.volumeHandle === handle);
     if (known !== undefined && done.length > 0 && done.every(([, entry]) => entry.listenerUid === known.metadata.uid)) {
-      return entriesFor(request, handle, known, done.map(([name]) => name));
+      return entriesFor(
+        request,
+        handle,
+        known,
+        done.map(([name]) => name),
+      );
     }
     if (known !== undefined && progress.prepared?.listenerUid === known.metadata.uid && progress.prepared !== undefined) {
       return entriesFor(request, handle, known, progress.prepared.volumes);
@@ -146,7 +163,10 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     if (pod === undefined) return wait('PodNotFound', 'The pod does not exist any more.');
     const listener = target.kind === 'named' ? known : await preparation.ensureListener(target, known, volume, pod, signal);
     if (listener === undefined) {
-      return wait('ListenerNotFound', `Listener ${target.namespace}/${target.name} does not exist. Create it, or correct the claim's annotation (in a new claim).`);
+      return wait(
+        'ListenerNotFound',
+        `Listener ${target.namespace}/${target.name} does not exist. Create it, or correct the claim's annotation (in a new claim).`,
+      );
     }
     if ('waiting' in listener) return { handle, waiting: listener.waiting };
     await preparation.label(listener, volume, pod, signal);
@@ -175,7 +195,12 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
   }
 
   /** Shows what has been waited for longer than a moment; resolves with when to look again at what has not. */
-  async function showWaiting(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<{ requeueAfter: number } | undefined> {
+  async function showWaiting(
+    request: PodListeners,
+    key: KeyString,
+    states: readonly MountState[],
+    signal: AbortSignal,
+  ): Promise<{ requeueAfter: number } | undefined> {
     const shown = new Map<string, Waiting | undefined>();
     let next = Number.POSITIVE_INFINITY;
     for (const state of states) {

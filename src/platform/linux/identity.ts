@@ -35,6 +35,10 @@ function load(path: string, pem: string): Identity {
     return { id: siteIdOf(key.publicKey), key };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    throw new PlatformError('STATE_DAMAGED', `${path} is damaged: ${words} To make a new site of it, remove the file; its links then need new tokens.`, error);
+    throw new PlatformError(
+      'STATE_DAMAGED',
+      `${path} is damaged: ${words} To make a new site of it, remove the file; its links then need new tokens.`,
+      error,
+    );
   }
 }

@@ -46,7 +46,13 @@ export function createInputReader(layout: NamespaceLayout, clock: () => number =
         const found = await stat(path, { bigint: true });
         bytes += Number(found.size);
         if (bytes > limits.allBytes) {
-          files.push(failure({ file, severity: 'error', message: `with it the files of this directory are more than ${limits.allBytes} bytes, so it is not read.` }));
+          files.push(
+            failure({
+              file,
+              severity: 'error',
+              message: `with it the files of this directory are more than ${limits.allBytes} bytes, so it is not read.`,
+            }),
+          );
           continue;
         }
         const stamp = `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
@@ -66,7 +72,13 @@ export function createInputReader(layout: NamespaceLayout, clock: () => number =
       } catch (error) {
         // Gone since it was listed: the next event brings the rest.
         if (hasCode(error, 'ENOENT') && !(await isDangling(path))) continue;
-        files.push(failure({ file, severity: 'error', message: hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).` }));
+        files.push(
+          failure({
+            file,
+            severity: 'error',
+            message: hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).`,
+          }),
+        );
       }
     }
     return { files, restless };
@@ -107,7 +119,10 @@ async function listFolder(folder: string, root: string): Promise<{ readonly name
       names.push(entry.name);
       if (names.length > limits.files) {
         names.pop();
-        return { names: names.sort(), problem: { file, severity: 'error', message: `it has more than ${limits.files} files; the rest is not read.` } };
+        return {
+          names: names.sort(),
+          problem: { file, severity: 'error', message: `it has more than ${limits.files} files; the rest is not read.` },
+        };
       }
     }
   } catch (error) {
@@ -124,7 +139,11 @@ async function parseFile(path: string, file: string, layout: NamespaceLayout): P
   } catch (error) {
     if (!(error instanceof PlatformError)) {
       // The parser's own failure on hostile text must not stop the others.
-      return failure({ file, severity: 'error', message: `it cannot be parsed (${error instanceof Error ? error.name : String(error)}); simplify it.` });
+      return failure({
+        file,
+        severity: 'error',
+        message: `it cannot be parsed (${error instanceof Error ? error.name : String(error)}); simplify it.`,
+      });
     }
     return failure({ file, severity: 'error', message: error.message });
   }
@@ -163,8 +182,18 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
  */
 function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restless'> {
   const problems = files.flatMap((file) => file.problems);
-  const objects = firsts(files.flatMap((file) => file.objects), keyOf, made, problems);
-  const bundles = firsts(files.flatMap((file) => file.bundles), ({ name }) => `Secret/${name}`, made, problems);
+  const objects = firsts(
+    files.flatMap((file) => file.objects),
+    keyOf,
+    made,
+    problems,
+  );
+  const bundles = firsts(
+    files.flatMap((file) => file.bundles),
+    ({ name }) => `Secret/${name}`,
+    made,
+    problems,
+  );
   return { objects, bundles, problems };
 }
 

@@ -35,7 +35,13 @@ export type WriteStaticLinks = (sources: readonly StaticLinkSource[], site: Site
 
 export function createStaticLinks({ layout, ledger, authorities }: StaticLinksOptions): WriteStaticLinks {
   /** One certificate for each access, put on record so that it can be revoked by its name; then the next one is made. */
-  async function bundleFor(name: string, site: Site, issuer: string | undefined, now: number, days: number | undefined): Promise<IssuedBundle> {
+  async function bundleFor(
+    name: string,
+    site: Site,
+    issuer: string | undefined,
+    now: number,
+    days: number | undefined,
+  ): Promise<IssuedBundle> {
     const directory = join(layout.internal.certs, name);
     const { cert, key, ca } = await readBundle(directory, name);
     const authority = await authorities.find(issuer, site);

@@ -56,7 +56,13 @@ export async function parseResources(text: string, file: string, namespace: stri
   const trouble = guardYaml(text);
   if (trouble !== undefined) {
     const before = text.slice(0, trouble.offset);
-    report({ file, line: before.split('\n').length, column: trouble.offset - before.lastIndexOf('\n'), severity: 'error', message: `${trouble.message}.` });
+    report({
+      file,
+      line: before.split('\n').length,
+      column: trouble.offset - before.lastIndexOf('\n'),
+      severity: 'error',
+      message: `${trouble.message}.`,
+    });
     return { objects, bundles, problems };
   }
   let count = 0;
@@ -103,18 +109,39 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
   const { line } = at(document.contents?.range[0] ?? document.range[0]);
   const [error] = document.errors;
   // One mistake makes many: the first is the one to mend.
-  if (error !== undefined) return { line, problems: [{ file, ...at(error.pos[0]), severity: 'error', message: `it is not YAML: ${sentence(error.message)}` }] };
+  if (error !== undefined)
+    return { line, problems: [{ file, ...at(error.pos[0]), severity: 'error', message: `it is not YAML: ${sentence(error.message)}` }] };
   // An empty document, such as after a closing `---`.
   if (document.contents === null || document.contents.range[0] === document.contents.range[1]) return { line, problems: [] };
   const twice = repeatedKey(document.contents);
   if (twice !== undefined) {
-    return { line, problems: [{ file, ...at(twice.offset), severity: 'error', message: `the key ${JSON.stringify(twice.key.slice(0, 80))} stands there twice; remove one.` }] };
+    return {
+      line,
+      problems: [
+        {
+          file,
+          ...at(twice.offset),
+          severity: 'error',
+          message: `the key ${JSON.stringify(twice.key.slice(0, 80))} stands there twice; remove one.`,
+        },
+      ],
+    };
   }
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 50 });
   } catch (cause) {
-    return { line, problems: [{ file, line, severity: 'error', message: `it cannot be read: ${sentence(cause instanceof Error ? cause.message : String(cause))}` }] };
+    return {
+      line,
+      problems: [
+        {
+          file,
+          line,
+          severity: 'error',
+          message: `it cannot be read: ${sentence(cause instanceof Error ? cause.message : String(cause))}`,
+        },
+      ],
+    };
   }
   if (isSecret(value)) {
     const secret = readSecret(value);
@@ -135,7 +162,14 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
   const other = resource.metadata.namespace;
   if (other !== undefined && other !== namespace) {
     const message = `says ${JSON.stringify(other.slice(0, 80))}, but this directory is the namespace ${namespace}, so it runs here; remove the field.`;
-    problems.push({ file, ...at(offsetOf(document, 'metadata.namespace') ?? 0), field: 'metadata.namespace', severity: 'warning', message, ...key });
+    problems.push({
+      file,
+      ...at(offsetOf(document, 'metadata.namespace') ?? 0),
+      field: 'metadata.namespace',
+      severity: 'warning',
+      message,
+      ...key,
+    });
   }
   // Of the kinds that are known here, as just asked.
   return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } } as SiteObject, problems };
@@ -196,5 +230,8 @@ const shown = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{B
 /** The library's first line, without its place: that is told apart. */
 function sentence(message: string): string {
   const [first = ''] = message.split('\n');
-  return `${first.replace(/ at line \d+, column \d+:?$/, '').replace(/[.:]$/, '').slice(0, 200)}.`;
+  return `${first
+    .replace(/ at line \d+, column \d+:?$/, '')
+    .replace(/[.:]$/, '')
+    .slice(0, 200)}.`;
 }

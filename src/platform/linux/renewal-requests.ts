@@ -10,8 +10,7 @@ import { isResourceName, requireResourceName, type NamespaceLayout } from './lay
 
 export type RenewalAnswer =
   /** Serial numbers in upper-case hex; `until` in RFC 3339. */
-  | { readonly serial: string; readonly before: string; readonly until: string }
-  | { readonly refused: string };
+  { readonly serial: string; readonly before: string; readonly until: string } | { readonly refused: string };
 
 export interface RenewalRequests {
   ask(link: string): Promise<void>;

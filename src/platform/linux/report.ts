@@ -19,7 +19,10 @@ export function statusFiles(
   for (const object of allOf(resources)) {
     const { apiVersion, kind, metadata, spec } = object;
     const status = statuses.get(keyOf(object));
-    files.set(resourceFileName(kind, nameOf(object)), { text: emitYaml({ apiVersion, kind, metadata, spec, status }), mode: statusMode(kind) });
+    files.set(resourceFileName(kind, nameOf(object)), {
+      text: emitYaml({ apiVersion, kind, metadata, spec, status }),
+      mode: statusMode(kind),
+    });
   }
   // A resource that cannot be read has a status all the same.
   for (const problem of problems) {
@@ -30,7 +33,10 @@ export function statusFiles(
     if (files.has(file)) continue;
     const message = placeText(problem);
     const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: 'InvalidFile', message };
-    files.set(file, { text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }), mode: statusMode(kind) });
+    files.set(file, {
+      text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }),
+      mode: statusMode(kind),
+    });
   }
   return files;
 }

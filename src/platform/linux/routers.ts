@@ -38,7 +38,9 @@ export async function withdrawRouter(layout: NamespaceLayout, router: string): P
 /** The routers that run now, by their files and the processes that these name. */
 export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
   const names = await readdir(layout.runtime.run).catch((): string[] => []);
-  const states = await Promise.all(names.filter((name) => name.endsWith('.json')).map((name) => readRouter(join(layout.runtime.run, name))));
+  const states = await Promise.all(
+    names.filter((name) => name.endsWith('.json')).map((name) => readRouter(join(layout.runtime.run, name))),
+  );
   return states.filter((state) => state !== undefined).filter(({ pid }) => isAlive(pid));
 }
 

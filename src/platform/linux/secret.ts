@@ -6,7 +6,9 @@ export function isSecret(value: unknown): value is Record<string, unknown> {
   return isMap(value) && value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 }
 
-export function readSecret(value: Record<string, unknown>): { readonly bundle: TlsBundle } | { readonly field: string; readonly message: string } {
+export function readSecret(
+  value: Record<string, unknown>,
+): { readonly bundle: TlsBundle } | { readonly field: string; readonly message: string } {
   const metadata = own(value, 'metadata');
   const name = isMap(metadata) ? own(metadata, 'name') : undefined;
   if (typeof name !== 'string' || !isResourceName(name)) {
@@ -26,7 +28,8 @@ export function readSecret(value: Record<string, unknown>): { readonly bundle: T
       texts[part] = Buffer.from(encoded, 'base64').toString('utf8');
     }
   }
-  if (Object.keys(texts).length === 0) return { field: 'data', message: `has none of ${Object.values(BUNDLE_FILES).join(', ')}, which is all that a Secret is used for here` };
+  if (Object.keys(texts).length === 0)
+    return { field: 'data', message: `has none of ${Object.values(BUNDLE_FILES).join(', ')}, which is all that a Secret is used for here` };
   return { bundle: { name, ...texts } };
 }
 

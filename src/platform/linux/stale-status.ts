@@ -80,7 +80,14 @@ const mostBytes = 64 * 1024 * 1024;
 
 /** What is so only while a router runs. */
 const ofRouter: ReadonlySet<string> = new Set([
-  'hasMatchingConnector', 'hasMatchingListener', 'hasDestination', 'strategy', 'network', 'sitesInNetwork', 'endpoints', 'url',
+  'hasMatchingConnector',
+  'hasMatchingListener',
+  'hasDestination',
+  'strategy',
+  'network',
+  'sitesInNetwork',
+  'endpoints',
+  'url',
 ]);
 
 function isMap(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -27,7 +27,12 @@ export interface StatusWriterOptions {
   readonly write?: typeof writeDurably;
 }
 
-export function createStatusWriter({ directory, onTrouble, retry = 2000, write = writeDurably }: StatusWriterOptions): StatusWriter & Disposable {
+export function createStatusWriter({
+  directory,
+  onTrouble,
+  retry = 2000,
+  write = writeDurably,
+}: StatusWriterOptions): StatusWriter & Disposable {
   /** What is known to be on disk. */
   const written = new Map<string, string>();
   let wanted: ReadonlyMap<string, WrittenFile> = new Map();

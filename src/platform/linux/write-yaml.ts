@@ -18,7 +18,11 @@ function isBlock(value: unknown): value is object {
 function block(value: object, depth: number): string {
   const pad = '  '.repeat(depth);
   if (Array.isArray(value)) {
-    return value.map((item: unknown) => (isBlock(item) ? `${pad}- ${block(item, depth + 1).slice(pad.length + 2)}` : `${pad}- ${scalar(item, depth + 1)}\n`)).join('');
+    return value
+      .map((item: unknown) =>
+        isBlock(item) ? `${pad}- ${block(item, depth + 1).slice(pad.length + 2)}` : `${pad}- ${scalar(item, depth + 1)}\n`,
+      )
+      .join('');
   }
   return entriesOf(value)
     .map(([key, field]) => {
@@ -54,8 +58,12 @@ function literal(value: string, depth: number): string {
 const notText = /^(?:y|n|yes|no|on|off|true|false|null|~)$/i;
 
 function text(value: string): string {
-  const bare = /^[A-Za-z_/][\w./@%+-]*(?:[ :=](?=[\w"'/([])[\w./@%+"'()[\]-]*)*$/.test(value) && !/: |:$/.test(value) && !notText.test(value);
+  const bare =
+    /^[A-Za-z_/][\w./@%+-]*(?:[ :=](?=[\w"'/([])[\w./@%+"'()[\]-]*)*$/.test(value) && !/: |:$/.test(value) && !notText.test(value);
   if (bare && value.length < 200) return value;
   // A JSON text is a double-quoted scalar, once the control characters that JSON leaves are escaped.
-  return JSON.stringify(value).replaceAll(/[\u007F-\u009F\u2028\u2029\uFEFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value).replaceAll(
+    /[\u007F-\u009F\u2028\u2029\uFEFF]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

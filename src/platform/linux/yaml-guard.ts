@@ -48,13 +48,15 @@ export function guardYaml(text: string): YamlTrouble | undefined {
         break;
       case ' ':
       case '\t':
-        if (lineStart && token.length > most.indentation) return trouble(`more than ${most.indentation} spaces of indentation; no resource is nested like that`);
+        if (lineStart && token.length > most.indentation)
+          return trouble(`more than ${most.indentation} spaces of indentation; no resource is nested like that`);
         break;
       case '&':
       case '*':
       case '!':
         rarities += 1;
-        if (rarities > most.rarities) return trouble(`more than ${most.rarities} anchors, aliases, tags and explicit keys; write the values out`);
+        if (rarities > most.rarities)
+          return trouble(`more than ${most.rarities} anchors, aliases, tags and explicit keys; write the values out`);
         break;
       case '?':
       case '-':
@@ -79,7 +81,7 @@ export function guardYaml(text: string): YamlTrouble | undefined {
         flowDepth = Math.max(0, flowDepth - 1);
         break;
       case '"':
-      case '\'':
+      case "'":
         if (token.length === 1 || token.at(-1) !== token[0]) errors += 1;
         if (errors > most.errors) return trouble('too many quotes are not closed');
         break;

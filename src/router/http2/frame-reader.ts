@@ -77,7 +77,11 @@ export class FrameReader {
     this.#flags = from[at + 4] ?? 0;
     this.#streamId = from.readUInt32BE(at + 5) & 0x7fff_ffff;
     this.#left = length;
-    if (length > this.#mostFrame) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `a frame of type ${this.#type} has ${length} octets, over our limit of ${this.#mostFrame}`);
+    if (length > this.#mostFrame)
+      throw new ConnectionError(
+        ErrorCode.FRAME_SIZE_ERROR,
+        `a frame of type ${this.#type} has ${length} octets, over our limit of ${this.#mostFrame}`,
+      );
     if (this.#type === FrameType.DATA) this.#beginData(length);
     else if (this.#type > FrameType.CONTINUATION) this.#beginUnknown(length);
     else if (length === 0) this.#sink.onFrame(this.#type, this.#flags, this.#streamId, EMPTY);

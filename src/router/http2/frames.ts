@@ -14,13 +14,7 @@ export const FrameType = {
   CONTINUATION: 0x9,
 } as const;
 
-export const Flag = {
-  ACK: 0x1,
-  END_STREAM: 0x1,
-  END_HEADERS: 0x4,
-  PADDED: 0x8,
-  PRIORITY: 0x20,
-} as const;
+export const Flag = { ACK: 0x1, END_STREAM: 0x1, END_HEADERS: 0x4, PADDED: 0x8, PRIORITY: 0x20 } as const;
 
 export const Setting = {
   HEADER_TABLE_SIZE: 0x1,

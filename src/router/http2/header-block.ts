@@ -24,7 +24,10 @@ export class HeaderBlockCollector {
   /** Between HEADERS and the last CONTINUATION nothing else may come, on any stream. */
   expect(type: number, streamId: number): void {
     if (this.#open === undefined || (type === FrameType.CONTINUATION && streamId === this.#open.streamId)) return;
-    throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `a frame of type ${type} for stream ${streamId} stands within the header block of stream ${this.#open.streamId}`);
+    throw new ConnectionError(
+      ErrorCode.PROTOCOL_ERROR,
+      `a frame of type ${type} for stream ${streamId} stands within the header block of stream ${this.#open.streamId}`,
+    );
   }
 
   /** @returns the block, if it is whole */
@@ -52,7 +55,8 @@ export class HeaderBlockCollector {
   continuation(flags: number, streamId: number, payload: Buffer): HeaderBlock | undefined {
     if (this.#open === undefined) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `CONTINUATION on stream ${streamId} without HEADERS`);
     // CONTINUATION without content gets the sender nowhere and costs the reader time (CVE-2024-27316 and its kin).
-    if (payload.length === 0 && (flags & Flag.END_HEADERS) === 0) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'an empty CONTINUATION that ends nothing');
+    if (payload.length === 0 && (flags & Flag.END_HEADERS) === 0)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'an empty CONTINUATION that ends nothing');
     return this.#add(payload, flags);
   }
 
@@ -60,14 +64,16 @@ export class HeaderBlockCollector {
     const open = this.#open;
     if (open === undefined) return undefined;
     this.#bytes += part.length;
-    if (this.#bytes > this.#mostBytes) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `a header block has more than ${this.#mostBytes} octets`);
+    if (this.#bytes > this.#mostBytes)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `a header block has more than ${this.#mostBytes} octets`);
     const last = (flags & Flag.END_HEADERS) !== 0;
     if (last) this.#open = undefined;
     const { parts, ...rest } = open;
     if (last && parts.length === 0) return { ...rest, block: part };
     // A frame's payload is valid during the call only.
     parts.push(Buffer.from(part));
-    if (parts.length > MOST_PARTS) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `a header block comes in more than ${MOST_PARTS} frames`);
+    if (parts.length > MOST_PARTS)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `a header block comes in more than ${MOST_PARTS} frames`);
     return last ? { ...rest, block: Buffer.concat(parts) } : undefined;
   }
 }

@@ -105,7 +105,9 @@ function append(lines: FieldLine[], fields: Fields): FieldLine[] {
     if (!NAME.test(name) || CONNECTION_FIELDS.has(name)) throw new UsageError(`no HTTP/2 field can be named ${JSON.stringify(name)}`);
     lines.push([name, fields[name] ?? '']);
   }
-  for (const [name, value] of lines) if (BAD_VALUE.test(value) || /[^\0-\xff]/.test(value)) throw new UsageError(`the value of ${name} cannot be said in HTTP/2: ${JSON.stringify(value)}`);
+  for (const [name, value] of lines)
+    if (BAD_VALUE.test(value) || /[^\0-\xff]/.test(value))
+      throw new UsageError(`the value of ${name} cannot be said in HTTP/2: ${JSON.stringify(value)}`);
   return lines;
 }
 

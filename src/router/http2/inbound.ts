@@ -117,9 +117,11 @@ export class Inbound implements FrameSink {
   #streamFor(streamId: number, frame: string): SessionStream | undefined {
     const stream = this.#core.streams.get(streamId);
     if (stream !== undefined) return stream;
-    if (streamId === 0 || this.#isIdle(streamId)) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on stream ${streamId}, which is not open`);
+    if (streamId === 0 || this.#isIdle(streamId))
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on stream ${streamId}, which is not open`);
     // Of a stream that we reset, or never took, frames may still be under way (section 5.4.2).
-    if (this.#past.of(streamId) !== 'reset-here' && streamId <= this.#goawayLimit) this.#core.answer(resetFrame(streamId, ErrorCode.STREAM_CLOSED));
+    if (this.#past.of(streamId) !== 'reset-here' && streamId <= this.#goawayLimit)
+      this.#core.answer(resetFrame(streamId, ErrorCode.STREAM_CLOSED));
     return undefined;
   }
 
@@ -132,7 +134,8 @@ export class Inbound implements FrameSink {
     if (stream.remoteEnded) return { code: ErrorCode.STREAM_CLOSED, reason: 'DATA after END_STREAM' };
     if (!stream.headReceived) return { code: ErrorCode.PROTOCOL_ERROR, reason: 'DATA before HEADERS' };
     if (length === 0) this.#spend('DATA frames without data');
-    if (!this.#core.windows.arrived(stream, length)) return { code: ErrorCode.FLOW_CONTROL_ERROR, reason: 'DATA beyond the stream\'s window' };
+    if (!this.#core.windows.arrived(stream, length))
+      return { code: ErrorCode.FLOW_CONTROL_ERROR, reason: "DATA beyond the stream's window" };
     return undefined;
   }
 
@@ -174,7 +177,8 @@ export class Inbound implements FrameSink {
       return;
     }
     // A peer that never reads would have us keep the answers of all that it asks.
-    if (core.outbox.controlBytes > core.limits.controlQueued) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer opens streams and does not read');
+    if (core.outbox.controlBytes > core.limits.controlQueued)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer opens streams and does not read');
     if (core.streams.size >= core.limits.concurrentStreams) return this.#refuse(streamId, ErrorCode.REFUSED_STREAM);
     if (whole.dependsOnItself) return this.#refuse(streamId, ErrorCode.PROTOCOL_ERROR);
     const parsed = tooLarge ? TOO_LARGE : parseRequest(lines);
@@ -260,7 +264,8 @@ export class Inbound implements FrameSink {
     if (payload.length !== 4) throw new ConnectionError(ErrorCode.FRAME_SIZE_ERROR, `RST_STREAM has ${payload.length} octets`);
     const stream = this.#core.streams.get(streamId);
     if (stream === undefined) {
-      if (streamId === 0 || this.#isIdle(streamId)) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `RST_STREAM on stream ${streamId}, which is not open`);
+      if (streamId === 0 || this.#isIdle(streamId))
+        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `RST_STREAM on stream ${streamId}, which is not open`);
       return;
     }
     this.#spendReset(stream);
@@ -296,11 +301,14 @@ export class Inbound implements FrameSink {
 
   #setting(id: number, value: number): void {
     const core = this.#core;
-    if (id === Setting.ENABLE_PUSH && (value > 1 || (value === 1 && core.role === 'client'))) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_ENABLE_PUSH is ${value}`);
-    else if (id === Setting.INITIAL_WINDOW_SIZE && value > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE is ${value}`);
+    if (id === Setting.ENABLE_PUSH && (value > 1 || (value === 1 && core.role === 'client')))
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_ENABLE_PUSH is ${value}`);
+    else if (id === Setting.INITIAL_WINDOW_SIZE && value > MAX_WINDOW)
+      throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE is ${value}`);
     else if (id === Setting.MAX_CONCURRENT_STREAMS) core.peerConcurrentStreams = value;
     else if (id === Setting.MAX_FRAME_SIZE) {
-      if (value < DEFAULT_MAX_FRAME || value > 0xff_ffff) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_MAX_FRAME_SIZE is ${value}`);
+      if (value < DEFAULT_MAX_FRAME || value > 0xff_ffff)
+        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `SETTINGS_MAX_FRAME_SIZE is ${value}`);
       core.outbox.maxFrame = value;
     }
   }
@@ -313,7 +321,8 @@ export class Inbound implements FrameSink {
     core.peerInitialWindow = value;
     for (const stream of core.streams.values()) {
       stream.sendWindow += change;
-      if (stream.sendWindow > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE overflows the window of stream ${stream.id}`);
+      if (stream.sendWindow > MAX_WINDOW)
+        throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, `SETTINGS_INITIAL_WINDOW_SIZE overflows the window of stream ${stream.id}`);
       core.outbox.ready(stream);
     }
   }
@@ -333,7 +342,10 @@ export class Inbound implements FrameSink {
     this.#spendForStreams('GOAWAY');
     const code = payload.readUInt32BE(4);
     const words = printable(payload.toString('latin1', 8, 8 + 240));
-    this.#core.goaway(payload.readUInt32BE(0) & MAX_WINDOW, { code, reason: `GOAWAY from the peer: ${nameOfErrorCode(code)}${words === '' ? '' : ` (${words})`}` });
+    this.#core.goaway(payload.readUInt32BE(0) & MAX_WINDOW, {
+      code,
+      reason: `GOAWAY from the peer: ${nameOfErrorCode(code)}${words === '' ? '' : ` (${words})`}`,
+    });
   }
 
   #windowUpdate(streamId: number, payload: Buffer): void {
@@ -343,18 +355,21 @@ export class Inbound implements FrameSink {
     if (streamId === 0) {
       core.outbox.sendWindow += increment;
       if (increment === 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE by nothing');
-      if (core.outbox.sendWindow > MAX_WINDOW) throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE overflows the window of the connection');
+      if (core.outbox.sendWindow > MAX_WINDOW)
+        throw new ConnectionError(ErrorCode.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE overflows the window of the connection');
       core.outbox.resume();
       return;
     }
     const stream = core.streams.get(streamId);
     if (stream === undefined) {
-      if (this.#isIdle(streamId)) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `WINDOW_UPDATE on stream ${streamId}, which is not open`);
+      if (this.#isIdle(streamId))
+        throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `WINDOW_UPDATE on stream ${streamId}, which is not open`);
       return;
     }
     if (increment === 0) return this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE by nothing');
     stream.sendWindow += increment;
-    if (stream.sendWindow > MAX_WINDOW) return this.#resetStream(stream, ErrorCode.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE overflows the window');
+    if (stream.sendWindow > MAX_WINDOW)
+      return this.#resetStream(stream, ErrorCode.FLOW_CONTROL_ERROR, 'WINDOW_UPDATE overflows the window');
     return core.outbox.ready(stream);
   }
 

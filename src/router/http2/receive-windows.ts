@@ -98,7 +98,11 @@ export class ReceiveWindows {
   kept(stream: ReceiveSide): void {
     stream.parts += 1;
     this.#parts += 1;
-    if (this.#parts > this.#limits.unconsumedParts) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, `DATA in more than ${this.#limits.unconsumedParts} parts that nobody has taken yet`);
+    if (this.#parts > this.#limits.unconsumedParts)
+      throw new ConnectionError(
+        ErrorCode.ENHANCE_YOUR_CALM,
+        `DATA in more than ${this.#limits.unconsumedParts} parts that nobody has taken yet`,
+      );
   }
 
   consumed(stream: ReceiveSide, bytes: number): void {

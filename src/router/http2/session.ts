@@ -6,7 +6,17 @@ import type { SessionCore } from './core.ts';
 import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
 import { ConnectionError, ErrorCode, nameOfErrorCode, printable, SessionClosedError } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
-import { DEFAULT_WINDOW, goawayFrame, headersFrames, MAX_STREAM_ID, PREFACE, resetFrame, Setting, settingsFrame, windowUpdateFrame } from './frames.ts';
+import {
+  DEFAULT_WINDOW,
+  goawayFrame,
+  headersFrames,
+  MAX_STREAM_ID,
+  PREFACE,
+  resetFrame,
+  Setting,
+  settingsFrame,
+  windowUpdateFrame,
+} from './frames.ts';
 import { requestLines, responseLines } from './heads.ts';
 import { encodeHeaderBlock } from './hpack/encoder.ts';
 import { Inbound } from './inbound.ts';
@@ -105,7 +115,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   request(head: RequestHead, handler: StreamHandler, options?: { readonly end?: boolean }): Stream {
-    if (this.#state !== 'open' || this.role !== 'client') throw new SessionClosedError(this.role === 'client' ? this.#state : 'the server\'s end');
+    if (this.#state !== 'open' || this.role !== 'client')
+      throw new SessionClosedError(this.role === 'client' ? this.#state : "the server's end");
     const block = encodeHeaderBlock(requestLines(head));
     const stream = new SessionStream(this, this.peerInitialWindow, this.now());
     stream.handler = handler;
@@ -176,7 +187,8 @@ class Http2Session implements Session, SessionCore {
 
   answer(frame: Buffer): void {
     this.outbox.answer(frame);
-    if (this.outbox.answerBytes > this.limits.answersQueued) throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer asks for answers and does not read them');
+    if (this.outbox.answerBytes > this.limits.answersQueued)
+      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer asks for answers and does not read them');
   }
 
   ready(): void {
@@ -241,7 +253,9 @@ class Http2Session implements Session, SessionCore {
     this.#measure();
     const socket = this.#socket;
     socket.on('end', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the peer closed the connection' }));
-    socket.on('error', (error: Error) => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printable(error.message)}` }));
+    socket.on('error', (error: Error) =>
+      this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printable(error.message)}` }),
+    );
     socket.on('close', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the connection is closed' }));
     receive(socket, this.#onData);
   }
@@ -275,7 +289,8 @@ class Http2Session implements Session, SessionCore {
   #readPreface(chunk: Buffer): Buffer {
     const from = PREFACE.length - this.#preface;
     const length = Math.min(chunk.length, this.#preface);
-    if (PREFACE.compare(chunk, 0, length, from, from + length) !== 0) throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'the peer does not speak HTTP/2: its first octets are no preface');
+    if (PREFACE.compare(chunk, 0, length, from, from + length) !== 0)
+      throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, 'the peer does not speak HTTP/2: its first octets are no preface');
     this.#preface -= length;
     return chunk.subarray(length);
   }
@@ -290,7 +305,10 @@ class Http2Session implements Session, SessionCore {
   #armSettingsTimer(): void {
     clearTimeout(this.#settingsTimer);
     if (this.#settingsUnacknowledged === 0) return;
-    this.#settingsTimer = setTimeout(() => this.#fail(ErrorCode.SETTINGS_TIMEOUT, `the peer did not answer our SETTINGS within ${this.limits.settingsDeadline} ms`), this.limits.settingsDeadline);
+    this.#settingsTimer = setTimeout(
+      () => this.#fail(ErrorCode.SETTINGS_TIMEOUT, `the peer did not answer our SETTINGS within ${this.limits.settingsDeadline} ms`),
+      this.limits.settingsDeadline,
+    );
     this.#settingsTimer.unref();
   }
 
@@ -306,7 +324,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   #refuseWaiting(): void {
-    for (const { stream } of this.#waiting.splice(0)) this.cutStream(stream, { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' });
+    for (const { stream } of this.#waiting.splice(0))
+      this.cutStream(stream, { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' });
   }
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {

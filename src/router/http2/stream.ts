@@ -79,7 +79,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   write(chunk: Buffer): boolean {
     if (this.gone) return true;
-    if (!this.headSent || this.ending) throw new UsageError(this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
+    if (!this.headSent || this.ending)
+      throw new UsageError(this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
     if (chunk.length > 0) {
       this.#chunks.push(chunk);
       this.queued += chunk.length;

@@ -29,7 +29,9 @@ export class Links {
    */
   vouchFor(siteId: string | undefined, dialed: boolean, now: number): boolean {
     if (siteId === undefined) return false;
-    return this.#links.values().some((link) => link.dialed === dialed && link.state === 'up' && link.peer.site.id === siteId && link.expires > now);
+    return this.#links
+      .values()
+      .some((link) => link.dialed === dialed && link.state === 'up' && link.peer.site.id === siteId && link.expires > now);
   }
 
   /** Opens a stream over the first link of the way that takes it: links come cheapest first. @throws LinkError where none does */

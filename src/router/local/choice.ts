@@ -54,8 +54,14 @@ export function reachableKeys(destination: Destination, view: Pick<ChoiceView, '
 function keysInOrder(destination: Destination, view: ChoiceView): readonly string[] {
   if (destination.kind !== 'weighted') return keysOf(destination);
   const weights = reachableKeys(destination, view).map((key) => ({ key, weight: usableWeight(destination.routingKeys[key]) }));
-  const sharing = drawn(weights.filter(({ weight }) => weight > 0), view);
-  const spare = drawn(weights.filter(({ weight }) => weight === 0).map(({ key }) => ({ key, weight: 1 })), view);
+  const sharing = drawn(
+    weights.filter(({ weight }) => weight > 0),
+    view,
+  );
+  const spare = drawn(
+    weights.filter(({ weight }) => weight === 0).map(({ key }) => ({ key, weight: 1 })),
+    view,
+  );
   return [...sharing, ...spare];
 }
 

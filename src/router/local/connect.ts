@@ -149,5 +149,8 @@ export function interleaved(addresses: readonly LookupAddress[]): readonly strin
   const first = addresses[0]?.family;
   const own = addresses.filter(({ family }) => family === first);
   const other = addresses.filter(({ family }) => family !== first);
-  return own.flatMap((address, index) => [address, other[index]]).concat(other.slice(own.length)).flatMap((found) => found?.address ?? []);
+  return own
+    .flatMap((address, index) => [address, other[index]])
+    .concat(other.slice(own.length))
+    .flatMap((found) => found?.address ?? []);
 }

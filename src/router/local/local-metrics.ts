@@ -107,7 +107,9 @@ class FoldedHistogram<L extends string> extends Histogram<L> {
       ];
     });
     // The library's type names the labels a caller may set; `le` is the one that it adds itself.
-    return { name, help: this.#help, type: 'histogram', aggregator: 'sum', collect() {}, values } as Awaited<ReturnType<Histogram<L>['get']>>;
+    return { name, help: this.#help, type: 'histogram', aggregator: 'sum', collect() {}, values } as Awaited<
+      ReturnType<Histogram<L>['get']>
+    >;
   }
 
   /** What the registry asks for when it writes text. */

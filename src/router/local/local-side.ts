@@ -109,8 +109,14 @@ class Local implements LocalSide {
   apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts = false): void {
     this.#listenerConfigs = listeners;
     this.#connectors.apply(connectors);
-    this.#figures.configure('listener', listeners.flatMap(({ destination }) => keysOf(destination)));
-    this.#figures.configure('connector', connectors.map(({ routingKey }) => routingKey));
+    this.#figures.configure(
+      'listener',
+      listeners.flatMap(({ destination }) => keysOf(destination)),
+    );
+    this.#figures.configure(
+      'connector',
+      connectors.map(({ routingKey }) => routingKey),
+    );
     const keys = keyFacts(listeners, this.#connectors.counts);
     if (!isDeepStrictEqual(keys, this.#keys)) this.#keys = keys;
     this.#listeners.apply(listeners, sharePorts);
@@ -295,7 +301,10 @@ class Local implements LocalSide {
           this.#live.delete(client);
           if (!logged) return;
           const milliseconds = Math.round(performance.now() - begun);
-          log.debug({ connection: id, routingKey, milliseconds, ...(reason === undefined ? {} : { reset: reason.reason }) }, 'connection ended');
+          log.debug(
+            { connection: id, routingKey, milliseconds, ...(reason === undefined ? {} : { reset: reason.reason }) },
+            'connection ended',
+          );
         });
         // The site may have been revoked while the connection was being made.
         if (barredAmong(client.places, this.#barred) !== undefined) client.sever(REVOKED);

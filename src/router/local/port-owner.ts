@@ -18,7 +18,9 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
   if (inodes.size === 0) return undefined;
   const until = performance.now() + mostTime;
   const network = readLink(join(proc, 'self/ns/net'));
-  const pids = list(proc).filter((name) => /^\d+$/.test(name)).map(Number);
+  const pids = list(proc)
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   for (const pid of [...pids.filter((each) => each >= resumeAt), ...pids.filter((each) => each < resumeAt)]) {
     // One at least is looked at, whatever the clock says.
     const holds = isIn(network, join(proc, `${pid}`)) && holdsAny(join(proc, `${pid}/fd`), inodes);
@@ -37,12 +39,15 @@ function isIn(network: string, process: string): boolean {
 
 /** Rows of /proc/net/tcp: `sl local_address rem_address st … inode`, address and port in hex (Documentation/networking/proc_net_tcp). */
 export function listeningInodes(table: string, port: number): readonly string[] {
-  return table.split('\n').slice(1).flatMap((row) => {
-    const fields = row.trim().split(/\s+/);
-    const [local, state, inode] = [fields[1], fields[3], fields[9]];
-    if (local === undefined || state !== LISTEN || inode === undefined) return [];
-    return Number.parseInt(local.slice(local.indexOf(':') + 1), 16) === port ? [inode] : [];
-  });
+  return table
+    .split('\n')
+    .slice(1)
+    .flatMap((row) => {
+      const fields = row.trim().split(/\s+/);
+      const [local, state, inode] = [fields[1], fields[3], fields[9]];
+      if (local === undefined || state !== LISTEN || inode === undefined) return [];
+      return Number.parseInt(local.slice(local.indexOf(':') + 1), 16) === port ? [inode] : [];
+    });
 }
 
 function holdsAny(folder: string, inodes: ReadonlySet<string>): boolean {

@@ -17,7 +17,12 @@ export type ServerResult =
  * Connects to a server, with TLS where it is wanted, within so many milliseconds in all. `done` is called once, never within
  * the call. @returns how to give up: `done` is then not called any more
  */
-export function connectServer(place: Place, tls: ClientTls | undefined, deadline: number, done: (result: ServerResult) => void): () => void {
+export function connectServer(
+  place: Place,
+  tls: ClientTls | undefined,
+  deadline: number,
+  done: (result: ServerResult) => void,
+): () => void {
   let over = false;
   let giveUp: () => void = () => {};
   const finish = (result: ServerResult): void => {

@@ -48,7 +48,8 @@ interface Slots {
 function findSlots(): Slots | undefined {
   const callback = (): boolean => true;
   const probe = new Socket({ onread: { buffer: landing, callback } });
-  const keyOf = (value: unknown): symbol | undefined => Object.getOwnPropertySymbols(probe).find((key) => Reflect.get(probe, key) === value);
+  const keyOf = (value: unknown): symbol | undefined =>
+    Object.getOwnPropertySymbols(probe).find((key) => Reflect.get(probe, key) === value);
   const found = { buffer: keyOf(landing), callback: keyOf(callback) };
   probe.destroy();
   return found.buffer === undefined || found.callback === undefined ? undefined : { buffer: found.buffer, callback: found.callback };

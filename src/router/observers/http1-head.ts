@@ -138,7 +138,10 @@ export class HeadReader {
       if (length < 0 || (this.#length !== -1 && this.#length !== length)) return false;
       this.#length = length;
     } else if (first === 0x74 /* t */ && isName(bytes, start, end, TRANSFER_ENCODING)) {
-      const value = bytes.toString('latin1', start + TRANSFER_ENCODING.length + 1, end).trim().toLowerCase();
+      const value = bytes
+        .toString('latin1', start + TRANSFER_ENCODING.length + 1, end)
+        .trim()
+        .toLowerCase();
       this.#encoded = true;
       // Only the last coding can be chunked (section 6.1).
       this.#chunked = /(^|[\s,])chunked$/.test(value);

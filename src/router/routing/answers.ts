@@ -99,7 +99,9 @@ export class Answers {
         if (!keys.has(key.routingKey)) keys.set(key.routingKey, key);
       });
     }
-    return [{ router: id.slice(site.length + 1), site: { id: site, name, namespace, platform, version }, edge, links, keys: [...keys.values()] }];
+    return [
+      { router: id.slice(site.length + 1), site: { id: site, name, namespace, platform, version }, edge, links, keys: [...keys.values()] },
+    ];
   }
 
   #currentPaths(): Paths {
@@ -108,8 +110,10 @@ export class Answers {
   }
 
   #linksTo(router: RouterId | undefined): string[] {
-    return [...this.#adjacencies.values()].filter((adjacency) => adjacency.router === router)
-      .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1)).map(({ link }) => link);
+    return [...this.#adjacencies.values()]
+      .filter((adjacency) => adjacency.router === router)
+      .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1))
+      .map(({ link }) => link);
   }
 
   #outdate(): void {

@@ -100,12 +100,18 @@ export type Message =
 export function readMessage(bytes: Buffer): Message {
   const cursor = new Cursor(bytes, 'routing message');
   switch (cursor.number(1)) {
-    case type.summary: return { kind: 'summary', sums: Array.from({ length: buckets }, () => cursor.take(8).readBigUInt64BE()) };
-    case type.digest: return readDigest(cursor);
-    case type.request: return readRequest(cursor);
-    case type.records: return readRecords(cursor);
-    case type.done: return { kind: 'done' };
-    default: return { kind: 'unknown' };
+    case type.summary:
+      return { kind: 'summary', sums: Array.from({ length: buckets }, () => cursor.take(8).readBigUInt64BE()) };
+    case type.digest:
+      return readDigest(cursor);
+    case type.request:
+      return readRequest(cursor);
+    case type.records:
+      return readRecords(cursor);
+    case type.done:
+      return { kind: 'done' };
+    default:
+      return { kind: 'unknown' };
   }
 }
 
@@ -123,7 +129,12 @@ export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: 
   const head = Buffer.alloc(10);
   head.writeUInt8(type.digest);
   head.writeBigUInt64BE(bits, 2);
-  const messages = pack(head, versions.flatMap((entry) => writeVersions(entry, longest - head.length)), longest, true);
+  const messages = pack(
+    head,
+    versions.flatMap((entry) => writeVersions(entry, longest - head.length)),
+    longest,
+    true,
+  );
   // One return is enough.
   if (wanted) messages[0]?.writeUInt8(1, 1);
   return messages;
@@ -131,21 +142,31 @@ export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: 
 
 /** One message: the caller keeps to `longestRequest`. */
 export function writeRequest(parts: readonly PartsOf[]): Buffer {
-  return Buffer.concat([Buffer.of(type.request), ...parts.map((entry) => {
-    const numbers = Buffer.alloc(2 + entry.parts.length * 2);
-    numbers.writeUInt16BE(entry.parts.length);
-    for (const [index, part] of entry.parts.entries()) numbers.writeUInt16BE(part, 2 + index * 2);
-    return Buffer.concat([routerIdBytes(entry.router), numbers]);
-  })]);
+  return Buffer.concat([
+    Buffer.of(type.request),
+    ...parts.map((entry) => {
+      const numbers = Buffer.alloc(2 + entry.parts.length * 2);
+      numbers.writeUInt16BE(entry.parts.length);
+      for (const [index, part] of entry.parts.entries()) numbers.writeUInt16BE(part, 2 + index * 2);
+      return Buffer.concat([routerIdBytes(entry.router), numbers]);
+    }),
+  ]);
 }
 
 export function writeRecords(records: readonly AgedRecord[], longest: number): Buffer[] {
-  return pack(Buffer.of(type.records), records.map(({ age, bytes }) => {
-    const head = Buffer.alloc(4);
-    head.writeUInt16BE(Math.min(age, 0xffff));
-    head.writeUInt16BE(bytes.length, 2);
-    return [head, bytes];
-  }).map((pair) => Buffer.concat(pair)), longest, false);
+  return pack(
+    Buffer.of(type.records),
+    records
+      .map(({ age, bytes }) => {
+        const head = Buffer.alloc(4);
+        head.writeUInt16BE(Math.min(age, 0xffff));
+        head.writeUInt16BE(bytes.length, 2);
+        return [head, bytes];
+      })
+      .map((pair) => Buffer.concat(pair)),
+    longest,
+    false,
+  );
 }
 
 export function writeDone(): Buffer {
@@ -205,7 +226,11 @@ function readRecords(cursor: Cursor): Message {
 function readRouterId(cursor: Cursor): RouterId {
   const site = cursor.take(16);
   const name = cursor.take(cursor.number(1)).toString('latin1');
-  if (!isRouterName(name)) throw new RoutingError('routing-message', `A message names a router ${JSON.stringify(name.slice(0, 80))}, which no router can be named.`);
+  if (!isRouterName(name))
+    throw new RoutingError(
+      'routing-message',
+      `A message names a router ${JSON.stringify(name.slice(0, 80))}, which no router can be named.`,
+    );
   return routerIdFromBytes(site, name);
 }
 

@@ -41,7 +41,10 @@ export class Cursor {
   #take(size: number): number {
     const at = this.#at;
     if (size > this.#end - at) {
-      throw new RoutingError('routing-message', `The ${this.#what} ends at byte ${this.#end}, in the middle of a field that begins at ${at}.`);
+      throw new RoutingError(
+        'routing-message',
+        `The ${this.#what} ends at byte ${this.#end}, in the middle of a field that begins at ${at}.`,
+      );
     }
     this.#at = at + size;
     return at;

@@ -86,7 +86,16 @@ export class Database {
     if (entry === undefined || record.epoch > entry.epoch) {
       before = entry === undefined ? [] : this.#drop(entry);
       topology = before.length > 0;
-      entry = { id: entry?.id ?? record.router, site: entry?.site ?? siteOf(record.router), epoch: record.epoch, parts: [], about: undefined, made, keys: 0, neighbours: 0 };
+      entry = {
+        id: entry?.id ?? record.router,
+        site: entry?.site ?? siteOf(record.router),
+        epoch: record.epoch,
+        parts: [],
+        about: undefined,
+        made,
+        keys: 0,
+        neighbours: 0,
+      };
       this.#routers.set(entry.id, entry);
     }
     const replaced = entry.parts[record.part];
@@ -119,7 +128,11 @@ export class Database {
     const versions: VersionsOf[] = [];
     for (const { id, epoch, parts } of this.#routers.values()) {
       if (!of.has(bucketOf(id))) continue;
-      versions.push({ router: id, epoch, parts: parts.flatMap((record, part) => record === undefined ? [] : [{ part, counter: record.counter, check: record.check }]) });
+      versions.push({
+        router: id,
+        epoch,
+        parts: parts.flatMap((record, part) => (record === undefined ? [] : [{ part, counter: record.counter, check: record.check }])),
+      });
     }
     return versions;
   }
@@ -161,9 +174,12 @@ function costOf(record: RouteRecord): number {
 }
 
 function topologyDiffers(before: RouteRecord, after: RouteRecord): boolean {
-  return before.about?.edge !== after.about?.edge || before.neighbours.length !== after.neighbours.length
-    || before.neighbours.some((neighbour, index) => {
+  return (
+    before.about?.edge !== after.about?.edge ||
+    before.neighbours.length !== after.neighbours.length ||
+    before.neighbours.some((neighbour, index) => {
       const other = after.neighbours[index];
       return other?.router !== neighbour.router || other.cost !== neighbour.cost;
-    });
+    })
+  );
 }

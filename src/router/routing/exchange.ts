@@ -42,7 +42,13 @@ export class Exchange {
   /** @param begins whether this side says first what it has */
   up(link: string, begins: boolean): void {
     this.#links.set(link, {
-      wanted: new Map(), asked: [], since: 0, overflowed: false, deferred: undefined, digests: new Credit(digestsOfLink), answers: new Credit(answersOfLink),
+      wanted: new Map(),
+      asked: [],
+      since: 0,
+      overflowed: false,
+      deferred: undefined,
+      digests: new Credit(digestsOfLink),
+      answers: new Credit(answersOfLink),
     });
     if (begins) this.summarize(link);
   }
@@ -87,7 +93,8 @@ export class Exchange {
   onRequest(link: string, request: Extract<Message, { kind: 'request' }>): void {
     const state = this.#links.get(link);
     if (state === undefined) return;
-    if (state.deferred !== undefined) throw new RoutingError('routing-request', 'The peer sends a request before its last one was answered.');
+    if (state.deferred !== undefined)
+      throw new RoutingError('routing-request', 'The peer sends a request before its last one was answered.');
     if (state.answers.take(this.#context.clock())) this.#answer(link, request);
     else state.deferred = request;
   }
@@ -136,7 +143,8 @@ export class Exchange {
       this.#context.postponed(link);
       return;
     }
-    for (const message of writeDigest(wanted, of, this.#context.database.versions(of), this.#context.messageBytes)) this.#context.send(link, message);
+    for (const message of writeDigest(wanted, of, this.#context.database.versions(of), this.#context.messageBytes))
+      this.#context.send(link, message);
   }
 
   #release(state: LinkExchange): void {

@@ -151,7 +151,7 @@ function readGraph(
     ids,
     numbers,
     sites,
-    confined: Uint8Array.from(sites, (site) => edgeSites.has(site) && site !== sites[0] ? 1 : 0),
+    confined: Uint8Array.from(sites, (site) => (edgeSites.has(site) && site !== sites[0] ? 1 : 0)),
     edges,
     mix: (node, predecessor) => Math.imul((hashes[predecessor] ?? 0) ^ salt ^ Math.imul(hashes[node] ?? 0, 0x85ebca6b), 0x9e3779b1) >>> 0,
   };

@@ -35,7 +35,12 @@ export class Intake {
   readonly #links = new Pace(recordsOfLink);
   #clearedAt = -Infinity;
   readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
-    accepted: 0, stale: 0, refused: 0, malformed: 0, postponed: 0, contested: 0,
+    accepted: 0,
+    stale: 0,
+    refused: 0,
+    malformed: 0,
+    postponed: 0,
+    contested: 0,
   };
 
   constructor(context: IntakeContext) {

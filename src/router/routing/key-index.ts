@@ -48,7 +48,10 @@ export class KeyPlaces {
       eachKey(record, ({ routingKey }) => {
         const places = this.#asked.get(routingKey);
         if (places === undefined) return;
-        this.#asked.set(routingKey, places.filter((place) => place.router !== record.router || place.part !== record.part));
+        this.#asked.set(
+          routingKey,
+          places.filter((place) => place.router !== record.router || place.part !== record.part),
+        );
       });
     }
     if (after === undefined) return;

@@ -78,7 +78,13 @@ export class OwnRecords {
       if (!part.changed) continue;
       part.changed = false;
       part.counter += 1;
-      records.push(writeRecord({ router: this.#router, epoch: this.#epoch, counter: part.counter, part: number }, [...part.entries.values()], this.#key));
+      records.push(
+        writeRecord(
+          { router: this.#router, epoch: this.#epoch, counter: part.counter, part: number },
+          [...part.entries.values()],
+          this.#key,
+        ),
+      );
     }
     return records;
   }

@@ -17,7 +17,7 @@ export class Credit {
 
   /** How many may be taken now. */
   left(clock: number): number {
-    this.#left = Math.min(this.#rate.burst, this.#left + Math.max(0, clock - this.#since) / 1000 * this.#rate.perSecond);
+    this.#left = Math.min(this.#rate.burst, this.#left + (Math.max(0, clock - this.#since) / 1000) * this.#rate.perSecond);
     this.#since = clock;
     return Math.floor(this.#left);
   }

@@ -73,16 +73,24 @@ export const greatestEpoch = 2 ** 48 - 1;
 export const greatestCounter = 2 ** 32 - 1;
 
 /** Reads what stands before the body, without a look at the signature. @throws RoutingError where it is cut short or cannot be */
-export function readHead(bytes: Buffer): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly check: number; readonly bodyStart: number } {
-  if (bytes.length > longestRecord) throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${longestRecord} are allowed.`);
+export function readHead(
+  bytes: Buffer,
+): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly check: number; readonly bodyStart: number } {
+  if (bytes.length > longestRecord)
+    throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${longestRecord} are allowed.`);
   const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - signatureBytes));
   const publicKey = cursor.take(publicKeyBytes);
   const router = cursor.take(cursor.number(1)).toString('latin1');
-  if (!isRouterName(router)) throw new RoutingError('routing-message', `A record names a router ${JSON.stringify(router.slice(0, 80))}, which no router can be named.`);
+  if (!isRouterName(router))
+    throw new RoutingError(
+      'routing-message',
+      `A record names a router ${JSON.stringify(router.slice(0, 80))}, which no router can be named.`,
+    );
   const epoch = cursor.number(6);
   const counter = cursor.number(4);
   const part = cursor.number(2);
-  if (part >= partsOfRouter) throw new RoutingError('routing-message', `A record is part ${part} of its router, parts are below ${partsOfRouter}.`);
+  if (part >= partsOfRouter)
+    throw new RoutingError('routing-message', `A record is part ${part} of its router, parts are below ${partsOfRouter}.`);
   const check = signatureOf(bytes).readUInt32BE();
   return { publicKey, router, id: routerId(siteIdOf(publicKey), router), epoch, counter, part, check, bodyStart: cursor.at };
 }
@@ -170,7 +178,10 @@ export function writeNeighbour({ router, cost, link }: Neighbour): Buffer {
 
 export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffer {
   const key = Buffer.from(routingKey);
-  return writeField(field.key, Buffer.concat([Buffer.of(connectors >> 8, connectors & 0xff, listeners >> 8, listeners & 0xff, key.length), key]));
+  return writeField(
+    field.key,
+    Buffer.concat([Buffer.of(connectors >> 8, connectors & 0xff, listeners >> 8, listeners & 0xff, key.length), key]),
+  );
 }
 
 /** Numbers of a body's fields. Others are for later versions. */
@@ -196,12 +207,24 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
     const value = cursor.take(size);
     const inside = new Cursor(bytes, 'field of a record', start, start + size);
     switch (number) {
-      case field.name: about.name = readText(value); break;
-      case field.namespace: about.namespace = readText(value); break;
-      case field.platform: about.platform = readText(value); break;
-      case field.version: about.version = readText(value); break;
-      case field.flags: about.edge = (inside.number(1) & edgeFlag) !== 0; break;
-      case field.neighbour: neighbours.push(readNeighbour(inside)); break;
+      case field.name:
+        about.name = readText(value);
+        break;
+      case field.namespace:
+        about.namespace = readText(value);
+        break;
+      case field.platform:
+        about.platform = readText(value);
+        break;
+      case field.version:
+        about.version = readText(value);
+        break;
+      case field.flags:
+        about.edge = (inside.number(1) & edgeFlag) !== 0;
+        break;
+      case field.neighbour:
+        neighbours.push(readNeighbour(inside));
+        break;
       case field.key:
         readKey(inside);
         keys += 1;
@@ -234,6 +257,7 @@ function readKey(value: Cursor): KeyCount {
 
 function checked(bytes: Buffer, allowed: (text: string) => boolean): string {
   const text = bytes.toString('utf8');
-  if (!isUtf8(bytes) || !allowed(text)) throw new RoutingError('routing-message', 'A text in a record is too long, not UTF-8, or has characters that it may not have.');
+  if (!isUtf8(bytes) || !allowed(text))
+    throw new RoutingError('routing-message', 'A text in a record is too long, not UTF-8, or has characters that it may not have.');
   return text;
 }

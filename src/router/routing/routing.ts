@@ -4,7 +4,17 @@ import { AgeingClock } from './ageing-clock.ts';
 import { Answers } from './answers.ts';
 import { readMessage, writeRecords } from './codec.ts';
 import type { AgedRecord } from './codec.ts';
-import type { Adjacency, Outgoing, OwnFacts, RouteDestination, RouterId, Routing, RoutingCounters, RoutingLimits, RoutingOptions } from './contract.ts';
+import type {
+  Adjacency,
+  Outgoing,
+  OwnFacts,
+  RouteDestination,
+  RouterId,
+  Routing,
+  RoutingCounters,
+  RoutingLimits,
+  RoutingOptions,
+} from './contract.ts';
 import { Database } from './database.ts';
 import { RoutingError } from './errors.ts';
 import { Exchange } from './exchange.ts';
@@ -62,7 +72,11 @@ class LinkState implements Routing {
 
   constructor(options: RoutingOptions, read: typeof readCopy) {
     const { router, site, siteKey } = options;
-    if (!isRouterName(router)) throw new RoutingError('site-key', `A router cannot be named ${JSON.stringify(router)}: lower-case letters, digits and hyphens, at most 63.`);
+    if (!isRouterName(router))
+      throw new RoutingError(
+        'site-key',
+        `A router cannot be named ${JSON.stringify(router)}: lower-case letters, digits and hyphens, at most 63.`,
+      );
     const keyId = siteIdOf(siteKey.publicKey);
     if (keyId !== site.id) throw new RoutingError('site-key', `The site's id is ${JSON.stringify(site.id)}, its key says ${keyId}.`);
     this.self = routerId(site.id, router);
@@ -112,7 +126,13 @@ class LinkState implements Routing {
     this.#name = facts.name ?? this.#name;
     const keys = facts.keys.filter(({ routingKey }) => isRoutingKey(routingKey)).slice(0, this.#limits.keysOfRouter);
     this.#keysLeftOut = facts.keys.length - keys.length;
-    this.#own.stateKeys(keys.map(({ routingKey, connectors, listeners }) => ({ routingKey, connectors: clamp(connectors, 0), listeners: clamp(listeners, 0) })));
+    this.#own.stateKeys(
+      keys.map(({ routingKey, connectors, listeners }) => ({
+        routingKey,
+        connectors: clamp(connectors, 0),
+        listeners: clamp(listeners, 0),
+      })),
+    );
     this.#stateAbout();
     return this.#release();
   }
@@ -142,18 +162,30 @@ class LinkState implements Routing {
 
   receive(link: string, message: Buffer, now: number): readonly Outgoing[] {
     this.#clock.advance(now);
-    if (!this.#adjacencies.has(link)) throw new RoutingError('routing-link', `A routing message came over ${JSON.stringify(link)}, which is not up.`);
+    if (!this.#adjacencies.has(link))
+      throw new RoutingError('routing-link', `A routing message came over ${JSON.stringify(link)}, which is not up.`);
     if (message.length > this.#limits.messageBytes) {
       throw new RoutingError('routing-message', `A routing message has ${message.length} bytes, ${this.#limits.messageBytes} are allowed.`);
     }
     const read = readMessage(message);
     switch (read.kind) {
-      case 'summary': this.#exchange.onSummary(link, read); break;
-      case 'digest': this.#exchange.onDigest(link, read); break;
-      case 'request': this.#exchange.onRequest(link, read); break;
-      case 'records': this.#takeAll(link, read.records); break;
-      case 'done': this.#exchange.onDone(link); break;
-      case 'unknown': break;
+      case 'summary':
+        this.#exchange.onSummary(link, read);
+        break;
+      case 'digest':
+        this.#exchange.onDigest(link, read);
+        break;
+      case 'request':
+        this.#exchange.onRequest(link, read);
+        break;
+      case 'records':
+        this.#takeAll(link, read.records);
+        break;
+      case 'done':
+        this.#exchange.onDone(link);
+        break;
+      case 'unknown':
+        break;
     }
     return this.#release();
   }
@@ -216,7 +248,13 @@ class LinkState implements Routing {
 
   #stateAbout(): void {
     const { namespace, platform, version } = this.#options.site;
-    this.#own.stateAbout({ name: fitText(this.#name), namespace: fitText(namespace), platform: fitText(platform), version: fitText(version), edge: this.#edge });
+    this.#own.stateAbout({
+      name: fitText(this.#name),
+      namespace: fitText(namespace),
+      platform: fitText(platform),
+      version: fitText(version),
+      edge: this.#edge,
+    });
   }
 
   #adjacenciesChanged(): void {
@@ -245,7 +283,10 @@ class LinkState implements Routing {
 
   #publish(): void {
     const { reading } = this.#clock;
-    const records = this.#own.make().map((bytes) => this.#read(bytes)).filter((record) => record !== undefined);
+    const records = this.#own
+      .make()
+      .map((bytes) => this.#read(bytes))
+      .filter((record) => record !== undefined);
     for (const record of records) {
       this.#answers.apply(this.#database.take(record, reading));
       // No dice here: signatures differ enough.

@@ -10,7 +10,10 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
   const { router, plan, trust, controller, own, moment } = view;
   const runs = plan.site === site;
   const accesses = runs ? listAccesses(view.resources, site).accesses : [];
-  const planned = firstOf(configured(own), ...accesses.filter(({ resource }) => resource === keyOf(site)).map((access) => accessStep(access, view)));
+  const planned = firstOf(
+    configured(own),
+    ...accesses.filter(({ resource }) => resource === keyOf(site)).map((access) => accessStep(access, view)),
+  );
   const running = router === undefined || !runs ? waiting('starting', 'no router runs') : done;
   const endpoints = endpointsFor(accesses, view);
   const resolved = accesses.length === 0 || endpoints.length > 0 ? done : waiting('no-endpoints', 'nothing listens for links yet');
@@ -33,7 +36,8 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
 export function observeRouterAccess(routerAccess: RouterAccess, view: View): RouterAccessStatus {
   const { plan, own, moment } = view;
   const key = keyOf(routerAccess);
-  const accesses = plan.site === undefined ? [] : listAccesses(view.resources, plan.site).accesses.filter(({ resource }) => resource === key);
+  const accesses =
+    plan.site === undefined ? [] : listAccesses(view.resources, plan.site).accesses.filter(({ resource }) => resource === key);
   const endpoints = endpointsFor(accesses, view);
   const steps = [
     { type: 'Configured', state: firstOf(configured(own), ...accesses.map((access) => accessStep(access, view))) },
@@ -80,11 +84,18 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
       service.listeners.push(...places(router, listeners));
     }
   }
-  return { id, name, namespace, platform, version, links, services: [...services].map(([routingKey, found]) => ({ routingKey, ...found })) };
+  return {
+    id,
+    name,
+    namespace,
+    platform,
+    version,
+    links,
+    services: [...services].map(([routingKey, found]) => ({ routingKey, ...found })),
+  };
 }
 
 /** Routers tell how many they have, not what they are called: one entry for each, `router/1`, `router/2`. A peer's number is not to be trusted. */
 function places(router: string, count: number): readonly string[] {
   return Array.from({ length: Math.min(count, 16) }, (_, index) => `${router}/${index + 1}`);
 }
-

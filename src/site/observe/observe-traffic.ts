@@ -19,7 +19,9 @@ const starting = waiting('starting', 'the router starts');
 export function observeListener(listener: Listener, view: View): ListenerStatus {
   const state = stateOf(view.router?.listeners, keyOf(listener));
   const reachable = (state?.reachableKeys.length ?? 0) > 0;
-  const matched = reachable ? done : waiting('no-connector', `no connector of routing key ${quote(listener.spec.routingKey)} can be reached`);
+  const matched = reachable
+    ? done
+    : waiting('no-connector', `no connector of routing key ${quote(listener.spec.routingKey)} can be reached`);
   return {
     ...verdict(listenerSteps(state, reachable, { type: 'Matched', state: matched }, view), warningsOf(view.own), view.moment),
     hasMatchingConnector: reachable,
@@ -33,7 +35,9 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
   const open = new Set(state?.reachableKeys);
   const routingKeysReachable = keys.filter((key) => open.has(key));
   const reachable = routingKeysReachable.length > 0;
-  const operational = reachable ? done : waiting('no-connector', `no connector of ${keys.slice(0, 8).map(quote).join(', ')} can be reached`);
+  const operational = reachable
+    ? done
+    : waiting('no-connector', `no connector of ${keys.slice(0, 8).map(quote).join(', ')} can be reached`);
   const strategy = priority === undefined ? { weighted: { routingKeysReachable } } : { priority: { routingKeysReachable } };
   return {
     ...verdict(listenerSteps(state, reachable, { type: 'Operational', state: operational }, view), warningsOf(view.own), view.moment),
@@ -43,7 +47,12 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
 }
 
 /** Matched but not yet listening is not ready: a connection would still be refused. */
-function listenerSteps(state: ListenerState | undefined, reachable: boolean, match: { readonly type: string; readonly state: StepState }, view: View) {
+function listenerSteps(
+  state: ListenerState | undefined,
+  reachable: boolean,
+  match: { readonly type: string; readonly state: StepState },
+  view: View,
+) {
   const planned = configured(view.own);
   const opening = reachable && state?.listening !== true ? waiting('opening', 'its socket is being opened') : done;
   return [{ type: 'Configured', state: firstOf(planned, inRouter(state), opening) }, match];
@@ -94,4 +103,3 @@ export function firstOf(...states: readonly StepState[]): StepState {
 export function stateOf<T>(states: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return states !== undefined && Object.hasOwn(states, name) ? states[name] : undefined;
 }
-

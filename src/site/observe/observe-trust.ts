@@ -50,7 +50,8 @@ export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus 
   const facts = view.trust.grants.get(nameOf(grant));
   const processed = firstOf(configured(view.own), trustStep(facts));
   const { url, code, ca } = facts ?? {};
-  const resolved = url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done;
+  const resolved =
+    url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done;
   const spent: readonly string[] =
     facts === undefined
       ? []
@@ -77,12 +78,13 @@ export function observeToken(token: AccessToken, view: View): AccessTokenStatus 
   const facts = view.trust.tokens.get(nameOf(token));
   const redeemed = facts?.redeemed === true;
   const trouble = facts?.problem;
-  const state =
-    redeemed
-      ? done
-      : trouble === undefined
-        ? waiting('redeeming', 'it is being redeemed')
-        : failed(facts?.retrying === true ? { code: trouble.code, message: `${trouble.message.replace(/\.$/, '')}. It is tried again.` } : trouble);
+  const state = redeemed
+    ? done
+    : trouble === undefined
+      ? waiting('redeeming', 'it is being redeemed')
+      : failed(
+          facts?.retrying === true ? { code: trouble.code, message: `${trouble.message.replace(/\.$/, '')}. It is tried again.` } : trouble,
+        );
   return {
     ...verdict([{ type: 'Redeemed', state: redeemed ? done : firstOf(configured(view.own), state) }], warningsOf(view.own), view.moment),
     redeemed,
@@ -91,7 +93,11 @@ export function observeToken(token: AccessToken, view: View): AccessTokenStatus 
 
 export function observeCertificate(certificate: Certificate, view: View): CertificateStatus {
   const facts = view.trust.certificates.get(nameOf(certificate));
-  const { conditions, ...words } = verdict([{ type: 'Issued', state: firstOf(configured(view.own), trustStep(facts)) }], warningsOf(view.own), view.moment);
+  const { conditions, ...words } = verdict(
+    [{ type: 'Issued', state: firstOf(configured(view.own), trustStep(facts)) }],
+    warningsOf(view.own),
+    view.moment,
+  );
   return {
     ...words,
     conditions: conditions.filter(({ type }) => type === 'Ready'),

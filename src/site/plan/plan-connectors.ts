@@ -20,13 +20,7 @@ export function planConnectors(
     problems.push(...all);
     const { routingKey, host, port } = connector.spec;
     if (all.some(({ severity }) => severity === 'error') || host === undefined) continue;
-    configs.push({
-      name: keyOf(connector),
-      routingKey,
-      hosts: [host],
-      port,
-      ...(tls.tls === undefined ? {} : { tls: tls.tls }),
-    });
+    configs.push({ name: keyOf(connector), routingKey, hosts: [host], port, ...(tls.tls === undefined ? {} : { tls: tls.tls }) });
   }
   return { configs, problems };
 }
@@ -44,10 +38,17 @@ function problemsOf(connector: Connector, platform: Platform): ResourceProblem[]
     if (hasSelector && !hasHost) {
       add('error', 'not-on-platform', 'spec.selector', 'pods can be selected on Kubernetes only; give the server in spec.host.');
     } else if (hasSelector) {
-      add('warning', 'not-on-platform', 'spec.selector', 'pods can be selected on Kubernetes only, so spec.host is used; remove the selector.');
+      add(
+        'warning',
+        'not-on-platform',
+        'spec.selector',
+        'pods can be selected on Kubernetes only, so spec.host is used; remove the selector.',
+      );
     }
-    if (exposePodsByName === true) add('warning', 'not-on-platform', 'spec.exposePodsByName', 'there are pods on Kubernetes only; remove the field.');
-    if (includeNotReadyPods === true) add('warning', 'not-on-platform', 'spec.includeNotReadyPods', 'there are pods on Kubernetes only; remove the field.');
+    if (exposePodsByName === true)
+      add('warning', 'not-on-platform', 'spec.exposePodsByName', 'there are pods on Kubernetes only; remove the field.');
+    if (includeNotReadyPods === true)
+      add('warning', 'not-on-platform', 'spec.includeNotReadyPods', 'there are pods on Kubernetes only; remove the field.');
   }
   if (!hasHost && !hasSelector) add('error', 'host', 'spec.host', 'it is missing; name the host or address of the server.');
   if (hasHost && (host.length > 253 || /[^\w.:%-]/.test(host))) {
@@ -57,7 +58,10 @@ function problemsOf(connector: Connector, platform: Platform): ResourceProblem[]
   return problems;
 }
 
-function tlsOf(connector: Connector, bundles: BundleFinder): { readonly tls?: NonNullable<ConnectorConfig['tls']>; readonly problems: readonly ResourceProblem[] } {
+function tlsOf(
+  connector: Connector,
+  bundles: BundleFinder,
+): { readonly tls?: NonNullable<ConnectorConfig['tls']>; readonly problems: readonly ResourceProblem[] } {
   const resource: ResourceKey = keyOf(connector);
   const { tlsCredentials, useClientCert, verifyHostname } = connector.spec;
   if (tlsCredentials === undefined || tlsCredentials === '') {

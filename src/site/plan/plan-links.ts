@@ -21,7 +21,13 @@ export function planLinks(
     const { endpoints, problems: found } = endpointsOf(link, edge);
     const cost = link.spec.cost ?? 1;
     if (!(Number.isInteger(cost) && cost >= 1 && cost <= highestCost)) {
-      found.push({ resource, severity: 'error', code: 'cost', field: 'spec.cost', message: `${cost} is no cost; use a whole number from 1 to ${highestCost}.` });
+      found.push({
+        resource,
+        severity: 'error',
+        code: 'cost',
+        field: 'spec.cost',
+        message: `${cost} is no cost; use a whole number from 1 to ${highestCost}.`,
+      });
     }
     const { tlsCredentials } = link.spec;
     if (tlsCredentials === undefined || tlsCredentials === '') {
@@ -50,9 +56,21 @@ function endpointsOf(link: Link, edge: boolean): { readonly endpoints: readonly 
     const field = `spec.endpoints[${index}]`;
     const number = parsePort(port ?? '');
     if (number === undefined) {
-      problems.push({ resource, severity: 'warning', code: 'port', field: `${field}.port`, message: `${quote(port ?? '')} is not a port, so this endpoint is left out; use 1 to 65535.` });
+      problems.push({
+        resource,
+        severity: 'warning',
+        code: 'port',
+        field: `${field}.port`,
+        message: `${quote(port ?? '')} is not a port, so this endpoint is left out; use 1 to 65535.`,
+      });
     } else if (host === undefined || host === '' || host.length > 253 || /[^\w.:%-]/.test(host)) {
-      problems.push({ resource, severity: 'warning', code: 'host', field: `${field}.host`, message: `${quote(host ?? '')} is neither a host name nor an address, so this endpoint is left out.` });
+      problems.push({
+        resource,
+        severity: 'warning',
+        code: 'host',
+        field: `${field}.host`,
+        message: `${quote(host ?? '')} is neither a host name nor an address, so this endpoint is left out.`,
+      });
     } else {
       endpoints.push({ host, port: number });
     }

@@ -69,7 +69,13 @@ function draftMultiKey(listener: MultiKeyListener, bundles: BundleFinder): Draft
   const observed = observerOf(listener.spec.observer, listener.spec.settings, resource);
   const tls = tlsOf(tlsCredentials, requireClientCert === true, resource, bundles);
   const needsCa = requireClientCert === true && tls.bundle !== undefined && tls.bundle.ca === undefined;
-  const missing = (code: string, message: string): ResourceProblem => ({ resource, severity: 'error', code, field: 'spec.requireClientCert', message });
+  const missing = (code: string, message: string): ResourceProblem => ({
+    resource,
+    severity: 'error',
+    code,
+    field: 'spec.requireClientCert',
+    message,
+  });
   return {
     ...(destination === undefined
       ? {}
@@ -96,7 +102,10 @@ function draftMultiKey(listener: MultiKeyListener, bundles: BundleFinder): Draft
   };
 }
 
-function destinationOf(listener: MultiKeyListener, resource: ResourceKey): { readonly destination?: Destination; readonly problems: readonly ResourceProblem[] } {
+function destinationOf(
+  listener: MultiKeyListener,
+  resource: ResourceKey,
+): { readonly destination?: Destination; readonly problems: readonly ResourceProblem[] } {
   const { priority, weighted } = listener.spec.strategy;
   const wrong = (field: string, message: string): { readonly problems: readonly ResourceProblem[] } => ({
     problems: [{ resource, severity: 'error', code: 'strategy', field, message }],
@@ -114,7 +123,10 @@ function destinationOf(listener: MultiKeyListener, resource: ResourceKey): { rea
   if (entries.length === 0) return wrong('spec.strategy.weighted.routingKeys', 'it is empty; name at least one routing key.');
   const negative = entries.find(([, weight]) => !(Number.isInteger(weight) && weight >= 0));
   if (negative !== undefined) {
-    return wrong('spec.strategy.weighted.routingKeys', `the weight of ${quote(negative[0])} is ${negative[1]}; give a whole number from 0.`);
+    return wrong(
+      'spec.strategy.weighted.routingKeys',
+      `the weight of ${quote(negative[0])} is ${negative[1]}; give a whole number from 0.`,
+    );
   }
   const problems = entries.flatMap(([key]) => badKey(resource, 'spec.strategy.weighted.routingKeys', key));
   return { destination: { kind: 'weighted', routingKeys: Object.fromEntries(entries) }, problems };
@@ -167,7 +179,11 @@ function tlsOf(
 function sharePorts(
   wanted: readonly ListenerConfig[],
   previous: ReadonlyMap<string, string>,
-): { readonly configs: readonly ListenerConfig[]; readonly owners: ReadonlyMap<string, string>; readonly losers: readonly ResourceProblem[] } {
+): {
+  readonly configs: readonly ListenerConfig[];
+  readonly owners: ReadonlyMap<string, string>;
+  readonly losers: readonly ResourceProblem[];
+} {
   const owners = new Map<string, string>();
   for (const { name, host, port } of wanted) {
     const place = placeOf(host, port);

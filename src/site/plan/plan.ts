@@ -43,13 +43,7 @@ export function planSite(resources: SiteResources, material: Material, previous?
   const accesses = planAccesses(resources, site, material, bundles);
   return {
     site,
-    config: {
-      edge,
-      listeners: listeners.configs,
-      connectors: connectors.configs,
-      links: links.configs,
-      accesses: accesses.configs,
-    },
+    config: { edge, listeners: listeners.configs, connectors: connectors.configs, links: links.configs, accesses: accesses.configs },
     problems: [
       ...siteProblems,
       ...unusedOf(site, material.platform),
@@ -80,6 +74,9 @@ function missingSite(resources: SiteResources, unread: string | undefined): read
     resource: keyOf(object),
     severity: 'error',
     code: 'no-site',
-    message: unread === undefined ? 'this namespace has no Site, so nothing runs in it; create one.' : `nothing runs in this namespace, since ${unread}`,
+    message:
+      unread === undefined
+        ? 'this namespace has no Site, so nothing runs in it; create one.'
+        : `nothing runs in this namespace, since ${unread}`,
   }));
 }

@@ -71,7 +71,7 @@ export const realDisk: Disk = {
       const whole = await endOfLastLine(file, size);
       if (whole < size) await file.truncate(whole);
       const bytes = Buffer.from(`${line}\n`);
-      for (let written = 0; written < bytes.length; ) {
+      for (let written = 0; written < bytes.length;) {
         written += (await file.write(bytes, written, bytes.length - written, whole + written)).bytesWritten;
       }
       await file.sync();

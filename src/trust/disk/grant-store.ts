@@ -116,7 +116,11 @@ const optionally = (record: GrantRecord | undefined): Grant | undefined => (reco
 export const isGrantName = (name: string): boolean =>
   name.length <= 200 && /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name) && !name.includes('..');
 
-async function readGrant(disk: Disk, path: string, name: string): Promise<{ readonly record: GrantRecord } | { readonly problem: TrustProblem }> {
+async function readGrant(
+  disk: Disk,
+  path: string,
+  name: string,
+): Promise<{ readonly record: GrantRecord } | { readonly problem: TrustProblem }> {
   try {
     const record = parseGrant((await disk.read(path, MAX_FILE_BYTES))?.toString('utf8') ?? '', name);
     if (record !== undefined) return { record };

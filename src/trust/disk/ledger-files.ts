@@ -45,7 +45,8 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> | undefined
   // A plain object of JSON or YAML: its fields are looked at one by one.
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
 
-const HEADER = '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
+const HEADER =
+  '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
 
 export async function formatRevoked(revoked: readonly RevokedSite[]): Promise<string> {
   const { stringify } = await import('yaml');

@@ -62,7 +62,10 @@ function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
   // Several addresses were tried: the first one's reason stands for all.
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  if (error.name === 'TimeoutError' || (error.name === 'AbortError' && error.cause instanceof Error && error.cause.name === 'TimeoutError')) {
+  if (
+    error.name === 'TimeoutError' ||
+    (error.name === 'AbortError' && error.cause instanceof Error && error.cause.name === 'TimeoutError')
+  ) {
     return 'TIMEOUT';
   }
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name;

@@ -10,12 +10,7 @@ import { checkProof, decodeRedemption, type RedemptionAnswer, type RedemptionReq
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
 
-const defaultLimits: GrantServerLimits = {
-  bodyBytes: 16_384,
-  requestMilliseconds: 10_000,
-  concurrentRequests: 256,
-  connections: 512,
-};
+const defaultLimits: GrantServerLimits = { bodyBytes: 16_384, requestMilliseconds: 10_000, concurrentRequests: 256, connections: 512 };
 
 const PREFIX = '/v1/redeem/';
 
@@ -34,7 +29,12 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   const service = createService(options, limits);
   const server = createServer(
     // Timeouts are looked at only so often: every 30 s, if it is not said.
-    { ...tlsOptions(options.tls), handshakeTimeout: limits.requestMilliseconds, maxHeaderSize: 8_192, connectionsCheckingInterval: limits.requestMilliseconds / 4 },
+    {
+      ...tlsOptions(options.tls),
+      handshakeTimeout: limits.requestMilliseconds,
+      maxHeaderSize: 8_192,
+      connectionsCheckingInterval: limits.requestMilliseconds / 4,
+    },
     service.onRequest,
   );
   server.maxConnections = limits.connections;
@@ -206,7 +206,15 @@ async function certify(name: string, wanted: RedemptionRequest, address: string,
   const issued = issueCertificate(authority, { subject: siteName, siteId, client: true, csr, days: options.certificateDays ?? 30 }, clock);
   await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
   options.log?.info(
-    { grant: name, siteId, siteName, serial: issued.serial, address, redemptions: grant.redemptions, redemptionsAllowed: grant.redemptionsAllowed },
+    {
+      grant: name,
+      siteId,
+      siteName,
+      serial: issued.serial,
+      address,
+      redemptions: grant.redemptions,
+      redemptionsAllowed: grant.redemptionsAllowed,
+    },
     'a token was redeemed',
   );
   return { cert: issued.cert, ca: issued.ca, ...offer };
@@ -256,7 +264,10 @@ function refusalOf(error: unknown): Answer {
   const status = error instanceof TrustError ? statuses.get(error.code) : undefined;
   if (error instanceof TrustError && status !== undefined) return { status, code: error.code, message: error.message, isOurs: false };
   // Paths and the like are not for strangers.
-  const message = error instanceof TrustError && error.code === 'server-failed' ? error.message : 'the other site could not issue a certificate: its log says why. Try again when that is mended';
+  const message =
+    error instanceof TrustError && error.code === 'server-failed'
+      ? error.message
+      : 'the other site could not issue a certificate: its log says why. Try again when that is mended';
   return { status: 500, code: 'server-failed', message, isOurs: true };
 }
 

@@ -45,7 +45,14 @@ type Outcome =
   /** `after`: milliseconds that the server wants us to wait. */
   | { readonly kind: 'failure'; readonly error: TrustError; readonly mayRetry: boolean; readonly after: number };
 
-async function tryOnce(url: URL, ca: string, body: string, left: number, signal: AbortSignal | undefined, clock: () => number): Promise<Outcome> {
+async function tryOnce(
+  url: URL,
+  ca: string,
+  body: string,
+  left: number,
+  signal: AbortSignal | undefined,
+  clock: () => number,
+): Promise<Outcome> {
   try {
     const { status, headers, text } = await post(url, ca, body, Math.ceil(Math.max(1, Math.min(ATTEMPT, left))), signal);
     if (status === 200) return { kind: 'answer', answer: decodeAnswer(text) };
@@ -108,20 +115,23 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
         length += chunk.length;
         chunks.push(chunk);
         if (length > MAX_ANSWER_BYTES) {
-          response.destroy(new TrustError(
-            'server-failed',
-            `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`,
-          ));
+          response.destroy(
+            new TrustError(
+              'server-failed',
+              `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`,
+            ),
+          );
         }
       });
-      response.on(
-        'end',
-        () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
       );
     });
     sent.on('error', reject);
     // An answer that asks for another protocol is neither: nothing else comes of it.
-    sent.on('close', () => reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`)));
+    sent.on('close', () =>
+      reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`)),
+    );
     sent.end(body);
   });
 }

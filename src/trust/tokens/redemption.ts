@@ -36,7 +36,11 @@ export function redemptionProof(grant: string, { siteId, siteName, csr }: Pick<R
   return Buffer.from(['earshot-redeem/1', grant, siteId, siteName, csr].join('\0'), 'utf8');
 }
 
-export function encodeRedemption(grant: string, wanted: { code: string; siteId: string; siteName: string; csr: string }, key: SigningKey): string {
+export function encodeRedemption(
+  grant: string,
+  wanted: { code: string; siteId: string; siteName: string; csr: string },
+  key: SigningKey,
+): string {
   return JSON.stringify({
     ...wanted,
     sitePublicKey: key.publicKey.toString('base64'),

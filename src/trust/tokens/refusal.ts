@@ -39,8 +39,10 @@ function parse(body: string): { readonly code?: string; readonly message?: strin
     const { code, message } = value as { code?: unknown; message?: unknown };
     return {
       ...(typeof code === 'string' ? { code } : {}),
-      // oxlint-disable-next-line no-control-regex -- they are what is replaced
-      ...(typeof message === 'string' ? { message: message.slice(0, 500).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ') } : {}),
+      ...(typeof message === 'string'
+        ? // oxlint-disable-next-line no-control-regex -- they are what is replaced
+          { message: message.slice(0, 500).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ') }
+        : {}),
     };
   } catch {
     return {};

@@ -45,7 +45,10 @@ export function parseToken(resource: { readonly metadata?: unknown; readonly spe
   if (typeof code !== 'string' || code === '' || code.length > 1_024) {
     throw mangled(where, 'spec.code must be a text of 1 to 1024 characters');
   }
-  if (linkCost !== undefined && (typeof linkCost !== 'number' || !Number.isSafeInteger(linkCost) || linkCost < 1 || linkCost > 2_147_483_647)) {
+  if (
+    linkCost !== undefined &&
+    (typeof linkCost !== 'number' || !Number.isSafeInteger(linkCost) || linkCost < 1 || linkCost > 2_147_483_647)
+  ) {
     throw mangled(where, 'spec.linkCost must be a whole number of at least 1');
   }
   return { name, url: checkUrl(url, where), code, ca: checkCa(ca, where), ...(linkCost === undefined ? {} : { linkCost }) };

@@ -76,7 +76,9 @@ export class AuditReader {
   async settle(): Promise<AuditedRequest> {
     const mark = `/api/v1/namespaces/default/configmaps/audit-mark-${process.pid}-${performance.now().toString(36).replace('.', '-')}`;
     await this.#cluster.api.find(mark);
-    return eventually('a request to reach the audit log', () => this.#read().find(({ requestURI }) => requestURI === mark), { everyMs: 20 });
+    return eventually('a request to reach the audit log', () => this.#read().find(({ requestURI }) => requestURI === mark), {
+      everyMs: 20,
+    });
   }
 
   #read(): readonly AuditedRequest[] {

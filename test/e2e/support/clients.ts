@@ -11,30 +11,24 @@ export function answerFromOutside(
   isWanted: (said: string) => boolean = () => true,
 ): Promise<string> {
   const url = `http://${hostPart(address)}:${port}/`;
-  return eventually(
-    `${url} to answer outside the cluster`,
-    async () => {
-      const said = (await cluster.outside(['curl', '-sSf', '--max-time', '3', url])).trim();
-      return isWanted(said) ? said : undefined;
-    },
-  );
+  return eventually(`${url} to answer outside the cluster`, async () => {
+    const said = (await cluster.outside(['curl', '-sSf', '--max-time', '3', url])).trim();
+    return isWanted(said) ? said : undefined;
+  });
 }
 
 /** Sends a datagram until it comes back, each time from a new port so that no stale connection track answers for it. */
 export async function echoedFromOutside(address: string, port: number, text: string): Promise<string> {
-  return eventually(
-    `UDP ${address}:${port} to answer outside the cluster`,
-    async () => {
-      const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
-      try {
-        socket.send(text, port, address);
-        const [said] = await once(socket, 'message', { signal: AbortSignal.timeout(2_000) });
-        return String(said);
-      } finally {
-        socket.close();
-      }
-    },
-  );
+  return eventually(`UDP ${address}:${port} to answer outside the cluster`, async () => {
+    const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
+    try {
+      socket.send(text, port, address);
+      const [said] = await once(socket, 'message', { signal: AbortSignal.timeout(2_000) });
+      return String(said);
+    } finally {
+      socket.close();
+    }
+  });
 }
 
 export function hostPart(address: string): string {

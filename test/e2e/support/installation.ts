@@ -39,19 +39,23 @@ async function allPods(cluster: Cluster, component: 'controller' | 'node'): Prom
 
 /** Waits until the whole installation is as it should be: all replicas ready, a driver on each node, none going. */
 export async function untilInstalled(cluster: Cluster, timeoutMs = 180_000): Promise<void> {
-  await eventually('all of Earshot to be ready', async () => {
-    const [deployment, drivers] = await Promise.all([cluster.api.get<Counts>(DEPLOYMENT), cluster.api.get<Counts>(DAEMON_SET)]);
-    if (!isObserved(deployment) || !isObserved(drivers)) return false;
-    const { readyReplicas, replicas, updatedReplicas } = deployment.status;
-    if ([readyReplicas, replicas, updatedReplicas].some((count = 0) => count !== deployment.spec.replicas)) {
-      throw new Error(`controllers: ${JSON.stringify(deployment.status)}`);
-    }
-    const { desiredNumberScheduled, numberReady, updatedNumberScheduled } = drivers.status;
-    if ([desiredNumberScheduled, numberReady, updatedNumberScheduled].some((count = 0) => count !== cluster.nodes.length)) {
-      throw new Error(`drivers: ${JSON.stringify(drivers.status)}`);
-    }
-    return true;
-  }, { timeoutMs });
+  await eventually(
+    'all of Earshot to be ready',
+    async () => {
+      const [deployment, drivers] = await Promise.all([cluster.api.get<Counts>(DEPLOYMENT), cluster.api.get<Counts>(DAEMON_SET)]);
+      if (!isObserved(deployment) || !isObserved(drivers)) return false;
+      const { readyReplicas, replicas, updatedReplicas } = deployment.status;
+      if ([readyReplicas, replicas, updatedReplicas].some((count = 0) => count !== deployment.spec.replicas)) {
+        throw new Error(`controllers: ${JSON.stringify(deployment.status)}`);
+      }
+      const { desiredNumberScheduled, numberReady, updatedNumberScheduled } = drivers.status;
+      if ([desiredNumberScheduled, numberReady, updatedNumberScheduled].some((count = 0) => count !== cluster.nodes.length)) {
+        throw new Error(`drivers: ${JSON.stringify(drivers.status)}`);
+      }
+      return true;
+    },
+    { timeoutMs },
+  );
 }
 
 function isObserved({ metadata, status }: Counts): boolean {
@@ -72,7 +76,9 @@ export async function leaseDuration(cluster: Cluster): Promise<number> {
 
 /** Takes the installed controllers away, and brings back as many as there were when it is disposed of. */
 export async function withoutControllers(cluster: Cluster): Promise<AsyncDisposable> {
-  const { spec: { replicas = 1 } } = await cluster.api.get<Counts>(DEPLOYMENT);
+  const {
+    spec: { replicas = 1 },
+  } = await cluster.api.get<Counts>(DEPLOYMENT);
   const scale = (to: number): Promise<unknown> => cluster.api.patch(DEPLOYMENT, { spec: { replicas: to } });
   await scale(0);
   // One that is going may still write.

@@ -24,7 +24,9 @@ export async function openNamespace(cluster: Cluster, purpose: string): Promise<
   const name = `e2e-${purpose}-${randomBytes(3).toString('hex')}`;
   await cluster.api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   // Pods are refused until the controller manager has made it.
-  await eventually('the default service account', () => cluster.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`), { everyMs: 20 });
+  await eventually('the default service account', () => cluster.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`), {
+    everyMs: 20,
+  });
   return new Namespace(cluster, name);
 }
 

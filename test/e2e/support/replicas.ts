@@ -73,14 +73,20 @@ export function addressesOf(of: Pick<PodListener, 'ingressAddresses'> | null | u
 
 /** Waits until nothing of ours is left that existed because of a namespace, or nothing of these names. */
 export async function untilCollected(
-  cluster: Cluster, namespace: string, options: { readonly named?: readonly string[]; readonly timeoutMs?: number } = {},
+  cluster: Cluster,
+  namespace: string,
+  options: { readonly named?: readonly string[]; readonly timeoutMs?: number } = {},
 ): Promise<void> {
   const { named, timeoutMs = 120_000 } = options;
-  await eventually('everything to be collected', async () => {
-    const left = (await leftIn(cluster, namespace)).filter((path) => named === undefined || named.includes(path.split('/')[1] ?? ''));
-    if (left.length > 0) throw new Error(`${left.length} objects are left, such as ${left.slice(0, 8).join(', ')}`);
-    return true;
-  }, { timeoutMs, everyMs: 250 });
+  await eventually(
+    'everything to be collected',
+    async () => {
+      const left = (await leftIn(cluster, namespace)).filter((path) => named === undefined || named.includes(path.split('/')[1] ?? ''));
+      if (left.length > 0) throw new Error(`${left.length} objects are left, such as ${left.slice(0, 8).join(', ')}`);
+      return true;
+    },
+    { timeoutMs, everyMs: 250 },
+  );
 }
 
 async function leftIn(cluster: Cluster, namespace: string): Promise<readonly string[]> {

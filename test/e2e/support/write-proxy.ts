@@ -55,23 +55,26 @@ export async function startWriteProxy(cluster: Cluster, { token, about }: WriteP
       end();
       return;
     }
-    const sent = request({
-      agent,
-      host: upstream.hostname,
-      port: upstream.port,
-      method: incoming.method,
-      path: incoming.url,
-      headers: { ...incoming.headers, host: upstream.host, authorization: `Bearer ${token}` },
-    }, (answer) => {
-      if (isLast) {
-        answer.resume();
-        answer.once('end', end);
-        return;
-      }
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
-      outgoing.once('close', () => answer.destroy());
-    });
+    const sent = request(
+      {
+        agent,
+        host: upstream.hostname,
+        port: upstream.port,
+        method: incoming.method,
+        path: incoming.url,
+        headers: { ...incoming.headers, host: upstream.host, authorization: `Bearer ${token}` },
+      },
+      (answer) => {
+        if (isLast) {
+          answer.resume();
+          answer.once('end', end);
+          return;
+        }
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+        outgoing.once('close', () => answer.destroy());
+      },
+    );
     sent.once('error', () => outgoing.destroy());
     outgoing.once('close', () => {
       // A write that is on its way arrives, whatever becomes of its sender.

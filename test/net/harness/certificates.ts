@@ -27,8 +27,23 @@ export async function createAuthority(dir: string, name = 'Test CA'): Promise<Au
   await mkdir(dir, { recursive: true });
   const [cert, key] = [`${dir}/ca.crt`, `${dir}/ca.key`];
   await run('openssl', [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '30', '-subj', `/CN=${name}`,
-    '-addext', 'keyUsage=critical,keyCertSign,cRLSign', '-keyout', key, '-out', cert,
+    'req',
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-days',
+    '30',
+    '-subj',
+    `/CN=${name}`,
+    '-addext',
+    'keyUsage=critical,keyCertSign,cRLSign',
+    '-keyout',
+    key,
+    '-out',
+    cert,
   ]);
   return { dir, cert, key };
 }
@@ -40,8 +55,20 @@ export async function issue({ dir, cert: ca, key: caKey }: Authority, name: stri
   const names = hosts.map((host) => (/^[\d.]+$|:/.test(host) ? `IP:${host}` : `DNS:${host}`)).join(',');
   await writeFile(extensions, `subjectAltName=${names}\nextendedKeyUsage=serverAuth,clientAuth\nkeyUsage=critical,digitalSignature\n`);
   const request = await run('openssl', [
-    'req', '-new', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', `/CN=${name}`, '-keyout', key,
+    'req',
+    '-new',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:prime256v1',
+    '-nodes',
+    '-subj',
+    `/CN=${name}`,
+    '-keyout',
+    key,
   ]);
-  await run('openssl', ['x509', '-req', '-CA', ca, '-CAkey', caKey, '-days', String(days), '-extfile', extensions, '-out', cert], { input: request });
+  await run('openssl', ['x509', '-req', '-CA', ca, '-CAkey', caKey, '-days', String(days), '-extfile', extensions, '-out', cert], {
+    input: request,
+  });
   return { cert, key, ca };
 }

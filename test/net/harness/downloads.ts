@@ -17,10 +17,9 @@ export const standStill = (dir: string): string => `until [ -e '${dir}/go' ]; do
  */
 export async function startHeldDownload(host: Host, url: string): Promise<HeldDownload> {
   const dir = await host.folder('download');
-  const ended = host.attempt(
-    ['bash', '-o', 'pipefail', '-c', `curl -sS --fail -D '${dir}/head' '${url}' | { ${standStill(dir)}; }`],
-    { timeoutMs: 120_000 },
-  );
+  const ended = host.attempt(['bash', '-o', 'pipefail', '-c', `curl -sS --fail -D '${dir}/head' '${url}' | { ${standStill(dir)}; }`], {
+    timeoutMs: 120_000,
+  });
   await eventually(`an answer from ${url}`, async () => (await stat(`${dir}/head`)).size > 0, { everyMs: 20 });
   return {
     async readOn() {

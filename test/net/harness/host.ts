@@ -79,14 +79,20 @@ export class Host {
     const [file = '', ...args] = this.#within(argv);
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const child = spawn(file, args, {
-      cwd: options.cwd, env: environment(options.env), timeout: options.timeoutMs ?? 30_000, killSignal: 'SIGKILL', stdio: 'pipe',
+      cwd: options.cwd,
+      env: environment(options.env),
+      timeout: options.timeoutMs ?? 30_000,
+      killSignal: 'SIGKILL',
+      stdio: 'pipe',
     });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }));
+    child.on('close', (code, signal) =>
+      resolve({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }),
+    );
     // A program that ends without reading its input is not an error of ours.
     child.stdin.on('error', () => undefined);
     child.stdin.end(options.input);
@@ -168,7 +174,14 @@ export class Host {
   async address(what: 'add' | 'remove', address: string): Promise<void> {
     const { device } = this.#plug();
     const v6 = address.includes(':');
-    await this.#ip(['addr', what === 'add' ? 'replace' : 'del', `${address}/${v6 ? 64 : 24}`, 'dev', device, ...(v6 && what === 'add' ? ['nodad'] : [])]);
+    await this.#ip([
+      'addr',
+      what === 'add' ? 'replace' : 'del',
+      `${address}/${v6 ? 64 : 24}`,
+      'dev',
+      device,
+      ...(v6 && what === 'add' ? ['nodad'] : []),
+    ]);
   }
 
   /** What names mean on this host: the whole of its /etc/hosts besides localhost. */
@@ -206,16 +219,23 @@ export class Host {
 
 /** Kills every process in a namespace of ours, also those that their parents have left behind, and returns once they are gone. */
 export async function killAllIn(netns: string): Promise<void> {
-  await eventually(`processes in ${netns} to end`, async () => {
-    const pids = (await run('ip', ['netns', 'pids', netns])).split('\n').filter((line) => line !== '').map(Number);
-    for (const pid of pids) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It ended between the look and the signal.
+  await eventually(
+    `processes in ${netns} to end`,
+    async () => {
+      const pids = (await run('ip', ['netns', 'pids', netns]))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map(Number);
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It ended between the look and the signal.
+        }
       }
-    }
-    // One that was just forked is in the next list.
-    return pids.length === 0;
-  }, { everyMs: 20 });
+      // One that was just forked is in the next list.
+      return pids.length === 0;
+    },
+    { everyMs: 20 },
+  );
 }

@@ -13,7 +13,11 @@ interface LinkFile {
  * the inter-router endpoint.
  * @param name by which the site is reached
  */
-export async function placeLinkFiles(site: Site, name: string, host: Host): Promise<{ readonly certificates: string; readonly port: string }> {
+export async function placeLinkFiles(
+  site: Site,
+  name: string,
+  host: Host,
+): Promise<{ readonly certificates: string; readonly port: string }> {
   const printed = await site.earshot(['link', 'generate', '--host', name]);
   // Its own documents: a Secret and a Link.
   const documents = parseAllDocuments(printed).map((document) => document.toJS() as LinkFile);

@@ -27,7 +27,10 @@ export async function startLinkedPair(t: TestContext, services: Readonly<Record<
   await linkByToken(west, east);
   const owned = stack.move();
   return {
-    west, east, client, server,
+    west,
+    east,
+    client,
+    server,
     async ready() {
       for (const [key] of all) await west.waitFor('Listener', key);
     },

@@ -37,17 +37,22 @@ function open(): Socket {
 /** Does something for each, a hundred at once. */
 async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
-  }));
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
+    }),
+  );
 }
 
 const sockets: Socket[] = [];
-await each(Array.from({ length: count }, (_, at) => at), async () => {
-  const socket = open();
-  sockets.push(socket);
-  await ask(socket);
-});
+await each(
+  Array.from({ length: count }, (_, at) => at),
+  async () => {
+    const socket = open();
+    sockets.push(socket);
+    await ask(socket);
+  },
+);
 let rounds = 0;
 process.on('SIGUSR2', () => {
   void each(sockets, ask).then(() => {

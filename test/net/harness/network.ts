@@ -86,7 +86,12 @@ export async function createNetwork<const Name extends string>(options: NetworkO
   return network;
 }
 
-function placeOf(network: string, name: string, hosts: readonly string[], segments: Readonly<Record<string, readonly string[]>>): HostPlace {
+function placeOf(
+  network: string,
+  name: string,
+  hosts: readonly string[],
+  segments: Readonly<Record<string, readonly string[]>>,
+): HostPlace {
   if (!/^[a-z][-a-z0-9]{0,19}$/.test(name)) throw new TypeError(`${JSON.stringify(name)} cannot be a host's name`);
   const h = hosts.indexOf(name) + 1;
   const plugs = Object.entries(segments).flatMap(([segment, members], index): Plug[] => {
@@ -97,29 +102,45 @@ function placeOf(network: string, name: string, hosts: readonly string[], segmen
   const [first, ...others] = plugs;
   if (first === undefined) throw new TypeError(`${name} is on no segment`);
   const dir = `${NETWORKS}/${network}/${name}`;
-  return { name, netns: `es-${network}-${name}`, switches: `es-${network}`, dir, logs: `${NETWORKS}/${network}/logs`, plugs: [first, ...others] };
+  return {
+    name,
+    netns: `es-${network}-${name}`,
+    switches: `es-${network}`,
+    dir,
+    logs: `${NETWORKS}/${network}/logs`,
+    plugs: [first, ...others],
+  };
 }
 
 async function makeSwitches(netns: string, places: readonly HostPlace[]): Promise<void> {
   await run('ip', ['netns', 'add', netns]);
   const bridges = new Set(places.flatMap(({ plugs }) => plugs.map(({ bridge }) => bridge)));
   // Without a spanning tree a port forwards at once; without snooping, neighbour discovery needs no querier.
-  await batch(netns, [...bridges].flatMap((bridge) => [`link add ${bridge} type bridge stp_state 0 mcast_snooping 0`, `link set ${bridge} up`]));
+  await batch(
+    netns,
+    [...bridges].flatMap((bridge) => [`link add ${bridge} type bridge stp_state 0 mcast_snooping 0`, `link set ${bridge} up`]),
+  );
 }
 
 async function makeHost(place: HostPlace, all: readonly HostPlace[]): Promise<void> {
   const { netns, switches, plugs, dir } = place;
   await run('ip', ['netns', 'add', netns]);
-  await batch(switches, plugs.flatMap(({ port, bridge, device }) => [
-    `link add ${port} type veth peer name ${device} netns ${netns}`,
-    `link set ${port} master ${bridge} up`,
-  ]));
-  await batch(netns, ['link set lo up', ...plugs.flatMap(({ device, v4, v6 }) => [
-    `link set ${device} up`,
-    `addr add ${v4}/24 dev ${device}`,
-    // Duplicate address detection would hold the address back for a second.
-    `addr add ${v6}/64 dev ${device} nodad`,
-  ])]);
+  await batch(
+    switches,
+    plugs.flatMap(({ port, bridge, device }) => [
+      `link add ${port} type veth peer name ${device} netns ${netns}`,
+      `link set ${port} master ${bridge} up`,
+    ]),
+  );
+  await batch(netns, [
+    'link set lo up',
+    ...plugs.flatMap(({ device, v4, v6 }) => [
+      `link set ${device} up`,
+      `addr add ${v4}/24 dev ${device}`,
+      // Duplicate address detection would hold the address back for a second.
+      `addr add ${v6}/64 dev ${device} nodad`,
+    ]),
+  ]);
   await mkdir(dir, { recursive: true });
   await mkdir(`/etc/netns/${netns}`, { recursive: true });
   // Refused at once: without it, a name that /etc/hosts lacks would be asked for somewhere outside.

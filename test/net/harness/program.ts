@@ -67,7 +67,7 @@ export class Program implements AsyncDisposable {
   /** Waits until a look succeeds; fails at once, with the end of its log, when the program has ended. */
   async ready(look: () => boolean | Promise<boolean>, options: WaitOptions = {}): Promise<void> {
     try {
-      await eventually(`${this.name} to be ready`, async () => !this.running || await look(), { everyMs: 20, ...options });
+      await eventually(`${this.name} to be ready`, async () => !this.running || (await look()), { everyMs: 20, ...options });
     } catch (error) {
       throw componentFailed(this.name, `is not ready: ${error instanceof Error ? error.message : String(error)}`, this.log);
     }

@@ -28,12 +28,30 @@ export interface Requests extends AsyncDisposable {
 
 /** Starts curl on a host; it goes on whatever becomes of a request. */
 export async function startRequests(host: Host, url: string, { perSecond = 50, patience = 15 }: RequestOptions = {}): Promise<Requests> {
-  const program = await host.spawn([
-    'curl', '-sS', '-o', '/dev/null', '-H', 'Connection: close', '--rate', `${perSecond}/s`, '--max-time', String(patience),
-    '-w', '%{stderr}ended %{http_code} %{time_total} %{errormsg}\n', `${url}?[1-10000000]`,
-  ], { name: 'requests' });
-  const read = (): RequestResult[] => [...program.output.matchAll(/^ended (\d+) ([\d.]+) (.*)\n/gm)]
-    .map(([, code = '', seconds = '', error = '']) => ({ well: code === '200', seconds: Number(seconds), error: code === '200' ? '' : `${code} ${error}` }));
+  const program = await host.spawn(
+    [
+      'curl',
+      '-sS',
+      '-o',
+      '/dev/null',
+      '-H',
+      'Connection: close',
+      '--rate',
+      `${perSecond}/s`,
+      '--max-time',
+      String(patience),
+      '-w',
+      '%{stderr}ended %{http_code} %{time_total} %{errormsg}\n',
+      `${url}?[1-10000000]`,
+    ],
+    { name: 'requests' },
+  );
+  const read = (): RequestResult[] =>
+    [...program.output.matchAll(/^ended (\d+) ([\d.]+) (.*)\n/gm)].map(([, code = '', seconds = '', error = '']) => ({
+      well: code === '200',
+      seconds: Number(seconds),
+      error: code === '200' ? '' : `${code} ${error}`,
+    }));
   return {
     program,
     get results() {
@@ -42,10 +60,14 @@ export async function startRequests(host: Host, url: string, { perSecond = 50, p
     async next(count, options) {
       // The one that is under way began before.
       const from = read().length + 1;
-      return eventually(`${count} further requests on ${host.name}`, () => {
-        const results = read();
-        return results.length >= from + count && results.slice(from, from + count);
-      }, options);
+      return eventually(
+        `${count} further requests on ${host.name}`,
+        () => {
+          const results = read();
+          return results.length >= from + count && results.slice(from, from + count);
+        },
+        options,
+      );
     },
     [Symbol.asyncDispose]: () => program.kill(),
   };

@@ -28,7 +28,9 @@ export async function startNginx(host: Host, options: NginxOptions): Promise<Pro
   for (const [path, content] of Object.entries(files)) await writeFile(`${dir}${path}`, content);
   const kind = `${tls === undefined ? '' : ' ssl'}${http2 ? ' http2' : ''}`;
   const listen = (at: string): string => `listen ${at}:${port}${kind} reuseport backlog=4096;`;
-  await writeFile(`${dir}/nginx.conf`, `
+  await writeFile(
+    `${dir}/nginx.conf`,
+    `
     user www-data;
     worker_processes ${workers};
     worker_rlimit_nofile 20000;
@@ -55,8 +57,11 @@ export async function startNginx(host: Host, options: NginxOptions): Promise<Pro
         ${server}
       }
     }
-  `);
-  const nginx = await host.spawn(['nginx', '-c', `${dir}/nginx.conf`, '-p', dir, '-e', 'stderr', '-g', 'daemon off;'], { name: `nginx-${port}` });
+  `,
+  );
+  const nginx = await host.spawn(['nginx', '-c', `${dir}/nginx.conf`, '-p', dir, '-e', 'stderr', '-g', 'daemon off;'], {
+    name: `nginx-${port}`,
+  });
   // Written once it listens everywhere.
   await nginx.ready(async () => (await readFile(`${dir}/nginx.pid`, 'utf8')) !== '');
   return nginx;
@@ -70,16 +75,36 @@ export interface RedisOptions extends ServerOptions {
 /** Redis without a file on disk. */
 export async function startRedis(host: Host, { port, address = '*', maxClients = 10_000 }: RedisOptions): Promise<Program> {
   const dir = await host.folder('redis');
-  const redis = await host.spawn([
-    'redis-server', '--port', String(port), '--bind', address, '--dir', dir, '--save', '', '--appendonly', 'no', '--protected-mode', 'no',
-    '--maxclients', String(maxClients), '--tcp-backlog', '4096',
-  ], { name: `redis-${port}` });
+  const redis = await host.spawn(
+    [
+      'redis-server',
+      '--port',
+      String(port),
+      '--bind',
+      address,
+      '--dir',
+      dir,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--protected-mode',
+      'no',
+      '--maxclients',
+      String(maxClients),
+      '--tcp-backlog',
+      '4096',
+    ],
+    { name: `redis-${port}` },
+  );
   await redis.ready(() => host.listens(port));
   return redis;
 }
 
 export async function startIperf3(host: Host, { port, address }: ServerOptions): Promise<Program> {
-  const iperf3 = await host.spawn(['iperf3', '-s', '-p', String(port), ...(address === undefined ? [] : ['-B', address])], { name: `iperf3-${port}` });
+  const iperf3 = await host.spawn(['iperf3', '-s', '-p', String(port), ...(address === undefined ? [] : ['-B', address])], {
+    name: `iperf3-${port}`,
+  });
   await iperf3.ready(() => host.listens(port));
   return iperf3;
 }
@@ -95,7 +120,11 @@ export async function startPostgres(host: Host, { port, address = '*', tls }: Po
   // The server refuses to run as root.
   const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups'];
   const env = { HOME: dir };
-  await host.run([...asPostgres, `${bin}/initdb`, '-D', `${dir}/data`, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'], { env, cwd: dir, timeoutMs: 120_000 });
+  await host.run([...asPostgres, `${bin}/initdb`, '-D', `${dir}/data`, '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'], {
+    env,
+    cwd: dir,
+    timeoutMs: 120_000,
+  });
   await writeFile(`${dir}/data/pg_hba.conf`, 'host all all 0.0.0.0/0 trust\nhost all all ::/0 trust\n');
   const secure: string[] = [];
   if (tls !== undefined) {
@@ -104,10 +133,28 @@ export async function startPostgres(host: Host, { port, address = '*', tls }: Po
     await host.run(['install', '-o', 'postgres', '-m', '644', tls.cert, `${dir}/server.crt`]);
     secure.push('-c', 'ssl=on', '-c', `ssl_cert_file=${dir}/server.crt`, '-c', `ssl_key_file=${dir}/server.key`);
   }
-  const postgres = await host.spawn([
-    ...asPostgres, `${bin}/postgres`, '-D', `${dir}/data`, '-p', String(port), '-c', `listen_addresses=${address}`,
-    '-c', `unix_socket_directories=${dir}`, '-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300', ...secure,
-  ], { name: `postgres-${port}`, env, cwd: dir });
+  const postgres = await host.spawn(
+    [
+      ...asPostgres,
+      `${bin}/postgres`,
+      '-D',
+      `${dir}/data`,
+      '-p',
+      String(port),
+      '-c',
+      `listen_addresses=${address}`,
+      '-c',
+      `unix_socket_directories=${dir}`,
+      '-c',
+      'fsync=off',
+      '-c',
+      'full_page_writes=off',
+      '-c',
+      'max_connections=300',
+      ...secure,
+    ],
+    { name: `postgres-${port}`, env, cwd: dir },
+  );
   await postgres.ready(async () => (await host.attempt(['pg_isready', '-q', '-h', dir, '-p', String(port)])).code === 0);
   return postgres;
 }
@@ -131,17 +178,39 @@ export async function startSshd(host: Host, { port, address }: ServerOptions): P
   await mkdir('/run/sshd', { recursive: true, mode: 0o755 });
   for (const key of ['host', 'user']) await host.run(['ssh-keygen', '-q', '-t', 'ed25519', '-N', '', '-f', `${dir}/${key}`]);
   await host.run(['install', '-m', '600', `${dir}/user.pub`, `${dir}/authorized_keys`]);
-  await writeFile(`${dir}/sshd_config`, [
-    `Port ${port}`, ...(address === undefined ? [] : [`ListenAddress ${address}`]), `HostKey ${dir}/host`, `AuthorizedKeysFile ${dir}/authorized_keys`,
-    // The folder is below /tmp, which all may write to: sshd would not believe a key that is kept there.
-    'StrictModes no', 'PermitRootLogin prohibit-password', 'PasswordAuthentication no', 'UsePAM no', 'PidFile none',
-    'Subsystem sftp internal-sftp', '',
-  ].join('\n'));
+  await writeFile(
+    `${dir}/sshd_config`,
+    [
+      `Port ${port}`,
+      ...(address === undefined ? [] : [`ListenAddress ${address}`]),
+      `HostKey ${dir}/host`,
+      `AuthorizedKeysFile ${dir}/authorized_keys`,
+      // The folder is below /tmp, which all may write to: sshd would not believe a key that is kept there.
+      'StrictModes no',
+      'PermitRootLogin prohibit-password',
+      'PasswordAuthentication no',
+      'UsePAM no',
+      'PidFile none',
+      'Subsystem sftp internal-sftp',
+      '',
+    ].join('\n'),
+  );
   const program = await host.spawn(['/usr/sbin/sshd', '-D', '-e', '-f', `${dir}/sshd_config`], { name: `sshd-${port}` });
   await program.ready(() => host.listens(port));
   const client = [
-    'ssh', '-i', `${dir}/user`, '-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes',
-    '-o', 'LogLevel=ERROR',
+    'ssh',
+    '-i',
+    `${dir}/user`,
+    '-o',
+    'StrictHostKeyChecking=no',
+    '-o',
+    'UserKnownHostsFile=/dev/null',
+    '-o',
+    'IdentitiesOnly=yes',
+    '-o',
+    'BatchMode=yes',
+    '-o',
+    'LogLevel=ERROR',
   ];
   return { program, client };
 }
@@ -149,7 +218,9 @@ export async function startSshd(host: Host, { port, address }: ServerOptions): P
 /** Says back whatever it hears, also after the client has half-closed, over IPv4 and IPv6: a process of socat for each connection. */
 export async function startEcho(host: Host, { port }: ServerOptions): Promise<Program> {
   // -t: without it, half a second without a byte would be the end of the way back, once the way there has ended.
-  const echo = await host.spawn(['socat', '-t', '20', `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr,backlog=1024`, 'EXEC:cat'], { name: `echo-${port}` });
+  const echo = await host.spawn(['socat', '-t', '20', `TCP6-LISTEN:${port},ipv6only=0,fork,reuseaddr,backlog=1024`, 'EXEC:cat'], {
+    name: `echo-${port}`,
+  });
   await echo.ready(() => host.listens(port));
   return echo;
 }

@@ -4,7 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import type { SiteRecord } from '../../../src/api/skupper/index.ts';
 import {
-  DEFAULT_ROUTER, layoutOf, resourceFileName, routerFiles, type NamespaceLayout, type RunningRouter,
+  DEFAULT_ROUTER,
+  layoutOf,
+  resourceFileName,
+  routerFiles,
+  type NamespaceLayout,
+  type RunningRouter,
 } from '../../../src/platform/linux/layout.ts';
 import { eventually, type WaitOptions } from '../../harness/wait.ts';
 import type { CertificateFiles } from './certificates.ts';
@@ -88,7 +93,8 @@ export class Site implements AsyncDisposable {
     const { state } = routerFiles(this.layout, router);
     const which = router === DEFAULT_ROUTER ? [] : ['--router', router];
     const process = await this.host.spawn([...under, ...this.#command(), 'run', ...which, '--http-port', '0', ...args], {
-      name: `site-${this.name}-${router}`, env: this.#environment(),
+      name: `site-${this.name}-${router}`,
+      env: this.#environment(),
     });
     this.#process = process;
     // A file that a killed process left behind names another pid.
@@ -128,7 +134,11 @@ export class Site implements AsyncDisposable {
   async bundle(name: string, { cert, key, ca }: Partial<CertificateFiles>): Promise<void> {
     const dir = join(this.layout.input.certs, name);
     await mkdir(dir, { recursive: true });
-    for (const [file, source] of [['tls.crt', cert], ['tls.key', key], ['ca.crt', ca]] as const) {
+    for (const [file, source] of [
+      ['tls.crt', cert],
+      ['tls.key', key],
+      ['ca.crt', ca],
+    ] as const) {
       if (source !== undefined) await writeFile(join(dir, file), await readFile(source), { mode: 0o600 });
     }
   }
@@ -137,7 +147,7 @@ export class Site implements AsyncDisposable {
   async read(kind: string, name: string): Promise<Written | undefined> {
     const text = await textOf(join(this.layout.runtime.resources, resourceFileName(kind, name)));
     // The running process wrote it; the tests look at single fields.
-    return text === undefined ? undefined : parse(text) as Written;
+    return text === undefined ? undefined : (parse(text) as Written);
   }
 
   async status(kind: string, name: string): Promise<Status | undefined> {
@@ -145,13 +155,22 @@ export class Site implements AsyncDisposable {
   }
 
   /** Waits until a status is as asked for: `Ready`, another `status`, or whatever a function says of it. @returns the status */
-  async waitFor(kind: string, name: string, wanted: string | ((status: Status) => boolean) = 'Ready', options: WaitOptions = {}): Promise<Status> {
+  async waitFor(
+    kind: string,
+    name: string,
+    wanted: string | ((status: Status) => boolean) = 'Ready',
+    options: WaitOptions = {},
+  ): Promise<Status> {
     const isSo = typeof wanted === 'string' ? (status: Status): boolean => status.status === wanted : wanted;
-    return eventually(`${kind} ${name} of ${this.name} to be ${typeof wanted === 'string' ? wanted : 'as expected'}`, async () => {
-      const status = await this.status(kind, name);
-      if (status !== undefined && isSo(status)) return status;
-      throw new Error(status === undefined ? 'it has no status' : JSON.stringify(status));
-    }, { everyMs: 50, ...options });
+    return eventually(
+      `${kind} ${name} of ${this.name} to be ${typeof wanted === 'string' ? wanted : 'as expected'}`,
+      async () => {
+        const status = await this.status(kind, name);
+        if (status !== undefined && isSo(status)) return status;
+        throw new Error(status === undefined ? 'it has no status' : JSON.stringify(status));
+      },
+      { everyMs: 50, ...options },
+    );
   }
 
   /** The text of `/metrics`. */
@@ -211,7 +230,9 @@ export class Site implements AsyncDisposable {
 export async function startSite(host: Host, options: SiteOptions = {}): Promise<Site> {
   const site = new Site(host, options);
   const { resources = [], access = false } = options;
-  const others = resources.some(({ kind }) => kind === 'Site') ? [] : [manifest('Site', site.name, access ? { linkAccess: 'default' } : {})];
+  const others = resources.some(({ kind }) => kind === 'Site')
+    ? []
+    : [manifest('Site', site.name, access ? { linkAccess: 'default' } : {})];
   await site.apply(...others, ...resources);
   await site.start();
   return site;
@@ -228,7 +249,7 @@ export async function linkByToken(from: Site, to: Site, options: { readonly cost
 async function readRunning(file: string): Promise<RunningRouter | undefined> {
   const text = await textOf(file);
   // Earshot wrote it, whole, by a rename.
-  return text === undefined ? undefined : JSON.parse(text) as RunningRouter;
+  return text === undefined ? undefined : (JSON.parse(text) as RunningRouter);
 }
 
 async function textOf(path: string): Promise<string | undefined> {

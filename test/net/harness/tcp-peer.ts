@@ -43,16 +43,30 @@ class Peer {
     const [name = '', ...rest] = step.split(':');
     const given = rest.join(':');
     switch (name) {
-      case 'say': return this.#send(Buffer.from(given));
-      case 'pour': return this.#pour(Number(given));
-      case 'end': { this.#socket.end(); return; }
-      case 'reset': { this.#socket.resetAndDestroy(); return; }
-      case 'hear': return this.#hear(Buffer.from(given));
-      case 'drink': return this.#drink(Number(given));
-      case 'hear-end': return this.#hearEnd();
-      case 'hear-reset': return this.#hearReset();
-      case 'stay': return this.#failure();
-      default: throw new Error(`${step} is no step`);
+      case 'say':
+        return this.#send(Buffer.from(given));
+      case 'pour':
+        return this.#pour(Number(given));
+      case 'end': {
+        this.#socket.end();
+        return;
+      }
+      case 'reset': {
+        this.#socket.resetAndDestroy();
+        return;
+      }
+      case 'hear':
+        return this.#hear(Buffer.from(given));
+      case 'drink':
+        return this.#drink(Number(given));
+      case 'hear-end':
+        return this.#hearEnd();
+      case 'hear-reset':
+        return this.#hearReset();
+      case 'stay':
+        return this.#failure();
+      default:
+        throw new Error(`${step} is no step`);
     }
   }
 
@@ -139,10 +153,13 @@ const socket = role === 'listen' ? await accepted(host, Number(port)) : connect(
 const peer = new Peer(socket);
 for (const step of steps) {
   // Who stays is kept alive by a timer too: a socket that was reset holds no process.
-  const late = step === 'stay' ? setInterval(() => undefined, PATIENCE) : setTimeout(() => {
-    console.log(`${step}: waited ${PATIENCE / 1000} s`);
-    process.exit(1);
-  }, PATIENCE);
+  const late =
+    step === 'stay'
+      ? setInterval(() => undefined, PATIENCE)
+      : setTimeout(() => {
+          console.log(`${step}: waited ${PATIENCE / 1000} s`);
+          process.exit(1);
+        }, PATIENCE);
   try {
     await peer.do(step);
   } catch (error) {

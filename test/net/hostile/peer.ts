@@ -22,7 +22,12 @@ const PATIENCE = Number(patience);
 type Shown = 'none' | 'link' | 'foreign' | 'nameless';
 
 async function dial(shown: Shown = 'link', protocol = 'h2'): Promise<TLSSocket> {
-  const own = { none: {}, link: { cert: read('tls.crt'), key: read('tls.key') }, foreign: { cert: read('foreign.crt'), key: read('foreign.key') }, nameless: { cert: read('nameless.crt'), key: read('nameless.key') } }[shown];
+  const own = {
+    none: {},
+    link: { cert: read('tls.crt'), key: read('tls.key') },
+    foreign: { cert: read('foreign.crt'), key: read('foreign.key') },
+    nameless: { cert: read('nameless.crt'), key: read('nameless.key') },
+  }[shown];
   const socket = connectTls({ host, port: Number(port), ca: read('ca.crt'), ...own, ALPNProtocols: [protocol], rejectUnauthorized: false });
   socket.on('error', () => {});
   // One that is refused ends with an error.
@@ -48,7 +53,10 @@ async function endOf(socket: Socket): Promise<string> {
   socket.on('data', (chunk: Buffer) => reader.push(chunk));
   // What was said last can still be read.
   socket.on('end', () => socket.destroy());
-  const closed = once(socket, 'close').then(() => said, () => said);
+  const closed = once(socket, 'close').then(
+    () => said,
+    () => said,
+  );
   const left = setTimeout(PATIENCE).then(() => 'let be');
   const ended = await Promise.race([socket.destroyed ? Promise.resolve(said) : closed, left]);
   socket.destroy();
@@ -63,7 +71,11 @@ const hello = (...settings: readonly (readonly [number, number])[]): Buffer => {
   });
   return Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0, 0, payload)]);
 };
-const open = (id: number, key: string): Buffer => headers(id, [[':method', 'CONNECT'], [':authority', key]]);
+const open = (id: number, key: string): Buffer =>
+  headers(id, [
+    [':method', 'CONNECT'],
+    [':authority', key],
+  ]);
 const number = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
@@ -71,7 +83,10 @@ const number = (value: number): Buffer => {
 };
 
 /** Greets, and sends what `next` gives, as fast as it is taken, until the connection ends or there is nothing more. @returns how it ended */
-async function flood(next: (round: number) => Buffer | undefined, options: { readonly reads?: boolean; readonly greeting?: Buffer } = {}): Promise<string> {
+async function flood(
+  next: (round: number) => Buffer | undefined,
+  options: { readonly reads?: boolean; readonly greeting?: Buffer } = {},
+): Promise<string> {
   const socket = await dial();
   const ended = endOf(socket);
   if (options.reads === false) socket.pause();
@@ -88,7 +103,8 @@ async function flood(next: (round: number) => Buffer | undefined, options: { rea
 }
 
 /** So many frames at once: one system call. */
-const many = (count: number, one: (index: number) => Buffer): Buffer => Buffer.concat(Array.from({ length: count }, (_, index) => one(index)));
+const many = (count: number, one: (index: number) => Buffer): Buffer =>
+  Buffer.concat(Array.from({ length: count }, (_, index) => one(index)));
 
 const attacks: Readonly<Record<string, () => Promise<string>>> = {
   'garbage-for-tls': async () => {
@@ -100,28 +116,88 @@ const attacks: Readonly<Record<string, () => Promise<string>>> = {
   'garbage-for-http2': () => flood((round) => (round === 0 ? randomBytes(5_000) : undefined), { greeting: Buffer.alloc(0) }),
   'truncated-frame': () => flood((round) => (round === 0 ? frame(FrameType.HEADERS, 4, 1, Buffer.alloc(3), 200) : undefined)),
   'oversized-frame': () => flood((round) => (round === 0 ? frame(FrameType.HEADERS, 4, 1, Buffer.alloc(100), 0xff_ffff) : undefined)),
-  'continuation-flood': () => flood((round) => (round === 0 ? frame(FrameType.HEADERS, 0, 1, Buffer.alloc(100)) : frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(1_000)))),
-  'header-flood': () => flood((round) => many(20, (index) => headers(1 + 2 * (round * 20 + index), Array.from({ length: 500 }, (_, at): readonly [string, string] => [`x-${at}`, 'y'.repeat(20)])))),
-  'rapid-resets': () => flood((round) => many(500, (index) => {
-    const id = 1 + 2 * (round * 500 + index);
-    return Buffer.concat([open(id, 'web'), frame(FrameType.RST_STREAM, 0, id, number(8))]);
-  })),
-  'made-resets': () => flood((round) => many(500, (index) => {
-    const id = 1 + 2 * (round * 500 + index);
-    return Buffer.concat([open(id, 'web'), frame(FrameType.WINDOW_UPDATE, 0, id, number(0))]);
-  })),
+  'continuation-flood': () =>
+    flood((round) =>
+      round === 0 ? frame(FrameType.HEADERS, 0, 1, Buffer.alloc(100)) : frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(1_000)),
+    ),
+  'header-flood': () =>
+    flood((round) =>
+      many(20, (index) =>
+        headers(
+          1 + 2 * (round * 20 + index),
+          Array.from({ length: 500 }, (_, at): readonly [string, string] => [`x-${at}`, 'y'.repeat(20)]),
+        ),
+      ),
+    ),
+  'rapid-resets': () =>
+    flood((round) =>
+      many(500, (index) => {
+        const id = 1 + 2 * (round * 500 + index);
+        return Buffer.concat([open(id, 'web'), frame(FrameType.RST_STREAM, 0, id, number(8))]);
+      }),
+    ),
+  'made-resets': () =>
+    flood((round) =>
+      many(500, (index) => {
+        const id = 1 + 2 * (round * 500 + index);
+        return Buffer.concat([open(id, 'web'), frame(FrameType.WINDOW_UPDATE, 0, id, number(0))]);
+      }),
+    ),
   pings: () => flood(() => many(1_000, () => frame(FrameType.PING, 0, 0, Buffer.alloc(8)))),
   settings: () => flood(() => many(1_000, () => frame(FrameType.SETTINGS, 0, 0))),
-  'settings-of-windows': () => flood((round) => (round === 0 ? many(500, (index) => open(1 + 2 * index, 'web')) : many(20, (index) => frame(FrameType.SETTINGS, 0, 0, Buffer.concat(Array.from({ length: 2_000 }, (_, at) => Buffer.concat([Buffer.of(0, 4), number(60_000 + ((at + index) % 7))]))))))),
+  'settings-of-windows': () =>
+    flood((round) =>
+      round === 0
+        ? many(500, (index) => open(1 + 2 * index, 'web'))
+        : many(20, (index) =>
+            frame(
+              FrameType.SETTINGS,
+              0,
+              0,
+              Buffer.concat(
+                Array.from({ length: 2_000 }, (_, at) => Buffer.concat([Buffer.of(0, 4), number(60_000 + ((at + index) % 7))])),
+              ),
+            ),
+          ),
+    ),
   'window-overflow': () => flood((round) => (round < 2 ? frame(FrameType.WINDOW_UPDATE, 0, 0, number(0x7fff_ffff)) : undefined)),
-  'never-reads-answers': () => flood((round) => many(200, (index) => headers(1 + 2 * (round * 200 + index), [[':method', 'CONNECT'], [':authority', 'nobody']], true)), { reads: false }),
-  'never-reads-data': () => flood((round) => {
-    if (round === 0) return frame(FrameType.WINDOW_UPDATE, 0, 0, number(0x7000_0000));
-    return round <= 10 ? many(50, (index) => open(1 + 2 * ((round - 1) * 50 + index), 'endless')) : undefined;
-  }, { reads: false, greeting: hello([4, 0x7fff_ffff]) }),
-  'zero-windows': () => flood((round) => (round < 10 ? many(50, (index) => open(1 + 2 * (round * 50 + index), 'endless')) : undefined), { greeting: hello([4, 0]) }),
-  'streams-that-say-nothing': () => flood((round) => (round < 10 ? many(200, (index) => open(1 + 2 * (round * 200 + index), 'web')) : undefined)),
-  'byte-by-byte': () => flood((round) => (round === 0 ? many(20, (index) => open(1 + 2 * index, 'stuck')) : round > 8 ? undefined : many(20_000, (index) => frame(FrameType.DATA, 0, 1 + 2 * (index % 20), Buffer.of(1))))),
+  'never-reads-answers': () =>
+    flood(
+      (round) =>
+        many(200, (index) =>
+          headers(
+            1 + 2 * (round * 200 + index),
+            [
+              [':method', 'CONNECT'],
+              [':authority', 'nobody'],
+            ],
+            true,
+          ),
+        ),
+      { reads: false },
+    ),
+  'never-reads-data': () =>
+    flood(
+      (round) => {
+        if (round === 0) return frame(FrameType.WINDOW_UPDATE, 0, 0, number(0x7000_0000));
+        return round <= 10 ? many(50, (index) => open(1 + 2 * ((round - 1) * 50 + index), 'endless')) : undefined;
+      },
+      { reads: false, greeting: hello([4, 0x7fff_ffff]) },
+    ),
+  'zero-windows': () =>
+    flood((round) => (round < 10 ? many(50, (index) => open(1 + 2 * (round * 50 + index), 'endless')) : undefined), {
+      greeting: hello([4, 0]),
+    }),
+  'streams-that-say-nothing': () =>
+    flood((round) => (round < 10 ? many(200, (index) => open(1 + 2 * (round * 200 + index), 'web')) : undefined)),
+  'byte-by-byte': () =>
+    flood((round) =>
+      round === 0
+        ? many(20, (index) => open(1 + 2 * index, 'stuck'))
+        : round > 8
+          ? undefined
+          : many(20_000, (index) => frame(FrameType.DATA, 0, 1 + 2 * (index % 20), Buffer.of(1))),
+    ),
   'slow-handshakes': async () => {
     const sockets = Array.from({ length: 300 }, () => connectTcp(Number(port), host));
     let closed = 0;

@@ -49,7 +49,12 @@ class IdleRouter implements Router {
 
   constructor({ site, router }: RouterConfig) {
     this.state = {
-      listeners: {}, connectors: {}, links: {}, accesses: {}, incoming: [], network: [{ router, site, edge: false, links: [], keys: [] }],
+      listeners: {},
+      connectors: {},
+      links: {},
+      accesses: {},
+      incoming: [],
+      network: [{ router, site, edge: false, links: [], keys: [] }],
     };
   }
 

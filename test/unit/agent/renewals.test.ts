@@ -18,7 +18,12 @@ interface Linked {
   readonly authority: Authority;
   readonly link: LinkConfig;
   /** Looks once, with the link up unless told, and waits until what was begun has ended. @returns how many renewals that were */
-  look(options?: { readonly up?: boolean; readonly ours?: boolean; readonly links?: readonly LinkConfig[]; readonly refusal?: string }): Promise<number>;
+  look(options?: {
+    readonly up?: boolean;
+    readonly ours?: boolean;
+    readonly links?: readonly LinkConfig[];
+    readonly refusal?: string;
+  }): Promise<number>;
   readonly requests: ReturnType<typeof openRenewalRequests>;
   /** Serial number of the bundle on disk. */
   serial(): Promise<string>;
@@ -92,7 +97,9 @@ describe('a renewal that was asked for', () => {
     const west = await linked(t);
     await west.requests.ask('to-east');
     assert.equal(await west.look({ ours: false }), 0);
-    assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'its certificate is your own: put another into input/certs/to-east' });
+    assert.deepEqual(await west.requests.answerTo('to-east'), {
+      refused: 'its certificate is your own: put another into input/certs/to-east',
+    });
   });
 
   it('is refused for a link that is not in use', async (t) => {
@@ -107,7 +114,10 @@ describe('a certificate that lives for seconds', () => {
   it('is looked at again before the next look would come, and never for the sake of one with days to go', async (t) => {
     const layout = await aNamespace(t);
     const authority = await openSiteAuthority(await aDirectory(t), { siteName: 'east' });
-    for (const [days, wanted] of [[10 / 86_400, true], [30, false]] as const) {
+    for (const [days, wanted] of [
+      [10 / 86_400, true],
+      [30, false],
+    ] as const) {
       const now = Date.now();
       const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days }, () => now);
       const looks = Promise.withResolvers<boolean>();

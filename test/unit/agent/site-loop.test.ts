@@ -131,9 +131,11 @@ async function prepare(t: TestContext): Promise<Setting> {
   };
 }
 
-const document = (kind: string, name: string, spec: object): string => `${JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name }, spec })}\n`;
+const document = (kind: string, name: string, spec: object): string =>
+  `${JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name }, spec })}\n`;
 const siteFile = document('Site', 'west', {});
-const listenerFile = (port: number, more: object = {}): string => document('Listener', 'web', { routingKey: 'web', host: '127.0.0.1', port, ...more });
+const listenerFile = (port: number, more: object = {}): string =>
+  document('Listener', 'web', { routingKey: 'web', host: '127.0.0.1', port, ...more });
 
 test('an edit reaches the router, and the status follows the router', async (t) => {
   const { router, put, status, start } = await prepare(t);
@@ -141,7 +143,10 @@ test('an edit reaches the router, and the status follows the router', async (t) 
   await put('web.yaml', listenerFile(8080));
   const site = await start();
   assert.equal(site.unready, undefined);
-  assert.deepEqual(router.config.listeners.map(({ port }) => port), [8080]);
+  assert.deepEqual(
+    router.config.listeners.map(({ port }) => port),
+    [8080],
+  );
   await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Pending', 'the listener is pending');
   router.reach('web');
   await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Ready', 'the listener is ready');
@@ -177,11 +182,20 @@ test('a mistake is in the status with its place, and the last valid version runs
   await put('web.yaml', listenerFile(8080));
   await start();
   await put('web.yaml', listenerFile(99_999));
-  await until(async () => String((await status('Listener-web.yaml'))?.['message']).startsWith('input/resources/web.yaml:1:'), 'the status tells the place');
-  assert.deepEqual(router.config.listeners.map(({ port }) => port), [8080]);
+  await until(
+    async () => String((await status('Listener-web.yaml'))?.['message']).startsWith('input/resources/web.yaml:1:'),
+    'the status tells the place',
+  );
+  assert.deepEqual(
+    router.config.listeners.map(({ port }) => port),
+    [8080],
+  );
   await until(async () => {
     const written = parse(await readFile(layout.runtime.problems, 'utf8')) as { problems: readonly { field: string }[] };
-    return isDeepStrictEqual(written.problems.map(({ field }) => field), ['spec.port']);
+    return isDeepStrictEqual(
+      written.problems.map(({ field }) => field),
+      ['spec.port'],
+    );
   }, 'the list of problems has it');
 });
 
@@ -208,17 +222,29 @@ test('a Site that cannot be used is named, with the place of its mistake, and no
   await put('site.yaml', document('Site', 'west', { linkAccess: 7 }));
   await put('web.yaml', listenerFile(8080));
   const site = await start();
-  assert.match(site.unready ?? '', /^nothing runs in this namespace, since its Site west cannot be used: input\/resources\/site\.yaml:1:\d+: spec\.linkAccess: /);
-  await until(async () => /its Site west cannot be used/.test(String((await status('Listener-web.yaml'))?.['message'])), 'the listener says why');
+  assert.match(
+    site.unready ?? '',
+    /^nothing runs in this namespace, since its Site west cannot be used: input\/resources\/site\.yaml:1:\d+: spec\.linkAccess: /,
+  );
+  await until(
+    async () => /its Site west cannot be used/.test(String((await status('Listener-web.yaml'))?.['message'])),
+    'the listener says why',
+  );
   await put('site.yaml', 'kind: [');
-  await until(() => /it has no Site, unless it is in a file that cannot be read: input\/resources\/site\.yaml/.test(site.unready ?? ''), 'it may be in that file');
+  await until(
+    () => /it has no Site, unless it is in a file that cannot be read: input\/resources\/site\.yaml/.test(site.unready ?? ''),
+    'it may be in that file',
+  );
 });
 
 test('what a process that crashed left behind does not say Ready, though nothing works yet', async (t) => {
   const { layout, put, status, start } = await prepare(t);
   await put('site.yaml', siteFile);
   await put('web.yaml', listenerFile(8080));
-  await writeFile(join(layout.runtime.resources, 'Listener-web.yaml'), document('Listener', 'web', {}).replace('}\n', ',"status":{"status":"Ready"}}\n'));
+  await writeFile(
+    join(layout.runtime.resources, 'Listener-web.yaml'),
+    document('Listener', 'web', {}).replace('}\n', ',"status":{"status":"Ready"}}\n'),
+  );
   await writeFile(layout.internal.identityKey, 'garbage');
   const site = await start();
   assert.match(site.unready ?? '', /damaged/);
@@ -235,7 +261,10 @@ test('a site that has ended says so in its statuses', async (t) => {
   router.reach('web');
   await until(async () => (await status('Listener-web.yaml'))?.['status'] === 'Ready', 'the listener is ready');
   await site.drain(10);
-  assert.deepEqual([(await status('Listener-web.yaml'))?.['status'], (await status('Listener-web.yaml'))?.['message']], ['Pending', 'the router is stopping']);
+  assert.deepEqual(
+    [(await status('Listener-web.yaml'))?.['status'], (await status('Listener-web.yaml'))?.['message']],
+    ['Pending', 'the router is stopping'],
+  );
   await site[Symbol.asyncDispose]();
   assert.match(String((await status('Site-west.yaml'))?.['message']), /^nothing runs the namespace west; start it/);
 });
@@ -251,13 +280,32 @@ test('a new name of the site is told to the router', async (t) => {
 test('linkAccess gets a certificate, listens, and leaves links for other sites that only their owner can read', async (t) => {
   const { layout, router, put, status, start } = await prepare(t);
   await put('site.yaml', document('Site', 'west', { linkAccess: 'default' }));
-  await put('access.yaml', document('RouterAccess', 'far', { roles: [{ name: 'inter-router', port: 7000 }], tlsCredentials: 'far', generateTlsCredentials: true, bindHost: '127.0.0.1' }));
+  await put(
+    'access.yaml',
+    document('RouterAccess', 'far', {
+      roles: [{ name: 'inter-router', port: 7000 }],
+      tlsCredentials: 'far',
+      generateTlsCredentials: true,
+      bindHost: '127.0.0.1',
+    }),
+  );
   await start();
-  assert.deepEqual(router.config.accesses.map(({ name }) => name).sort(), ['RouterAccess/far/inter-router', 'Site/west/edge', 'Site/west/inter-router']);
+  assert.deepEqual(router.config.accesses.map(({ name }) => name).sort(), [
+    'RouterAccess/far/inter-router',
+    'Site/west/edge',
+    'Site/west/inter-router',
+  ]);
   const server = router.config.accesses.find(({ name }) => name.startsWith('RouterAccess'))?.tls;
   assert.ok(certificateFacts(server?.cert ?? '', 'far').hosts.includes('127.0.0.1'));
   const link = join(layout.runtime.links, 'link-far-127.0.0.1.yaml');
-  await until(() => stat(link).then(({ mode }) => (mode & 0o777) === 0o600, () => false), 'the link for others is there');
+  await until(
+    () =>
+      stat(link).then(
+        ({ mode }) => (mode & 0o777) === 0o600,
+        () => false,
+      ),
+    'the link for others is there',
+  );
   await until(async () => (await status('RouterAccess-far.yaml'))?.['status'] === 'Ready', 'the access is ready');
 });
 
@@ -265,7 +313,12 @@ test('tokens are redeemed where links are let in, and at no other address', asyn
   const { put, status, start } = await prepare(t);
   const port = await freePort();
   const access = (bindHost?: string): string =>
-    document('RouterAccess', 'far', { roles: [{ name: 'inter-router', port: 7000 }], tlsCredentials: 'far', generateTlsCredentials: true, bindHost });
+    document('RouterAccess', 'far', {
+      roles: [{ name: 'inter-router', port: 7000 }],
+      tlsCredentials: 'far',
+      generateTlsCredentials: true,
+      bindHost,
+    });
   await put('site.yaml', document('Site', 'west', { settings: { 'grant-port': String(port) } }));
   await put('access.yaml', access('127.0.0.1'));
   await put('grant.yaml', document('AccessGrant', 'east', {}));
@@ -280,7 +333,9 @@ test('tokens are redeemed where links are let in, and at no other address', asyn
 
 async function accepts(host: string, port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect(port, host).on('connect', () => resolve(true)).on('error', () => resolve(false));
+  const socket = connect(port, host)
+    .on('connect', () => resolve(true))
+    .on('error', () => resolve(false));
   const answer = await promise;
   socket.destroy();
   return answer;
@@ -290,9 +345,20 @@ test('a certificate that was made while the clock was ahead is made anew once it
   const { layout, router, put, start } = await prepare(t);
   const authority = await openSiteAuthority(layout.internal.ca, { siteName: 'west' });
   const order = { subject: 'far', hosts: ['127.0.0.1'], server: true };
-  await writeBundle(join(layout.internal.certs, 'far'), issueBundle(authority, 'far', order, () => Date.now() + 366 * 86_400_000));
+  await writeBundle(
+    join(layout.internal.certs, 'far'),
+    issueBundle(authority, 'far', order, () => Date.now() + 366 * 86_400_000),
+  );
   await put('site.yaml', siteFile);
-  await put('access.yaml', document('RouterAccess', 'far', { roles: [{ name: 'inter-router', port: 7000 }], tlsCredentials: 'far', generateTlsCredentials: true, bindHost: '127.0.0.1' }));
+  await put(
+    'access.yaml',
+    document('RouterAccess', 'far', {
+      roles: [{ name: 'inter-router', port: 7000 }],
+      tlsCredentials: 'far',
+      generateTlsCredentials: true,
+      bindHost: '127.0.0.1',
+    }),
+  );
   await start();
   const [access] = router.config.accesses;
   assert.ok(certificateFacts(access?.tls.cert ?? '', 'far').notBefore <= Date.now());
@@ -300,7 +366,8 @@ test('a certificate that was made while the clock was ahead is made anew once it
 
 test('a Certificate that is to be shown by clients too is made anew', async (t) => {
   const { layout, put, start } = await prepare(t);
-  const certificate = (more: object): string => document('Certificate', 'api', { ca: 'earshot-site-ca', subject: 'api', hosts: ['api'], server: true, ...more });
+  const certificate = (more: object): string =>
+    document('Certificate', 'api', { ca: 'earshot-site-ca', subject: 'api', hosts: ['api'], server: true, ...more });
   const uses = async (): Promise<readonly string[]> => {
     const pem = await readFile(join(layout.internal.certs, 'api', 'tls.crt'), 'utf8').catch(() => undefined);
     return pem === undefined ? [] : (new X509Certificate(pem).keyUsage ?? []);
@@ -324,7 +391,7 @@ test('a site that was revoked by a command is out at once', async (t) => {
   assert.deepEqual(router.config.revoked.serials, ['AB']);
 });
 
-test('a bundle of the person\'s own is used, and a new one as soon as it is there', async (t) => {
+test("a bundle of the person's own is used, and a new one as soon as it is there", async (t) => {
   const { layout, router, put, start } = await prepare(t);
   const directory = join(layout.input.certs, 'mine');
   const authority = await openSiteAuthority(join(layout.root, 'my-ca'), { siteName: 'my' });
@@ -360,7 +427,10 @@ test('a bundle whose key stays wrong closes its listener, and says so', async (t
   await put('web.yaml', listenerFile(8080, { tlsCredentials: 'mine' }));
   await start();
   assert.deepEqual(router.config.listeners, []);
-  await until(async () => String((await status('Listener-web.yaml'))?.['message']).startsWith('spec.tlsCredentials: '), 'the status says so');
+  await until(
+    async () => String((await status('Listener-web.yaml'))?.['message']).startsWith('spec.tlsCredentials: '),
+    'the status says so',
+  );
 });
 
 test('a damaged identity is named and never replaced', async (t) => {

@@ -50,7 +50,10 @@ describe('each definition of the connection half', () => {
 
   it('has no short name that another one has', () => {
     const all = skupperDefinitions().flatMap(({ spec: { names } }) => [names.plural, names.singular, ...names.shortNames]);
-    assert.deepEqual(all.filter((name, index) => all.indexOf(name) !== index), []);
+    assert.deepEqual(
+      all.filter((name, index) => all.indexOf(name) !== index),
+      [],
+    );
   });
 });
 
@@ -64,7 +67,11 @@ describe('what files are checked by', () => {
 
   it('has every field of the schemas', () => {
     for (const [kind, schema] of specSchemas()) {
-      assert.deepEqual(nodesOf(specShapes[kind]).map(([path]) => path), nodesOf(schema).map(([path]) => path), kind);
+      assert.deepEqual(
+        nodesOf(specShapes[kind]).map(([path]) => path),
+        nodesOf(schema).map(([path]) => path),
+        kind,
+      );
     }
   });
 });

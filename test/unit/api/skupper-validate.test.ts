@@ -29,10 +29,13 @@ describe('a valid resource', () => {
   it('loses fields that are not known, each with a warning', () => {
     const { resource, problems } = validateResource(object('Listener', { ...listener, tlscredentials: 'a', colour: 'red' }));
     assert.deepEqual(Object.keys(resource?.spec ?? {}).toSorted(), ['exposePodsByName', 'host', 'port', 'routingKey', 'type']);
-    assert.deepEqual(problems.map(({ severity, path }) => [severity, path]), [
-      ['warning', 'spec.tlscredentials'],
-      ['warning', 'spec.colour'],
-    ]);
+    assert.deepEqual(
+      problems.map(({ severity, path }) => [severity, path]),
+      [
+        ['warning', 'spec.tlscredentials'],
+        ['warning', 'spec.colour'],
+      ],
+    );
     assert.match(problems[0]?.message ?? '', /did you mean tlsCredentials\?$/);
     assert.match(problems[1]?.message ?? '', /known are routingKey, host, port,/);
   });
@@ -193,7 +196,10 @@ describe('hostile input', () => {
     fc.assert(
       fc.property(kinds, fc.oneof(fc.anything(), specs), (kind, spec) => {
         const { resource, problems } = validateResource(object(kind, spec));
-        assert.equal(resource === undefined, problems.some(({ severity }) => severity === 'error'));
+        assert.equal(
+          resource === undefined,
+          problems.some(({ severity }) => severity === 'error'),
+        );
         if (resource === undefined) return;
         assert.deepEqual(validateResource(resource), { resource, identity: { kind, name: 'backend' }, problems: [] });
       }),

@@ -55,7 +55,10 @@ it('keeps leases apart, whoever asks for them and however', () => {
 
 it('says in words what was asked', () => {
   const said = JSON.stringify({
-    stage: 'ResponseComplete', verb: 'patch', requestURI: '/x', userAgent: 'earshot-controller',
+    stage: 'ResponseComplete',
+    verb: 'patch',
+    requestURI: '/x',
+    userAgent: 'earshot-controller',
     objectRef: { resource: 'listeners', subresource: 'status', namespace: 'default', name: 'web' },
     responseStatus: { code: 404 },
   });

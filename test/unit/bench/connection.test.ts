@@ -42,12 +42,25 @@ describe('a figure of a connection', () => {
 describe('the report on connections', () => {
   it('shows medians with their spread, the verdict, and what failed', () => {
     const text = report(
-      [{ figure: bulk, samples: { haproxy: [7, 8, 9], earshot: [2, 3, 4] } }, { figure: memory, samples: {} }],
+      [
+        { figure: bulk, samples: { haproxy: [7, 8, 9], earshot: [2, 3, 4] } },
+        { figure: memory, samples: {} },
+      ],
       ['haproxy', 'earshot'],
       new Map([['idle', 'no room\nat all']]),
       {
-        date: '2026-01-31', commit: 'abc1234', cpu: 'Example CPU', cores: 2, memoryGigabytes: 24, kernel: '6.1', node: '26.10.0', command: 'node main.ts',
-        loadBefore: 0.1, versions: { wrk: '4.1.0' }, rounds: 3, seconds: 4,
+        date: '2026-01-31',
+        commit: 'abc1234',
+        cpu: 'Example CPU',
+        cores: 2,
+        memoryGigabytes: 24,
+        kernel: '6.1',
+        node: '26.10.0',
+        command: 'node main.ts',
+        loadBefore: 0.1,
+        versions: { wrk: '4.1.0' },
+        rounds: 3,
+        seconds: 4,
       },
     );
     assert.match(text, /\| iperf3, Gbit\/s \| ≥ 0\.5 × HAProxy \| 8 \(7 to 9\) \| 3 \(2 to 4\) \| 0\.375 × \| missed by 25 % \|/);

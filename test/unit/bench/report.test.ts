@@ -7,11 +7,25 @@ import { report } from '../../../bench/exposure/report.ts';
 import { format, replaceBlock } from '../../../bench/markdown.ts';
 
 const figure: Figure = {
-  id: 'ready-seconds', scenario: 'listeners', what: 'time | until ready', unit: 's', by: 'median', samples: 3, limit: 2,
+  id: 'ready-seconds',
+  scenario: 'listeners',
+  what: 'time | until ready',
+  unit: 's',
+  by: 'median',
+  samples: 3,
+  limit: 2,
 };
 const on: Circumstances = {
-  date: '2026-01-31', commit: 'abc1234', cpu: 'Example CPU', cores: 2, memoryGigabytes: 24, kernel: '6.1', kubernetes: 'v1.36.3',
-  node: '26.10.0', command: 'node bench/exposure/main.ts', loadBefore: 0.1,
+  date: '2026-01-31',
+  commit: 'abc1234',
+  cpu: 'Example CPU',
+  cores: 2,
+  memoryGigabytes: 24,
+  kernel: '6.1',
+  kubernetes: 'v1.36.3',
+  node: '26.10.0',
+  command: 'node bench/exposure/main.ts',
+  loadBefore: 0.1,
 };
 
 describe('a figure', () => {
@@ -25,7 +39,10 @@ describe('a figure', () => {
     const samples = [5, 1, 3];
     const values = (['median', 'p99'] as const).map((by) => outcomeOf({ ...figure, by }, samples, undefined));
     const shown = values.map((outcome) => outcome.kind === 'measured' && [outcome.value, outcome.least, outcome.most, outcome.count]);
-    assert.deepEqual(shown, [[3, 1, 5, 3], [5, 1, 5, 3]]);
+    assert.deepEqual(shown, [
+      [3, 1, 5, 3],
+      [5, 1, 5, 3],
+    ]);
   });
 
   it('is failed without a sample, and incomplete where its scenario broke off before it had all', () => {
@@ -37,7 +54,10 @@ describe('a figure', () => {
 
   it('shows three digits that count', () => {
     const values = [0, 3, 1_000, 0.04567, 1.7, 72.94, 123.4, 2_345.6];
-    assert.deepEqual(values.map((value) => format(value, '')), ['0', '3', '1,000', '0.0457', '1.7', '72.9', '123', '2,346']);
+    assert.deepEqual(
+      values.map((value) => format(value, '')),
+      ['0', '3', '1,000', '0.0457', '1.7', '72.9', '123', '2,346'],
+    );
     assert.equal(format(1.5, 'MB'), '1.5 MB');
   });
 
@@ -53,21 +73,27 @@ describe('the report', () => {
   const { limit: _limit, ...unlimited } = explaining;
 
   it('shows aims apart from what explains them, and what was not asked for not at all', () => {
-    const text = report([
-      { figure, outcome: outcomeOf(figure, [1.25, 1, 2], undefined) },
-      { figure: unlimited, outcome: outcomeOf(unlimited, [0.5], undefined) },
-      { figure: { ...figure, what: 'left out' }, outcome: { kind: 'not-asked' } },
-    ], on);
+    const text = report(
+      [
+        { figure, outcome: outcomeOf(figure, [1.25, 1, 2], undefined) },
+        { figure: unlimited, outcome: outcomeOf(unlimited, [0.5], undefined) },
+        { figure: { ...figure, what: 'left out' }, outcome: { kind: 'not-asked' } },
+      ],
+      on,
+    );
     assert.match(text, /\| time \\\| until ready \| ≤ 2 s \| 1\.25 s \| 1 to 2 s \(3\) \| met \|/);
     assert.match(text, /All 1 are met\.[^]*What stands behind them:[^]*\| time \\\| until ready \| 0\.5 s \| 0\.5 s \(1\) \|/);
     assert.doesNotMatch(text, /left out/);
   });
 
   it('says what failed and why, once for each scenario', () => {
-    const text = report([
-      { figure, outcome: outcomeOf(figure, [1], 'the pod | is gone\nand more') },
-      { figure: { ...figure, id: 'other' }, outcome: outcomeOf(figure, [], 'the pod | is gone\nand more') },
-    ], on);
+    const text = report(
+      [
+        { figure, outcome: outcomeOf(figure, [1], 'the pod | is gone\nand more') },
+        { figure: { ...figure, id: 'other' }, outcome: outcomeOf(figure, [], 'the pod | is gone\nand more') },
+      ],
+      on,
+    );
     assert.match(text, /1 s \(1 of 3\) \| incomplete \|/);
     assert.match(text, /\| failed \| {2}\| failed \|/);
     assert.match(text, /0 of 2 are met\./);
@@ -89,7 +115,12 @@ describe('the options', () => {
   it('are those of a whole run at full size unless told', () => {
     const options = parseOptions([]);
     assert.ok(options !== undefined && isFull(options));
-    for (const less of [['--listeners', '20'], ['--only', 'idle'], ['--rounds', '1'], ['--listeners', '2000']]) {
+    for (const less of [
+      ['--listeners', '20'],
+      ['--only', 'idle'],
+      ['--rounds', '1'],
+      ['--listeners', '2000'],
+    ]) {
       const smaller = parseOptions(less);
       assert.ok(smaller !== undefined && !isFull(smaller), less.join(' '));
     }

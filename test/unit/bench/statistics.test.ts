@@ -19,10 +19,12 @@ it('counts percentiles by nearest rank', () => {
 it('answers with a sample, and never with a lower one for a larger share', () => {
   const samples = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 });
   const share = fc.double({ min: 0, max: 1, noNaN: true });
-  fc.assert(fc.property(samples, share, share, (measured, a, b) => {
-    const [low, high] = [percentile(measured, Math.min(a, b)), percentile(measured, Math.max(a, b))];
-    assert.ok(measured.includes(low) && measured.includes(high) && low <= high);
-  }));
+  fc.assert(
+    fc.property(samples, share, share, (measured, a, b) => {
+      const [low, high] = [percentile(measured, Math.min(a, b)), percentile(measured, Math.max(a, b))];
+      assert.ok(measured.includes(low) && measured.includes(high) && low <= high);
+    }),
+  );
 });
 
 it('refuses to make a figure of nothing', () => {

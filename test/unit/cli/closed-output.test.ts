@@ -9,7 +9,9 @@ const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 
 test('a reader that has seen enough ends a command without a word', async (t) => {
   // It begins when it is told to, and then nobody reads.
-  const command = spawn('sh', ['-c', 'read begin && exec "$0" "$@"', process.execPath, main, 'version'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const command = spawn('sh', ['-c', 'read begin && exec "$0" "$@"', process.execPath, main, 'version'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   t.after(() => command.kill('SIGKILL'));
   command.stdout.destroy();
   await once(command.stdout, 'close');

@@ -22,7 +22,10 @@ describe('link renew', () => {
     await eventually('the request', async () => (await requests.open()).has('to-east'));
     await requests.answer('to-east', { serial: 'B2', before: 'A1', until: '2030-01-01T00:00:00.000Z' });
     const { code, out } = await done;
-    assert.deepEqual([code, out], [0, 'Link "to-east" has a new certificate, valid until 2030-01-01T00:00:00.000Z.\nSerial number B2, before A1.\n']);
+    assert.deepEqual(
+      [code, out],
+      [0, 'Link "to-east" has a new certificate, valid until 2030-01-01T00:00:00.000Z.\nSerial number B2, before A1.\n'],
+    );
     assert.deepEqual(await readdir(west.layout.internal.root), ['made'], 'nothing of the request stays');
   });
 

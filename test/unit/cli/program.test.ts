@@ -76,10 +76,10 @@ describe('the program', () => {
       buildProgram({});
       console.log(loaded.join('\\n'));`;
     const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script]);
-    assert.match(stdout, /src\/cli\/listener\.ts/);
+    assert.match(stdout, /src\/cli\/commands\/listener\.ts/);
     assert.doesNotMatch(
       stdout,
-      /node_modules\/(?:yaml|typebox|@peculiar|undici|nice-grpc)|src\/(?:pki|router|site|kube\/client|platform\/linux\/site)\b/,
+      /node_modules\/(?:yaml|typebox|@peculiar|undici|nice-grpc)|src\/(?:trust|x509|router|site|agent|kube\/client|exposure\/(?:csi|listeners|mounts))\b/,
     );
   });
 

@@ -26,13 +26,23 @@ test('a service is started only once its process says that it runs, so that the 
   t.after(() => service.kill('SIGKILL'));
   let announced: Promise<void> | undefined;
   const started = { pid: service.pid ?? 0, router: 'router', httpPort: 1, startedAt: '2026-01-01T00:00:00Z', version: '0' };
-  await untilRunning(layout, 30_000, 'journalctl', terminal(() => (announced ??= announceRouter(layout, started))));
+  await untilRunning(
+    layout,
+    30_000,
+    'journalctl',
+    terminal(() => (announced ??= announceRouter(layout, started))),
+  );
   assert.ok(announced, 'it returned before anything ran');
   await announced;
 });
 
 test('a service whose process never comes up says where to look', async (t) => {
   const layout = await namespaceOf(t);
-  const waited = untilRunning(layout, 100, 'journalctl -u earshot-west.service', terminal(() => {}));
+  const waited = untilRunning(
+    layout,
+    100,
+    'journalctl -u earshot-west.service',
+    terminal(() => {}),
+  );
   await assert.rejects(waited, { code: 'NOT_READY', message: /`journalctl -u earshot-west\.service` says why/ });
 });

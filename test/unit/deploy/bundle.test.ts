@@ -22,11 +22,19 @@ suite('the bundle', async () => {
   });
 
   test('is ASCII, so that V8 keeps a byte for each character and not two', () => {
-    assert.equal(code.findIndex((byte) => byte > 0x7f), -1);
+    assert.equal(
+      code.findIndex((byte) => byte > 0x7f),
+      -1,
+    );
   });
 
   test('has lines that are short enough to be printed with an error', () => {
-    const longest = Math.max(...code.toString().split('\n').map(({ length }) => length));
+    const longest = Math.max(
+      ...code
+        .toString()
+        .split('\n')
+        .map(({ length }) => length),
+    );
     assert.ok(longest < 10_000, `${longest} characters in a line`);
   });
 

@@ -18,7 +18,8 @@ test('every value in the schema has a default and a place in values.yaml', () =>
     const resolved = part.$ref === undefined ? part : schema.definitions[part.$ref.replace('#/definitions/', '')];
     if (resolved?.additionalProperties !== false || part.$ref === '#/definitions/resources') return;
     for (const [key, inner] of Object.entries(resolved.properties ?? {})) {
-      const present = typeof value === 'object' && value !== null && key in value ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
+      const present =
+        typeof value === 'object' && value !== null && key in value ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
       if (present === undefined && key !== 'global') missing.push(`${at}.${key}`);
       else visit(`${at}.${key}`, inner, present);
     }
@@ -41,7 +42,10 @@ test('the dashboard asks only for metrics that are served', () => {
   const asked = new Set(read('files/dashboard.json').match(/\bearshot_[a-z_]+/g));
   assert.ok(asked.size >= 7);
   const served = (name: string): boolean => source.includes(`'${name.replace(/_(bucket|count|sum)$/, '')}'`);
-  assert.deepEqual([...asked].filter((name) => !served(name)), []);
+  assert.deepEqual(
+    [...asked].filter((name) => !served(name)),
+    [],
+  );
 });
 
 test('the driver is started as the image starts everything, with its own flags besides', () => {

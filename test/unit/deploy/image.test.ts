@@ -94,7 +94,10 @@ suite('ociArchive', () => {
       assert.deepEqual(image.config.Env, ['A=1']);
       assert.equal(image.config.User, '65532:65532');
       // Layers are not compressed, so what is stored is what is unpacked.
-      assert.deepEqual(image.rootfs.diff_ids, manifest.layers.map((layer: { digest: string }) => layer.digest));
+      assert.deepEqual(
+        image.rootfs.diff_ids,
+        manifest.layers.map((layer: { digest: string }) => layer.digest),
+      );
       const contents = manifest.layers.map((layer: { digest: string; size: number }) =>
         execFileSync('tar', ['-t', '-f', path.join(folder, blob(layer))], { encoding: 'utf8' }).trim(),
       );

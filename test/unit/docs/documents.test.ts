@@ -39,11 +39,18 @@ describe('the documents', () => {
       .flatMap((document) => code(document).map((line) => /^(?:\$ )?(?:sudo )?(?:\w+=\S+ )*make ([a-z][a-z-]*)/.exec(line)?.[1]))
       .filter((target) => target !== undefined);
     assert.ok(named.includes('demo'), named.join(' '));
-    assert.deepEqual(named.filter((target) => !targets.has(target)), []);
+    assert.deepEqual(
+      named.filter((target) => !targets.has(target)),
+      [],
+    );
   });
 
   it('show only commands and options that earshot has', () => {
-    const shown = all.flatMap((document) => code(document).flatMap(commandsIn).map((command) => ({ path: document.path, command })));
+    const shown = all.flatMap((document) =>
+      code(document)
+        .flatMap(commandsIn)
+        .map((command) => ({ path: document.path, command })),
+    );
     assert.ok(shown.length > 100, `${shown.length} commands`);
     const wrong = shown.flatMap(({ path, command }) => {
       const problem = problemOf(command);

@@ -3,11 +3,19 @@ import { BlockList } from 'node:net';
 import { it } from 'node:test';
 import { families, layOut, MOST_CLUSTERS, MOST_NODES, type ClusterLayout } from '../../harness/layout.ts';
 
-const all: readonly ClusterLayout[] = Array.from({ length: MOST_CLUSTERS }, (_, index) => layOut({ name: `cluster-${index}`, index, nodes: MOST_NODES, dualStack: true, logs: '/tmp' }));
+const all: readonly ClusterLayout[] = Array.from({ length: MOST_CLUSTERS }, (_, index) =>
+  layOut({ name: `cluster-${index}`, index, nodes: MOST_NODES, dualStack: true, logs: '/tmp' }),
+);
 
 it('gives no two clusters of one machine an address, a device or a folder in common', () => {
   const own = (layout: ClusterLayout): readonly string[] => [
-    layout.dir, layout.bridge, layout.loopback, layout.dnsAddress, ...families(layout.host), ...families(layout.serviceRange), ...families(layout.podRange),
+    layout.dir,
+    layout.bridge,
+    layout.loopback,
+    layout.dnsAddress,
+    ...families(layout.host),
+    ...families(layout.serviceRange),
+    ...families(layout.podRange),
     ...layout.nodes.flatMap((node) => [node.netns, node.veth, node.dir, ...families(node.address), ...families(node.podRange)]),
   ];
   const seen = all.flatMap(own);

@@ -17,14 +17,25 @@ it('takes an exception for "not yet"', async () => {
 });
 
 it('fails with what was awaited and what the last look saw', async () => {
-  const look = (): never => { throw new Error('connection refused'); };
-  await assert.rejects(eventually('the server', look, { everyMs: 1, timeoutMs: 20 }), { code: 'TIMED_OUT', message: 'waited 0.02 s for the server; last: connection refused' });
+  const look = (): never => {
+    throw new Error('connection refused');
+  };
+  await assert.rejects(eventually('the server', look, { everyMs: 1, timeoutMs: 20 }), {
+    code: 'TIMED_OUT',
+    message: 'waited 0.02 s for the server; last: connection refused',
+  });
 });
 
 it('says nothing of a last look that saw only that it is too early', async () => {
-  await assert.rejects(eventually('the server', () => false, { everyMs: 1, timeoutMs: 20 }), { message: 'waited 0.02 s for the server' });
+  await assert.rejects(
+    eventually('the server', () => false, { everyMs: 1, timeoutMs: 20 }),
+    { message: 'waited 0.02 s for the server' },
+  );
 });
 
 it('does not outlast a look that never comes back', async () => {
-  await assert.rejects(eventually('the server', () => new Promise<string>(() => undefined), { timeoutMs: 20 }), { message: /last: the last look did not come back/ });
+  await assert.rejects(
+    eventually('the server', () => new Promise<string>(() => undefined), { timeoutMs: 20 }),
+    { message: /last: the last look did not come back/ },
+  );
 });

@@ -9,7 +9,8 @@ const secret = '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb
 const known = {
   pem: `-----BEGIN PRIVATE KEY-----\n${Buffer.from(`302e020100300506032b657004220420${secret}`, 'hex').toString('base64')}\n-----END PRIVATE KEY-----\n`,
   publicKey: '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
-  signature: '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+  signature:
+    '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
 };
 
 test('a site id is a UUID of version 8 made from the public key alone', () => {
@@ -52,7 +53,10 @@ test('a signature of another key or over other bytes is not taken', () => {
 test('a text that is no Ed25519 key is refused without repeating any of it', () => {
   const rsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   for (const text of ['', 'secret words', known.pem.slice(0, 60), rsa]) {
-    assert.throws(() => siteKeyFrom(text), (error: unknown) => error instanceof Error && 'code' in error && error.code === 'site-key'
-      && (text === '' || !error.message.includes(text)));
+    assert.throws(
+      () => siteKeyFrom(text),
+      (error: unknown) =>
+        error instanceof Error && 'code' in error && error.code === 'site-key' && (text === '' || !error.message.includes(text)),
+    );
   }
 });

@@ -15,48 +15,168 @@ import { refusal } from '../trust/support/refusal.ts';
 import { DAY, makeAuthority, makeClock } from '../trust/support/site.ts';
 
 const authority = makeAuthority();
-const server = issueBundle(authority, 'web', { subject: 'web', hosts: ['web.example.com', '*.apps.example.com', '10.0.0.1', '::1'], server: true });
+const server = issueBundle(authority, 'web', {
+  subject: 'web',
+  hosts: ['web.example.com', '*.apps.example.com', '10.0.0.1', '::1'],
+  server: true,
+});
 const client = issueBundle(authority, 'web', { subject: 'east', client: true });
 const signer = issueBundle(authority, 'web', { subject: 'between', signing: true });
 const cut = (pem: string): string => pem.slice(0, pem.length - 40);
-const withLine = (pem: string, line: number, text: string): string => pem.split('\n').toSpliced(line - 1, 1, text).join('\n');
+const withLine = (pem: string, line: number, text: string): string =>
+  pem
+    .split('\n')
+    .toSpliced(line - 1, 1, text)
+    .join('\n');
 
 /** Without its certificate or key: an undefined part is no part. */
 function without(bundle: PemBundle, ...parts: readonly ('cert' | 'key' | 'ca')[]): PemBundle {
   return Object.fromEntries(Object.entries(bundle).filter(([part]) => !parts.some((one) => one === part))) as unknown as PemBundle;
 }
 
-const cases: readonly { readonly what: string; readonly bundle: PemBundle; readonly purpose: Purpose; readonly problems: readonly [TrustCode, RegExp][] }[] = [
-  { what: 'a server that lacks nothing', bundle: server, purpose: { kind: 'server', clientCa: true, hosts: ['web.example.com', 'a.apps.example.com', '10.0.0.1', '::1'] }, problems: [] },
+const cases: readonly {
+  readonly what: string;
+  readonly bundle: PemBundle;
+  readonly purpose: Purpose;
+  readonly problems: readonly [TrustCode, RegExp][];
+}[] = [
+  {
+    what: 'a server that lacks nothing',
+    bundle: server,
+    purpose: { kind: 'server', clientCa: true, hosts: ['web.example.com', 'a.apps.example.com', '10.0.0.1', '::1'] },
+    problems: [],
+  },
   { what: 'a client that lacks nothing', bundle: client, purpose: { kind: 'client', serverCa: true }, problems: [] },
   { what: 'an authority that lacks nothing', bundle: signer, purpose: { kind: 'authority' }, problems: [] },
   { what: 'only a CA, where only that is needed', bundle: { name: 'web', ca: authority.ca }, purpose: { kind: 'trust' }, problems: [] },
-  { what: 'no tls.key', bundle: without(server, 'key'), purpose: { kind: 'server' }, problems: [['tls-no-key', /bundle web lacks tls\.key/]] },
+  {
+    what: 'no tls.key',
+    bundle: without(server, 'key'),
+    purpose: { kind: 'server' },
+    problems: [['tls-no-key', /bundle web lacks tls\.key/]],
+  },
   {
     what: 'neither',
     bundle: { name: 'web' },
     purpose: { kind: 'client', serverCa: true },
-    problems: [['tls-no-certificate', /lacks tls\.crt/], ['tls-no-key', /lacks tls\.key/], ['tls-no-ca', /lacks ca\.crt/]],
+    problems: [
+      ['tls-no-certificate', /lacks tls\.crt/],
+      ['tls-no-key', /lacks tls\.key/],
+      ['tls-no-ca', /lacks ca\.crt/],
+    ],
   },
-  { what: 'no ca.crt where clients are to be verified', bundle: without(server, 'ca'), purpose: { kind: 'server', clientCa: true }, problems: [['tls-no-ca', /ca\.crt/]] },
+  {
+    what: 'no ca.crt where clients are to be verified',
+    bundle: without(server, 'ca'),
+    purpose: { kind: 'server', clientCa: true },
+    problems: [['tls-no-ca', /ca\.crt/]],
+  },
   { what: 'no ca.crt where nobody needs it', bundle: without(server, 'ca'), purpose: { kind: 'server' }, problems: [] },
-  { what: "another certificate's key", bundle: { ...server, key: createKey() }, purpose: { kind: 'server' }, problems: [['tls-key-mismatch', /tls\.key is not the key/]] },
-  { what: 'a certificate cut short', bundle: { ...server, cert: cut(server.cert) }, purpose: { kind: 'server' }, problems: [['tls-mangled', /tls\.crt is not PEM: .*line 1 has no END/]] },
-  { what: 'a line that is no base64', bundle: { ...server, cert: withLine(server.cert, 4, '§§§') }, purpose: { kind: 'server' }, problems: [['tls-mangled', /line 4 is not base64/]] },
-  { what: 'a line left out', bundle: { ...server, cert: server.cert.split('\n').toSpliced(3, 1).join('\n') }, purpose: { kind: 'server' }, problems: [['tls-mangled', /begins in line 1 cannot be read/]] },
-  { what: 'a key where the certificate should be', bundle: { ...server, cert: server.key }, purpose: { kind: 'server' }, problems: [['tls-no-certificate', /it holds a PRIVATE KEY/]] },
-  { what: 'a certificate where the key should be', bundle: { ...server, key: server.cert }, purpose: { kind: 'server' }, problems: [['tls-no-key', /no private key/]] },
-  { what: 'an empty certificate', bundle: { ...server, cert: '' }, purpose: { kind: 'server' }, problems: [['tls-no-certificate', /BEGIN CERTIFICATE/]] },
-  { what: 'a key cut short', bundle: { ...server, key: cut(server.key) }, purpose: { kind: 'server' }, problems: [['tls-mangled', /tls\.key is not PEM/]] },
-  { what: 'a damaged key', bundle: { ...server, key: withLine(server.key, 2, 'A'.repeat(64)) }, purpose: { kind: 'server' }, problems: [['tls-mangled', /PRIVATE KEY in it is damaged/]] },
-  { what: 'a key with a passphrase', bundle: { ...server, key: encryptedKey() }, purpose: { kind: 'server' }, problems: [['tls-mangled', /passphrase/]] },
-  { what: "a client's certificate on a server", bundle: client, purpose: { kind: 'server' }, problems: [['tls-wrong-purpose', /serverAuth/]] },
-  { what: "a server's certificate on a client", bundle: server, purpose: { kind: 'client' }, problems: [['tls-wrong-purpose', /clientAuth/]] },
-  { what: "a server's certificate as an authority", bundle: server, purpose: { kind: 'authority' }, problems: [['tls-not-a-ca', /CA:TRUE/]] },
-  { what: 'hosts that are not covered', bundle: server, purpose: { kind: 'server', hosts: ['web.example.com', 'other.example.com', '10.0.0.2'] }, problems: [['tls-host-mismatch', /not for other\.example\.com; it is for web\.example\.com/], ['tls-host-mismatch', /10\.0\.0\.2/]] },
-  { what: 'a subject that would cover the host, which browsers no longer take', bundle: server, purpose: { kind: 'server', hosts: ['web'] }, problems: [['tls-host-mismatch', /not for web;/]] },
-  { what: 'a ca.crt that is no authority', bundle: { ...server, ca: client.cert }, purpose: { kind: 'server', clientCa: true }, problems: [['tls-not-a-ca', /ca\.crt/]] },
-  { what: 'a mangled ca.crt', bundle: { ...server, ca: 'no certificate' }, purpose: { kind: 'server' }, problems: [['tls-no-certificate', /ca\.crt holds no certificate/]] },
+  {
+    what: "another certificate's key",
+    bundle: { ...server, key: createKey() },
+    purpose: { kind: 'server' },
+    problems: [['tls-key-mismatch', /tls\.key is not the key/]],
+  },
+  {
+    what: 'a certificate cut short',
+    bundle: { ...server, cert: cut(server.cert) },
+    purpose: { kind: 'server' },
+    problems: [['tls-mangled', /tls\.crt is not PEM: .*line 1 has no END/]],
+  },
+  {
+    what: 'a line that is no base64',
+    bundle: { ...server, cert: withLine(server.cert, 4, '§§§') },
+    purpose: { kind: 'server' },
+    problems: [['tls-mangled', /line 4 is not base64/]],
+  },
+  {
+    what: 'a line left out',
+    bundle: { ...server, cert: server.cert.split('\n').toSpliced(3, 1).join('\n') },
+    purpose: { kind: 'server' },
+    problems: [['tls-mangled', /begins in line 1 cannot be read/]],
+  },
+  {
+    what: 'a key where the certificate should be',
+    bundle: { ...server, cert: server.key },
+    purpose: { kind: 'server' },
+    problems: [['tls-no-certificate', /it holds a PRIVATE KEY/]],
+  },
+  {
+    what: 'a certificate where the key should be',
+    bundle: { ...server, key: server.cert },
+    purpose: { kind: 'server' },
+    problems: [['tls-no-key', /no private key/]],
+  },
+  {
+    what: 'an empty certificate',
+    bundle: { ...server, cert: '' },
+    purpose: { kind: 'server' },
+    problems: [['tls-no-certificate', /BEGIN CERTIFICATE/]],
+  },
+  {
+    what: 'a key cut short',
+    bundle: { ...server, key: cut(server.key) },
+    purpose: { kind: 'server' },
+    problems: [['tls-mangled', /tls\.key is not PEM/]],
+  },
+  {
+    what: 'a damaged key',
+    bundle: { ...server, key: withLine(server.key, 2, 'A'.repeat(64)) },
+    purpose: { kind: 'server' },
+    problems: [['tls-mangled', /PRIVATE KEY in it is damaged/]],
+  },
+  {
+    what: 'a key with a passphrase',
+    bundle: { ...server, key: encryptedKey() },
+    purpose: { kind: 'server' },
+    problems: [['tls-mangled', /passphrase/]],
+  },
+  {
+    what: "a client's certificate on a server",
+    bundle: client,
+    purpose: { kind: 'server' },
+    problems: [['tls-wrong-purpose', /serverAuth/]],
+  },
+  {
+    what: "a server's certificate on a client",
+    bundle: server,
+    purpose: { kind: 'client' },
+    problems: [['tls-wrong-purpose', /clientAuth/]],
+  },
+  {
+    what: "a server's certificate as an authority",
+    bundle: server,
+    purpose: { kind: 'authority' },
+    problems: [['tls-not-a-ca', /CA:TRUE/]],
+  },
+  {
+    what: 'hosts that are not covered',
+    bundle: server,
+    purpose: { kind: 'server', hosts: ['web.example.com', 'other.example.com', '10.0.0.2'] },
+    problems: [
+      ['tls-host-mismatch', /not for other\.example\.com; it is for web\.example\.com/],
+      ['tls-host-mismatch', /10\.0\.0\.2/],
+    ],
+  },
+  {
+    what: 'a subject that would cover the host, which browsers no longer take',
+    bundle: server,
+    purpose: { kind: 'server', hosts: ['web'] },
+    problems: [['tls-host-mismatch', /not for web;/]],
+  },
+  {
+    what: 'a ca.crt that is no authority',
+    bundle: { ...server, ca: client.cert },
+    purpose: { kind: 'server', clientCa: true },
+    problems: [['tls-not-a-ca', /ca\.crt/]],
+  },
+  {
+    what: 'a mangled ca.crt',
+    bundle: { ...server, ca: 'no certificate' },
+    purpose: { kind: 'server' },
+    problems: [['tls-no-certificate', /ca\.crt holds no certificate/]],
+  },
 ];
 
 describe('checkBundle', () => {
@@ -64,7 +184,11 @@ describe('checkBundle', () => {
     it(`${problems.length === 0 ? 'takes' : 'refuses'} ${what}`, () => {
       const check = checkBundle(bundle, purpose);
       const found = check.ok ? [] : check.problems;
-      assert.deepEqual(found.map(({ code }) => code), problems.map(([code]) => code), JSON.stringify(found));
+      assert.deepEqual(
+        found.map(({ code }) => code),
+        problems.map(([code]) => code),
+        JSON.stringify(found),
+      );
       for (const [index, [, words]] of problems.entries()) assert.match(found[index]?.message ?? '', words);
     });
   }
@@ -83,7 +207,12 @@ describe('checkBundle', () => {
   });
 
   it('refuses weak keys and weak signatures', async () => {
-    const rsa = await selfSigned({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 1024 });
+    const rsa = await selfSigned({
+      name: 'RSASSA-PKCS1-v1_5',
+      hash: 'SHA-256',
+      publicExponent: new Uint8Array([1, 0, 1]),
+      modulusLength: 1024,
+    });
     assertProblem(rsa, 'tls-weak', /RSA key of 1024 bits/);
     const sha1 = await issuedBySha1();
     assertProblem(sha1, 'tls-weak', /signed with SHA-1/);
@@ -96,7 +225,10 @@ describe('checkBundle', () => {
     const bundle = { ...issueBundle(current, 'web', { subject: 'web', server: true }, clock), ca: old.ca + current.ca };
     const check = checkBundle(bundle, { kind: 'server', clientCa: true }, () => clock() + 20 * DAY);
     assert.ok(check.ok);
-    assert.deepEqual(check.warnings.map(({ code }) => code), ['tls-expired']);
+    assert.deepEqual(
+      check.warnings.map(({ code }) => code),
+      ['tls-expired'],
+    );
   });
 
   it('warns of a chain in the wrong order', () => {
@@ -137,7 +269,10 @@ describe('readBundle', () => {
 function assertProblem(bundle: PemBundle, code: TrustCode, words: RegExp): void {
   const check = checkBundle(bundle, { kind: 'server' });
   assert.ok(!check.ok);
-  assert.deepEqual(check.problems.map((problem) => problem.code), [code]);
+  assert.deepEqual(
+    check.problems.map((problem) => problem.code),
+    [code],
+  );
   assert.match(check.problems[0].message, words);
 }
 

@@ -51,7 +51,13 @@ describe('the client: what it sends', () => {
     const [sent] = server.requests;
     assert.equal(sent?.method, 'PATCH');
     assert.equal(sent.headers['content-type'], 'application/apply-patch+yaml');
-    assert.deepEqual([...sent.query], [['fieldManager', 'tester'], ['force', 'true']]);
+    assert.deepEqual(
+      [...sent.query],
+      [
+        ['fieldManager', 'tester'],
+        ['force', 'true'],
+      ],
+    );
     assert.deepEqual(JSON.parse(sent.body), {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -139,7 +145,7 @@ describe('the client: answers that are no success', () => {
     await assert.rejects(client.find(configMaps, key), { code: 'KUBE_API', status: 404, reason: '' });
   });
 
-  it('carries the server\'s words, cleaned for a log line', async () => {
+  it("carries the server's words, cleaned for a log line", async () => {
     await using server = await RawServer.start((_request, socket) =>
       answer(socket, 422, failure(422, 'Invalid', `spec.ports:\n\u001b[31mRequired${'x'.repeat(5_000)}`)),
     );
@@ -291,7 +297,7 @@ describe('the client: connections', () => {
     assert.equal(server.requests.length, 1);
   });
 
-  it('rejects with the signal\'s reason, in flight and in the queue, and frees the place', async () => {
+  it("rejects with the signal's reason, in flight and in the queue, and frees the place", async () => {
     await using server = await RawServer.start((request, socket) => {
       if (request.path.endsWith('/b')) answer(socket, 200, configMap('b', '1'));
     });
@@ -353,6 +359,9 @@ describe('the client: lists', () => {
     });
     await using client = server.client();
     const seen = await Array.fromAsync(client.list(configMaps));
-    assert.deepEqual(seen.map(({ metadata }) => metadata.name), ['a']);
+    assert.deepEqual(
+      seen.map(({ metadata }) => metadata.name),
+      ['a'],
+    );
   });
 });

@@ -104,7 +104,7 @@ describe('a kubeconfig', () => {
   });
 });
 
-describe('a pod\'s service account', () => {
+describe("a pod's service account", () => {
   const environment = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
 
   it('gives the server of the environment and the files as they are now', async () => {

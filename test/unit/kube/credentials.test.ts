@@ -43,7 +43,10 @@ describe('a token', () => {
     await using client = settings.client();
     await client.get(configMaps, key);
     await client.get(configMaps, key);
-    assert.deepEqual(server.requests.map(({ headers }) => headers['authorization']), ['Bearer one', 'Bearer one']);
+    assert.deepEqual(
+      server.requests.map(({ headers }) => headers['authorization']),
+      ['Bearer one', 'Bearer one'],
+    );
     assert.equal(settings.loads, 1);
   });
 
@@ -102,10 +105,14 @@ describe('a certificate', () => {
     const { port } = first;
     await first[Symbol.asyncDispose]();
 
-    await using second = await RawServer.start((request, socket) => {
-      if (request.query.has('watch')) startChunks(socket);
-      else ok(request, socket);
-    }, after, port);
+    await using second = await RawServer.start(
+      (request, socket) => {
+        if (request.query.has('watch')) startChunks(socket);
+        else ok(request, socket);
+      },
+      after,
+      port,
+    );
     const watch = { from: { after: '1' }, timeoutSeconds: 60, onEvent: () => undefined };
     await assert.rejects(client.watch(configMaps, watch), { code: 'KUBE_UNREACHABLE' });
     settings.now = { server: second.url, ca: after.cert };
@@ -152,7 +159,7 @@ describe('a certificate', () => {
     await until('the old connection is closed', () => server.open === 1);
   });
 
-  it('of the client\'s own is shown to the server', async () => {
+  it("of the client's own is shown to the server", async () => {
     const own = selfSigned();
     const certificate = selfSigned();
     const shown: boolean[] = [];

@@ -10,10 +10,20 @@ import { whileLeading } from '../../../src/kube/lease/lease.ts';
 const configMaps = resource('v1', 'ConfigMap', 'configmaps');
 const stop = new AbortController();
 const { signal } = stop;
-const client = createClient({ config: fixedConfig({ server: process.argv[2] ?? '' }), userAgent: 'test/1', fieldManager: 'tester', signal });
+const client = createClient({
+  config: fixedConfig({ server: process.argv[2] ?? '' }),
+  userAgent: 'test/1',
+  fieldManager: 'tester',
+  signal,
+});
 const informer = startInformer(client, configMaps, { signal });
 informer.synced.catch(() => undefined);
-const queue = createWorkQueue({ name: 'test', concurrency: 1, reconcile: () => Promise.reject(new Error('no')), backoff: { base: 60_000, max: 60_000 } });
+const queue = createWorkQueue({
+  name: 'test',
+  concurrency: 1,
+  reconcile: () => Promise.reject(new Error('no')),
+  backoff: { base: 60_000, max: 60_000 },
+});
 const recorder = createEventRecorder({ client, controller: 'earshot.test/exit', instance: 'test' });
 const leading = Promise.withResolvers<void>();
 const election = whileLeading({ client, namespace: 'default', name: 'lease', identity: 'a', signal }, async (lead) => {

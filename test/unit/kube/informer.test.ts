@@ -169,7 +169,10 @@ describe('an informer: the first list', () => {
     (await informer.server.nextWatch()).fail(apiError(404, ''));
     (await informer.server.nextWatch()).fail(apiError(403, 'Forbidden'));
     await informer.synced(object('a', 1));
-    assert.deepEqual(informer.troubles.map(({ kind }) => kind), ['relist', 'relist']);
+    assert.deepEqual(
+      informer.troubles.map(({ kind }) => kind),
+      ['relist', 'relist'],
+    );
   });
 
   it('that never comes rejects synced when the informer is stopped, and only then', async () => {
@@ -205,7 +208,13 @@ describe('an informer: watching', () => {
     second.fail(cut);
     const third = await informer.server.nextWatch();
     assert.deepEqual(third.from, { after: '15' });
-    assert.deepEqual(informer.troubles.map(({ kind, error }) => [kind, error]), [['resume', cut], ['resume', cut]]);
+    assert.deepEqual(
+      informer.troubles.map(({ kind, error }) => [kind, error]),
+      [
+        ['resume', cut],
+        ['resume', cut],
+      ],
+    );
   });
 
   it('goes on from the same point when the server refuses for now', async () => {
@@ -262,14 +271,20 @@ describe('an informer: watching', () => {
     now += 10_000;
     lasting.fail(cut);
     await informer.server.nextWatch();
-    assert.deepEqual(informer.troubles.map(({ delay }) => delay), [1, 2, 4, 4, 1]);
+    assert.deepEqual(
+      informer.troubles.map(({ delay }) => delay),
+      [1, 2, 4, 4, 1],
+    );
   });
 
   it('waits as long as the server asks', async () => {
     using informer = new Running();
     (await informer.synced()).fail(apiError(429, 'TooManyRequests', { retryAfterSeconds: 0.02 }));
     await informer.server.nextWatch();
-    assert.deepEqual(informer.troubles.map(({ delay }) => delay), [20]);
+    assert.deepEqual(
+      informer.troubles.map(({ delay }) => delay),
+      [20],
+    );
   });
 
   it('takes up a watch that ended in good order after its time at once, and one that ended early with a pause', async (t) => {
@@ -281,7 +296,10 @@ describe('an informer: watching', () => {
     first.end();
     (await informer.server.nextWatch()).end();
     await informer.server.nextWatch();
-    assert.deepEqual(informer.troubles.map(({ kind }) => kind), ['resume']);
+    assert.deepEqual(
+      informer.troubles.map(({ kind }) => kind),
+      ['resume'],
+    );
   });
 
   it('asks the server for an end within five to ten minutes', async () => {
@@ -350,11 +368,10 @@ describe('an informer: what is kept', () => {
     informer.cache.onChange(fail('handler'));
     await informer.synced(object('bad', 1), object('good', 2));
     assert.deepEqual(informer.names, ['good']);
-    assert.deepEqual(informer.troubles.map(({ kind, error }) => `${kind} ${String(error)}`), [
-      'callback Error: project',
-      'callback Error: index',
-      'callback Error: handler',
-    ]);
+    assert.deepEqual(
+      informer.troubles.map(({ kind, error }) => `${kind} ${String(error)}`),
+      ['callback Error: project', 'callback Error: index', 'callback Error: handler'],
+    );
   });
 
   it('tells nobody who no longer listens', async () => {
@@ -384,18 +401,20 @@ describe('cacheUntil', () => {
     assert.equal((await waiting).metadata.resourceVersion, '12');
   });
 
-  it('rejects with the signal\'s reason, and with what the look throws', async () => {
+  it("rejects with the signal's reason, and with what the look throws", async () => {
     using informer = new Running();
     await informer.synced();
     const stop = new AbortController();
     const waiting = cacheUntil(informer.cache, () => undefined, stop.signal);
     stop.abort(new RangeError('late'));
     await assert.rejects(waiting, RangeError);
-    await assert.rejects(cacheUntil(informer.cache, () => undefined, stop.signal), RangeError);
+    await assert.rejects(
+      cacheUntil(informer.cache, () => undefined, stop.signal),
+      RangeError,
+    );
     const broken = (): never => {
       throw new TypeError('broken');
     };
     await assert.rejects(cacheUntil(informer.cache, broken, informer.stop.signal), TypeError);
   });
 });
-

@@ -180,7 +180,10 @@ describe('leader election', () => {
     assert((await a.done) instanceof LeaseLostError);
   });
 
-  for (const [what, shift] of [['an hour behind', -3_600_000], ['an hour ahead', 3_600_000]] as const) {
+  for (const [what, shift] of [
+    ['an hour behind', -3_600_000],
+    ['an hour ahead', 3_600_000],
+  ] as const) {
     it(`decides nothing by the holder's clock, which is ${what}`, async (t) => {
       const world = new LeaseWorld(t);
       const a = new Contender(world, 'a');

@@ -10,7 +10,13 @@ import { aNamespace } from './support.ts';
 const listener = (name: string, port: string | number = 8080): string =>
   `apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: ${name}}\nspec: {routingKey: k, host: 127.0.0.1, port: ${port}}\n`;
 
-async function prepare(t: TestContext): Promise<{ readonly layout: NamespaceLayout; readonly read: () => Promise<Input>; readonly put: (name: string, text: string) => Promise<void> }> {
+async function prepare(
+  t: TestContext,
+): Promise<{
+  readonly layout: NamespaceLayout;
+  readonly read: () => Promise<Input>;
+  readonly put: (name: string, text: string) => Promise<void>;
+}> {
   const layout = await aNamespace(t);
   const reader = createInputReader(layout, () => NOW);
   let tick = 0;
@@ -48,12 +54,18 @@ test('what is defined twice counts where it stands first, and the problem names 
   await put('a.yaml', listener('web', 1));
   await put('b.yaml', `---\n${listener('web', 2)}`);
   const { objects, problems } = await read();
-  assert.deepEqual(objects.map((object) => object.kind === 'Listener' && object.spec.port), [1]);
-  assert.deepEqual(problems.map(({ file, line }) => [file, line]), [['input/resources/b.yaml', 2]]);
+  assert.deepEqual(
+    objects.map((object) => object.kind === 'Listener' && object.spec.port),
+    [1],
+  );
+  assert.deepEqual(
+    problems.map(({ file, line }) => [file, line]),
+    [['input/resources/b.yaml', 2]],
+  );
   assert.match(problems[0]?.message ?? '', /Listener\/web is already defined in a\.yaml, line 1/);
 });
 
-test('a person\'s Link counts before one that came from a token', async (t) => {
+test("a person's Link counts before one that came from a token", async (t) => {
   const { layout, read, put } = await prepare(t);
   const link = (host: string): string =>
     `apiVersion: skupper.io/v2alpha1\nkind: Link\nmetadata: {name: east}\nspec: {endpoints: [{name: inter-router, host: ${host}, port: "1"}], tlsCredentials: east}\n`;
@@ -61,7 +73,10 @@ test('a person\'s Link counts before one that came from a token', async (t) => {
   assert.deepEqual(keys(await read()), ['Link/east']);
   await put('z.yaml', link('by-hand'));
   const { objects, problems } = await read();
-  assert.deepEqual(objects.map((object) => object.kind === 'Link' && object.spec.endpoints[0]?.host), ['by-hand']);
+  assert.deepEqual(
+    objects.map((object) => object.kind === 'Link' && object.spec.endpoints[0]?.host),
+    ['by-hand'],
+  );
   assert.deepEqual(problems, [], 'and that is no mistake');
 });
 
@@ -72,7 +87,10 @@ test('a mistake in a file leaves what ran from it as it was, until it is mended'
   await put('a.yaml', `${listener('one', 'x')}---\n${listener('two', 9)}`);
   const broken = await read();
   assert.deepEqual([...keys(broken)].sort(), ['Listener/one', 'Listener/two']);
-  assert.deepEqual(broken.problems.map(({ resource, field }) => [resource, field]), [['Listener/one', 'spec.port']]);
+  assert.deepEqual(
+    broken.problems.map(({ resource, field }) => [resource, field]),
+    [['Listener/one', 'spec.port']],
+  );
   assert.match(broken.problems[0]?.message ?? '', /Until then the last valid version runs\.$/);
   await put('a.yaml', listener('two', 9));
   const mended = await read();
@@ -86,7 +104,10 @@ test('a file that is no YAML any more keeps all that it defined', async (t) => {
   await put('a.yaml', '{');
   const { objects, problems } = await read();
   assert.equal(objects.length, 2);
-  assert.deepEqual(problems.map(({ affected }) => affected), [['Listener/one', 'Listener/two']]);
+  assert.deepEqual(
+    problems.map(({ affected }) => affected),
+    [['Listener/one', 'Listener/two']],
+  );
 });
 
 test('an emptied or removed file removes its resources', async (t) => {
@@ -107,7 +128,10 @@ test('directories, links to nothing and links out of the namespace are named; ev
   await symlink('/etc/passwd', join(layout.input.resources, 'outside.yaml'));
   const input = await read();
   assert.deepEqual(keys(input), ['Listener/good']);
-  assert.deepEqual(input.problems.map(({ file }) => file), ['folder.yaml', 'nothing.yaml', 'outside.yaml'].map((name) => `input/resources/${name}`));
+  assert.deepEqual(
+    input.problems.map(({ file }) => file),
+    ['folder.yaml', 'nothing.yaml', 'outside.yaml'].map((name) => `input/resources/${name}`),
+  );
 });
 
 test('a file that is being written anew counts as it was until it is done', async (t) => {
@@ -125,7 +149,10 @@ test('a file that is being written anew counts as it was until it is done', asyn
   assert.deepEqual([keys(input), input.problems, input.restless], [['Listener/web'], [], true]);
   await writeAt(listener('web', 9090), NOW - 100);
   input = await read();
-  assert.deepEqual(input.objects.map((object) => object.kind === 'Listener' && object.spec.port), [9090]);
+  assert.deepEqual(
+    input.objects.map((object) => object.kind === 'Listener' && object.spec.port),
+    [9090],
+  );
   await writeAt('', NOW - 100);
   assert.deepEqual(await read(), { objects: [], bundles: [], problems: [], restless: false });
   // The clock of another machine that has the directory is ahead.

@@ -65,13 +65,17 @@ test('a router runs once, and its name says which process has it', async (t) => 
   const layout = await aNamespace(t);
   using _lock = await lockRouter(layout, 'router');
   await announceRouter(layout, { pid: process.pid, router: 'router', httpPort: 1, startedAt: '', version: '1' });
-  await assert.rejects(lockRouter(layout, 'router'), { code: 'ROUTER_RUNNING', message: new RegExp(`process ${process.pid} already runs`) });
+  await assert.rejects(lockRouter(layout, 'router'), {
+    code: 'ROUTER_RUNNING',
+    message: new RegExp(`process ${process.pid} already runs`),
+  });
   using _other = await lockRouter(layout, 'b');
 });
 
 test('a router has siblings only while others run, and none of those that were killed', async (t) => {
   const layout = await aNamespace(t);
-  const announce = (router: string, pid: number): Promise<void> => announceRouter(layout, { pid, router, httpPort: 1, startedAt: '', version: '1' });
+  const announce = (router: string, pid: number): Promise<void> =>
+    announceRouter(layout, { pid, router, httpPort: 1, startedAt: '', version: '1' });
   await announce('router', process.pid);
   // Above the greatest pid that Linux gives (PID_MAX_LIMIT).
   await announce('dead', 4_194_305);
@@ -80,7 +84,10 @@ test('a router has siblings only while others run, and none of those that were k
   assert.deepEqual(await siblingsOf(layout, 'router', true), { socket: join(layout.runtime.run, 'router.sock'), others: [] });
   await announce('b', process.pid);
   assert.deepEqual((await runningRouters(layout)).map(({ router }) => router).sort(), ['b', 'router']);
-  assert.deepEqual(await siblingsOf(layout, 'router'), { socket: join(layout.runtime.run, 'router.sock'), others: [join(layout.runtime.run, 'b.sock')] });
+  assert.deepEqual(await siblingsOf(layout, 'router'), {
+    socket: join(layout.runtime.run, 'router.sock'),
+    others: [join(layout.runtime.run, 'b.sock')],
+  });
 });
 
 test('what others reach a machine by: IPv4, then IPv6, then its name; nothing that is local to it', () => {

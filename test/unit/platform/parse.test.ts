@@ -27,15 +27,19 @@ test('JSON is read as well', async () => {
 test('a wrong field is told with its line and column, and the other documents are read', async () => {
   const { problems, objects } = await parse(`${listener('a', 'eighty')}---\n${listener('b')}`);
   assert.equal(objects.length, 1);
-  assert.deepEqual(problems.map(({ line, column, field, severity, resource }) => ({ line, column, field, severity, resource })), [
-    { line: 8, column: 9, field: 'spec.port', severity: 'error', resource: 'Listener/a' },
-  ]);
+  assert.deepEqual(
+    problems.map(({ line, column, field, severity, resource }) => ({ line, column, field, severity, resource })),
+    [{ line: 8, column: 9, field: 'spec.port', severity: 'error', resource: 'Listener/a' }],
+  );
 });
 
 test('a field that does not exist is a warning at its place, and the resource is read', async () => {
   const { problems, objects } = await parse(`${listener('a')}  ports: 1\n`);
   assert.equal(objects.length, 1);
-  assert.deepEqual(problems.map(({ line, severity }) => [line, severity]), [[9, 'warning']]);
+  assert.deepEqual(
+    problems.map(({ line, severity }) => [line, severity]),
+    [[9, 'warning']],
+  );
 });
 
 for (const [name, text, line, message] of [
@@ -44,7 +48,12 @@ for (const [name, text, line, message] of [
   ['a key twice', `${listener('a')}  port: 1\n`, 9, /"port" stands there twice/],
   ['text alone', 'hello\n', 1, /a resource is an object/],
   ['an unknown kind', 'apiVersion: skupper.io/v2alpha1\nkind: Router\nmetadata: {name: a}\nspec: {}\n', 2, /must be one of/],
-  ['a kind of Kubernetes only', 'apiVersion: skupper.io/v2alpha1\nkind: AttachedConnectorBinding\nmetadata: {name: a}\nspec: {connectorNamespace: n, routingKey: k}\n', 1, /Kubernetes only/],
+  [
+    'a kind of Kubernetes only',
+    'apiVersion: skupper.io/v2alpha1\nkind: AttachedConnectorBinding\nmetadata: {name: a}\nspec: {connectorNamespace: n, routingKey: k}\n',
+    1,
+    /Kubernetes only/,
+  ],
   ['a name that would be a path', listener('../../etc'), 4, /must be lower-case letters/],
 ] as const) {
   test(`${name} is a problem with its line`, async () => {
@@ -57,13 +66,20 @@ for (const [name, text, line, message] of [
 
 test('a Secret is a TLS bundle, as links for other sites hold them', async () => {
   const data = { 'tls.crt': Buffer.from('CERT').toString('base64'), 'ca.crt': Buffer.from('CA').toString('base64') };
-  const { bundles, problems } = await parse(JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'link-west' }, data, stringData: { 'tls.key': 'KEY' } }));
+  const { bundles, problems } = await parse(
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'link-west' }, data, stringData: { 'tls.key': 'KEY' } }),
+  );
   assert.deepEqual(problems, []);
-  assert.deepEqual(bundles.map(({ value }) => value), [{ name: 'link-west', cert: 'CERT', key: 'KEY', ca: 'CA' }]);
+  assert.deepEqual(
+    bundles.map(({ value }) => value),
+    [{ name: 'link-west', cert: 'CERT', key: 'KEY', ca: 'CA' }],
+  );
 });
 
 test('a Secret of something else is named, and its values are not', async () => {
-  const { bundles, problems } = await parse(JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, stringData: { password: 'hunter2' } }));
+  const { bundles, problems } = await parse(
+    JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, stringData: { password: 'hunter2' } }),
+  );
   assert.deepEqual(bundles, []);
   assert.match(problems[0]?.message ?? '', /has none of tls\.crt/);
   assert.doesNotMatch(JSON.stringify(problems), /hunter2/);
@@ -72,7 +88,10 @@ test('a Secret of something else is named, and its values are not', async () => 
 test('a resource of another namespace runs here, with a warning', async () => {
   const { objects, problems } = await parse(listener('a').replace('name: a', 'name: a\n  namespace: east'));
   assert.equal(objects[0]?.value.metadata.namespace, 'west');
-  assert.deepEqual(problems.map(({ severity, line }) => [severity, line]), [['warning', 5]]);
+  assert.deepEqual(
+    problems.map(({ severity, line }) => [severity, line]),
+    [['warning', 5]],
+  );
 });
 
 for (const [name, text] of [
@@ -81,8 +100,14 @@ for (const [name, text] of [
   ['keys in keys', '? '.repeat(200_000)],
   ['anchors without end', '&a '.repeat(150_000)],
   ['tags without end', '!!x '.repeat(120_000)],
-  ['the billion laughs', `a: &a [x,x]\n${[...'bcdefghijk'].map((key, index, all) => `${key}: &${key} [${`*${all[index - 1] ?? 'a'},`.repeat(9)}]\n`).join('')}`],
-  ['aliases within the bounds that still explode', `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`],
+  [
+    'the billion laughs',
+    `a: &a [x,x]\n${[...'bcdefghijk'].map((key, index, all) => `${key}: &${key} [${`*${all[index - 1] ?? 'a'},`.repeat(9)}]\n`).join('')}`,
+  ],
+  [
+    'aliases within the bounds that still explode',
+    `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
+  ],
   ['an alias of itself', 'a: &a\n  b: *a\n'],
   ['a deep block', Array.from({ length: 600 }, (_, index) => `${' '.repeat(index)}a:\n`).join('')],
   ['more indentation than anyone needs', `${' '.repeat(400_000)}a: b`],
@@ -101,7 +126,37 @@ test('a hundred thousand keys are one problem', { timeout: 20_000 }, async () =>
 });
 
 test('no text makes the parser throw, nor gives a resource that was not validated', async () => {
-  const piece = fc.constantFrom('---\n', 'a: ', '- ', '[', ']', '{', '}', '\n', '  ', '"', '\'', '&a ', '*a', '!!str ', '? ', '|\n', '>-\n', '#', '__proto__: ', 'kind: Site\n', 'apiVersion: skupper.io/v2alpha1\n', 'metadata: {name: x}\n', 'spec: {}\n', '\t', '\0', '\uFEFF', '%YAML 1.2\n', '<<: ', '...\n');
+  const piece = fc.constantFrom(
+    '---\n',
+    'a: ',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    '\n',
+    '  ',
+    '"',
+    "'",
+    '&a ',
+    '*a',
+    '!!str ',
+    '? ',
+    '|\n',
+    '>-\n',
+    '#',
+    '__proto__: ',
+    'kind: Site\n',
+    'apiVersion: skupper.io/v2alpha1\n',
+    'metadata: {name: x}\n',
+    'spec: {}\n',
+    '\t',
+    '\0',
+    '\uFEFF',
+    '%YAML 1.2\n',
+    '<<: ',
+    '...\n',
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(piece, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 40 }), async (pieces) => {
       const parsed = await parse(pieces.join(''));
@@ -112,7 +167,11 @@ test('no text makes the parser throw, nor gives a resource that was not validate
 });
 
 test('what a problem quotes of a file is fit for a terminal', async () => {
-  for (const text of ['|\u001b[31m\u0007x\u202e\n', '"\u0085', 'apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: a}\nspec: {"\\e[2J\\u2028": 1, port: "\\a"}\n']) {
+  for (const text of [
+    '|\u001b[31m\u0007x\u202e\n',
+    '"\u0085',
+    'apiVersion: skupper.io/v2alpha1\nkind: Listener\nmetadata: {name: a}\nspec: {"\\e[2J\\u2028": 1, port: "\\a"}\n',
+  ]) {
     const { problems } = await parse(text);
     assert.ok(problems.length > 0, text);
     for (const { message, field = '' } of problems) assert.doesNotMatch(message + field, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u);

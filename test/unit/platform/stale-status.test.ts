@@ -39,7 +39,10 @@ test('a status that says so already is left alone', () => {
   const once = restated(ready, starting, NOW) ?? '';
   assert.equal(restated(once, starting, '2031-01-01T00:00:00Z'), undefined);
   assert.match(restated(once, stopped('west'), NOW) ?? '', /nothing runs the namespace west; start it with `earshot -n west run`/);
-  assert.match(restated(once, cannotStart('the key is damaged'), NOW) ?? '', /status: Error\n {2}message: "the router cannot start: the key is damaged"/);
+  assert.match(
+    restated(once, cannotStart('the key is damaged'), NOW) ?? '',
+    /status: Error\n {2}message: "the router cannot start: the key is damaged"/,
+  );
 });
 
 test('what is no resource is left alone, and what cannot be read is removed', async (t) => {

@@ -61,7 +61,8 @@ test('one file that cannot be written does not keep the others back', async (t) 
   using writer = createStatusWriter({
     directory,
     onTrouble: () => {},
-    write: (path, text, mode) => (path.endsWith('a.yaml') ? Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) : writeDurably(path, text, mode)),
+    write: (path, text, mode) =>
+      path.endsWith('a.yaml') ? Promise.reject(Object.assign(new Error('broken'), { code: 'EIO' })) : writeDurably(path, text, mode),
   });
   writer.write(files({ 'a.yaml': '1', 'b.yaml': '1' }));
   await writer.settled();

@@ -17,7 +17,32 @@ test('what is written is read back as it was, whatever the texts hold', () => {
 });
 
 test('words that YAML takes for something else are quoted', () => {
-  const words = ['true', 'No', 'null', '~', '1', '1.5', '0x10', '1e3', '-', '- a', 'a: b', 'a:', '#', 'a #b', '', ' ', '@x', '2026-01-01', '.inf', '=', '<<', '!x', '&a', '*a'];
+  const words = [
+    'true',
+    'No',
+    'null',
+    '~',
+    '1',
+    '1.5',
+    '0x10',
+    '1e3',
+    '-',
+    '- a',
+    'a: b',
+    'a:',
+    '#',
+    'a #b',
+    '',
+    ' ',
+    '@x',
+    '2026-01-01',
+    '.inf',
+    '=',
+    '<<',
+    '!x',
+    '&a',
+    '*a',
+  ];
   assert.deepEqual(parse(emitYaml({ words, key: Object.fromEntries(words.map((word) => [word, word])) })), {
     words,
     key: Object.fromEntries(words.map((word) => [word, word])),

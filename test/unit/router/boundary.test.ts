@@ -16,9 +16,13 @@ const fault = new TypeError('what nobody thought of');
 test('what a handler throws is counted, and ends what it was given', async () => {
   const before = await internalErrors();
   const ended: string[] = [];
-  const handler = new Boundary(quiet).around('connection', (what: string) => {
-    if (what === 'bad') throw fault;
-  }, (what) => ended.push(what));
+  const handler = new Boundary(quiet).around(
+    'connection',
+    (what: string) => {
+      if (what === 'bad') throw fault;
+    },
+    (what) => ended.push(what),
+  );
   for (const what of ['good', 'bad', 'good']) handler(what);
   assert.deepEqual(ended, ['bad']);
   assert.equal((await internalErrors()) - before, 1);
@@ -32,12 +36,20 @@ test('it is logged with its stack, and cannot fill a disk', () => {
   assert.ok(lines.length < 30, `${lines.length} lines`);
 });
 
-test('whatever a look at a stranger\'s certificate throws ends that connection, and the router goes on', async (t) => {
+test("whatever a look at a stranger's certificate throws ends that connection, and the router goes on", async (t) => {
   await using echo = await echoServer();
-  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
+  await using server = await start({
+    ...siteConfig('server'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
   const at = await accessPort(server);
   const port = await freePort();
-  await using client = await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] });
+  await using client = await start({
+    ...siteConfig('client'),
+    listeners: [listener('key', port)],
+    links: [link('server', at, await authority.issue())],
+  });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   const before = await internalErrors();
   // Stands for whatever Node.js will make of a certificate that nobody has thought of yet.

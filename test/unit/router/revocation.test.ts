@@ -40,9 +40,17 @@ async function row(): Promise<Row> {
   const port = await freePort();
   const middle = stack.use(await start({ ...siteConfig('middle'), accesses: [access(await authority.issue())] }));
   const at = await accessPort(middle);
-  const leftConfig: RouterConfig = { ...siteConfig('left'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] };
+  const leftConfig: RouterConfig = {
+    ...siteConfig('left'),
+    links: [link('middle', at, await authority.issue())],
+    listeners: [listener('key', port)],
+  };
   const left = stack.use(await start(leftConfig));
-  const rightConfig: RouterConfig = { ...siteConfig('right'), links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] };
+  const rightConfig: RouterConfig = {
+    ...siteConfig('right'),
+    links: [link('middle', at, await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  };
   const right = stack.use(await start(rightConfig));
   await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   await until(right, 'three sites', (state) => state.network.length === 3);
@@ -92,10 +100,18 @@ test('a revoked site is no destination, and transit for it ends', async () => {
   const authority = await testAuthority();
   await using echo = await echoServer('hello');
   const port = await freePort();
-  const middleConfig = { ...siteConfig('middle'), accesses: [access(await authority.issue())], listeners: [listener('key', await freePort())] };
+  const middleConfig = {
+    ...siteConfig('middle'),
+    accesses: [access(await authority.issue())],
+    listeners: [listener('key', await freePort())],
+  };
   await using middle = await start(middleConfig);
   const at = await accessPort(middle);
-  const far: RouterConfig = { ...siteConfig('far'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] };
+  const far: RouterConfig = {
+    ...siteConfig('far'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  };
   await using farthest = await start(far);
   const atFar = await accessPort(farthest);
   // Between the middle and the far one there is one more, so that the revoked site is nobody's neighbour here.
@@ -103,7 +119,11 @@ test('a revoked site is no destination, and transit for it ends', async () => {
     ...siteConfig('between'),
     links: [link('middle', at, await authority.issue()), link('far', atFar, await authority.issue())],
   });
-  await using client = await start({ ...siteConfig('client'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] });
+  await using client = await start({
+    ...siteConfig('client'),
+    links: [link('middle', at, await authority.issue())],
+    listeners: [listener('key', port)],
+  });
   await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   await until(middle, 'its own listener', (state) => state.listeners['Listener/key']?.listening === true);
   const open = await greeted(port);

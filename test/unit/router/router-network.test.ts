@@ -338,7 +338,9 @@ test('a router that drains lets connections finish, and takes no new ones', asyn
 
 /** Both connectors are known, and both their sites say that they have the link: there is a path to each. */
 const hasBoth = ({ network }: RouterState): boolean =>
-  ['one', 'two'].every((name) => network.some(({ site, keys, links }) => site.name === name && keys.some(({ connectors }) => connectors === 1) && links.length === 1));
+  ['one', 'two'].every((name) =>
+    network.some(({ site, keys, links }) => site.name === name && keys.some(({ connectors }) => connectors === 1) && links.length === 1),
+  );
 
 interface StoppingProxy extends Disposable {
   readonly port: number;

@@ -38,27 +38,50 @@ async function run(t: TestContext, sources: Readonly<Record<string, string>>, mo
   return { ...(await runTier(files, { ...limits, cwd: dir, show: (line) => shown.push(line), ...more })), shown, dir };
 }
 
-const counts = ({ files }: TierResult): readonly (readonly number[])[] => files.map(({ passed, failed, skipped }) => [passed, failed, skipped]);
+const counts = ({ files }: TierResult): readonly (readonly number[])[] =>
+  files.map(({ passed, failed, skipped }) => [passed, failed, skipped]);
 const names = (files: TierResult['files']): readonly string[] => files.map(({ file }) => file.replace('.test.mjs', ''));
 
 test('files are counted, in their order, and what they say is shown', async (t) => {
   const ran = await run(t, { bad: BAD, good: GOOD }, { chances: 0 });
-  assert.deepEqual([names(ran.files), counts(ran), ran.flaky], [['bad', 'good'], [[1, 1, 0], [1, 0, 1]], []]);
+  assert.deepEqual(
+    [names(ran.files), counts(ran), ran.flaky],
+    [
+      ['bad', 'good'],
+      [
+        [1, 1, 0],
+        [1, 0, 1],
+      ],
+      [],
+    ],
+  );
   assert.match(ran.shown.join('\n'), /▶ good\.test\.mjs\n✔ good/);
   const [failure = ''] = ran.files.slice(0, 1).flatMap(failuresIn);
   assert.match(failure, /test at .*bad\.test\.mjs.*\n.*bad.*\n.*always/);
 });
 
-test('what one output says without a line\'s end hides nothing of the other', async (t) => {
+test("what one output says without a line's end hides nothing of the other", async (t) => {
   const ran = await run(t, { mutters: MUTTERS }, { chances: 0, concurrency: 1 });
   assert.deepEqual(counts(ran), [[1, 1, 0]]);
-  assert.ok(ran.shown.some((line) => line.startsWith('✔ good')), ran.shown.join('\n'));
+  assert.ok(
+    ran.shown.some((line) => line.startsWith('✔ good')),
+    ran.shown.join('\n'),
+  );
   assert.ok(ran.shown.includes('muttered'));
 });
 
 test('a file that fails runs once more, alone, after the others; if it passes then, it is flaky, and how it failed is kept', async (t) => {
   const ran = await run(t, { flaky: FLAKY, good: GOOD });
-  assert.deepEqual([names(ran.flaky), counts(ran)], [['flaky'], [[1, 0, 0], [1, 0, 1]]]);
+  assert.deepEqual(
+    [names(ran.flaky), counts(ran)],
+    [
+      ['flaky'],
+      [
+        [1, 0, 0],
+        [1, 0, 1],
+      ],
+    ],
+  );
   assert.match(ran.flaky[0]?.output ?? '', /the first time/);
   const order = ran.shown.flatMap((line) => /▶ good|Once more, alone: flaky/.exec(line) ?? []);
   assert.deepEqual(order, ['▶ good', 'Once more, alone: flaky']);
@@ -66,7 +89,16 @@ test('a file that fails runs once more, alone, after the others; if it passes th
 
 test('a file that fails twice has failed', async (t) => {
   const ran = await run(t, { bad: BAD, flaky: FLAKY });
-  assert.deepEqual([names(ran.flaky), counts(ran)], [['flaky'], [[1, 1, 0], [1, 0, 0]]]);
+  assert.deepEqual(
+    [names(ran.flaky), counts(ran)],
+    [
+      ['flaky'],
+      [
+        [1, 1, 0],
+        [1, 0, 0],
+      ],
+    ],
+  );
 });
 
 test('where more files fail than may be flaky, none runs again', async (t) => {
@@ -78,19 +110,28 @@ test('where more files fail than may be flaky, none runs again', async (t) => {
 
 test('a file that runs no test, or breaks after its tests, has failed', async (t) => {
   const ran = await run(t, { crashes: CRASHES, late: FAILS_LATE }, { chances: 0 });
-  assert.deepEqual(counts(ran).map(([, failed]) => failed), [1, 1]);
+  assert.deepEqual(
+    counts(ran).map(([, failed]) => failed),
+    [1, 1],
+  );
   assert.match(failuresIn(ran.files[1] ?? assert.fail()).join('\n'), /late/);
 });
 
 test('a file that does not end is ended, and has failed; the next one runs', async (t) => {
   const ran = await run(t, { stays: STAYS, good: GOOD }, { chances: 0, concurrency: 1, fileLimit: 5_000 });
-  assert.deepEqual(counts(ran).map(([, failed]) => failed), [1, 0]);
+  assert.deepEqual(
+    counts(ran).map(([, failed]) => failed),
+    [1, 0],
+  );
   assert.match(ran.files[0]?.output ?? '', /stays\.test\.mjs still ran after 5 s, and was ended/);
 });
 
 test('what has not run when the time of all is up has failed, by name', async (t) => {
   const ran = await run(t, { stays: STAYS, flaky: FLAKY }, { concurrency: 1, limit: 1_500, chances: 0 });
-  assert.deepEqual(counts(ran).map(([, failed]) => failed), [1, 1]);
+  assert.deepEqual(
+    counts(ran).map(([, failed]) => failed),
+    [1, 1],
+  );
   assert.match(ran.files[1]?.output ?? '', /flaky\.test\.mjs did not run/);
   assert.throws(() => readFileSync(join(ran.dir, 'flaky.test.mjs.ran')), { code: 'ENOENT' });
 });

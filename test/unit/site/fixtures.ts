@@ -35,7 +35,12 @@ export function aLink(name: string, spec: Partial<Link['spec']> = {}): Link {
 }
 
 export function aRouterAccess(name: string, spec: Partial<RouterAccess['spec']> = {}): RouterAccess {
-  return { apiVersion, kind: 'RouterAccess', metadata: { name }, spec: { roles: [{ name: 'inter-router' }], tlsCredentials: 'whole', ...spec } };
+  return {
+    apiVersion,
+    kind: 'RouterAccess',
+    metadata: { name },
+    spec: { roles: [{ name: 'inter-router' }], tlsCredentials: 'whole', ...spec },
+  };
 }
 
 export function resources(...objects: readonly SiteObject[]): SiteResources {

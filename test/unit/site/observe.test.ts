@@ -17,10 +17,26 @@ function observe(
 ): ReadonlyMap<ResourceKey, AnyStatus> {
   const all = resources(...objects);
   const server = { ...whole, name: 'earshot-site-server' };
-  const plan = planSite(all, aMaterial({ bundles: new Map([['whole', whole], [server.name, server]]) }));
+  const plan = planSite(
+    all,
+    aMaterial({
+      bundles: new Map([
+        ['whole', whole],
+        [server.name, server],
+      ]),
+    }),
+  );
   const controller = { name: 'earshot', namespace: 'west', version: '1' };
   return observeSite(
-    { resources: all, plan, problems: [], trust: options.trust ?? noTrust, machine: ['192.0.2.7', 'box'], controller, ...(router === undefined ? {} : { router: { ...idle, ...router } }) },
+    {
+      resources: all,
+      plan,
+      problems: [],
+      trust: options.trust ?? noTrust,
+      machine: ['192.0.2.7', 'box'],
+      controller,
+      ...(router === undefined ? {} : { router: { ...idle, ...router } }),
+    },
     options.previous ?? new Map(),
     options.now ?? '2026-01-01T00:00:00Z',
   );
@@ -35,7 +51,11 @@ for (const [name, state, expected] of [
   ['without a connector', { listening: false, reachableKeys: [] }, 'Pending: no connector of routing key "web" can be reached'],
   ['with a connector but its socket not open yet', { listening: false, reachableKeys: ['web'] }, 'Pending: its socket is being opened'],
   ['with a connector and an open socket', { listening: true, reachableKeys: ['web'] }, 'Ready: OK'],
-  ['with a port that is taken', { listening: false, reachableKeys: ['web'], problem: { code: 'port-in-use', message: 'taken by nginx' } }, 'Error: taken by nginx'],
+  [
+    'with a port that is taken',
+    { listening: false, reachableKeys: ['web'], problem: { code: 'port-in-use', message: 'taken by nginx' } },
+    'Error: taken by nginx',
+  ],
 ] as const) {
   test(`a listener ${name} is ${expected}`, () => {
     const statuses = observe([aSite(), aListener('web')], { listeners: state === undefined ? {} : { 'Listener/web': state } });
@@ -52,14 +72,23 @@ test('a listener is ready exactly when all its conditions are true', () => {
   ];
   for (const state of states) {
     const status = observe([aSite(), aListener('web')], { listeners: { 'Listener/web': state } }).get('Listener/web');
-    assert.deepEqual(status?.conditions?.map(({ type }) => type), ['Configured', 'Matched', 'Ready']);
-    assert.equal(status?.status === 'Ready', status?.conditions?.every((condition) => condition.status === 'True'));
+    assert.deepEqual(
+      status?.conditions?.map(({ type }) => type),
+      ['Configured', 'Matched', 'Ready'],
+    );
+    assert.equal(
+      status?.status === 'Ready',
+      status?.conditions?.every((condition) => condition.status === 'True'),
+    );
   }
 });
 
 test('a resource that cannot be planned is an error with the field and the remedy', () => {
   const status = observe([aSite(), aListener('web', { tlsCredentials: 'absent' })]).get('Listener/web');
-  assert.match(short(status), /^Error: spec\.tlsCredentials: there is no TLS bundle named "absent"; put tls\.crt and tls\.key into input\/certs\/absent\/\.$/);
+  assert.match(
+    short(status),
+    /^Error: spec\.tlsCredentials: there is no TLS bundle named "absent"; put tls\.crt and tls\.key into input\/certs\/absent\/\.$/,
+  );
   assert.equal(status?.conditions?.[0]?.reason, 'TlsMissing');
 });
 
@@ -70,9 +99,18 @@ test('without a Site resources wait', () => {
 test('a condition keeps its time while its status is the same, whatever its message', () => {
   const objects = [aSite(), aListener('web', { routingKey: 'a' })];
   const first = observe(objects, {}, { now: '2026-01-01T00:00:00Z' });
-  const second = observe(objects, { listeners: { 'Listener/web': { listening: false, reachableKeys: [] } } }, { previous: first, now: '2026-01-02T00:00:00Z' });
-  const third = observe(objects, { listeners: { 'Listener/web': { listening: true, reachableKeys: ['a'] } } }, { previous: second, now: '2026-01-03T00:00:00Z' });
-  const timeOf = (status: AnyStatus | undefined, type: string): string | undefined => status?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime;
+  const second = observe(
+    objects,
+    { listeners: { 'Listener/web': { listening: false, reachableKeys: [] } } },
+    { previous: first, now: '2026-01-02T00:00:00Z' },
+  );
+  const third = observe(
+    objects,
+    { listeners: { 'Listener/web': { listening: true, reachableKeys: ['a'] } } },
+    { previous: second, now: '2026-01-03T00:00:00Z' },
+  );
+  const timeOf = (status: AnyStatus | undefined, type: string): string | undefined =>
+    status?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime;
   assert.equal(timeOf(second.get('Listener/web'), 'Matched'), '2026-01-01T00:00:00Z');
   assert.equal(timeOf(second.get('Listener/web'), 'Configured'), '2026-01-02T00:00:00Z');
   assert.equal(timeOf(third.get('Listener/web'), 'Ready'), '2026-01-03T00:00:00Z');
@@ -88,24 +126,41 @@ test('a connector says whether a listener of its key is in the network', () => {
 
 test('a link that is down says why, and still to whom it leads', () => {
   const problem = { code: 'refused', message: 'nobody listens' };
-  const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: false, remoteSiteName: 'east', problem } } }).get('Link/east');
+  const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: false, remoteSiteName: 'east', problem } } }).get(
+    'Link/east',
+  );
   assert.equal(short(status), 'Error: nobody listens');
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
 });
 
 test('a MultiKeyListener lists the keys that can be reached in the order of its own', () => {
-  const status = observe([aSite(), aMultiKeyListener('m')], { listeners: { 'MultiKeyListener/m': { listening: true, reachableKeys: ['b', 'a', 'x'] } } }).get('MultiKeyListener/m');
+  const status = observe([aSite(), aMultiKeyListener('m')], {
+    listeners: { 'MultiKeyListener/m': { listening: true, reachableKeys: ['b', 'a', 'x'] } },
+  }).get('MultiKeyListener/m');
   assert.equal(short(status), 'Ready: OK');
   assert.deepEqual(status, { ...status, hasDestination: true, strategy: { priority: { routingKeysReachable: ['a', 'b'] } } });
 });
 
 function record(siteId: string, router: string, given: Partial<RouterRecord> = {}): RouterRecord {
-  return { router, site: { id: siteId, name: `site-${siteId}`, namespace: 'n', platform: 'linux', version: '1' }, edge: false, links: [], keys: [], ...given };
+  return {
+    router,
+    site: { id: siteId, name: `site-${siteId}`, namespace: 'n', platform: 'linux', version: '1' },
+    edge: false,
+    links: [],
+    keys: [],
+    ...given,
+  };
 }
 
 test('routers of one site are one entry of the network, without the links between them', () => {
   const network = [
-    record('1', 'a', { keys: [{ routingKey: 'k', connectors: 2, listeners: 0 }], links: [{ name: 's', siteId: '1', siteName: 'site-1', cost: 1 }, { name: 'l', siteId: '2', siteName: 'site-2', cost: 1 }] }),
+    record('1', 'a', {
+      keys: [{ routingKey: 'k', connectors: 2, listeners: 0 }],
+      links: [
+        { name: 's', siteId: '1', siteName: 'site-1', cost: 1 },
+        { name: 'l', siteId: '2', siteName: 'site-2', cost: 1 },
+      ],
+    }),
     record('1', 'b', { keys: [{ routingKey: 'k', connectors: 0, listeners: 1 }] }),
     record('2', 'a'),
   ];
@@ -128,7 +183,7 @@ test('a peer that claims to have endless connectors does not fill our status', (
   assert.ok((status?.network?.[0]?.services?.[0]?.connectors?.length ?? 0) <= 16);
 });
 
-test('a site\'s endpoints are those that listen, with the real port, by every address of the machine', () => {
+test("a site's endpoints are those that listen, with the real port, by every address of the machine", () => {
   const accesses = { 'Site/west/inter-router': { listening: true, port: 6000 }, 'Site/west/edge': { listening: false } };
   const status: SiteStatus | undefined = observe([aSite({ linkAccess: 'default' })], { accesses }).get('Site/west');
   assert.deepEqual(status?.endpoints, [
@@ -139,7 +194,15 @@ test('a site\'s endpoints are those that listen, with the real port, by every ad
 
 test('a grant reports its redemptions, and says when there are none left', () => {
   const grant: SiteObject = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'g' }, spec: {} };
-  const facts = { code: 'c', url: 'https://x', ca: 'CA', redemptions: 1, redemptionsAllowed: 1, expires: Date.UTC(2026, 0, 1), expired: false };
+  const facts = {
+    code: 'c',
+    url: 'https://x',
+    ca: 'CA',
+    redemptions: 1,
+    redemptionsAllowed: 1,
+    expires: Date.UTC(2026, 0, 1),
+    expired: false,
+  };
   const status = observe([aSite(), grant], {}, { trust: { ...noTrust, grants: new Map([['g', facts]]) } }).get('AccessGrant/g');
   assert.equal(short(status), 'Ready: OK; all its redemptions are used');
   assert.deepEqual(status, { ...status, url: 'https://x', code: 'c', ca: 'CA', redemptions: 1, expirationTime: '2026-01-01T00:00:00Z' });

@@ -39,7 +39,7 @@ test('a site with everything is planned whole', () => {
   assert.deepEqual(config.accesses, [{ name: 'RouterAccess/more/edge', host: '192.0.2.9', port: 7000, tls: whole, role: 'edge' }]);
 });
 
-test('linkAccess opens both ports as soon as its certificate is there, to peers of the site\'s own authority too', () => {
+test("linkAccess opens both ports as soon as its certificate is there, to peers of the site's own authority too", () => {
   const server = { ...whole, name: 'earshot-site-server' };
   const material = aMaterial({ bundles: new Map([[server.name, server]]), siteAuthority: 'SITE-CA' });
   const { config, problems } = planSite(resources(aSite({ linkAccess: 'default' })), material);
@@ -77,26 +77,49 @@ for (const [name, objects, expected] of [
   ['a type that is not tcp', [aListener('web', { type: 'udp' })], 'error Listener/web type spec.type'],
   ['a routing key with a space', [aListener('web', { routingKey: 'a b' })], 'error Listener/web routing-key spec.routingKey'],
   ['a host that is none', [aListener('web', { host: 'a/b' })], 'error Listener/web host spec.host'],
-  ['no usable endpoint', [aLink('east', { endpoints: [{ name: 'edge', host: 'a', port: '1' }] })], 'error Link/east no-endpoint spec.endpoints'],
+  [
+    'no usable endpoint',
+    [aLink('east', { endpoints: [{ name: 'edge', host: 'a', port: '1' }] })],
+    'error Link/east no-endpoint spec.endpoints',
+  ],
   ['no credentials', [aLink('east', { tlsCredentials: '' })], 'error Link/east tls-missing spec.tlsCredentials'],
   ['a client certificate over nothing', [aConnector('db', { useClientCert: true })], 'error Connector/db tls-missing spec.useClientCert'],
-  ['two strategies', [aMultiKeyListener('m', { strategy: { priority: { routingKeys: ['a'] }, weighted: { routingKeys: { a: 1 } } } })], 'error MultiKeyListener/m strategy spec.strategy'],
-  ['no weights', [aMultiKeyListener('m', { strategy: { weighted: { routingKeys: {} } } })], 'error MultiKeyListener/m strategy spec.strategy.weighted.routingKeys'],
-  ['client certificates without TLS', [aMultiKeyListener('m', { requireClientCert: true })], 'error MultiKeyListener/m tls-missing spec.requireClientCert'],
+  [
+    'two strategies',
+    [aMultiKeyListener('m', { strategy: { priority: { routingKeys: ['a'] }, weighted: { routingKeys: { a: 1 } } } })],
+    'error MultiKeyListener/m strategy spec.strategy',
+  ],
+  [
+    'no weights',
+    [aMultiKeyListener('m', { strategy: { weighted: { routingKeys: {} } } })],
+    'error MultiKeyListener/m strategy spec.strategy.weighted.routingKeys',
+  ],
+  [
+    'client certificates without TLS',
+    [aMultiKeyListener('m', { requireClientCert: true })],
+    'error MultiKeyListener/m tls-missing spec.requireClientCert',
+  ],
   ['only roles that are none', [aRouterAccess('a', { roles: [{ name: 'normal' }] })], 'error RouterAccess/a no-role spec.roles'],
   ['a second site', [aSite({}, 'zulu')], 'error Site/zulu second-site undefined'],
 ] as const) {
   test(`${name} is told, and everything else runs on`, () => {
     const made = plan(aSite(), aListener('other', { port: 9999 }), ...objects);
     assert.equal(problem(made), expected);
-    assert.deepEqual(made.config.listeners.map((listener) => listener.name), ['Listener/other']);
+    assert.deepEqual(
+      made.config.listeners.map((listener) => listener.name),
+      ['Listener/other'],
+    );
     assert.deepEqual([made.config.connectors, made.config.links, made.config.accesses], [[], [], []]);
   });
 }
 
 for (const [name, object, expected] of [
   ['exposePodsByName', aListener('web', { exposePodsByName: true }), 'warning Listener/web not-on-platform spec.exposePodsByName'],
-  ['an observer that does not exist', aListener('web', { settings: { observer: 'smtp' } }), 'warning Listener/web observer spec.settings.observer'],
+  [
+    'an observer that does not exist',
+    aListener('web', { settings: { observer: 'smtp' } }),
+    'warning Listener/web observer spec.settings.observer',
+  ],
 ] as const) {
   test(`${name} is told, and the listener runs`, () => {
     const made = plan(aSite(), object);
@@ -108,7 +131,10 @@ for (const [name, object, expected] of [
 test('a certificate that has expired is told but used: the clock may be wrong, and whoever connects decides', () => {
   const expired = aMaterial({ check: () => [{ code: 'tls-expired', message: 'it ended', passing: true }] });
   const { config, problems } = planSite(resources(aSite(), aListener('web', { tlsCredentials: 'whole' })), expired);
-  assert.deepEqual(problems.map(({ severity, code }) => [severity, code]), [['warning', 'tls-expired']]);
+  assert.deepEqual(
+    problems.map(({ severity, code }) => [severity, code]),
+    [['warning', 'tls-expired']],
+  );
   assert.equal(config.listeners.length, 1);
 });
 
@@ -121,22 +147,45 @@ test('of two listeners with one host and port the first by name runs, and the ot
 test('a newcomer does not take the port of a listener that has it', () => {
   const before = plan(aSite(), aListener('beta'));
   const after = planSite(resources(aSite(), aListener('alpha'), aListener('beta')), aMaterial(), before);
-  assert.deepEqual(after.config.listeners.map(({ name }) => name), ['Listener/beta']);
+  assert.deepEqual(
+    after.config.listeners.map(({ name }) => name),
+    ['Listener/beta'],
+  );
 });
 
 test('without a Site nothing runs, and everything says so', () => {
   const made = plan(aListener('web'), aConnector('db'));
   assert.deepEqual(made.config, { edge: false, listeners: [], connectors: [], links: [], accesses: [] });
-  assert.deepEqual(made.problems.map(({ resource, code }) => `${resource} ${code}`), ['Listener/web no-site', 'Connector/db no-site']);
+  assert.deepEqual(
+    made.problems.map(({ resource, code }) => `${resource} ${code}`),
+    ['Listener/web no-site', 'Connector/db no-site'],
+  );
 });
 
 test('where a Site was written that cannot be used, everything says that, and not that there is none', () => {
-  const { problems } = planSite(resources(aListener('web')), aMaterial(), undefined, 'its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.');
-  assert.deepEqual(problems.map(({ message }) => message), ['nothing runs in this namespace, since its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.']);
+  const { problems } = planSite(
+    resources(aListener('web')),
+    aMaterial(),
+    undefined,
+    'its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.',
+  );
+  assert.deepEqual(
+    problems.map(({ message }) => message),
+    ['nothing runs in this namespace, since its Site west cannot be used: site.yaml:1:1: spec.edge: must be true or false.'],
+  );
 });
 
 test('the plan does not depend on the order in which resources are read', () => {
-  const all: readonly SiteObject[] = [aSite(), aSite({}, 'x'), aListener('a'), aListener('b'), aListener('c', { port: 1 }), aConnector('d'), aLink('e'), aRouterAccess('f')];
+  const all: readonly SiteObject[] = [
+    aSite(),
+    aSite({}, 'x'),
+    aListener('a'),
+    aListener('b'),
+    aListener('c', { port: 1 }),
+    aConnector('d'),
+    aLink('e'),
+    aRouterAccess('f'),
+  ];
   fc.assert(
     fc.property(fc.shuffledSubarray([...all], { minLength: all.length }), (shuffled) => {
       assert.deepEqual(planSite(resources(...shuffled), aMaterial()), planSite(resources(...all), aMaterial()));

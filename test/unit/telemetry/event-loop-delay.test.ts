@@ -3,7 +3,13 @@ import { test } from 'node:test';
 import { lateness } from '../../../src/telemetry/event-loop-delay.ts';
 
 test('an idle event loop is not late, and a busy one is late by what it took beyond the period of the timer', () => {
-  for (const [milliseconds, expected] of [[0, 0], [19.9, 0], [20, 0], [21, 0.001], [520, 0.5]] as const) {
+  for (const [milliseconds, expected] of [
+    [0, 0],
+    [19.9, 0],
+    [20, 0],
+    [21, 0.001],
+    [520, 0.5],
+  ] as const) {
     assert.ok(Math.abs(lateness(milliseconds * 1e6) - expected) < 1e-9, `${milliseconds} ms`);
   }
 });

@@ -20,7 +20,11 @@ const redeem = (token: Token, site: TestSite = makeSite(), key = createKey()) =>
 
 /** A whole, correct body. */
 function bodyFor(token: Token, site = makeSite(), grant = 'g'): string {
-  return encodeRedemption(grant, { code: token.code, siteId: site.siteId, siteName: site.siteName, csr: createRequest(createKey(), 'x') }, site.siteKey);
+  return encodeRedemption(
+    grant,
+    { code: token.code, siteId: site.siteId, siteName: site.siteName, csr: createRequest(createKey(), 'x') },
+    site.siteKey,
+  );
 }
 
 describe('The grant server', () => {
@@ -32,7 +36,10 @@ describe('The grant server', () => {
     assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.issuer], ['east', site.siteId, [], 'CN=earshot site west']);
     assert.deepEqual(offered, offer);
     assert.equal(linkCost, 1);
-    assert.deepEqual((await west.ledger.issued()).map(({ siteName, siteId, serial }) => [siteName, siteId, serial]), [['east', site.siteId, facts.serial]]);
+    assert.deepEqual(
+      (await west.ledger.issued()).map(({ siteName, siteId, serial }) => [siteName, siteId, serial]),
+      [['east', site.siteId, facts.serial]],
+    );
   });
 
   it('gives as many certificates as are allowed to a hundred sites that ask at once, each on record', async () => {
@@ -87,7 +94,10 @@ describe('The grant server', () => {
       await post(token.url, token.ca, `{"code":"open sesame 1234","siteName":"€"}`),
       await post(token.url, token.ca, 'open sesame 1234'),
     ];
-    assert.deepEqual(answers.map(({ status }) => status), [200, 403, 410, 400, 400]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 403, 410, 400, 400],
+    );
     assert.ok(west.logged.length >= 5);
     assert.doesNotMatch(west.logged.join('\n') + JSON.stringify(answers), /sesame/);
   });
@@ -121,7 +131,11 @@ describe('The grant server', () => {
       assert.equal((await post(token.url, token.ca, body)).status, 400, body.slice(0, 20));
     }
     assert.equal(west.store.get('g')?.redemptions, 0);
-    assert.equal((await post(token.url, token.ca, JSON.stringify({ ...whole, future: { fields: [] } }))).status, 200, 'unknown fields are passed over');
+    assert.equal(
+      (await post(token.url, token.ca, JSON.stringify({ ...whole, future: { fields: [] } }))).status,
+      200,
+      'unknown fields are passed over',
+    );
   });
 
   it('refuses the signature of a request to another grant', async () => {
@@ -157,7 +171,11 @@ describe('The grant server', () => {
     monotonic.advance(1_000);
     assert.equal((await post(token.url, token.ca, wrong)).status, 403);
     const { status, headers, body } = await post(token.url, token.ca, right);
-    assert.deepEqual([status, headers['retry-after'], body['code']], [429, '2', 'server-busy'], 'the right code waits too, or guessing would go on');
+    assert.deepEqual(
+      [status, headers['retry-after'], body['code']],
+      [429, '2', 'server-busy'],
+      'the right code waits too, or guessing would go on',
+    );
     assert.equal(west.store.get('g')?.redemptions, 0);
     monotonic.advance(2_000);
     assert.equal((await post(token.url, token.ca, right)).status, 200);
@@ -192,7 +210,10 @@ describe('The grant server', () => {
     const { status, headers } = await post(token.url, token.ca, bodyFor(token));
     assert.deepEqual([status, headers['retry-after']], [503, '1']);
     open();
-    assert.deepEqual((await Promise.all(first)).map((answer) => answer.status), [500, 500]);
+    assert.deepEqual(
+      (await Promise.all(first)).map((answer) => answer.status),
+      [500, 500],
+    );
   });
 
   it('does not tell strangers what is out of order, but its log', async () => {

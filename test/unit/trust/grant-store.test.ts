@@ -113,7 +113,10 @@ describe('A grant', () => {
       await redeemThree(store, handedOut);
       assert.ok(handedOut.size <= 2, `step ${limit}: ${handedOut.size} were handed out`);
       assert.deepEqual(store.damaged, []);
-      assert.deepEqual((await readdir(join(directory, 'grants'))).filter((name) => name.endsWith('.tmp')), []);
+      assert.deepEqual(
+        (await readdir(join(directory, 'grants'))).filter((name) => name.endsWith('.tmp')),
+        [],
+      );
       if (!(outcome instanceof Crash)) break;
       deaths += 1;
     }
@@ -163,7 +166,10 @@ describe('A grant', () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path);
     const first = await openGrantStore(join(place.path, 'grants'), { ledger });
-    await assert.rejects(openGrantStore(join(place.path, 'grants'), { ledger }), refusal('state-busy', new RegExp(`process ${process.pid}`)));
+    await assert.rejects(
+      openGrantStore(join(place.path, 'grants'), { ledger }),
+      refusal('state-busy', new RegExp(`process ${process.pid}`)),
+    );
     await first[Symbol.asyncDispose]();
     await assert.rejects(first.ensure(spec), refusal('state-busy'));
     await using second = await openGrantStore(join(place.path, 'grants'), { ledger });
@@ -180,9 +186,26 @@ describe('A grant', () => {
   it('is refused with names and numbers that no grant can have', async () => {
     await using place = await makePlace();
     await using store = await openGrantStore(join(place.path, 'grants'), { ledger: await openLedger(place.path) });
-    const bad = [{ name: '../g' }, { name: '' }, { name: 'a/b' }, { name: 'a..b' }, { name: 'G' }, { name: 'g'.repeat(201) }, { redemptionsAllowed: -1 }, { redemptionsAllowed: 1.5 }, { redemptionsAllowed: 10_001 }, { expirationWindowSeconds: 0 }, { expirationWindowSeconds: Number.NaN }, { code: '' }, { code: 'x'.repeat(1_025) }];
+    const bad = [
+      { name: '../g' },
+      { name: '' },
+      { name: 'a/b' },
+      { name: 'a..b' },
+      { name: 'G' },
+      { name: 'g'.repeat(201) },
+      { redemptionsAllowed: -1 },
+      { redemptionsAllowed: 1.5 },
+      { redemptionsAllowed: 10_001 },
+      { expirationWindowSeconds: 0 },
+      { expirationWindowSeconds: Number.NaN },
+      { code: '' },
+      { code: 'x'.repeat(1_025) },
+    ];
     for (const change of bad) await assert.rejects(store.ensure({ ...spec, ...change }), refusal('bad-argument'), JSON.stringify(change));
-    assert.deepEqual((await readdir(join(place.path, 'grants'))).filter((name) => !name.includes('lock')), []);
+    assert.deepEqual(
+      (await readdir(join(place.path, 'grants'))).filter((name) => !name.includes('lock')),
+      [],
+    );
   });
 
   it('tells who watches of each redemption, once', async () => {

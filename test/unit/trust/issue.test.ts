@@ -5,7 +5,12 @@ import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import fc from 'fast-check';
-import { BasicConstraintsExtension, ExtendedKeyUsageExtension, SubjectAlternativeNameExtension, X509Certificate as LibraryCertificate } from '@peculiar/x509';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
+  SubjectAlternativeNameExtension,
+  X509Certificate as LibraryCertificate,
+} from '@peculiar/x509';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { issueBundle, issueCertificate } from '../../../src/trust/issue.ts';
@@ -19,7 +24,14 @@ describe('A certificate that is issued', () => {
   it('is read by another implementation as it was ordered', async () => {
     const authority = makeAuthority();
     const hosts = ['west.example.com', '*.west.example.com', '10.1.2.3', '2001:db8::1', '::ffff:10.0.0.1'];
-    const { cert, serial } = issueCertificate(authority, { subject: 'west', hosts, siteId, client: true, server: true, csr: createRequest(createKey(), 'x') });
+    const { cert, serial } = issueCertificate(authority, {
+      subject: 'west',
+      hosts,
+      siteId,
+      client: true,
+      server: true,
+      csr: createRequest(createKey(), 'x'),
+    });
     const read = new LibraryCertificate(cert);
     assert.equal(read.subject, 'CN=west');
     assert.equal(read.issuer, 'CN=earshot site west');
@@ -67,7 +79,10 @@ describe('A certificate that is issued', () => {
     const authority = makeAuthority({ clock, days: 10 });
     const order = { subject: 'east', csr: createRequest(createKey(), 'x') };
     assert.throws(() => issueCertificate(authority, order, () => clock() + 11 * DAY), refusal('tls-expired', /2027-01-11/, /2027-01-12/));
-    assert.throws(() => issueCertificate(authority, order, () => clock() - DAY), refusal('tls-not-yet-valid', /2026-12-31T23:55/, /2026-12-31T00:00/));
+    assert.throws(
+      () => issueCertificate(authority, order, () => clock() - DAY),
+      refusal('tls-not-yet-valid', /2026-12-31T23:55/, /2026-12-31T00:00/),
+    );
   });
 
   it('carries dates beyond 2049, which are written in another form', () => {
@@ -126,7 +141,8 @@ describe('A certificate that is issued', () => {
       { subject: 'east', days: Number.NaN },
       { subject: 'east', days: 4_000 },
     ];
-    for (const order of refused) assert.throws(() => issueCertificate(authority, { ...order, csr }), refusal('bad-argument'), JSON.stringify(order));
+    for (const order of refused)
+      assert.throws(() => issueCertificate(authority, { ...order, csr }), refusal('bad-argument'), JSON.stringify(order));
   });
 
   it('is refused to weak keys', () => {
@@ -172,7 +188,12 @@ async function handshake(server: Ends, client: Ends): Promise<string | undefined
   listening.listen(0, '127.0.0.1');
   await once(listening, 'listening');
   const address = listening.address();
-  const socket = connect({ ...client, host: '127.0.0.1', port: typeof address === 'object' && address !== null ? address.port : 0, servername: 'localhost' });
+  const socket = connect({
+    ...client,
+    host: '127.0.0.1',
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    servername: 'localhost',
+  });
   try {
     await once(socket, 'secureConnect');
     return await promise;

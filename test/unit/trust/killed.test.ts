@@ -28,7 +28,10 @@ describe('A process that is killed while it redeems', () => {
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
       assert.equal(child.signalCode, 'SIGKILL');
       const record = parseGrant(await readFile(join(place.path, 'grants/g.json'), 'utf8'), 'g');
-      assert.deepEqual(told.filter((keyHash) => record?.keyHashes.includes(keyHash) !== true), []);
+      assert.deepEqual(
+        told.filter((keyHash) => record?.keyHashes.includes(keyHash) !== true),
+        [],
+      );
     }
     await using store = await openGrantStore(join(place.path, 'grants'), { ledger: await openLedger(place.path) });
     const count = store.get('g')?.redemptions ?? 0;

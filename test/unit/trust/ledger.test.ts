@@ -57,7 +57,10 @@ describe('The ledger', () => {
     assert.equal(await ledger.unrevoke('east'), true);
     assert.equal(await ledger.unrevoke('east'), false);
     await ledger.record({ ...entry, serial: 'A2' });
-    assert.deepEqual((await ledger.issued()).map(({ serial }) => serial), ['A1', 'A2']);
+    assert.deepEqual(
+      (await ledger.issued()).map(({ serial }) => serial),
+      ['A1', 'A2'],
+    );
   });
 
   it('revokes what another process issues at the same moment, or that is refused', async () => {
@@ -74,7 +77,10 @@ describe('The ledger', () => {
     });
     const [revoked, ...recorded] = await Promise.all([command.revoke('east'), ...records]);
     const handedOut = recorded.filter((serial) => serial !== undefined);
-    assert.deepEqual(handedOut.filter((serial) => !revoked.serials.includes(serial)), []);
+    assert.deepEqual(
+      handedOut.filter((serial) => !revoked.serials.includes(serial)),
+      [],
+    );
   });
 
   it('takes a last line that a crash has cut for not written, and goes on', async () => {
@@ -82,9 +88,15 @@ describe('The ledger', () => {
     const ledger = await openLedger(place.path);
     await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter: Date.UTC(2030, 1, 1) });
     await appendFile(join(place.path, 'issued.jsonl'), '{"siteName":"ea');
-    assert.deepEqual((await ledger.issued()).map(({ serial }) => serial), ['A1']);
+    assert.deepEqual(
+      (await ledger.issued()).map(({ serial }) => serial),
+      ['A1'],
+    );
     await ledger.record({ siteName: 'east', siteId: east, serial: 'A2', notAfter: Date.UTC(2030, 1, 1) });
-    assert.deepEqual((await ledger.issued()).map(({ serial }) => serial), ['A1', 'A2']);
+    assert.deepEqual(
+      (await ledger.issued()).map(({ serial }) => serial),
+      ['A1', 'A2'],
+    );
   });
 
   it('names damage with its place, and lets nobody in or out meanwhile', async () => {
@@ -117,7 +129,10 @@ describe('The ledger', () => {
       const after = await openLedger(directory);
       const names = (await after.revoked()).map(({ name }) => name);
       assert.ok(names.includes('north'));
-      assert.deepEqual((await readdir(directory)).filter((name) => name.endsWith('.tmp')), []);
+      assert.deepEqual(
+        (await readdir(directory)).filter((name) => name.endsWith('.tmp')),
+        [],
+      );
       if (outcome instanceof Crash) continue;
       assert.deepEqual(names, ['north', 'east']);
       break;
@@ -127,7 +142,8 @@ describe('The ledger', () => {
   it('forgets what has expired once that is most of it', async () => {
     await using place = await makePlace();
     const clock = makeClock();
-    const line = (index: number, notAfter: number): string => JSON.stringify({ siteName: 'east', serial: String(index), notAfter: new Date(notAfter).toISOString() });
+    const line = (index: number, notAfter: number): string =>
+      JSON.stringify({ siteName: 'east', serial: String(index), notAfter: new Date(notAfter).toISOString() });
     const lines = Array.from({ length: 1_200 }, (_, index) => line(index, clock() + (index < 900 ? -1 : DAY)));
     await writeFile(join(place.path, 'issued.jsonl'), `${lines.join('\n')}\n`);
     await openLedger(place.path, { clock });

@@ -20,7 +20,10 @@ describe('Redeeming a token', () => {
     const clock = makeClock(Date.now());
     await using west = await startGranting({ clock });
     const token = await west.issue();
-    await assert.rejects(redeem({ ...token, code: 'wrong' }), refusal('token-wrong-code', /127\.0\.0\.1:\d+ refuses the token/, /new token/));
+    await assert.rejects(
+      redeem({ ...token, code: 'wrong' }),
+      refusal('token-wrong-code', /127\.0\.0\.1:\d+ refuses the token/, /new token/),
+    );
     await assert.rejects(redeem({ ...token, url: token.url.replace(/g$/, 'other') }), refusal('token-unknown-grant', /no grant other/));
     await redeem(token);
     await assert.rejects(redeem(token), refusal('token-used-up', /1 times of 1/));
@@ -46,19 +49,28 @@ describe('Redeeming a token', () => {
   });
 
   it('names a clock by which the server has expired or does not hold yet', async () => {
-    for (const [days, words] of [[-60, /has expired/], [60, /is not valid yet/]] as const) {
+    for (const [days, words] of [
+      [-60, /has expired/],
+      [60, /is not valid yet/],
+    ] as const) {
       const clock = makeClock(Date.now() + days * DAY);
       const authority = makeAuthority({ clock: () => Date.now() - 100 * DAY });
       const tls = issueBundle(authority, 'x', { subject: 'x', hosts: ['127.0.0.1'], server: true }, clock);
       await using west = await startGranting({ tls, authority: () => authority });
-      await assert.rejects(redeem({ ...(await west.issue()), ca: authority.ca }), refusal('clock-wrong', words, /good from \d{4}-\S+ to \d{4}-.*this machine's clock/));
+      await assert.rejects(
+        redeem({ ...(await west.issue()), ca: authority.ca }),
+        refusal('clock-wrong', words, /good from \d{4}-\S+ to \d{4}-.*this machine's clock/),
+      );
     }
   });
 
   it('names a clock by which the new certificate does not hold', async () => {
     await using west = await startGranting();
     const token = await west.issue();
-    await assert.rejects(redeem(token, { clock: () => Date.now() - DAY }), refusal('clock-wrong', /valid from .* clock says/, /clocks of the two machines differ/));
+    await assert.rejects(
+      redeem(token, { clock: () => Date.now() - DAY }),
+      refusal('clock-wrong', /valid from .* clock says/, /clocks of the two machines differ/),
+    );
   });
 
   it('names hosts and ports that cannot be reached', async (t) => {
@@ -69,8 +81,14 @@ describe('Redeeming a token', () => {
     let now = 0;
     t.mock.method(performance, 'now', () => (now += 5_000));
     const short = { deadlineMilliseconds: 10_000 };
-    await assert.rejects(redeem(token, short), refusal('unreachable', new RegExp(`127\\.0\\.0\\.1:${port} cannot be reached: the connection was refused`)));
-    await assert.rejects(redeem({ ...token, url: 'https://nowhere.invalid/v1/redeem/g' }, short), refusal('unreachable', /nowhere\.invalid/));
+    await assert.rejects(
+      redeem(token, short),
+      refusal('unreachable', new RegExp(`127\\.0\\.0\\.1:${port} cannot be reached: the connection was refused`)),
+    );
+    await assert.rejects(
+      redeem({ ...token, url: 'https://nowhere.invalid/v1/redeem/g' }, short),
+      refusal('unreachable', /nowhere\.invalid/),
+    );
   });
 
   it('gives up at its deadline where a server takes the connection and says nothing', async () => {
@@ -82,7 +100,10 @@ describe('Redeeming a token', () => {
   it('names a server that speaks no TLS, or is no grant server', async () => {
     await using plain = await startTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const { ca } = makeAuthority();
-    await assert.rejects(redeem({ name: 't', url: `https://127.0.0.1:${plain.port}/v1/redeem/g`, code: 'x', ca }), refusal('server-failed', /does not speak TLS/));
+    await assert.rejects(
+      redeem({ name: 't', url: `https://127.0.0.1:${plain.port}/v1/redeem/g`, code: 'x', ca }),
+      refusal('server-failed', /does not speak TLS/),
+    );
     const answers: readonly [number, string, Parameters<typeof refusal>][] = [
       [404, '<html>', ['token-unknown-grant', /something else answers there/]],
       [418, '{}', ['token-refused', /status 418/]],
@@ -99,7 +120,9 @@ describe('Redeeming a token', () => {
   });
 
   it('is not held for ever by a server that would rather speak another protocol', async () => {
-    await using other = await startServer((request) => request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'));
+    await using other = await startServer((request) =>
+      request.socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+    );
     await assert.rejects(redeem(other.token), refusal('server-failed', /ends the exchange without an answer/));
   });
 

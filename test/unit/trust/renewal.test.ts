@@ -35,7 +35,10 @@ describe('A certificate is due for renewal', () => {
   it('from then on, also when it has expired or the clock was moved', () => {
     const facts = { notBefore: 0, notAfter: 1_000_000, serial: 'A' };
     const { at } = renewalPlan(facts, 0);
-    assert.deepEqual([at - 1, at, 2_000_000, -5].map((time) => renewalPlan(facts, time).due), [false, true, true, false]);
+    assert.deepEqual(
+      [at - 1, at, 2_000_000, -5].map((time) => renewalPlan(facts, time).due),
+      [false, true, true, false],
+    );
   });
 });
 
@@ -76,7 +79,10 @@ describe('A renewal', () => {
     const facts = certificateFacts(issued.cert, 'it');
     assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.notAfter], ['east', siteId, ['east.example.com'], now + 10 * DAY]);
     assert.ok(checkBundle({ name: 'to-west', cert: issued.cert, key, ca: issued.ca }, { kind: 'client', serverCa: true }, clock).ok);
-    assert.deepEqual((await ledger.issued()).map(({ serial }) => serial), [issued.serial]);
+    assert.deepEqual(
+      (await ledger.issued()).map(({ serial }) => serial),
+      [issued.serial],
+    );
   });
 
   it('is refused, whatever is asked for, where it should be', async () => {
@@ -108,7 +114,10 @@ describe('A renewal', () => {
     // The same name of the authority, another key.
     const forged = issueBundle(makeAuthority({ clock }), 'x', { subject: 'east', siteId, client: true }, clock);
     assert.equal(certificateFacts(forged.cert, 'it').issuer, certificateFacts(bundleOf().cert, 'it').issuer);
-    await assert.rejects(renewFor(authority, peerOf(forged), createRequest(createKey(), 'east'), { ledger, clock }), refusal('tls-foreign-ca'));
+    await assert.rejects(
+      renewFor(authority, peerOf(forged), createRequest(createKey(), 'east'), { ledger, clock }),
+      refusal('tls-foreign-ca'),
+    );
   });
 
   it('is refused to a revoked site, and to a revoked certificate under another id', async () => {
@@ -119,7 +128,10 @@ describe('A renewal', () => {
     await ledger.revoke('east');
     const csr = createRequest(createKey(), 'east');
     await assert.rejects(renewFor(authority, peerOf(bundleOf()), csr, { ledger, clock }), refusal('revoked'));
-    await assert.rejects(renewFor(authority, peerOf(anonymous, makeSite().siteId), csr, { ledger, clock }), refusal('revoked', /is not renewed/));
+    await assert.rejects(
+      renewFor(authority, peerOf(anonymous, makeSite().siteId), csr, { ledger, clock }),
+      refusal('revoked', /is not renewed/),
+    );
   });
 
   it('binds a certificate without a site id to the site that renews it', async () => {

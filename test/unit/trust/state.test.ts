@@ -61,7 +61,11 @@ describe("A site's authority", () => {
       ['without its certificate', (directory) => rm(join(directory, 'tls.crt')), /tls\.crt is missing/],
       ['with half a certificate', (directory) => truncate(join(directory, 'tls.crt'), 200), /cut short/],
       ['with an empty key', (directory) => truncate(join(directory, 'tls.key'), 0), /no private key/],
-      ['with another key', async (directory) => writeFile(join(directory, 'tls.key'), issueBundle(makeAuthority(), 'x', { subject: 'x' }).key), /not the key/],
+      [
+        'with another key',
+        async (directory) => writeFile(join(directory, 'tls.key'), issueBundle(makeAuthority(), 'x', { subject: 'x' }).key),
+        /not the key/,
+      ],
     ];
     for (const [, damage, words] of damages) {
       await using place = await makePlace();
@@ -136,7 +140,12 @@ describe('writeBundle', () => {
     await using place = await makePlace();
     await mkdir(join(place.path, 'link'));
     const directory = join(place.path, 'link');
-    for (const [file, part] of [['tls.crt', first.cert], ['tls.key', first.key], ['ca.crt', first.ca]] as const) await writeFile(join(directory, file), part);
+    for (const [file, part] of [
+      ['tls.crt', first.cert],
+      ['tls.key', first.key],
+      ['ca.crt', first.ca],
+    ] as const)
+      await writeFile(join(directory, file), part);
     await writeBundle(directory, second);
     await writeBundle(directory, { name: 'link', cert: second.cert, key: second.key });
     assert.deepEqual(await readBundle(directory, 'link'), { name: 'link', cert: second.cert, key: second.key });

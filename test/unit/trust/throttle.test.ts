@@ -66,5 +66,6 @@ describe('networkOf', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['', ''],
   ];
-  for (const [address, network] of cases) it(`takes ${address === '' ? 'no address' : address} for ${network}`, () => assert.equal(networkOf(address), network));
+  for (const [address, network] of cases)
+    it(`takes ${address === '' ? 'no address' : address} for ${network}`, () => assert.equal(networkOf(address), network));
 });

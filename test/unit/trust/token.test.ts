@@ -21,7 +21,13 @@ describe('A token file', () => {
   });
 
   it('as JSON and with fields that are not known is read too', async () => {
-    const resource = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessToken', metadata: { name: 'x', uid: 'y' }, spec: { ...token, name: undefined, more: [1] }, status: { status: 'Ready' } };
+    const resource = {
+      apiVersion: 'skupper.io/v2alpha1',
+      kind: 'AccessToken',
+      metadata: { name: 'x', uid: 'y' },
+      spec: { ...token, name: undefined, more: [1] },
+      status: { status: 'Ready' },
+    };
     assert.equal((await readToken(JSON.stringify(resource), 'token.json')).code, token.code);
   });
 
@@ -65,7 +71,10 @@ describe('A token file', () => {
   }
 
   it('blown up by aliases is refused without being built', async () => {
-    const bomb = Array.from({ length: 20 }, (_, level) => `a${level}: &a${level} [${level === 0 ? 'x' : Array.from({ length: 9 }, () => `*a${level - 1}`).join(',')}]`).join('\n');
+    const bomb = Array.from(
+      { length: 20 },
+      (_, level) => `a${level}: &a${level} [${level === 0 ? 'x' : Array.from({ length: 9 }, () => `*a${level - 1}`).join(',')}]`,
+    ).join('\n');
     await assert.rejects(readToken(bomb, 'bomb.yaml'), refusal('token-mangled', /aliases/));
   });
 
@@ -78,8 +87,13 @@ describe('A token file', () => {
       }
     };
     await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary' }), either), { numRuns: 60 });
-    const edits = fc.array(fc.tuple(fc.nat(text.length), fc.nat(20), fc.string({ unit: 'binary', maxLength: 5 })), { minLength: 1, maxLength: 4 });
-    const edited = edits.map((all) => all.reduce((before, [at, length, insert]) => before.slice(0, at) + insert + before.slice(at + length), text));
+    const edits = fc.array(fc.tuple(fc.nat(text.length), fc.nat(20), fc.string({ unit: 'binary', maxLength: 5 })), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    const edited = edits.map((all) =>
+      all.reduce((before, [at, length, insert]) => before.slice(0, at) + insert + before.slice(at + length), text),
+    );
     await fc.assert(fc.asyncProperty(edited, either), { numRuns: 60 });
   });
 });

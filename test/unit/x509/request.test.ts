@@ -20,7 +20,11 @@ describe('A certificate request', () => {
 
   it('is taken from another implementation, extensions and all', async () => {
     const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-384' }, true, ['sign', 'verify']);
-    const request = await Pkcs10CertificateRequestGenerator.create({ name: 'O=x, CN=east', keys, signingAlgorithm: { name: 'ECDSA', hash: 'SHA-384' } });
+    const request = await Pkcs10CertificateRequestGenerator.create({
+      name: 'O=x, CN=east',
+      keys,
+      signingAlgorithm: { name: 'ECDSA', hash: 'SHA-384' },
+    });
     assert.equal(checkRequest(request.toString('pem')).commonName, 'east');
   });
 

@@ -50,7 +50,8 @@ export class HpackDecoder {
   }
 
   #resize(bytes: number): void {
-    if (bytes > this.#mostTableBytes) throw malformed(`the dynamic table is to have ${bytes} bytes, over our limit of ${this.#mostTableBytes}`);
+    if (bytes > this.#mostTableBytes)
+      throw malformed(`the dynamic table is to have ${bytes} bytes, over our limit of ${this.#mostTableBytes}`);
     this.#table.resize(bytes);
   }
 

@@ -142,9 +142,22 @@ export class Access {
     this.#server = server;
     const { boundary } = this.#host;
     const close = (socket: Socket): void => void socket.destroy();
-    server.on('connection', boundary.around('connection', (socket: Socket) => this.#begin(socket), close));
-    server.on('tlsClientError', boundary.around('connection', (error: Error, socket: TLSSocket) => this.#handshakeFailed(error, socket), (_, socket) => close(socket)));
-    server.on('secureConnection', boundary.around('connection', (socket: TLSSocket) => this.#accept(socket), close));
+    server.on(
+      'connection',
+      boundary.around('connection', (socket: Socket) => this.#begin(socket), close),
+    );
+    server.on(
+      'tlsClientError',
+      boundary.around(
+        'connection',
+        (error: Error, socket: TLSSocket) => this.#handshakeFailed(error, socket),
+        (_, socket) => close(socket),
+      ),
+    );
+    server.on(
+      'secureConnection',
+      boundary.around('connection', (socket: TLSSocket) => this.#accept(socket), close),
+    );
     server.once('error', (error) => {
       if (this.#server !== server) return;
       this.#stopListening();

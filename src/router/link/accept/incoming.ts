@@ -13,7 +13,18 @@ import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { serveRenewal } from '../session/renewal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
-import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, INTERNAL_ERROR, LINK_MESSAGES_FROM, NO_ERROR, RENEW_PATH, REVERSE, ROUTING_PATH } from '../wire.ts';
+import {
+  ATTACH_PATH,
+  AUTHORITY,
+  COST,
+  HELLO_DEADLINE,
+  INTERNAL_ERROR,
+  LINK_MESSAGES_FROM,
+  NO_ERROR,
+  RENEW_PATH,
+  REVERSE,
+  ROUTING_PATH,
+} from '../wire.ts';
 
 export interface IncomingOptions {
   readonly host: LinkHost;
@@ -136,7 +147,15 @@ export class Incoming {
     const { host } = this.#options;
     const hello = readHello(message, this.#connection.theirs);
     this.#check(hello);
-    const link = new Link({ id: hello.link.id, peer: hello, dialed: false, cost: hello.link.cost, expires: this.expires, routing, events: host.events });
+    const link = new Link({
+      id: hello.link.id,
+      peer: hello,
+      dialed: false,
+      cost: hello.link.cost,
+      expires: this.expires,
+      routing,
+      events: host.events,
+    });
     this.#hello = hello;
     this.#link = link;
     link.add(this.#connection, false);

@@ -158,7 +158,9 @@ export class Dialer {
 
   #fits(): boolean {
     const current = this.#current;
-    return current !== undefined && current.opened.link.state === 'up' && !this.#isEnding && this.#target.servedBy(current.target, current.peer);
+    return (
+      current !== undefined && current.opened.link.state === 'up' && !this.#isEnding && this.#target.servedBy(current.target, current.peer)
+    );
   }
 
   async #run(): Promise<void> {

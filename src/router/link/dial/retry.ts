@@ -14,5 +14,12 @@ const FIRST = 100;
 const MOST_PASSING = 3_000;
 const MOST_LASTING = 10_000;
 const PASSING: ReadonlySet<LinkCode> = new Set<LinkCode>([
-  'unresolved', 'refused', 'unreachable', 'timeout', 'silent', 'lost', 'closed', 'draining',
+  'unresolved',
+  'refused',
+  'unreachable',
+  'timeout',
+  'silent',
+  'lost',
+  'closed',
+  'draining',
 ]);

@@ -34,7 +34,10 @@ export class Backlog {
   #makeRoom(more: number): void {
     const waiting = this.bytes;
     // Moved in place where half of it is free: each byte is then copied about twice, however it goes on.
-    const buffer = waiting.length + more <= this.#buffer.length / 2 ? this.#buffer : Buffer.allocUnsafeSlow(Math.max(LEAST, 2 * (waiting.length + more)));
+    const buffer =
+      waiting.length + more <= this.#buffer.length / 2
+        ? this.#buffer
+        : Buffer.allocUnsafeSlow(Math.max(LEAST, 2 * (waiting.length + more)));
     waiting.copy(buffer);
     this.#buffer = buffer;
     this.#from = 0;

@@ -44,7 +44,7 @@ export class MessageReader {
   /** @throws LinkError for a length that no message has */
   push(chunk: Buffer): readonly Buffer[] {
     const messages: Buffer[] = [];
-    for (let at = 0; at < chunk.length; ) {
+    for (let at = 0; at < chunk.length;) {
       const read = this.read(chunk, at);
       if (read.message !== undefined) messages.push(read.message);
       at = read.at;

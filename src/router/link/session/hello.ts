@@ -65,7 +65,8 @@ export function readHello(message: Buffer, binding: Binding): Hello {
 }
 
 const MOST_SHOWN = 5;
-const shown = (versions: readonly number[]): string => `${versions.slice(0, MOST_SHOWN).join(', ')}${versions.length > MOST_SHOWN ? ' and others' : ''}`;
+const shown = (versions: readonly number[]): string =>
+  `${versions.slice(0, MOST_SHOWN).join(', ')}${versions.length > MOST_SHOWN ? ' and others' : ''}`;
 
 export function writeCost(cost: number): Buffer {
   return messageOfType(COST, Buffer.from(JSON.stringify({ cost })));

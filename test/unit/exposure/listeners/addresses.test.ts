@@ -48,13 +48,28 @@ for (const [name, addresses, preferred, families, expected] of [
   ['a hostname is used where it is preferred', [internal4, hostname], 'Hostname', ['IPv4'], ['n1.example']],
   ['an IP stands in for a missing hostname', [internal4], 'Hostname', ['IPv4'], ['10.0.0.1']],
   ['a hostname stands in for a missing IP', [hostname], 'IP', ['IPv4'], ['n1.example']],
-  ['all external IPs of a node are listed', [external4, { type: 'ExternalIP', address: '203.0.113.2' }], 'IP', ['IPv4'], ['203.0.113.1', '203.0.113.2']],
-  ['what is no host name is not announced', [internal4, { type: 'Hostname', address: '../../etc' }, { type: 'Hostname', address: 'a b' }], 'Hostname', ['IPv4'], ['10.0.0.1']],
+  [
+    'all external IPs of a node are listed',
+    [external4, { type: 'ExternalIP', address: '203.0.113.2' }],
+    'IP',
+    ['IPv4'],
+    ['203.0.113.1', '203.0.113.2'],
+  ],
+  [
+    'what is no host name is not announced',
+    [internal4, { type: 'Hostname', address: '../../etc' }, { type: 'Hostname', address: 'a b' }],
+    'Hostname',
+    ['IPv4'],
+    ['10.0.0.1'],
+  ],
   ['what is no IP address is not announced', [{ type: 'ExternalIP', address: '../../etc' }, internal4], 'IP', ['IPv4'], ['10.0.0.1']],
   ['an empty address is no address', [{ type: 'ExternalIP', address: '' }, internal4], 'IP', ['IPv4'], ['10.0.0.1']],
 ] as const) {
   test(`node addresses: ${name}`, () => {
-    assert.deepEqual(nodeAddresses(aNode('n1', addresses), preferred, families).map(({ address }) => address), expected);
+    assert.deepEqual(
+      nodeAddresses(aNode('n1', addresses), preferred, families).map(({ address }) => address),
+      expected,
+    );
   });
 }
 
@@ -68,15 +83,16 @@ for (const [name, ingress, preferred, expected] of [
 ] as const) {
   test(`load balancer addresses: ${name}`, () => {
     const service = aService({ type: 'LoadBalancer' }, ingress);
-    assert.deepEqual(loadBalancerAddresses(service, preferred).map(({ address }) => address), expected);
+    assert.deepEqual(
+      loadBalancerAddresses(service, preferred).map(({ address }) => address),
+      expected,
+    );
   });
 }
 
 test('cluster addresses: the name by default, every cluster IP where IPs are preferred', () => {
   const service = aService({ clusterIPs: ['10.96.0.7', 'fd01::7'] });
-  assert.deepEqual(clusterAddresses(service, 'Hostname', 'corp.local'), [
-    { address: 'web.shop.svc.corp.local', addressType: 'Hostname' },
-  ]);
+  assert.deepEqual(clusterAddresses(service, 'Hostname', 'corp.local'), [{ address: 'web.shop.svc.corp.local', addressType: 'Hostname' }]);
   assert.deepEqual(clusterAddresses(service, 'IP', 'corp.local'), [
     { address: '10.96.0.7', addressType: 'IP' },
     { address: 'fd01::7', addressType: 'IP' },
@@ -85,11 +101,20 @@ test('cluster addresses: the name by default, every cluster IP where IPs are pre
 
 test('cluster addresses: a headless Service has only its name', () => {
   const service = aService({ clusterIP: 'None', clusterIPs: ['None'] });
-  assert.deepEqual(clusterAddresses(service, 'IP', 'cluster.local').map(({ address }) => address), ['web.shop.svc.cluster.local']);
+  assert.deepEqual(
+    clusterAddresses(service, 'IP', 'cluster.local').map(({ address }) => address),
+    ['web.shop.svc.cluster.local'],
+  );
 });
 
 test('public ports leave out what has no name or no number yet', () => {
-  const service = aService({ ports: [{ name: 'a', port: 1, nodePort: 30001 }, { port: 2, nodePort: 30002 }, { name: 'c', port: 3 }] });
+  const service = aService({
+    ports: [
+      { name: 'a', port: 1, nodePort: 30001 },
+      { port: 2, nodePort: 30002 },
+      { name: 'c', port: 3 },
+    ],
+  });
   assert.deepEqual(publicPorts(service, 'node'), { a: 30001 });
   assert.deepEqual(publicPorts(service, 'service'), { a: 1, c: 3 });
 });

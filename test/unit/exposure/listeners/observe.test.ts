@@ -32,7 +32,12 @@ const n1 = aNode('n1', [{ type: 'InternalIP', address: '10.0.0.1' }]);
 const n2 = aNode('n2', [{ type: 'InternalIP', address: '10.0.0.2' }]);
 
 test('a node port is reachable at the nodes of pinned volumes and of endpoints, by name', () => {
-  const status = observeListener(aListener(), accepted, around({ pinnedNodes: new Set(['n2']), endpointNodes: new Set(['n1', 'n2']), nodes: [n1, n2] }), now);
+  const status = observeListener(
+    aListener(),
+    accepted,
+    around({ pinnedNodes: new Set(['n2']), endpointNodes: new Set(['n1', 'n2']), nodes: [n1, n2] }),
+    now,
+  );
   assert.deepEqual(status.ingressAddresses, [
     { address: '10.0.0.1', addressType: 'IP', ports: { http: 30080 } },
     { address: '10.0.0.2', addressType: 'IP', ports: { http: 30080 } },
@@ -44,7 +49,10 @@ test('a node port is reachable at the nodes of pinned volumes and of endpoints, 
 
 test('one missing node costs its own address only, and the condition names it', () => {
   const status = observeListener(aListener(), accepted, around({ pinnedNodes: new Set(['n1', 'gone']), nodes: [n1] }), now);
-  assert.deepEqual(status.ingressAddresses?.map(({ address }) => address), ['10.0.0.1']);
+  assert.deepEqual(
+    status.ingressAddresses?.map(({ address }) => address),
+    ['10.0.0.1'],
+  );
   const ready = condition(status, 'Ready');
   assert.deepEqual([ready.status, ready.reason], ['True', 'SomeNodesMissing']);
   assert.match(ready.message, /Node gone does not exist/);
@@ -70,21 +78,32 @@ test('a load balancer without an answer is pending, and has no node ports in the
   assert.match(condition(status, 'Ready').message, /load balancer class fast/);
 });
 
-test('a load balancer is reachable at the Service\'s own ports', () => {
+test("a load balancer is reachable at the Service's own ports", () => {
   const service = aService({ type: 'LoadBalancer', ports: [{ name: 'http', port: 80, nodePort: 30081 }] }, [{ ip: '198.51.100.9' }]);
   const status = observeListener(aListener(), accepted, around({ service }), now);
   assert.deepEqual(status.ingressAddresses, [{ address: '198.51.100.9', addressType: 'IP', ports: { http: 80 } }]);
 });
 
 test('a Service whose type an override changed is observed as what it is', () => {
-  const status = observeListener(aListener(), accepted, around({ service: aService({ type: 'ClusterIP', ports: [{ name: 'http', port: 80 }] }) }), now);
-  assert.deepEqual(status.ingressAddresses?.map(({ address }) => address), ['web.shop.svc.cluster.local']);
+  const status = observeListener(
+    aListener(),
+    accepted,
+    around({ service: aService({ type: 'ClusterIP', ports: [{ name: 'http', port: 80 }] }) }),
+    now,
+  );
+  assert.deepEqual(
+    status.ingressAddresses?.map(({ address }) => address),
+    ['web.shop.svc.cluster.local'],
+  );
 });
 
 test('what is not accepted is not ready, and keeps the addresses that still answer', () => {
   const refused: Acceptance = { accepted: false, reason: 'ClassNotFound', message: 'ListenerClass x does not exist.' };
   const status = observeListener(aListener(), refused, around({ endpointNodes: new Set(['n1']), nodes: [n1] }), now);
-  assert.deepEqual(status.ingressAddresses?.map(({ address }) => address), ['10.0.0.1']);
+  assert.deepEqual(
+    status.ingressAddresses?.map(({ address }) => address),
+    ['10.0.0.1'],
+  );
   assert.deepEqual([condition(status, 'Accepted').status, condition(status, 'Accepted').reason], ['False', 'ClassNotFound']);
   assert.deepEqual([condition(status, 'Ready').status, condition(status, 'Ready').reason], ['False', 'NotAccepted']);
 });
@@ -106,20 +125,39 @@ test('the transition time moves only when the status of a condition does', () =>
   const later = '2026-01-02T04:00:00Z';
   const same = observeListener({ ...aListener(), status: first }, accepted, around(), later);
   assert.ok(sameStatus(first, same));
-  assert.deepEqual((same.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime), [now, now]);
-  const ready = observeListener({ ...aListener(), status: first }, accepted, around({ endpointNodes: new Set(['n1']), nodes: [n1] }), later);
+  assert.deepEqual(
+    (same.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime),
+    [now, now],
+  );
+  const ready = observeListener(
+    { ...aListener(), status: first },
+    accepted,
+    around({ endpointNodes: new Set(['n1']), nodes: [n1] }),
+    later,
+  );
   assert.ok(!sameStatus(first, ready));
-  assert.deepEqual((ready.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime), [now, later]);
+  assert.deepEqual(
+    (ready.conditions ?? []).map(({ lastTransitionTime }) => lastTransitionTime),
+    [now, later],
+  );
 });
 
 test('a condition of someone else stays', () => {
   const theirs = { type: 'Audited', status: 'True' as const, reason: 'Yes', message: '', lastTransitionTime: now };
   const status = observeListener({ ...aListener(), status: { conditions: [theirs] } }, accepted, around(), now);
-  assert.deepEqual((status.conditions ?? []).find(({ type }) => type === 'Audited'), theirs);
+  assert.deepEqual(
+    (status.conditions ?? []).find(({ type }) => type === 'Audited'),
+    theirs,
+  );
 });
 
 test('text from elsewhere stays on one line and within bounds', () => {
-  const status = observeListener(aListener(), { accepted: false, reason: 'ServiceRejected', message: `a\nb\u001B[31m${'x'.repeat(5000)}` }, around(), now);
+  const status = observeListener(
+    aListener(),
+    { accepted: false, reason: 'ServiceRejected', message: `a\nb\u001B[31m${'x'.repeat(5000)}` },
+    around(),
+    now,
+  );
   const { message } = condition(status, 'Accepted');
   assert.ok(message.length <= 1024);
   assert.match(message, /^a b \[31m/);

@@ -71,7 +71,10 @@ describe('what the Listener stands on is kept, and a problem names it', () => {
     it(path, () => {
       const { service, problems } = applyOverrides(base, { classOverrides: override });
       assert.deepEqual(service, base);
-      assert.deepEqual(problems.map((problem) => [problem.kind, problem.path]), [['ignored', path]]);
+      assert.deepEqual(
+        problems.map((problem) => [problem.kind, problem.path]),
+        [['ignored', path]],
+      );
     });
   }
 });
@@ -80,13 +83,19 @@ describe('the selector', () => {
   it('is replaced, with a notice that the pods may be others', () => {
     const { service, problems } = applyOverrides(base, { classOverrides: { spec: { selector: { app: 'other' } } } });
     assert.deepEqual(service.spec?.selector, { app: 'other' });
-    assert.deepEqual(problems.map(({ kind, path }) => [kind, path]), [['notice', 'serviceOverrides.spec.selector']]);
+    assert.deepEqual(
+      problems.map(({ kind, path }) => [kind, path]),
+      [['notice', 'serviceOverrides.spec.selector']],
+    );
   });
 
   it('may be removed, with the same notice', () => {
     const { service, problems } = applyOverrides(base, { classOverrides: { spec: { selector: null } } });
     assert.equal(service.spec?.selector, undefined);
-    assert.deepEqual(problems.map(({ kind }) => kind), ['notice']);
+    assert.deepEqual(
+      problems.map(({ kind }) => kind),
+      ['notice'],
+    );
   });
 
   it('gives no notice when it stays the same', () => {
@@ -141,7 +150,10 @@ describe('hostile overrides', () => {
   it('of no sensible type are reported', () => {
     const { service, problems } = applyOverrides(base, { classOverrides: 'x', objectOverrides: { a: 1 } });
     assert.deepEqual(service, base);
-    assert.deepEqual(problems.map(({ path }) => path), ['serviceOverrides', 'objectOverrides']);
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      ['serviceOverrides', 'objectOverrides'],
+    );
   });
 });
 

@@ -9,7 +9,10 @@ import { aClass, aListener, LISTENER_UID } from './fixtures.ts';
 
 const mountLabel = `listener.stackable.tech/mnt.${LISTENER_UID.replaceAll('-', '')}`;
 
-function planned(listener = aListener(), listenerClass: ListenerClass = aClass({ serviceType: 'NodePort' })): { service: Service; notices: readonly string[] } {
+function planned(
+  listener = aListener(),
+  listenerClass: ListenerClass = aClass({ serviceType: 'NodePort' }),
+): { service: Service; notices: readonly string[] } {
   const plan = planService(listener, listenerClass);
   assert.ok(plan.refused === undefined, `refused: ${plan.refused?.message}`);
   return plan;
@@ -21,7 +24,7 @@ function refusal(listener = aListener(), listenerClass = aClass({ serviceType: '
   return plan.refused.reason;
 }
 
-test('the Service has the Listener\'s name, labels and ports, is controlled by it and selects the pods that mount it', () => {
+test("the Service has the Listener's name, labels and ports, is controlled by it and selects the pods that mount it", () => {
   const listener = aListener({ extraPodSelectorLabels: { role: 'leader' } }, { labels: { app: 'web' } });
   const { service, notices } = planned(listener);
   assert.equal(service.metadata.name, 'web');
@@ -45,7 +48,11 @@ for (const [serviceType, expected] of [
       aClass({ serviceType, serviceExternalTrafficPolicy: 'Local', loadBalancerAllocateNodePorts: false, loadBalancerClass: 'fast' }),
     );
     const { externalTrafficPolicy, allocateLoadBalancerNodePorts, loadBalancerClass } = service.spec ?? {};
-    const given = Object.fromEntries(Object.entries({ externalTrafficPolicy, allocateLoadBalancerNodePorts, loadBalancerClass }).filter(([, value]) => value !== undefined));
+    const given = Object.fromEntries(
+      Object.entries({ externalTrafficPolicy, allocateLoadBalancerNodePorts, loadBalancerClass }).filter(
+        ([, value]) => value !== undefined,
+      ),
+    );
     assert.equal(service.spec?.type, serviceType);
     assert.deepEqual(given, expected);
   });
@@ -61,25 +68,63 @@ for (const [name, reason, listener, listenerClass] of [
 }
 
 test('of two ports with one name the last keeps it, the first is called after its number, and the notice says so', () => {
-  const { service, notices } = planned(aListener({ ports: [{ name: 'http', port: 80 }, { name: 'http', port: 81 }] }));
-  assert.deepEqual(service.spec?.ports?.map(({ name, port }) => [name, port]), [['port-80', 80], ['http', 81]]);
+  const { service, notices } = planned(
+    aListener({
+      ports: [
+        { name: 'http', port: 80 },
+        { name: 'http', port: 81 },
+      ],
+    }),
+  );
+  assert.deepEqual(
+    service.spec?.ports?.map(({ name, port }) => [name, port]),
+    [
+      ['port-80', 80],
+      ['http', 81],
+    ],
+  );
   assert.match(notices.join(), /two ports are called http; TCP 80 is exposed as port-80/);
 });
 
 test('a port without a name is called after its number, and the notice says so', () => {
-  const { service, notices } = planned(aListener({ ports: [{ name: '', port: 80 }, { name: 'port-81', port: 8081 }, { name: '', port: 81 }] }));
-  assert.deepEqual(service.spec?.ports?.map(({ name, port }) => [name, port]), [['port-80', 80], ['port-81', 8081], ['port-81-2', 81]]);
+  const { service, notices } = planned(
+    aListener({
+      ports: [
+        { name: '', port: 80 },
+        { name: 'port-81', port: 8081 },
+        { name: '', port: 81 },
+      ],
+    }),
+  );
+  assert.deepEqual(
+    service.spec?.ports?.map(({ name, port }) => [name, port]),
+    [
+      ['port-80', 80],
+      ['port-81', 8081],
+      ['port-81-2', 81],
+    ],
+  );
   assert.match(notices.join(' '), /a port has no name; TCP 80 is exposed as port-80\. .*TCP 81 is exposed as port-81-2/);
 });
 
 test('the same port written twice is one port', () => {
-  const { service, notices } = planned(aListener({ ports: [{ name: 'http', port: 80 }, { name: 'http', port: 80, protocol: 'TCP' }] }));
+  const { service, notices } = planned(
+    aListener({
+      ports: [
+        { name: 'http', port: 80 },
+        { name: 'http', port: 80, protocol: 'TCP' },
+      ],
+    }),
+  );
   assert.equal(service.spec?.ports?.length, 1);
   assert.deepEqual(notices, []);
 });
 
 test('one number on TCP and UDP is two ports', () => {
-  const ports = [{ name: 'dns', port: 53, protocol: 'UDP' }, { name: 'dns-tcp', port: 53, protocol: 'TCP' }];
+  const ports = [
+    { name: 'dns', port: 53, protocol: 'UDP' },
+    { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+  ];
   assert.deepEqual(planned(aListener({ ports })).service.spec?.ports, ports);
 });
 
@@ -88,7 +133,11 @@ test('a replan of the same is no difference to what was applied, whatever the AP
   const live: Service = {
     ...service,
     metadata: { ...service.metadata, uid: 'u', resourceVersion: '5', annotations: { ...service.metadata.annotations, theirs: 'x' } },
-    spec: { ...service.spec, clusterIP: '10.0.0.1', ports: [{ name: 'http', protocol: 'TCP', port: 8080, targetPort: 8080, nodePort: 30001 }] },
+    spec: {
+      ...service.spec,
+      clusterIP: '10.0.0.1',
+      ports: [{ name: 'http', protocol: 'TCP', port: 8080, targetPort: 8080, nodePort: 30001 }],
+    },
   };
   assert.equal(differs(planned().service, live), false);
 });
@@ -96,7 +145,10 @@ test('a replan of the same is no difference to what was applied, whatever the AP
 for (const [name, change] of [
   ['a removed label', (live: Service): Service => ({ ...live, metadata: { ...live.metadata, labels: {} } })],
   ['another type', (live: Service): Service => ({ ...live, spec: { ...live.spec, type: 'ClusterIP' } })],
-  ['a key added to the selector', (live: Service): Service => ({ ...live, spec: { ...live.spec, selector: { ...live.spec?.selector, extra: 'x' } } })],
+  [
+    'a key added to the selector',
+    (live: Service): Service => ({ ...live, spec: { ...live.spec, selector: { ...live.spec?.selector, extra: 'x' } } }),
+  ],
   ['a lost port', (live: Service): Service => ({ ...live, spec: { ...live.spec, ports: [] } })],
 ] as const) {
   test(`${name} is a difference`, () => {
@@ -114,7 +166,12 @@ test('what is no longer wanted is a difference too, though everything wanted is 
 test('overrides of class and Listener apply in this order, and cannot take the Service from its Listener', () => {
   const listener = aListener({
     objectOverrides: [
-      { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', annotations: { who: 'listener' }, ownerReferences: [] }, spec: { sessionAffinity: 'ClientIP' } },
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'web', annotations: { who: 'listener' }, ownerReferences: [] },
+        spec: { sessionAffinity: 'ClientIP' },
+      },
     ],
   });
   const serviceOverrides = { metadata: { annotations: { who: 'class', only: 'class' }, name: 'stolen' } };
@@ -126,30 +183,47 @@ test('overrides of class and Listener apply in this order, and cannot take the S
   assert.match(notices.join('\n'), /serviceOverrides\.metadata\.name is what the Service is found by/);
 });
 
-test('a Service of an earlier Listener of the same name is not this Listener\'s', () => {
+test("a Service of an earlier Listener of the same name is not this Listener's", () => {
   assert.equal(isOwnedBy(planned().service, aListener({}, { uid: 'successor' })), false);
 });
 
 test('whatever a Listener and its class hold, a plan is a refusal or a Service of the Listener with distinct ports', () => {
-  const port = fc.record({ name: fc.constantFrom('', 'a', 'b', 'port-1', '', '../x', '__proto__'), port: fc.integer({ min: -1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP', null) });
+  const port = fc.record({
+    name: fc.constantFrom('', 'a', 'b', 'port-1', '', '../x', '__proto__'),
+    port: fc.integer({ min: -1, max: 3 }),
+    protocol: fc.constantFrom('TCP', 'UDP', null),
+  });
   // What JSON holds: no NaN, no Infinity.
   const values = [fc.string(), fc.integer(), fc.boolean(), fc.constant(null)];
-  const overrides = fc.object({ values, key: fc.constantFrom('metadata', 'spec', 'ports', 'selector', 'name', 'labels', '__proto__', 'x'), maxDepth: 4 });
+  const overrides = fc.object({
+    values,
+    key: fc.constantFrom('metadata', 'spec', 'ports', 'selector', 'name', 'labels', '__proto__', 'x'),
+    maxDepth: 4,
+  });
   fc.assert(
-    fc.property(fc.array(port, { maxLength: 6 }), overrides, fc.constantFrom('NodePort', 'LoadBalancer', 'ClusterIP'), (ports, serviceOverrides, serviceType) => {
-      const listener = aListener({ ports });
-      const plan = planService(listener, aClass({ serviceType, serviceOverrides }));
-      if (plan.refused !== undefined) return;
-      assert.equal(plan.service.metadata.name, 'web');
-      assert.ok(isOwnedBy(plan.service, listener));
-      assert.equal(differs(plan.service, structuredClone(plan.service)), false);
-    }),
+    fc.property(
+      fc.array(port, { maxLength: 6 }),
+      overrides,
+      fc.constantFrom('NodePort', 'LoadBalancer', 'ClusterIP'),
+      (ports, serviceOverrides, serviceType) => {
+        const listener = aListener({ ports });
+        const plan = planService(listener, aClass({ serviceType, serviceOverrides }));
+        if (plan.refused !== undefined) return;
+        assert.equal(plan.service.metadata.name, 'web');
+        assert.ok(isOwnedBy(plan.service, listener));
+        assert.equal(differs(plan.service, structuredClone(plan.service)), false);
+      },
+    ),
     { numRuns: 500 },
   );
 });
 
 test('no port is lost and no name is used twice, whatever the ports', () => {
-  const port = fc.record({ name: fc.constantFrom('', 'a', 'b', 'port-1', 'port-2', 'port-1-tcp'), port: fc.integer({ min: 1, max: 3 }), protocol: fc.constantFrom('TCP', 'UDP') });
+  const port = fc.record({
+    name: fc.constantFrom('', 'a', 'b', 'port-1', 'port-2', 'port-1-tcp'),
+    port: fc.integer({ min: 1, max: 3 }),
+    protocol: fc.constantFrom('TCP', 'UDP'),
+  });
   fc.assert(
     fc.property(fc.array(port, { minLength: 1, maxLength: 6 }), (ports) => {
       const made = planned(aListener({ ports })).service.spec?.ports ?? [];

@@ -86,8 +86,22 @@ describe('a Service merges as Kubernetes merges it', () => {
     {
       name: 'owner references by uid',
       base: { metadata: { ownerReferences: [{ uid: 'a', name: 'x' }] } },
-      override: { metadata: { ownerReferences: [{ uid: 'b', name: 'y' }, { uid: 'a', controller: true }] } },
-      merged: { metadata: { ownerReferences: [{ uid: 'a', name: 'x', controller: true }, { uid: 'b', name: 'y' }] } },
+      override: {
+        metadata: {
+          ownerReferences: [
+            { uid: 'b', name: 'y' },
+            { uid: 'a', controller: true },
+          ],
+        },
+      },
+      merged: {
+        metadata: {
+          ownerReferences: [
+            { uid: 'a', name: 'x', controller: true },
+            { uid: 'b', name: 'y' },
+          ],
+        },
+      },
     },
     {
       name: 'labels that are named like properties of every object',

@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import type { Service } from '../../../../src/kube/objects.ts';
 import { differs, patchFor, recordIntent } from '../../../../src/exposure/listeners/service-patch.ts';
 
-function intended(changes: { labels?: Record<string, string>; annotations?: Record<string, string>; spec?: Service['spec'] } = {}): Service {
+function intended(
+  changes: { labels?: Record<string, string>; annotations?: Record<string, string>; spec?: Service['spec'] } = {},
+): Service {
   return recordIntent({
     apiVersion: 'v1',
     kind: 'Service',
@@ -22,7 +24,9 @@ function intended(changes: { labels?: Record<string, string>; annotations?: Reco
 /** RFC 7386, as the API server merges. */
 function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result = new Map<string, unknown>(typeof target === 'object' && target !== null && !Array.isArray(target) ? Object.entries(target) : []);
+  const result = new Map<string, unknown>(
+    typeof target === 'object' && target !== null && !Array.isArray(target) ? Object.entries(target) : [],
+  );
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) result.delete(key);
     else result.set(key, mergePatch(result.get(key), value));
@@ -38,8 +42,17 @@ function patched(live: Service, to: Service): Service {
 function stored(service: Service): Service {
   return {
     ...service,
-    metadata: { ...service.metadata, uid: 'service-uid', resourceVersion: '7', annotations: { ...service.metadata.annotations, theirs: 'kept' } },
-    spec: { ...service.spec, clusterIP: '10.0.0.9', ports: (service.spec?.ports ?? []).map((port, index) => ({ ...port, targetPort: port.port, nodePort: 30_000 + index })) },
+    metadata: {
+      ...service.metadata,
+      uid: 'service-uid',
+      resourceVersion: '7',
+      annotations: { ...service.metadata.annotations, theirs: 'kept' },
+    },
+    spec: {
+      ...service.spec,
+      clusterIP: '10.0.0.9',
+      ports: (service.spec?.ports ?? []).map((port, index) => ({ ...port, targetPort: port.port, nodePort: 30_000 + index })),
+    },
   };
 }
 
@@ -52,8 +65,22 @@ test('what is no longer wanted is taken away, what others added stays', () => {
 });
 
 for (const [what, before, wanted] of [
-  ['a port', [{ name: 'http', port: 80 }, { name: 'admin', port: 81 }], [{ name: 'http', port: 80 }]],
-  ['one protocol of a port', [{ name: 'dns', port: 53 }, { name: 'dns-udp', port: 53, protocol: 'UDP' }], [{ name: 'dns', port: 53 }]],
+  [
+    'a port',
+    [
+      { name: 'http', port: 80 },
+      { name: 'admin', port: 81 },
+    ],
+    [{ name: 'http', port: 80 }],
+  ],
+  [
+    'one protocol of a port',
+    [
+      { name: 'dns', port: 53 },
+      { name: 'dns-udp', port: 53, protocol: 'UDP' },
+    ],
+    [{ name: 'dns', port: 53 }],
+  ],
   ['a target port', [{ name: 'http', port: 80, targetPort: 8080 }], [{ name: 'http', port: 80 }]],
 ] as const) {
   test(`${what} that is no longer wanted is taken away`, () => {
@@ -68,20 +95,40 @@ for (const [what, before, wanted] of [
 
 test('a field of the spec that an override no longer sets is taken away, nested ones alone', () => {
   const spec = { type: 'ClusterIP', selector: { mount: 'web' } };
-  const withOverrides = { ...spec, sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } }, trafficDistribution: 'PreferClose' };
-  const after = patched(stored(intended({ spec: withOverrides })), intended({ spec: { ...spec, sessionAffinityConfig: { clientIP: {} } } as Service['spec'] & object }));
+  const withOverrides = {
+    ...spec,
+    sessionAffinity: 'ClientIP',
+    sessionAffinityConfig: { clientIP: { timeoutSeconds: 10 } },
+    trafficDistribution: 'PreferClose',
+  };
+  const after = patched(
+    stored(intended({ spec: withOverrides })),
+    intended({ spec: { ...spec, sessionAffinityConfig: { clientIP: {} } } as Service['spec'] & object }),
+  );
   assert.deepEqual(after.spec, { ...spec, clusterIP: '10.0.0.9', ports: [], sessionAffinityConfig: { clientIP: {} } });
 });
 
 test('a node port keeps its number when another port comes or goes', () => {
   const live = stored(intended());
-  const ports = [{ name: 'admin', port: 81, protocol: 'TCP' }, { name: 'http', port: 80, protocol: 'TCP' }];
+  const ports = [
+    { name: 'admin', port: 81, protocol: 'TCP' },
+    { name: 'http', port: 80, protocol: 'TCP' },
+  ];
   const after = patched(live, intended({ spec: { type: 'NodePort', ports, selector: { mount: 'web' } } }));
-  assert.deepEqual(after.spec?.ports?.map(({ name, nodePort }) => [name, nodePort]), [['admin', undefined], ['http', 30_000]]);
+  assert.deepEqual(
+    after.spec?.ports?.map(({ name, nodePort }) => [name, nodePort]),
+    [
+      ['admin', undefined],
+      ['http', 30_000],
+    ],
+  );
 });
 
 test('a Service that gets another type gives its node ports up', () => {
-  const after = patched(stored(intended()), intended({ spec: { type: 'ClusterIP', ports: [{ name: 'http', port: 80 }], selector: { mount: 'web' } } }));
+  const after = patched(
+    stored(intended()),
+    intended({ spec: { type: 'ClusterIP', ports: [{ name: 'http', port: 80 }], selector: { mount: 'web' } } }),
+  );
   assert.deepEqual(after.spec?.ports, [{ name: 'http', port: 80 }]);
 });
 
@@ -96,7 +143,10 @@ test('owners that others added are kept', () => {
   const live = stored(intended());
   const theirs = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'their-uid' };
   const shared = { ...live, metadata: { ...live.metadata, ownerReferences: [theirs, ...(live.metadata.ownerReferences ?? [])] } };
-  assert.deepEqual(patched(shared, intended({ annotations: { new: 'x' } })).metadata.ownerReferences?.map(({ uid }) => uid), ['their-uid', 'listener-uid']);
+  assert.deepEqual(
+    patched(shared, intended({ annotations: { new: 'x' } })).metadata.ownerReferences?.map(({ uid }) => uid),
+    ['their-uid', 'listener-uid'],
+  );
 });
 
 test('the patch names the Service by its uid, so that a successor is not changed', () => {
@@ -104,10 +154,23 @@ test('the patch names the Service by its uid, so that a successor is not changed
   assert.equal(metadata.uid, 'service-uid');
 });
 
-for (const record of ['', '{', 'null', '[]', '"x"', '{"metadata":{"name":1,"uid":1,"ownerReferences":1}}', '{"spec":7}', '{"__proto__":{"spec":1}}', `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`]) {
+for (const record of [
+  '',
+  '{',
+  'null',
+  '[]',
+  '"x"',
+  '{"metadata":{"name":1,"uid":1,"ownerReferences":1}}',
+  '{"spec":7}',
+  '{"__proto__":{"spec":1}}',
+  `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`,
+]) {
   test(`whatever stands in the record of fields, only what may be merged is touched: ${record.slice(0, 40)}`, () => {
     const live = stored(intended());
-    const tampered = { ...live, metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, 'listeners.stackable.tech/fields': record } } };
+    const tampered = {
+      ...live,
+      metadata: { ...live.metadata, annotations: { ...live.metadata.annotations, 'listeners.stackable.tech/fields': record } },
+    };
     assert.equal(differs(intended(), tampered), true);
     const after = patched(tampered, intended());
     assert.equal(after.metadata.name, 'web');
@@ -122,7 +185,10 @@ test('one patch always suffices, and leaves nothing of the earlier intent', () =
     {
       type: fc.constantFrom('NodePort', 'ClusterIP'),
       selector: map,
-      ports: fc.uniqueArray(fc.record({ name: fc.constantFrom('x', 'y'), port: fc.integer({ min: 1, max: 3 }) }), { selector: ({ port }) => port, maxLength: 3 }),
+      ports: fc.uniqueArray(fc.record({ name: fc.constantFrom('x', 'y'), port: fc.integer({ min: 1, max: 3 }) }), {
+        selector: ({ port }) => port,
+        maxLength: 3,
+      }),
       sessionAffinity: fc.constantFrom('None', 'ClientIP'),
     },
     { requiredKeys: ['type', 'selector', 'ports'] },
@@ -133,7 +199,8 @@ test('one patch always suffices, and leaves nothing of the earlier intent', () =
       const live = stored(intended(first));
       const after = patched(live, intended(second));
       assert.equal(differs(intended(second), after), false);
-      for (const key of Object.keys(first.annotations)) assert.equal(Object.hasOwn(after.metadata.annotations ?? {}, key), Object.hasOwn(second.annotations, key));
+      for (const key of Object.keys(first.annotations))
+        assert.equal(Object.hasOwn(after.metadata.annotations ?? {}, key), Object.hasOwn(second.annotations, key));
       assert.equal(Object.hasOwn(after.spec ?? {}, 'sessionAffinity'), Object.hasOwn(second.spec, 'sessionAffinity'));
       assert.deepEqual(Object.keys(after.spec?.selector ?? {}).sort(), Object.keys(second.spec.selector).sort());
     }),

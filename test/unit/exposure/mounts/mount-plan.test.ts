@@ -34,7 +34,10 @@ test('a volume with a class has a Listener called like its claim, one with a nam
 test('a volume of another driver, unbound, or without attributes is about no Listener', () => {
   const other = aVolume(byName);
   assert.equal(targetOf({ ...other, spec: { ...other.spec, csi: { driver: 'ebs.csi.aws.com', volumeHandle: 'x' } } }), undefined);
-  assert.equal(targetOf({ ...other, spec: { csi: { driver: 'listeners.stackable.tech', volumeHandle: 'x', volumeAttributes: byName } } }), undefined);
+  assert.equal(
+    targetOf({ ...other, spec: { csi: { driver: 'listeners.stackable.tech', volumeHandle: 'x', volumeAttributes: byName } } }),
+    undefined,
+  );
   assert.equal(targetOf(aVolume({})), undefined);
 });
 
@@ -42,7 +45,7 @@ test('a mount is taken for what pod and volume say', () => {
   assert.deepEqual(checkMount(request, aPod(), aVolume(byClass)), { ok: true, volumes: ['listener'] });
 });
 
-test('an ephemeral volume\'s claim is called after pod and volume', () => {
+test("an ephemeral volume's claim is called after pod and volume", () => {
   const pod = aPod({ volumes: [{ name: 'eph', ephemeral: {} }] });
   const volume = aVolume(byClass, { claimRef: { namespace: 'shop', name: 'web-0-eph', uid: 'c' } });
   assert.deepEqual(checkMount(request, pod, volume), { ok: true, volumes: ['eph'] });
@@ -50,7 +53,12 @@ test('an ephemeral volume\'s claim is called after pod and volume', () => {
 
 test('one claim may be mounted as several volumes of a pod', () => {
   const claim = { persistentVolumeClaim: { claimName: 'data-web-0' } };
-  const pod = aPod({ volumes: [{ name: 'a', ...claim }, { name: 'b', ...claim }] });
+  const pod = aPod({
+    volumes: [
+      { name: 'a', ...claim },
+      { name: 'b', ...claim },
+    ],
+  });
   assert.deepEqual(checkMount(request, pod, aVolume(byClass)), { ok: true, volumes: ['a', 'b'] });
 });
 
@@ -67,7 +75,7 @@ for (const [name, pod, isForged] of [
   });
 }
 
-test('a claim of another namespace is not the pod\'s, whatever its name', () => {
+test("a claim of another namespace is not the pod's, whatever its name", () => {
   const volume = aVolume(byClass, { claimRef: { namespace: 'bank', name: 'data-web-0', uid: 'c' } });
   assert.equal(checkMount(request, aPod(), volume).ok, false);
 });
@@ -75,8 +83,18 @@ test('a claim of another namespace is not the pod\'s, whatever its name', () => 
 test('the Listener of a volume has the ports of all containers, each number once and each name once', () => {
   const pod = aPod({
     containers: [
-      { name: 'a', ports: [{ name: 'http', containerPort: 80 }, { containerPort: 9000 }, { name: 'dns', containerPort: 53, protocol: 'UDP' }] },
-      { name: 'b', ports: [{ name: 'http', containerPort: 81 }, { name: 'dns', containerPort: 53, protocol: 'TCP' }, { name: 'again', containerPort: 80 }] },
+      {
+        name: 'a',
+        ports: [{ name: 'http', containerPort: 80 }, { containerPort: 9000 }, { name: 'dns', containerPort: 53, protocol: 'UDP' }],
+      },
+      {
+        name: 'b',
+        ports: [
+          { name: 'http', containerPort: 81 },
+          { name: 'dns', containerPort: 53, protocol: 'TCP' },
+          { name: 'again', containerPort: 80 },
+        ],
+      },
     ],
     initContainers: [
       { name: 'proxy', restartPolicy: 'Always', ports: [{ name: 'admin', containerPort: 15000 }] },
@@ -102,7 +120,11 @@ test('the Listener of a volume has the ports of all containers, each number once
 });
 
 test('a Listener that has all that is wanted is left alone', () => {
-  const wanted = planVolumeListener(classTarget(), { volume: aVolume(byClass), claim: { metadata: { labels: { app: 'web' } } }, pod: aPod() });
+  const wanted = planVolumeListener(classTarget(), {
+    volume: aVolume(byClass),
+    claim: { metadata: { labels: { app: 'web' } } },
+    pod: aPod(),
+  });
   const grown = { ...wanted, metadata: { ...wanted.metadata, labels: { app: 'web', more: 'x' } } };
   assert.ok(isListenerCurrent(wanted, grown));
   assert.ok(!isListenerCurrent(wanted, { ...grown, spec: { ...grown.spec, ports: [] } }));
@@ -117,7 +139,7 @@ const place = {
   volumeHandle: 'pvc-1',
 } as const;
 
-test('with node ports a pod is told its own node\'s address, before it has an endpoint', () => {
+test("with node ports a pod is told its own node's address, before it has an endpoint", () => {
   const listener = { ...aListener(), status: { nodePorts: { http: 30080 }, ingressAddresses: [] } };
   assert.deepEqual(planEntry(listener, place), {
     entry: {
@@ -129,17 +151,23 @@ test('with node ports a pod is told its own node\'s address, before it has an en
   });
 });
 
-test('without node ports a pod is told the Listener\'s addresses', () => {
+test("without node ports a pod is told the Listener's addresses", () => {
   const ingressAddresses = [{ address: 'lb.example', addressType: 'Hostname' as const, ports: { http: 80 } }];
   const planned = planEntry({ ...aListener(), status: { ingressAddresses } }, place);
   assert.deepEqual('entry' in planned && planned.entry.scope, 'Cluster');
   assert.deepEqual('entry' in planned && planned.entry.ingressAddresses, ingressAddresses);
 });
 
-test('a mount that waits repeats the Listener\'s own condition, Accepted before Ready', () => {
+test("a mount that waits repeats the Listener's own condition, Accepted before Ready", () => {
   const conditions = [
     { type: 'Ready', status: 'False' as const, reason: 'NotAccepted', message: 'no', lastTransitionTime: 'x' },
-    { type: 'Accepted', status: 'False' as const, reason: 'ClassNotFound', message: 'ListenerClass y does not exist.', lastTransitionTime: 'x' },
+    {
+      type: 'Accepted',
+      status: 'False' as const,
+      reason: 'ClassNotFound',
+      message: 'ListenerClass y does not exist.',
+      lastTransitionTime: 'x',
+    },
   ];
   const planned = planEntry({ ...aListener(), status: { conditions } }, place);
   assert.deepEqual(planned, { waiting: { reason: 'ClassNotFound', message: 'Listener shop/web: ListenerClass y does not exist.' } });

@@ -6,11 +6,25 @@ import { parseRequest, parseResponse, requestLines, responseLines } from '../../
 import type { FieldLine } from '../../../../src/router/http2/heads.ts';
 
 /** What HPACK can bring: any octets, most of them near what has a meaning. */
-const value = fc.oneof(fc.constantFrom('', ' ', 'a', ' a', 'a ', 'a\tb', '\u00a0', 'trailers'), fc.string({ unit: fc.integer({ min: 0, max: 0xff }).map((octet) => String.fromCharCode(octet)), maxLength: 6 }));
-const name = fc.oneof(fc.constantFrom('x', 'x', 'y', 'cookie', 'te', 'host', '__proto__', 'constructor', 'earshot-via', 'connection', 'X', ''), fc.string({ maxLength: 3 }));
+const value = fc.oneof(
+  fc.constantFrom('', ' ', 'a', ' a', 'a ', 'a\tb', '\u00a0', 'trailers'),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xff }).map((octet) => String.fromCharCode(octet)), maxLength: 6 }),
+);
+const name = fc.oneof(
+  fc.constantFrom('x', 'x', 'y', 'cookie', 'te', 'host', '__proto__', 'constructor', 'earshot-via', 'connection', 'X', ''),
+  fc.string({ maxLength: 3 }),
+);
 const fields = fc.array(fc.tuple(name, value), { maxLength: 6 });
-const connect: readonly FieldLine[] = [[':method', 'CONNECT'], [':authority', 'key']];
-const post: readonly FieldLine[] = [[':method', 'POST'], [':scheme', 'https'], [':path', '/'], [':authority', 'key']];
+const connect: readonly FieldLine[] = [
+  [':method', 'CONNECT'],
+  [':authority', 'key'],
+];
+const post: readonly FieldLine[] = [
+  [':method', 'POST'],
+  [':scheme', 'https'],
+  [':path', '/'],
+  [':authority', 'key'],
+];
 
 describe('a head', () => {
   it('that was taken can be passed on, and says the same there', () => {
@@ -42,7 +56,10 @@ describe('a head', () => {
       const parsed = parseRequest([...connect, ...values.map((each): FieldLine => ['x', each])]);
       return parsed.ok && parsed.head.fields['x'];
     };
-    assert.deepEqual([joined('a', 'b'), joined('a', ''), joined('', 'a'), joined('', ''), joined('a', '', 'b')], ['a, b', 'a,', ', a', ',', 'a,, b']);
+    assert.deepEqual(
+      [joined('a', 'b'), joined('a', ''), joined('', 'a'), joined('', ''), joined('a', '', 'b')],
+      ['a, b', 'a,', ', a', ',', 'a,, b'],
+    );
     const cookies = parseRequest([...connect, ['cookie', 'a'], ['cookie', 'b'], ['cookie', '']]);
     assert.equal(cookies.ok && cookies.head.fields['cookie'], 'a; b;');
     const trailers = parseRequest([...connect, ['te', 'trailers'], ['te', 'trailers']]);

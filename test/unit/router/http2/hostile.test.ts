@@ -30,8 +30,17 @@ function victim(reads: boolean, limits: Partial<SessionLimits> = {}, accept: (ac
   return { wire, session, seen };
 }
 
-const connect = (id: number, end = false): Buffer => headers(id, [[':method', 'CONNECT'], [':authority', 'key']], end);
-const refuse = ({ stream }: Accepted): void => stream.respond({ status: 404, fields: { 'proxy-status': 'earshot; error=destination_not_found' } }, { end: true });
+const connect = (id: number, end = false): Buffer =>
+  headers(
+    id,
+    [
+      [':method', 'CONNECT'],
+      [':authority', 'key'],
+    ],
+    end,
+  );
+const refuse = ({ stream }: Accepted): void =>
+  stream.respond({ status: 404, fields: { 'proxy-status': 'earshot; error=destination_not_found' } }, { end: true });
 const setting = (id: number, value: number): Buffer => {
   const bytes = Buffer.alloc(6);
   bytes.writeUInt16BE(id);
@@ -44,7 +53,10 @@ test('a peer that asks without end and reads no answer is cut off before its ans
   await setImmediate();
   for (let id = 1; id < 20_000 && session.state === 'open'; id += 2) wire.feed(connect(id, true));
   assert.equal(session.state, 'closed');
-  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+  assert.deepEqual(
+    seen.closes.map(({ code }) => code),
+    [ErrorCode.ENHANCE_YOUR_CALM],
+  );
   assert.ok(seen.accepted.length < 300, `${seen.accepted.length} requests were taken`);
   wire.destroy();
 });
@@ -64,15 +76,24 @@ test('a peer that reads its answers may ask as often as it likes', async () => {
 });
 
 test('streams that the peer makes us reset count like those that it resets itself (CVE-2025-8671)', () => {
-  for (const fault of [(id: number) => frame(FrameType.WINDOW_UPDATE, 0, id, Buffer.alloc(4)), (id: number) => frame(FrameType.PRIORITY, 0, id, Buffer.alloc(3))]) {
+  for (const fault of [
+    (id: number) => frame(FrameType.WINDOW_UPDATE, 0, id, Buffer.alloc(4)),
+    (id: number) => frame(FrameType.PRIORITY, 0, id, Buffer.alloc(3)),
+  ]) {
     const { wire, session, seen } = victim(true, { earlyResets: { burst: 20, perSecond: 0 } });
     for (let id = 1; id < 200 && session.state === 'open'; id += 2) {
       wire.feed(connect(id));
       wire.feed(fault(id));
     }
-    assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+    assert.deepEqual(
+      seen.closes.map(({ code }) => code),
+      [ErrorCode.ENHANCE_YOUR_CALM],
+    );
     assert.ok(seen.accepted.length <= 22, `${seen.accepted.length} requests were taken`);
-    assert.ok(seen.accepted.every(({ recorder }) => recorder.resets.length === 1), 'each was told once');
+    assert.ok(
+      seen.accepted.every(({ recorder }) => recorder.resets.length === 1),
+      'each was told once',
+    );
     wire.destroy();
   }
 });
@@ -84,7 +105,10 @@ test('changes of the window of many streams are rationed by what they cost', () 
   let changes = 0;
   while (session.state === 'open' && changes < 100) wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(4, 65_535 + (changes++ % 2))));
   assert.ok(changes > 5 && changes < 20, `${changes} changes`);
-  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+  assert.deepEqual(
+    seen.closes.map(({ code }) => code),
+    [ErrorCode.ENHANCE_YOUR_CALM],
+  );
   wire.destroy();
 });
 
@@ -106,7 +130,10 @@ test('of many initial windows in one frame the last counts', async () => {
 test('a malformed PRIORITY of a stream that is not yet open ends the connection: there is nothing to reset', () => {
   const { wire, seen } = victim(true);
   wire.feed(frame(FrameType.PRIORITY, 0, 3, Buffer.alloc(13)));
-  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.FRAME_SIZE_ERROR]);
+  assert.deepEqual(
+    seen.closes.map(({ code }) => code),
+    [ErrorCode.FRAME_SIZE_ERROR],
+  );
   wire.destroy();
 });
 
@@ -117,7 +144,10 @@ test('bytes one by one, which nobody takes, are bounded by their number', () => 
   wire.feed(connect(1));
   const crumb = frame(FrameType.DATA, 0, 1, Buffer.of(1));
   for (let left = 3_000; left > 0 && session.state === 'open'; left -= 1) wire.feed(crumb);
-  assert.deepEqual(seen.closes.map(({ code }) => code), [ErrorCode.ENHANCE_YOUR_CALM]);
+  assert.deepEqual(
+    seen.closes.map(({ code }) => code),
+    [ErrorCode.ENHANCE_YOUR_CALM],
+  );
   assert.ok((seen.accepted[0]?.recorder.received ?? 0) <= 1_000);
   wire.destroy();
 });

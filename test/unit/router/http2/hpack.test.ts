@@ -16,15 +16,36 @@ function decode(decoder: HpackDecoder, hex: string): Line[] {
   return lines;
 }
 
-const FIRST: Line[] = [[':method', 'GET'], [':scheme', 'http'], [':path', '/'], [':authority', 'www.example.com']];
+const FIRST: Line[] = [
+  [':method', 'GET'],
+  [':scheme', 'http'],
+  [':path', '/'],
+  [':authority', 'www.example.com'],
+];
 const SECOND: Line[] = [...FIRST, ['cache-control', 'no-cache']];
-const THIRD: Line[] = [[':method', 'GET'], [':scheme', 'https'], [':path', '/index.html'], [':authority', 'www.example.com'], ['custom-key', 'custom-value']];
+const THIRD: Line[] = [
+  [':method', 'GET'],
+  [':scheme', 'https'],
+  [':path', '/index.html'],
+  [':authority', 'www.example.com'],
+  ['custom-key', 'custom-value'],
+];
 
 const DATE = 'Mon, 21 Oct 2013 20:13:21 GMT';
 const PLACE = 'https://www.example.com';
 const ANSWERS: readonly Line[][] = [
-  [[':status', '302'], ['cache-control', 'private'], ['date', DATE], ['location', PLACE]],
-  [[':status', '307'], ['cache-control', 'private'], ['date', DATE], ['location', PLACE]],
+  [
+    [':status', '302'],
+    ['cache-control', 'private'],
+    ['date', DATE],
+    ['location', PLACE],
+  ],
+  [
+    [':status', '307'],
+    ['cache-control', 'private'],
+    ['date', DATE],
+    ['location', PLACE],
+  ],
   [
     [':status', '200'],
     ['cache-control', 'private'],
@@ -37,7 +58,9 @@ const ANSWERS: readonly Line[][] = [
 
 describe('HPACK, by the examples of RFC 7541 appendix C', () => {
   it('C.2: each kind of literal, and an indexed field', () => {
-    assert.deepEqual(decode(new HpackDecoder(4096), '400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572'), [['custom-key', 'custom-header']]);
+    assert.deepEqual(decode(new HpackDecoder(4096), '400a 6375 7374 6f6d 2d6b 6579 0d63 7573 746f 6d2d 6865 6164 6572'), [
+      ['custom-key', 'custom-header'],
+    ]);
     assert.deepEqual(decode(new HpackDecoder(4096), '040c 2f73 616d 706c 652f 7061 7468'), [[':path', '/sample/path']]);
     assert.deepEqual(decode(new HpackDecoder(4096), '1008 7061 7373 776f 7264 0673 6563 7265 74'), [['password', 'secret']]);
     assert.deepEqual(decode(new HpackDecoder(4096), '82'), [[':method', 'GET']]);
@@ -64,7 +87,10 @@ describe('HPACK, by the examples of RFC 7541 appendix C', () => {
       '4803 3330 37c1 c0bf',
       '88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a 6970 7738 666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d 6178 2d61 6765 3d33 3630 303b 2076 6572 7369 6f6e 3d31',
     ];
-    assert.deepEqual(blocks.map((block) => decode(decoder, block)), ANSWERS);
+    assert.deepEqual(
+      blocks.map((block) => decode(decoder, block)),
+      ANSWERS,
+    );
   });
 
   it('C.6: the same with Huffman coding', () => {
@@ -74,7 +100,10 @@ describe('HPACK, by the examples of RFC 7541 appendix C', () => {
       '4883 640e ffc1 c0bf',
       '88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7 b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07',
     ];
-    assert.deepEqual(blocks.map((block) => decode(decoder, block)), ANSWERS);
+    assert.deepEqual(
+      blocks.map((block) => decode(decoder, block)),
+      ANSWERS,
+    );
   });
 });
 
@@ -93,7 +122,10 @@ describe('HPACK', () => {
   ];
   for (const [what, hex, message] of refused) {
     it(`refuses ${what}`, () => {
-      assert.throws(() => decode(new HpackDecoder(4096), hex), (error) => error instanceof ConnectionError && error.errorCode === 9 && message.test(error.message));
+      assert.throws(
+        () => decode(new HpackDecoder(4096), hex),
+        (error) => error instanceof ConnectionError && error.errorCode === 9 && message.test(error.message),
+      );
     });
   }
 
@@ -108,21 +140,26 @@ describe('HPACK', () => {
   it('decodes what it encodes', () => {
     const octets = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)), maxLength: 400 });
     const name = fc.oneof(octets, fc.constantFrom(':method', ':status', ':authority', 'cookie'));
-    fc.assert(fc.property(fc.array(fc.tuple(name, fc.oneof(octets, fc.constantFrom('GET', '200')))), (lines) => {
-      const decoded: Line[] = [];
-      new HpackDecoder(4096).decode(encodeHeaderBlock(lines), (decodedName, value) => decoded.push([decodedName, value]));
-      assert.deepEqual(decoded, lines);
-    }));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, fc.oneof(octets, fc.constantFrom('GET', '200')))), (lines) => {
+        const decoded: Line[] = [];
+        new HpackDecoder(4096).decode(encodeHeaderBlock(lines), (decodedName, value) => decoded.push([decodedName, value]));
+        assert.deepEqual(decoded, lines);
+      }),
+    );
   });
 
   it('takes any octets with an answer or a COMPRESSION_ERROR', () => {
     const decoder = new HpackDecoder(4096);
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (octets) => {
-      try {
-        decoder.decode(Buffer.from(octets), () => undefined);
-      } catch (error) {
-        assert.ok(error instanceof ConnectionError);
-      }
-    }), { numRuns: 2000 });
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), (octets) => {
+        try {
+          decoder.decode(Buffer.from(octets), () => undefined);
+        } catch (error) {
+          assert.ok(error instanceof ConnectionError);
+        }
+      }),
+      { numRuns: 2000 },
+    );
   });
 });

@@ -13,16 +13,30 @@ function transfer(roundTrip: number, line: number, seconds: number): readonly nu
   };
   let streamWindow = DEFAULT_WINDOW;
   let connectionWindow = DEFAULT_LIMITS.unconsumed;
-  const windows: ReceiveWindows = new ReceiveWindows(DEFAULT_LIMITS, {
-    credit: (streamId, bytes) => after(roundTrip / 2, () => {
-      if (streamId === 0) connectionWindow += bytes;
-      else streamWindow += bytes;
-    }),
-    announce: () => {},
-    measure: () => after(roundTrip, () => windows.sample(roundTrip)),
-  }, () => now);
+  const windows: ReceiveWindows = new ReceiveWindows(
+    DEFAULT_LIMITS,
+    {
+      credit: (streamId, bytes) =>
+        after(roundTrip / 2, () => {
+          if (streamId === 0) connectionWindow += bytes;
+          else streamWindow += bytes;
+        }),
+      announce: () => {},
+      measure: () => after(roundTrip, () => windows.sample(roundTrip)),
+    },
+    () => now,
+  );
   after(roundTrip, () => windows.sample(roundTrip));
-  const stream = { id: 1, window: DEFAULT_WINDOW, target: DEFAULT_WINDOW, unconsumed: 0, since: 0, consumedSince: 0, parts: 0, remoteEnded: false };
+  const stream = {
+    id: 1,
+    window: DEFAULT_WINDOW,
+    target: DEFAULT_WINDOW,
+    unconsumed: 0,
+    since: 0,
+    consumedSince: 0,
+    parts: 0,
+    remoteEnded: false,
+  };
   const bits = Array.from({ length: seconds }, () => 0);
   for (; now < seconds * 1_000; now += 1) {
     for (const act of later.get(now) ?? []) act();

@@ -37,7 +37,10 @@ describe('two sessions', () => {
     stream.write(Buffer.from('ping'));
     stream.end();
     const { head, recorder: far, stream: answer } = await until('the request', () => ends.server.accepted[0]);
-    assert.deepEqual({ method: head.method, authority: head.authority, path: head.path }, { method: 'CONNECT', authority: 'backend:8080', path: undefined });
+    assert.deepEqual(
+      { method: head.method, authority: head.authority, path: head.path },
+      { method: 'CONNECT', authority: 'backend:8080', path: undefined },
+    );
     await until('the half-close', () => far.ended);
     assert.equal(far.text, 'ping');
     answer.write(Buffer.from('pong'));
@@ -51,7 +54,9 @@ describe('two sessions', () => {
   it('carry a POST with its path', async () => {
     await using ends = await pair(({ stream }) => stream.respond({ status: 204, fields: {} }, { end: true }));
     const recorder = connectStream(ends.clientSession).recorder;
-    ends.clientSession.request({ method: 'POST', authority: 'site', path: '/.well-known/earshot/renew', fields: { a: 'b' } }, recorder, { end: true });
+    ends.clientSession.request({ method: 'POST', authority: 'site', path: '/.well-known/earshot/renew', fields: { a: 'b' } }, recorder, {
+      end: true,
+    });
     const { head } = await until('the request', () => ends.server.accepted[1]);
     assert.deepEqual([head.method, head.path, head.fields['a']], ['POST', '/.well-known/earshot/renew', 'b']);
   });
@@ -76,7 +81,7 @@ describe('two sessions', () => {
     assert.ok(streams.every(({ recorder, text }) => recorder.text === text));
   });
 
-  it('hold streams over the peer\'s limit back until others end', async () => {
+  it("hold streams over the peer's limit back until others end", async () => {
     await using ends = await pair(ok, { concurrentStreams: 2 });
     await until('the settings', () => ends.client.readies === 1);
     const streams = [1, 2, 3].map(() => connectStream(ends.clientSession));
@@ -124,10 +129,13 @@ describe('two sessions', () => {
 
   it('do not let stopped readers stop others, nor hold more than the bound', async () => {
     const unconsumed = 1 << 20;
-    await using ends = await pair(({ stream, recorder, head }) => {
-      recorder.holding = head.authority === 'stopped';
-      stream.respond({ status: 200, fields: {} });
-    }, { unconsumed });
+    await using ends = await pair(
+      ({ stream, recorder, head }) => {
+        recorder.holding = head.authority === 'stopped';
+        stream.respond({ status: 200, fields: {} });
+      },
+      { unconsumed },
+    );
     const stopped = Array.from({ length: 60 }, () => connectStream(ends.clientSession, 'stopped'));
     await until('the requests', () => ends.server.accepted.length === 60);
     for (const { stream } of stopped) stream.write(Buffer.alloc(1 << 17));
@@ -183,7 +191,7 @@ describe('two sessions', () => {
     assert.deepEqual(ends.server.closes[0]?.code, ErrorCode.NO_ERROR);
   });
 
-  it('drain from the client\'s end as well', async () => {
+  it("drain from the client's end as well", async () => {
     await using ends = await pair(echo);
     const { stream, recorder } = connectStream(ends.clientSession);
     ends.clientSession.drain();
@@ -209,7 +217,10 @@ describe('two sessions', () => {
     const { recorder } = connectStream(ends.clientSession);
     const { recorder: far } = await until('the request', () => ends.server.accepted[0]);
     ends.wire.near.destroy();
-    await until('all to be told', () => recorder.resets.length > 0 && far.resets.length > 0 && ends.client.closes.length > 0 && ends.server.closes.length > 0);
+    await until(
+      'all to be told',
+      () => recorder.resets.length > 0 && far.resets.length > 0 && ends.client.closes.length > 0 && ends.server.closes.length > 0,
+    );
     assert.deepEqual([recorder.resets.length, far.resets.length, ends.client.closes.length, ends.server.closes.length], [1, 1, 1, 1]);
     await assert.rejects(ends.clientSession.ping(10), { code: 'HTTP2_SESSION_CLOSED' });
   });
@@ -225,7 +236,7 @@ describe('two sessions', () => {
   it('refuse fields that HTTP/2 cannot say, where they are asked for', async () => {
     await using ends = await pair();
     const { recorder } = connectStream(ends.clientSession);
-    for (const fields of [{ 'Upper': 'x' }, { connection: 'close' }, { a: 'b\r\nc: d' }, { a: 'ü€' }]) {
+    for (const fields of [{ Upper: 'x' }, { connection: 'close' }, { a: 'b\r\nc: d' }, { a: 'ü€' }]) {
       assert.throws(() => ends.clientSession.request({ method: 'CONNECT', authority: 'x', fields }, recorder), { code: 'HTTP2_USAGE' });
     }
   });

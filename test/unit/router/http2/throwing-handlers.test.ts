@@ -89,8 +89,14 @@ for (const at of HANDLERS) {
     }
     await until('the error to be told', () => ends.client.unexpected.length > 0);
     assert.deepEqual(ends.client.unexpected, [{ part: 'stream', error: fault }]);
-    assert.deepEqual(recorder.resets.map(({ code }) => code), [at === 'onReset' ? ErrorCode.CANCEL : ErrorCode.INTERNAL_ERROR]);
-    await until('the stream to be forgotten at both ends', () => ends.clientSession.openStreams === 1 && ends.serverSession.openStreams === 1);
+    assert.deepEqual(
+      recorder.resets.map(({ code }) => code),
+      [at === 'onReset' ? ErrorCode.CANCEL : ErrorCode.INTERNAL_ERROR],
+    );
+    await until(
+      'the stream to be forgotten at both ends',
+      () => ends.clientSession.openStreams === 1 && ends.serverSession.openStreams === 1,
+    );
     await goesOn();
   });
 }
@@ -103,7 +109,10 @@ test('a request whose taker throws is reset, and the others go on', async () => 
   const goesOn = await others(ends);
   const { recorder } = connectStream(ends.clientSession, 'victim');
   await until('the reset', () => recorder.resets.length > 0);
-  assert.deepEqual(recorder.resets.map(({ code }) => code), [ErrorCode.INTERNAL_ERROR]);
+  assert.deepEqual(
+    recorder.resets.map(({ code }) => code),
+    [ErrorCode.INTERNAL_ERROR],
+  );
   assert.deepEqual(ends.server.unexpected, [{ part: 'stream', error: fault }]);
   await goesOn();
 });

@@ -59,7 +59,11 @@ describe('certificates that end', () => {
     const authority = await testAuthority();
     await using echo = await echoServer('hello');
     const port = await freePort();
-    await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
+    await using server = await start({
+      ...siteConfig('server'),
+      accesses: [access(await authority.issue())],
+      connectors: [connector('key', echo.port)],
+    });
     const at = await accessPort(server);
     const config = { ...siteConfig('client'), listeners: [listener('key', port)] };
     const old = await authority.issue({ to: inMinutes(1) });
@@ -88,7 +92,11 @@ describe('certificates that end', () => {
     const old = access(await authority.issue({ to: inMinutes(1) }));
     await using server = await start({ ...serverConfig, accesses: [old], connectors: [connector('key', echo.port)] });
     const at = await accessPort(server);
-    await using client = await start({ ...siteConfig('client'), links: [link('server', at, await authority.issue())], listeners: [listener('key', port)] });
+    await using client = await start({
+      ...siteConfig('client'),
+      links: [link('server', at, await authority.issue())],
+      listeners: [listener('key', port)],
+    });
     await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
     const socket = await greeted(port);
     server.apply({ ...serverConfig, accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
@@ -114,7 +122,11 @@ describe('certificates that end', () => {
     const pass = clockInHand(t);
     const authority = await testAuthority();
     await using echo = await echoServer('hello');
-    await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] });
+    await using server = await start({
+      ...siteConfig('server'),
+      accesses: [access(await authority.issue())],
+      connectors: [connector('key', echo.port)],
+    });
     const { cert, key, ca } = await authority.issue({ to: inMinutes(1) });
     const session = connectHttp2(`https://127.0.0.1:${await accessPort(server)}`, { cert: cert ?? '', key: key ?? '', ca: ca ?? '' });
     const { promise, resolve } = Promise.withResolvers<Buffer>();

@@ -12,19 +12,7 @@ import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
-import {
-  access,
-  accessPort,
-  ask,
-  connector,
-  echoServer,
-  link,
-  listener,
-  quiet,
-  siteConfig,
-  start,
-  until,
-} from '../support/site.ts';
+import { access, accessPort, ask, connector, echoServer, link, listener, quiet, siteConfig, start, until } from '../support/site.ts';
 
 const authority = await testAuthority();
 

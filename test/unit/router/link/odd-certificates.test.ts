@@ -16,7 +16,10 @@ test('a stranger whose certificate has no issuer is refused, and told', async ()
   const socket = connect({ host: '127.0.0.1', port: await accessPort(server), cert, key, ca: authority.ca, ALPNProtocols: ['h2'] });
   const chunks: Buffer[] = [];
   for await (const chunk of socket) chunks.push(chunk as Buffer);
-  assert.match(Buffer.concat(chunks).toString('latin1'), /tls-foreign-ca: The certificate of the peer at 127\.0\.0\.1:\d+ comes from an authority without a name/);
+  assert.match(
+    Buffer.concat(chunks).toString('latin1'),
+    /tls-foreign-ca: The certificate of the peer at 127\.0\.0\.1:\d+ comes from an authority without a name/,
+  );
   assert.equal(server.state.accesses['access']?.listening, true);
 });
 

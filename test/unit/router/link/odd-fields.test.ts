@@ -25,8 +25,12 @@ async function transit(): Promise<Transit> {
   const [inTheMiddle, onTheRight] = [siteConfig('middle'), siteConfig('right')];
   const middle = stack.use(await start({ ...inTheMiddle, accesses: [access(await authority.issue())] }));
   const at = await accessPort(middle);
-  const left = stack.use(await start({ ...siteConfig('left'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] }));
-  stack.use(await start({ ...onTheRight, links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] }));
+  const left = stack.use(
+    await start({ ...siteConfig('left'), links: [link('middle', at, await authority.issue())], listeners: [listener('key', port)] }),
+  );
+  stack.use(
+    await start({ ...onTheRight, links: [link('middle', at, await authority.issue())], connectors: [connector('key', echo.port)] }),
+  );
   await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
   return {
     at,
@@ -56,7 +60,10 @@ test('a site in between passes odd fields on, or refuses them, and goes on', asy
   using client = await standardClient(net.at, await authority.issue({ siteId: UUID }));
   for (const { what, fields, status } of cases) {
     await t.test(what, async () => {
-      const stream = client.session.request({ ':method': 'CONNECT', ':authority': 'key', 'earshot-route': net.route, ...fields }, { endStream: false });
+      const stream = client.session.request(
+        { ':method': 'CONNECT', ':authority': 'key', 'earshot-route': net.route, ...fields },
+        { endStream: false },
+      );
       stream.on('error', () => {});
       const [answer] = await once(stream, 'response');
       assert.equal(answer[':status'], status);

@@ -9,7 +9,15 @@ import { refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';
 /** What is said on a stream that only answers. */
 function answerOf(refuse: (stream: Stream) => unknown): ResponseHead {
   let said: ResponseHead | undefined;
-  refuse({ id: 1, queued: 0, respond: (head) => void (said = head), write: () => true, end: () => {}, reset: () => {}, consumed: () => {} });
+  refuse({
+    id: 1,
+    queued: 0,
+    respond: (head) => void (said = head),
+    write: () => true,
+    end: () => {},
+    reset: () => {},
+    consumed: () => {},
+  });
   return said ?? assert.fail('nothing was said');
 }
 

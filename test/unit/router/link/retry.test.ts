@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { retryDelay } from '../../../../src/router/link/dial/retry.ts';
 
 test('a link is tried again soon at first, and then ever more rarely', () => {
-  assert.deepEqual([1, 2, 3, 4].map((failures) => retryDelay('refused', failures, 0)), [100, 200, 400, 800]);
+  assert.deepEqual(
+    [1, 2, 3, 4].map((failures) => retryDelay('refused', failures, 0)),
+    [100, 200, 400, 800],
+  );
 });
 
 test('what passes by itself is tried at least every three seconds, what a person has to mend every ten', () => {

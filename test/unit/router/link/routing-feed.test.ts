@@ -10,7 +10,13 @@ import { quiet, siteConfig } from '../support/site.ts';
 function linkThatCounts(id: string): { readonly link: Link; readonly sent: readonly Uint8Array[] } {
   const sent: Uint8Array[] = [];
   const { site } = siteConfig('peer');
-  const link = { id, router: `${site.id}/main`, cost: 1, peer: { site }, routing: { send: (message: Uint8Array) => void sent.push(message) } };
+  const link = {
+    id,
+    router: `${site.id}/main`,
+    cost: 1,
+    peer: { site },
+    routing: { send: (message: Uint8Array) => void sent.push(message) },
+  };
   // The feed asks a link for no more than this.
   return { link: link as unknown as Link, sent };
 }

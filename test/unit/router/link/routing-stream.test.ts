@@ -143,7 +143,10 @@ test('what a slowed peer has sent waits as bytes, not message by message, and co
   const given = peer.given;
   for (let left = 1_000; left > 0 && messages.length < count + 1; left -= 1) mock.timers.tick(20);
   assert.deepEqual(messages, ['hello me', ...Array.from({ length: count }, (_, index) => String(index))]);
-  assert.equal(peer.given, [framed('me'), ...sent].reduce((sum, { length }) => sum + length, 0));
+  assert.equal(
+    peer.given,
+    [framed('me'), ...sent].reduce((sum, { length }) => sum + length, 0),
+  );
   assert.ok(given < peer.given, 'the window opened only then');
   assert.deepEqual(faults, []);
 });

@@ -91,7 +91,11 @@ describe('the choice of a destination', () => {
       const [first = ''] = order(destination, { places, random });
       counts[first] = (counts[first] ?? 0) + 1;
     }
-    for (const [name, share] of [['a x', 0.5], ['b x', 0.3], ['c x', 0.2]] as const) {
+    for (const [name, share] of [
+      ['a x', 0.5],
+      ['b x', 0.3],
+      ['c x', 0.2],
+    ] as const) {
       assert.ok(Math.abs((counts[name] ?? 0) / 10_000 - share) < 0.02, `${name}: ${counts[name]}`);
     }
   });
@@ -103,19 +107,27 @@ describe('the choice of a destination', () => {
     const destination: fc.Arbitrary<Destination> = fc.oneof(
       fc.constantFrom(...keys).map(key),
       fc.array(fc.constantFrom(...keys)).map((routingKeys): Destination => ({ kind: 'priority', routingKeys })),
-      fc.dictionary(fc.constantFrom(...keys), fc.oneof(fc.nat(5), fc.constant(Number.NaN), fc.constant(-1))).map(
-        (routingKeys): Destination => ({ kind: 'weighted', routingKeys }),
-      ),
+      fc
+        .dictionary(fc.constantFrom(...keys), fc.oneof(fc.nat(5), fc.constant(Number.NaN), fc.constant(-1)))
+        .map((routingKeys): Destination => ({ kind: 'weighted', routingKeys })),
     );
     fc.assert(
       fc.property(destination, places, fc.double({ min: 0, max: 0.999_999, noNaN: true }), (to, known, chance) => {
-        const world = Object.fromEntries(Object.entries(known).map(([k, all]) => [k, all.map((p) => there(p.router, p.cost, p.connectors))]));
+        const world = Object.fromEntries(
+          Object.entries(known).map(([k, all]) => [k, all.map((p) => there(p.router, p.cost, p.connectors))]),
+        );
         const chosen = candidates(to, view({ places: world, random: () => chance }));
         const expected = reachableKeys(to, view({ places: world })).flatMap((k) =>
           (world[k] ?? []).filter(({ connectors }) => connectors > 0).map(({ router }) => `${k} ${router}`),
         );
         assert.deepEqual(chosen.map(({ routingKey, to: { router } }) => `${routingKey} ${router}`).sort(), expected.sort());
-        for (const [index, { routingKey, to: { cost } }] of chosen.entries()) {
+        for (const [
+          index,
+          {
+            routingKey,
+            to: { cost },
+          },
+        ] of chosen.entries()) {
           const next = chosen[index + 1];
           if (next?.routingKey === routingKey) assert.ok(cost <= next.to.cost);
         }

@@ -134,7 +134,14 @@ describe('a connector', () => {
   it('answers with what went wrong', async () => {
     const { local } = oneSide(EAST_ROUTER);
     await using _ = local;
-    local.apply([], [connector(await freePort(), 'refused'), connector(1, 'empty', { hosts: [] }), connector(1, 'nameless', { hosts: ['no-such-host.invalid'] })]);
+    local.apply(
+      [],
+      [
+        connector(await freePort(), 'refused'),
+        connector(1, 'empty', { hosts: [] }),
+        connector(1, 'nameless', { hosts: ['no-such-host.invalid'] }),
+      ],
+    );
     const expected = {
       unknown: [404, 'destination_not_found'],
       empty: [404, 'destination_not_found'],
@@ -160,7 +167,10 @@ describe('a connector', () => {
     local.apply([], [connector(1, 'key', { hosts: ['no-such-host.invalid'] })]);
     const { code, message } = await until('its problem', () => problemOf(local));
     assert.equal(code, 'target-name-unknown');
-    assert.match(message, /^The server no-such-host\.invalid:1 takes no connections\. The name "no-such-host\.invalid" has no address \([A-Z_]+\)\.$/);
+    assert.match(
+      message,
+      /^The server no-such-host\.invalid:1 takes no connections\. The name "no-such-host\.invalid" has no address \([A-Z_]+\)\.$/,
+    );
   });
 
   it('drops what comes after a refusal, and keeps the window open for it', async () => {

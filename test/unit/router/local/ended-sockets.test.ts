@@ -17,15 +17,19 @@ async function halfClosed(): Promise<Pair> {
   const server = createServer({ allowHalfOpen: true });
   const far = connect({ port: await listen(server), host: '127.0.0.1', allowHalfOpen: true });
   // What `connection` brings.
-  const [near] = await once(server, 'connection') as [Socket];
+  const [near] = (await once(server, 'connection')) as [Socket];
   let failure: NodeJS.ErrnoException | undefined;
-  near.on('error', (error) => { failure = error; });
+  near.on('error', (error) => {
+    failure = error;
+  });
   near.resume();
   far.end('the last words');
   await once(near, 'end');
   watchEnded(near);
   return {
-    near, far, failure: () => failure,
+    near,
+    far,
+    failure: () => failure,
     async [Symbol.asyncDispose]() {
       near.destroy();
       far.destroy();

@@ -98,7 +98,7 @@ for (const [way, make] of Object.entries(ways)) {
       assert.deepEqual([client.text, client.error, peer.error], ['greeting', undefined, undefined]);
     });
 
-    it('passes a client\'s reset on as a reset', async () => {
+    it("passes a client's reset on as a reset", async () => {
       using server = await serve();
       await using path = await make(server);
       const client = dial(path.port);
@@ -106,11 +106,11 @@ for (const [way, make] of Object.entries(ways)) {
       const peer = await firstOf(server);
       await until('the byte is there', () => peer.text === 'x');
       client.socket.resetAndDestroy();
-      await until('the server\'s end is closed', () => peer.closed);
+      await until("the server's end is closed", () => peer.closed);
       assert.deepEqual([peer.error?.code, peer.ended], ['ECONNRESET', false]);
     });
 
-    it('passes a server\'s reset on as a reset', async () => {
+    it("passes a server's reset on as a reset", async () => {
       using server = await serve(({ socket }) => socket.once('data', () => socket.resetAndDestroy()));
       await using path = await make(server);
       const client = dial(path.port);
@@ -154,7 +154,10 @@ for (const [way, make] of Object.entries(ways)) {
       const peer = await firstOf(server);
       peer.socket.resume();
       await until('all has arrived', () => peer.ended);
-      assert.equal(peer.chunks.reduce((sum, { length }) => sum + length, 0), sent);
+      assert.equal(
+        peer.chunks.reduce((sum, { length }) => sum + length, 0),
+        sent,
+      );
       peer.socket.end();
     });
   });

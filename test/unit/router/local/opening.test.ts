@@ -61,7 +61,10 @@ describe('a connection that is being made', () => {
     await using _ = local;
     const answer = await enter(local);
     assert.equal(answer.status, 200);
-    assert.deepEqual(tried.map(({ to }) => to.path[0]), ['left', 'right']);
+    assert.deepEqual(
+      tried.map(({ to }) => to.path[0]),
+      ['left', 'right'],
+    );
   });
 
   it('waits a moment for a connector that has just moved', async () => {

@@ -51,7 +51,11 @@ describe('the owner of a port', () => {
     try {
       mkdirSync(join(proc, 'net'));
       writeFileSync(join(proc, 'net/tcp'), TABLE);
-      for (const [pid, network] of [['self', '1'], ['5', '2'], ['6', '1']] as const) {
+      for (const [pid, network] of [
+        ['self', '1'],
+        ['5', '2'],
+        ['6', '1'],
+      ] as const) {
         for (const folder of ['fd', 'ns']) mkdirSync(join(proc, pid, folder), { recursive: true });
         symlinkSync(`net:[${network}]`, join(proc, pid, 'ns/net'));
         symlinkSync('socket:[4242]', join(proc, pid, 'fd/3'));

@@ -66,7 +66,9 @@ describe('a listener with TLS', () => {
   });
 
   it('passes resets on', async () => {
-    using server = await serve(({ socket }) => socket.once('data', (bytes: Buffer) => bytes.toString() === 'reset me' && socket.resetAndDestroy()));
+    using server = await serve(({ socket }) =>
+      socket.once('data', (bytes: Buffer) => bytes.toString() === 'reset me' && socket.resetAndDestroy()),
+    );
     const { local, port } = await tlsListener(withoutCa, server);
     await using _ = local;
     await listening(local);
@@ -157,12 +159,15 @@ describe('a connector with TLS', () => {
   /** A TLS server with that certificate, and a listener of a router whose connector leads to it. */
   async function reach(serverBundle: TlsBundle, config: Partial<ConnectorConfig>, client: { readonly requestCert?: boolean } = {}) {
     const names: (string | false | null)[] = [];
-    const server = createTlsServer({ cert: serverBundle.cert, key: serverBundle.key, ca: authority.ca, ...client, allowHalfOpen: true }, (socket) => {
-      names.push(socket.servername);
-      socket.on('error', () => {});
-      socket.end(socket.authorized ? 'known' : 'hello');
-      socket.resume();
-    });
+    const server = createTlsServer(
+      { cert: serverBundle.cert, key: serverBundle.key, ca: authority.ca, ...client, allowHalfOpen: true },
+      (socket) => {
+        names.push(socket.servername);
+        socket.on('error', () => {});
+        socket.end(socket.authorized ? 'known' : 'hello');
+        socket.resume();
+      },
+    );
     const { local, routing } = oneSide();
     const port = await freePort();
     routing.places.set('key', [here(WEST_ROUTER)]);
@@ -179,7 +184,7 @@ describe('a connector with TLS', () => {
 
   const trusting: TlsBundle = { name: 'server', ca: authority.ca };
 
-  it('checks the server\'s certificate and name, and sends the name', async () => {
+  it("checks the server's certificate and name, and sends the name", async () => {
     const result = await reach(bundle, { hosts: ['localhost'], tls: { bundle: trusting, verifyHostname: true } });
     assert.deepEqual(result, { text: 'hello', names: ['localhost'], problem: undefined, words: undefined });
   });

@@ -16,7 +16,13 @@ export const EAST_ROUTER = `${EAST}/one`;
 const LIMITS: Partial<LocalLimits> = { setAsideFirst: 20, setAsideMost: 100, listenFirst: 10, listenMost: 50 };
 
 export const here = (router: string, connectors = 1): RouteDestination => ({ router, cost: 0, connectors, path: [], links: [] });
-export const there = (router: string, cost = 1, connectors = 1): RouteDestination => ({ router, cost, connectors, path: [router], links: ['link'] });
+export const there = (router: string, cost = 1, connectors = 1): RouteDestination => ({
+  router,
+  cost,
+  connectors,
+  path: [router],
+  links: ['link'],
+});
 
 /** Where keys can be reached, as a test says it. */
 export class FixedRouting {

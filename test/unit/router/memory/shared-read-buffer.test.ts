@@ -110,7 +110,11 @@ describe('lent chunks', () => {
     const lent = new LentChunks(() => undefined);
     const chunks = [1, 2, 3, 4].map((byte) => lent.copy(filled(byte, LANDING_BYTES / 4)));
     assert.equal(new Set(chunks.map(({ buffer }) => buffer)).size, 1);
-    for (const [index, chunk] of chunks.entries()) assert.equal(chunk.every((byte) => byte === index + 1), true);
+    for (const [index, chunk] of chunks.entries())
+      assert.equal(
+        chunk.every((byte) => byte === index + 1),
+        true,
+      );
     assert.notEqual(lent.copy(filled(5, 3_000)).buffer, chunks[0]?.buffer);
     lent.forget();
   });
@@ -118,7 +122,11 @@ describe('lent chunks', () => {
   it('are never short: beyond the common buffers each read gets its own memory', () => {
     const borrowers = Array.from({ length: 40 }, () => new LentChunks(() => undefined));
     const chunks = borrowers.flatMap((borrower, index) => [borrower.copy(filled(index, 60_000)), borrower.copy(filled(index, 60_000))]);
-    for (const [index, chunk] of chunks.entries()) assert.equal(chunk.every((byte) => byte === Math.floor(index / 2)), true);
+    for (const [index, chunk] of chunks.entries())
+      assert.equal(
+        chunk.every((byte) => byte === Math.floor(index / 2)),
+        true,
+      );
     for (const borrower of borrowers) borrower.forget();
   });
 });

@@ -13,10 +13,27 @@ const get = 'GET /a?b=c HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n';
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi';
 
 const cases: Readonly<Record<string, Case>> = {
-  'a request and its answer': { passing: [['>', get], ['<', ok]], seen: ['GET 200'] },
-  'requests one after the other': { passing: [['>', get], ['<', ok], ['>', get], ['<', ok]], seen: ['GET 200', 'GET 200'] },
+  'a request and its answer': {
+    passing: [
+      ['>', get],
+      ['<', ok],
+    ],
+    seen: ['GET 200'],
+  },
+  'requests one after the other': {
+    passing: [
+      ['>', get],
+      ['<', ok],
+      ['>', get],
+      ['<', ok],
+    ],
+    seen: ['GET 200', 'GET 200'],
+  },
   'pipelined requests': {
-    passing: [['>', get + get.replace('GET', 'DELETE')], ['<', ok + ok.replace('200', '503')]],
+    passing: [
+      ['>', get + get.replace('GET', 'DELETE')],
+      ['<', ok + ok.replace('200', '503')],
+    ],
     seen: ['GET 200', 'DELETE 503'],
   },
   'bodies that look like heads': {
@@ -30,7 +47,10 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'chunked bodies with extensions and trailers': {
     passing: [
-      ['>', 'PUT / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5;a=b\r\nGET /\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nX: y\r\n\r\n'],
+      [
+        '>',
+        'PUT / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5;a=b\r\nGET /\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nX: y\r\n\r\n',
+      ],
       ['<', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 7\r\n\r\n2\r\nhi\r\n0\r\n\r\n'],
       ['>', get],
       ['<', ok],
@@ -60,7 +80,10 @@ const cases: Readonly<Record<string, Case>> = {
     seen: ['POST 200'],
   },
   'an answer that lasts to the end of the connection': {
-    passing: [['>', 'GET / HTTP/1.0\r\n\r\n'], ['<', `HTTP/1.0 200 OK\r\n\r\n${ok}${ok}`]],
+    passing: [
+      ['>', 'GET / HTTP/1.0\r\n\r\n'],
+      ['<', `HTTP/1.0 200 OK\r\n\r\n${ok}${ok}`],
+    ],
     seen: ['GET 200'],
   },
   'a change of protocol': {
@@ -81,23 +104,60 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     seen: ['CONNECT 200'],
   },
-  'a method of its own': { passing: [['>', get.replace('GET', 'M-SEARCH')], ['<', ok]], seen: ['other 200'] },
+  'a method of its own': {
+    passing: [
+      ['>', get.replace('GET', 'M-SEARCH')],
+      ['<', ok],
+    ],
+    seen: ['other 200'],
+  },
   'a very long target and field': {
-    passing: [['>', `GET /${'x'.repeat(9000)} HTTP/1.1\r\nCookie: ${'y'.repeat(9000)}\r\n\r\n`], ['<', ok], ['>', get], ['<', ok]],
+    passing: [
+      ['>', `GET /${'x'.repeat(9000)} HTTP/1.1\r\nCookie: ${'y'.repeat(9000)}\r\n\r\n`],
+      ['<', ok],
+      ['>', get],
+      ['<', ok],
+    ],
     seen: ['GET 200', 'GET 200'],
   },
   'lines that end with LF alone, and empty lines before a request': {
-    passing: [['>', '\r\nGET / HTTP/1.1\nHost: x\n\n'], ['<', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n']],
+    passing: [
+      ['>', '\r\nGET / HTTP/1.1\nHost: x\n\n'],
+      ['<', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
+    ],
     seen: ['GET 200'],
   },
-  'what is no HTTP': { passing: [['>', '\x16\x03\x01\x02\x00\n'], ['<', ok], ['>', get], ['<', ok]], seen: [] },
-  'an answer to nothing': { passing: [['<', ok], ['>', get], ['<', ok]], seen: [] },
+  'what is no HTTP': {
+    passing: [
+      ['>', '\x16\x03\x01\x02\x00\n'],
+      ['<', ok],
+      ['>', get],
+      ['<', ok],
+    ],
+    seen: [],
+  },
+  'an answer to nothing': {
+    passing: [
+      ['<', ok],
+      ['>', get],
+      ['<', ok],
+    ],
+    seen: [],
+  },
   'lengths that contradict each other': {
-    passing: [['>', 'POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'], ['<', ok]],
+    passing: [
+      ['>', 'POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx'],
+      ['<', ok],
+    ],
     seen: [],
   },
   'an impossible chunk': {
-    passing: [['>', get], ['<', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n'], ['>', get], ['<', ok]],
+    passing: [
+      ['>', get],
+      ['<', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n'],
+      ['>', get],
+      ['<', ok],
+    ],
     seen: ['GET 200'],
   },
 };
@@ -127,8 +187,25 @@ describe('the HTTP/1.1 observer', () => {
   });
 
   it('takes whatever comes', () => {
-    const words = fc.constantFrom(get, ok, '\r\n', '\n', 'HTTP/1.1 ', 'GET ', 'Content-Length: ', '99999999999999999', 'Transfer-Encoding: chunked\r\n', 'ffffffffffffff\r\n');
-    const piece = fc.tuple(fc.constantFrom('>' as const, '<' as const), fc.oneof(words, fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes))));
+    const words = fc.constantFrom(
+      get,
+      ok,
+      '\r\n',
+      '\n',
+      'HTTP/1.1 ',
+      'GET ',
+      'Content-Length: ',
+      '99999999999999999',
+      'Transfer-Encoding: chunked\r\n',
+      'ffffffffffffff\r\n',
+    );
+    const piece = fc.tuple(
+      fc.constantFrom('>' as const, '<' as const),
+      fc.oneof(
+        words,
+        fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+      ),
+    );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (passing) => {
         seenIn(passing);
@@ -152,7 +229,12 @@ describe('the HTTP/1.1 observer', () => {
         throw new Error('no room');
       },
     });
-    pass(observer, [['>', get], ['<', ok], ['>', get], ['<', ok]]);
+    pass(observer, [
+      ['>', get],
+      ['<', ok],
+      ['>', get],
+      ['<', ok],
+    ]);
     assert.equal(calls, 1);
   });
 });

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import { connect as connectHttp2, constants, createServer as createHttp2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -97,9 +103,17 @@ describe('the HTTP/2 observer', () => {
 
   it('takes whatever comes', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.constantFrom('>' as const, '<' as const), fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)))), (passing) => {
-        seenIn(passing);
-      }),
+      fc.property(
+        fc.array(
+          fc.tuple(
+            fc.constantFrom('>' as const, '<' as const),
+            fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+          ),
+        ),
+        (passing) => {
+          seenIn(passing);
+        },
+      ),
       { numRuns: 1_000 },
     );
   });

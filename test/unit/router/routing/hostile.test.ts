@@ -10,7 +10,10 @@ import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
 import { TestNetwork, testKey, testSite, testVerify } from './support/network.ts';
 
-const code = (expected: string) => (error: unknown): boolean => error instanceof RoutingError && error.code === expected;
+const code =
+  (expected: string) =>
+  (error: unknown): boolean =>
+    error instanceof RoutingError && error.code === expected;
 const about = writeAbout({ name: 'x', namespace: '', platform: '', version: '', edge: false });
 const now = 1_700_000_000_000;
 
@@ -25,12 +28,21 @@ function idOf(site: string): string {
   return `${testSite(site).id}/r`;
 }
 
-function record(site: string, fields: readonly Buffer[], version: { readonly epoch?: number; readonly counter?: number; readonly part?: number } = {}): Buffer {
+function record(
+  site: string,
+  fields: readonly Buffer[],
+  version: { readonly epoch?: number; readonly counter?: number; readonly part?: number } = {},
+): Buffer {
   return writeRecord({ router: 'r', epoch: 1, counter: 1, part: 0, ...version }, [about, ...fields], testKey(site));
 }
 
 function records(...all: readonly Buffer[]): Buffer {
-  return writeRecords(all.map((bytes) => ({ age: 0, bytes })), 60_000)[0] ?? Buffer.alloc(0);
+  return (
+    writeRecords(
+      all.map((bytes) => ({ age: 0, bytes })),
+      60_000,
+    )[0] ?? Buffer.alloc(0)
+  );
 }
 
 const toVictim = writeNeighbour({ router: idOf('victim'), cost: 1, link: 'up' });
@@ -44,7 +56,11 @@ test('a record that its site did not sign ends the link, and harms nobody', () =
   for (const at of [0, 33, 40, 60, good.length - 1]) {
     const forged = Buffer.from(good);
     forged[at] = (forged[at] ?? 0) ^ 1;
-    assert.throws(() => routing.receive('l', records(forged), now), (error: unknown) => error instanceof RoutingError, `byte ${at}`);
+    assert.throws(
+      () => routing.receive('l', records(forged), now),
+      (error: unknown) => error instanceof RoutingError,
+      `byte ${at}`,
+    );
   }
   routing.receive('l', records(good), now);
   assert.equal(routing.counters.accepted, 1);
@@ -63,15 +79,22 @@ test('what came before a forged record in one message still reaches others', () 
   assert.ok(sent.some(({ link, message }) => link === 'right' && message.includes(record('a', []))));
 });
 
-test('an edge that only one end lists does not count, nor a cost below the neighbour\'s', () => {
+test("an edge that only one end lists does not count, nor a cost below the neighbour's", () => {
   const routing = victim();
   const claim = (to: string, cost: number): Buffer => writeNeighbour({ router: idOf(to), cost, link: `to-${to}` });
-  routing.receive('left', records(
-    record('left', [toVictim, claim('far', 1), claim('other', 1)]),
-    record('far', [claim('left', 900), keyField('far')]),
-    record('other', [keyField('other')]),
-  ), now);
-  assert.deepEqual(routing.destinations('far').map(({ cost }) => cost), [901]);
+  routing.receive(
+    'left',
+    records(
+      record('left', [toVictim, claim('far', 1), claim('other', 1)]),
+      record('far', [claim('left', 900), keyField('far')]),
+      record('other', [keyField('other')]),
+    ),
+    now,
+  );
+  assert.deepEqual(
+    routing.destinations('far').map(({ cost }) => cost),
+    [901],
+  );
   assert.deepEqual(routing.destinations('other'), []);
 });
 
@@ -79,7 +102,10 @@ test('records and messages of a later version are passed on unchanged', () => {
   const routing = victim();
   const later = record('later', [Buffer.of(77, 0, 2, 1, 2), toVictim]);
   const sent = routing.receive('left', records(later), now);
-  assert.deepEqual(sent.filter(({ link }) => link === 'right').map(({ message }) => readMessage(message)), [{ kind: 'records', records: [{ age: 0, bytes: later }] }]);
+  assert.deepEqual(
+    sent.filter(({ link }) => link === 'right').map(({ message }) => readMessage(message)),
+    [{ kind: 'records', records: [{ age: 0, bytes: later }] }],
+  );
   assert.deepEqual(routing.receive('left', Buffer.of(99, 1, 2, 3), now), []);
 });
 
@@ -93,7 +119,16 @@ test('a router with more keys or neighbours than allowed is refused beyond that,
   const routing = victim({ keysOfRouter: 2, neighboursOfRouter: 2 });
   routing.receive('left', records(record('left', [toVictim, keyField('a'), keyField('b')])), now);
   routing.receive('left', records(record('left', [keyField('c')], { part: 1 })), now);
-  routing.receive('left', records(record('many', [1, 2, 3].map((cost) => writeNeighbour({ router: idOf('left'), cost, link: `l${cost}` })))), now);
+  routing.receive(
+    'left',
+    records(
+      record(
+        'many',
+        [1, 2, 3].map((cost) => writeNeighbour({ router: idOf('left'), cost, link: `l${cost}` })),
+      ),
+    ),
+    now,
+  );
   assert.equal(routing.counters.refused, 2);
   routing.receive('right', records(record('right', [toVictim, keyField('c')])), now);
   assert.equal(routing.destinations('c').length, 1);
@@ -110,7 +145,8 @@ test('endless routers do not displace those that can be reached', () => {
 
 test('bytes are bounded, whatever the number of routers', () => {
   const routing = victim({ databaseBytes: 20_000 });
-  for (let index = 0; index < 50; index += 1) routing.receive('left', records(record(`s${index}`, [Buffer.concat([Buffer.of(99, 3, 232), Buffer.alloc(1000)])])), now);
+  for (let index = 0; index < 50; index += 1)
+    routing.receive('left', records(record(`s${index}`, [Buffer.concat([Buffer.of(99, 3, 232), Buffer.alloc(1000)])])), now);
   // A dozen, and once more as many.
   assert.ok(routing.counters.accepted <= 24 && routing.counters.refused >= 26);
 });
@@ -145,7 +181,10 @@ test('what was left for later is fetched by itself', () => {
 
 test('few bytes do not bring about many, again and again', () => {
   const network = new TestNetwork(['a', 'b']);
-  network.facts('a', { edge: false, keys: Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `key-${index}`, connectors: 1, listeners: 0 })) });
+  network.facts('a', {
+    edge: false,
+    keys: Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `key-${index}`, connectors: 1, listeners: 0 })),
+  });
   network.link('a', 'b', 1);
   network.settle();
   const routing = network.routing('a');
@@ -162,7 +201,7 @@ test('few bytes do not bring about many, again and again', () => {
   }, code('routing-request'));
 });
 
-test('a message over a link that is not up is the caller\'s mistake', () => {
+test("a message over a link that is not up is the caller's mistake", () => {
   assert.throws(() => victim().receive('nowhere', writeSummary([]), now), code('routing-link'));
 });
 

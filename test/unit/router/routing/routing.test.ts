@@ -5,7 +5,11 @@ import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { TestNetwork, testKey, testSite } from './support/network.ts';
 import { differences } from './support/reference.ts';
 
-const connector = (routingKey: string, connectors = 1): { routingKey: string; connectors: number; listeners: number } => ({ routingKey, connectors, listeners: 0 });
+const connector = (routingKey: string, connectors = 1): { routingKey: string; connectors: number; listeners: number } => ({
+  routingKey,
+  connectors,
+  listeners: 0,
+});
 
 test('a connector in another site is found over the least-cost path', () => {
   const network = new TestNetwork(['a', 'b', 'c', 'd']);
@@ -27,7 +31,14 @@ test('destinations come least cost first, this router before all, with an empty 
   network.link('a', 'c', 3);
   network.settle();
   const found = network.routing('a').destinations('backend');
-  assert.deepEqual(found.map(({ router, cost }) => [router, cost]), [[network.id('a'), 0], [network.id('c'), 3], [network.id('b'), 7]]);
+  assert.deepEqual(
+    found.map(({ router, cost }) => [router, cost]),
+    [
+      [network.id('a'), 0],
+      [network.id('c'), 3],
+      [network.id('b'), 7],
+    ],
+  );
   assert.deepEqual([found[0]?.path, found[0]?.links], [[], []]);
 });
 
@@ -37,13 +48,31 @@ test('of several links to a neighbour the cheapest counts, and all are named in 
   network.link('a', 'b', 5, 'second');
   network.link('a', 'b', 2, 'first');
   network.settle();
-  assert.deepEqual(network.routing('a').destinations('backend').map(({ cost, links }) => [cost, links]), [[2, ['first', 'second']]]);
+  assert.deepEqual(
+    network
+      .routing('a')
+      .destinations('backend')
+      .map(({ cost, links }) => [cost, links]),
+    [[2, ['first', 'second']]],
+  );
   network.cut('first');
   network.settle();
-  assert.deepEqual(network.routing('a').destinations('backend').map(({ cost, links }) => [cost, links]), [[5, ['second']]]);
+  assert.deepEqual(
+    network
+      .routing('a')
+      .destinations('backend')
+      .map(({ cost, links }) => [cost, links]),
+    [[5, ['second']]],
+  );
   network.link('a', 'b', 9, 'second');
   network.settle();
-  assert.deepEqual(network.routing('a').destinations('backend').map(({ cost }) => cost), [9]);
+  assert.deepEqual(
+    network
+      .routing('a')
+      .destinations('backend')
+      .map(({ cost }) => cost),
+    [9],
+  );
 });
 
 test('an edge site is reached and reaches, but nothing passes through it', () => {
@@ -55,8 +84,22 @@ test('an edge site is reached and reaches, but nothing passes through it', () =>
   network.link('edge/2', 'b', 1);
   network.settle();
   assert.deepEqual(network.routing('a').destinations('at-b'), [], 'a does not reach b through the edge site');
-  assert.deepEqual(network.routing('a').destinations('at-edge').map(({ cost }) => cost), [1, 2], 'within the edge site the path goes on');
-  assert.deepEqual(network.routing('edge/1').destinations('at-b').map(({ cost }) => cost), [2], 'the edge site itself reaches b through its own routers');
+  assert.deepEqual(
+    network
+      .routing('a')
+      .destinations('at-edge')
+      .map(({ cost }) => cost),
+    [1, 2],
+    'within the edge site the path goes on',
+  );
+  assert.deepEqual(
+    network
+      .routing('edge/1')
+      .destinations('at-b')
+      .map(({ cost }) => cost),
+    [2],
+    'the edge site itself reaches b through its own routers',
+  );
 });
 
 test('a path over more than 32 routers is not offered', () => {
@@ -91,9 +134,19 @@ test('the network lists all that can be reached, this router first, with links, 
   network.settle();
   const [self, other, ...more] = network.routing('a').network();
   assert.deepEqual(more, []);
-  assert.deepEqual(self, { router: 'r', site: testSite('a'), edge: false, links: [{ name: 'a-b', siteId: testSite('b').id, siteName: 'b', cost: 4 }], keys: [] });
+  assert.deepEqual(self, {
+    router: 'r',
+    site: testSite('a'),
+    edge: false,
+    links: [{ name: 'a-b', siteId: testSite('b').id, siteName: 'b', cost: 4 }],
+    keys: [],
+  });
   assert.deepEqual(other, {
-    router: 'r', site: testSite('b'), edge: true, links: [{ name: 'a-b', siteId: testSite('a').id, siteName: 'a', cost: 4 }], keys: [connector('backend', 3)],
+    router: 'r',
+    site: testSite('b'),
+    edge: true,
+    links: [{ name: 'a-b', siteId: testSite('a').id, siteName: 'a', cost: 4 }],
+    keys: [connector('backend', 3)],
   });
 });
 
@@ -151,7 +204,7 @@ test('one key of ten thousand costs one part, not the whole site', () => {
   network.settle();
   assert.equal(network.routing('b').destinations('service-9999.example').length, 1);
   const { bytes } = network;
-  network.facts('a', { edge: false, keys: keys.map((key, index) => index === 5000 ? connector(key.routingKey, 2) : key) });
+  network.facts('a', { edge: false, keys: keys.map((key, index) => (index === 5000 ? connector(key.routingKey, 2) : key)) });
   network.settle();
   assert.equal(network.routing('b').destinations('service-5000.example')[0]?.connectors, 2);
   assert.ok(network.bytes - bytes < 1500, `${network.bytes - bytes} bytes`);
@@ -171,10 +224,19 @@ test('many changes at once go out together', () => {
 
 test('a key that is more than a key can be is left out, and counted', () => {
   const network = new TestNetwork(['a', 'b'], { keysOfRouter: 3 });
-  network.facts('a', { edge: false, keys: ['', 'x'.repeat(254), 'a\nb', 'é'.repeat(126), 'good', ' spaces are fine ', 'one too many'].map((key) => connector(key)) });
+  network.facts('a', {
+    edge: false,
+    keys: ['', 'x'.repeat(254), 'a\nb', 'é'.repeat(126), 'good', ' spaces are fine ', 'one too many'].map((key) => connector(key)),
+  });
   network.link('a', 'b', 1);
   network.settle();
-  assert.deepEqual(network.routing('b').network()[1]?.keys.map(({ routingKey }) => routingKey), ['é'.repeat(126), 'good', ' spaces are fine ']);
+  assert.deepEqual(
+    network
+      .routing('b')
+      .network()[1]
+      ?.keys.map(({ routingKey }) => routingKey),
+    ['é'.repeat(126), 'good', ' spaces are fine '],
+  );
   assert.equal(network.routing('a').counters.leftOut, 4);
 });
 

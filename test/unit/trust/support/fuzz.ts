@@ -24,7 +24,12 @@ export interface FuzzTarget {
 const authority = makeAuthority();
 const site = makeSite();
 const csr = createRequest(createKey(), site.siteName);
-const { cert } = issueBundle(authority, 'x', { subject: 'east', siteId: site.siteId, hosts: ['a.example', '10.0.0.1', '::1'], client: true });
+const { cert } = issueBundle(authority, 'x', {
+  subject: 'east',
+  siteId: site.siteId,
+  hosts: ['a.example', '10.0.0.1', '::1'],
+  client: true,
+});
 const derOf = (pem: string): Buffer => readPem(pem)[0]?.der ?? Buffer.alloc(0);
 const url = new URL('https://west:9090/v1/redeem/g');
 
@@ -39,7 +44,15 @@ export const fuzzTargets: Readonly<Record<string, FuzzTarget>> = {
   },
   answer: {
     samples: [
-      Buffer.from(JSON.stringify({ cert, ca: authority.ca, siteId: site.siteId, siteName: 'west', endpoints: [{ name: 'edge', host: 'west', port: '45671', group: 'a' }] })),
+      Buffer.from(
+        JSON.stringify({
+          cert,
+          ca: authority.ca,
+          siteId: site.siteId,
+          siteName: 'west',
+          endpoints: [{ name: 'edge', host: 'west', port: '45671', group: 'a' }],
+        }),
+      ),
       Buffer.from('{"code":"token-expired","message":"why"}'),
     ],
     read: (bytes) => {
@@ -56,7 +69,12 @@ export const fuzzTargets: Readonly<Record<string, FuzzTarget>> = {
   certificate: { samples: [derOf(cert), derOf(authority.ca)], read: (bytes) => certificateFacts(writePem('CERTIFICATE', bytes), 'it') },
   pem: { samples: [Buffer.from(cert + authority.ca)], read: (bytes) => certificateFacts(bytes.toString(), 'it') },
   state: {
-    samples: [Buffer.from('{"siteName":"east","siteId":"x","serial":"AB","notAfter":"2030-01-01T00:00:00.000Z"}\n'), Buffer.from('{"version":1,"name":"g","code":"x","redemptionsAllowed":1,"redemptions":0,"created":1,"expires":2,"redeemedBy":[],"ownCode":true,"keyHashes":[]}')],
+    samples: [
+      Buffer.from('{"siteName":"east","siteId":"x","serial":"AB","notAfter":"2030-01-01T00:00:00.000Z"}\n'),
+      Buffer.from(
+        '{"version":1,"name":"g","code":"x","redemptionsAllowed":1,"redemptions":0,"created":1,"expires":2,"redeemedBy":[],"ownCode":true,"keyHashes":[]}',
+      ),
+    ],
     read: (bytes) => {
       parseGrant(bytes.toString(), 'g');
       parseIssued(bytes.toString(), 'it');
@@ -96,7 +114,28 @@ function randomFrom(seed: number): Random {
   };
 }
 
-const tricky = ['\0', '\n', '"', '\\u0000', '{', '[', '}', ']', '-', '&a ', '*a', '__proto__', 'é', '\ufeff', '-----BEGIN CERTIFICATE-----', '=', '1e999', 'null', '\u0080\u0000', ' '];
+const tricky = [
+  '\0',
+  '\n',
+  '"',
+  '\\u0000',
+  '{',
+  '[',
+  '}',
+  ']',
+  '-',
+  '&a ',
+  '*a',
+  '__proto__',
+  'é',
+  '\ufeff',
+  '-----BEGIN CERTIFICATE-----',
+  '=',
+  '1e999',
+  'null',
+  '\u0080\u0000',
+  ' ',
+];
 
 function mutate(sample: Buffer, random: Random): Buffer {
   let bytes = Buffer.from(sample);

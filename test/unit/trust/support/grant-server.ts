@@ -3,7 +3,16 @@ import { grantUrl, startGrantServer } from '../../../../src/trust/tokens/grant-s
 import { issueBundle } from '../../../../src/trust/issue.ts';
 import { openGrantStore } from '../../../../src/trust/disk/grant-store.ts';
 import { openLedger } from '../../../../src/trust/ledger.ts';
-import type { Authority, GrantServer, GrantServerOptions, GrantSpec, GrantStore, Ledger, LinkOffer, Token } from '../../../../src/trust/contract.ts';
+import type {
+  Authority,
+  GrantServer,
+  GrantServerOptions,
+  GrantSpec,
+  GrantStore,
+  Ledger,
+  LinkOffer,
+  Token,
+} from '../../../../src/trust/contract.ts';
 import { makePlace } from './place.ts';
 import { makeAuthority } from './site.ts';
 

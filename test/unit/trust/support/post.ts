@@ -8,7 +8,12 @@ export interface Answer {
 }
 
 /** One request, whatever is in it, to a URL whose server's certificate comes from `ca`. */
-export function post(url: string, ca: string, body: string | Uint8Array, options: { readonly method?: string; readonly headers?: Record<string, string> } = {}): Promise<Answer> {
+export function post(
+  url: string,
+  ca: string,
+  body: string | Uint8Array,
+  options: { readonly method?: string; readonly headers?: Record<string, string> } = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: options.method ?? 'POST', ca, agent: false, headers: { ...options.headers } }, (response) => {
       const chunks: Buffer[] = [];

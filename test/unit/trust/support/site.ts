@@ -8,7 +8,9 @@ import { siteIdOf } from '../../../../src/identity/certificate-site.ts';
 export const DAY = 86_400_000;
 
 /** An authority without files. */
-export function makeAuthority(options: { readonly name?: string; readonly days?: number; readonly clock?: Clock; readonly key?: string } = {}): Authority {
+export function makeAuthority(
+  options: { readonly name?: string; readonly days?: number; readonly clock?: Clock; readonly key?: string } = {},
+): Authority {
   const name = options.name ?? 'west';
   const key = createPrivateKey(options.key ?? createKey());
   const der = buildRoot(`earshot site ${name}`, key, options.days ?? 3_650, (options.clock ?? Date.now)());

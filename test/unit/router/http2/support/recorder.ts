@@ -1,6 +1,14 @@
 import { Buffer } from 'node:buffer';
 
-import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from '../../../../../src/router/http2/contract.ts';
+import type {
+  RequestHead,
+  ResponseHead,
+  Session,
+  SessionEvents,
+  Stream,
+  StreamHandler,
+  StreamReset,
+} from '../../../../../src/router/http2/contract.ts';
 
 /** Notes what a stream tells. Consumes what comes at once, unless `holding`. */
 export class Recorder implements StreamHandler {
@@ -110,14 +118,24 @@ export class Echo implements StreamHandler {
 }
 
 /** Opens a CONNECT stream with a Recorder. */
-export function connectStream(session: Session, authority = 'backend', recorder = new Recorder()): { readonly stream: Stream; readonly recorder: Recorder } {
+export function connectStream(
+  session: Session,
+  authority = 'backend',
+  recorder = new Recorder(),
+): { readonly stream: Stream; readonly recorder: Recorder } {
   const stream = session.request({ method: 'CONNECT', authority, fields: {} }, recorder);
   recorder.stream = stream;
   return { stream, recorder };
 }
 
 /** Writes all of it, waiting where told to, and half-closes. The recorder must be the stream's. */
-export async function pour(stream: Stream, recorder: Recorder, bytes: Buffer, piece: number, wait: (what: string, look: () => boolean) => Promise<unknown>): Promise<void> {
+export async function pour(
+  stream: Stream,
+  recorder: Recorder,
+  bytes: Buffer,
+  piece: number,
+  wait: (what: string, look: () => boolean) => Promise<unknown>,
+): Promise<void> {
   for (let at = 0; at < bytes.length; at += piece) {
     const before = recorder.drains;
     if (!stream.write(bytes.subarray(at, at + piece))) await wait('drain', () => recorder.drains > before || recorder.resets.length > 0);

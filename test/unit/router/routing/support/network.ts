@@ -73,7 +73,10 @@ export class TestNetwork {
   link(left: string, right: string, cost: number, name = `${left}-${right}`): void {
     this.#links.set(name, { name, ends: [left, right], cost, queues: this.#links.get(name)?.queues ?? { [left]: [], [right]: [] } });
     this.mostLinks = Math.max(this.mostLinks, this.#links.size);
-    for (const [here, there] of [[left, right], [right, left]] as const) {
+    for (const [here, there] of [
+      [left, right],
+      [right, left],
+    ] as const) {
       const node = this.#node(here);
       const adjacency: Adjacency = { router: this.id(there), site: this.#node(there).site, link: name, cost };
       this.#send(here, node.routing.adjacencyUp(adjacency, this.#time(node)));
@@ -93,7 +96,7 @@ export class TestNetwork {
 
   /** Delivers the oldest message on some link. `choose` gets a number and returns a smaller one. @returns false where none waits */
   deliver(choose: (count: number) => number = () => 0): boolean {
-    const waiting = this.links.flatMap((link) => link.ends.flatMap((end) => (link.queues[end]?.length ?? 0) > 0 ? [{ link, end }] : []));
+    const waiting = this.links.flatMap((link) => link.ends.flatMap((end) => ((link.queues[end]?.length ?? 0) > 0 ? [{ link, end }] : [])));
     const chosen = waiting[choose(waiting.length)];
     if (chosen === undefined) return false;
     const message = chosen.link.queues[chosen.end]?.shift();

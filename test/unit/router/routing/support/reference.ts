@@ -9,7 +9,10 @@ export interface Reference {
 export function referenceFor(network: TestNetwork, from: string): Reference {
   const costs = new Map<string, number>();
   const edges = new Map<string, { readonly to: string; readonly cost: number }[]>(network.names.map((name) => [name, []]));
-  for (const { ends: [left, right], cost } of network.links) {
+  for (const {
+    ends: [left, right],
+    cost,
+  } of network.links) {
     edges.get(left)?.push({ to: right, cost });
     edges.get(right)?.push({ to: left, cost });
   }
@@ -35,20 +38,29 @@ export function differences(network: TestNetwork, keys: readonly string[], names
   for (const name of names) {
     const { costs } = referenceFor(network, name);
     const routing = network.routing(name);
-    const reached = routing.network().map(({ site, router }) => `${site.id}/${router}`).filter((id) => ids.has(id)).sort();
+    const reached = routing
+      .network()
+      .map(({ site, router }) => `${site.id}/${router}`)
+      .filter((id) => ids.has(id))
+      .sort();
     const expected = [...costs.keys()].filter((id) => ids.has(id)).sort();
     if (reached.join() !== expected.join()) found.push(`${name} reaches ${reached.length} routers, not ${expected.length}`);
     for (const key of keys) {
       const should = network.names.flatMap((other) => {
         const cost = costs.get(network.id(other));
         const fact = network.factsOf(other).keys.find(({ routingKey }) => routingKey === key);
-        return cost === undefined || fact === undefined ? [] : [{ router: network.id(other), cost, connectors: fact.connectors, listeners: fact.listeners }];
+        return cost === undefined || fact === undefined
+          ? []
+          : [{ router: network.id(other), cost, connectors: fact.connectors, listeners: fact.listeners }];
       });
-      const destinations = should.filter(({ connectors }) => connectors > 0).sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
+      const destinations = should
+        .filter(({ connectors }) => connectors > 0)
+        .sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
       const answered = routing.destinations(key).map(({ router, cost, connectors }) => `${router} ${cost} ${connectors}`);
       const wanted = destinations.map(({ router, cost, connectors }) => `${router} ${cost} ${connectors}`);
       if (answered.join() !== wanted.join()) found.push(`${name} finds ${key} at [${answered.join()}], not [${wanted.join()}]`);
-      if (routing.hasListener(key) !== should.some(({ listeners }) => listeners > 0)) found.push(`${name} is wrong about a listener of ${key}`);
+      if (routing.hasListener(key) !== should.some(({ listeners }) => listeners > 0))
+        found.push(`${name} is wrong about a listener of ${key}`);
     }
   }
   return found;
@@ -66,7 +78,8 @@ export function impossiblePaths(network: TestNetwork, keys: readonly string[]): 
         if (path.length > 32 || cost < path.length) found.push(`${name} has a path of ${path.length} routers and cost ${cost}`);
         if ((path.length === 0) !== (links.length === 0)) found.push(`${name} has ${links.length} links for a path of ${path.length}`);
         const firsts = network.links.filter((link) => links.includes(link.name)).flatMap((link) => link.ends.filter((end) => end !== name));
-        if (firsts.some((first) => network.id(first) !== path[0])) found.push(`${name} would leave by a link that does not lead to ${String(path[0])}`);
+        if (firsts.some((first) => network.id(first) !== path[0]))
+          found.push(`${name} would leave by a link that does not lead to ${String(path[0])}`);
       }
     }
   }
