@@ -30,12 +30,12 @@ function nameOf(command: Command): string {
 
 const meanings: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'done'],
-  [exitCodes.FAILED, 'it failed; standard error says why'],
-  [exitCodes.USAGE, 'what was typed, or a resource that was given, is wrong; nothing was changed'],
-  [exitCodes.NOT_READY, 'what was waited for did not come about within `--timeout`; it may still'],
-  [exitCodes.NOT_FOUND, 'what was named is not there'],
-  [exitCodes.EXISTS, 'what was to be made is there already'],
-  [exitCodes.NOT_RUNNING, 'no process runs the namespace'],
+  [exitCodes.failed, 'it failed; standard error says why'],
+  [exitCodes.usage, 'what was typed, or a resource that was given, is wrong; nothing was changed'],
+  [exitCodes['not-ready'], 'what was waited for did not come about within `--timeout`; it may still'],
+  [exitCodes['not-found'], 'what was named is not there'],
+  [exitCodes.exists, 'what was to be made is there already'],
+  [exitCodes['not-running'], 'no process runs the namespace'],
 ];
 
 const before = `

@@ -9,7 +9,7 @@ import { readBundle, writeBundle } from '../trust/disk/bundle-files.ts';
 import { TrustError } from '../trust/errors.ts';
 import { Use } from '../x509/parts.ts';
 import type { CertificateFacts } from '../trust/contract.ts';
-import type { Problem } from '../router/contract.ts';
+import { problemOf } from '../errors/problem.ts';
 import type { CertificateState } from '../site/observe/observe-trust.ts';
 import type { WantedBundle } from '../site/plan/certificates.ts';
 import type { Authorities } from './authorities.ts';
@@ -95,12 +95,4 @@ function canonical(host: string): string {
   } catch {
     return host.toLowerCase();
   }
-}
-
-export function problemOf(error: unknown): Problem {
-  if (error instanceof Error) {
-    const code = 'code' in error && typeof error.code === 'string' ? error.code : 'failed';
-    return { code, message: error.message };
-  }
-  return { code: 'failed', message: String(error) };
 }

@@ -11,8 +11,8 @@ import type { Problem } from '../router/contract.ts';
 import type { GrantFacts } from '../site/observe/observe-trust.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { problemOf } from './certificates.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
+import { problemOf } from '../errors/problem.ts';
 
 /** The bundle of the server where tokens are redeemed. */
 export const GRANT_SERVER_BUNDLE = 'earshot-grant-server';
@@ -174,7 +174,7 @@ function whole(bundle: { readonly name: string; readonly cert?: string; readonly
 
 function portProblem(error: unknown, port: number): Problem {
   const problem = problemOf(error);
-  if (problem.code !== 'EADDRINUSE') return problem;
+  if (problem.code !== 'port-in-use') return problem;
   return {
     code: 'port-in-use',
     message: `port ${port}, where tokens are to be redeemed, is in use; end what uses it, or choose another by settings.grant-port of the Site`,

@@ -321,7 +321,7 @@ class SiteLoop {
   /** Also where another router looks after the site: a link stays with the router that it came to, and may outlast its certificate. */
   async #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): Promise<IssuedCertificate> {
     const site = this.#seen?.plan.site;
-    if (site === undefined) throw new PlatformError('NAMESPACE', 'this namespace has no Site that runs; create one');
+    if (site === undefined) throw new PlatformError('no-site', 'this namespace has no Site that runs; create one');
     return renewPeer({ site, authorities: this.#authorities, ledger: await this.#records() }, peer, request);
   }
 

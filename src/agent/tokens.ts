@@ -8,15 +8,15 @@ import { parseToken } from '../trust/tokens/token.ts';
 import { redeemToken } from '../trust/tokens/redeem.ts';
 import { TrustError } from '../trust/errors.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
-import type { Redeemed, Token, TrustCode } from '../trust/contract.ts';
+import type { Redeemed, Token } from '../trust/contract.ts';
 import type { TokenFacts } from '../site/observe/observe-trust.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { emitYaml } from '../platform/linux/write-yaml.ts';
 import { makeDirectory, readText, writeDurably } from '../files/durable.ts';
 import type { Identity } from '../platform/linux/identity.ts';
-import { problemOf } from './certificates.ts';
 import { resourceFileName, type NamespaceLayout } from '../platform/linux/layout.ts';
+import { problemOf, type Problem } from '../errors/problem.ts';
 
 export interface Tokens extends Disposable {
   /** Starts redeeming what is new; the rest goes on by itself. */
@@ -39,7 +39,7 @@ interface Attempt {
 }
 
 /** These may go by themselves; all others are about the token. */
-const passing: ReadonlySet<string> = new Set<TrustCode>([
+const passing: ReadonlySet<Problem['code']> = new Set<Problem['code']>([
   'unreachable',
   'server-busy',
   'server-failed',

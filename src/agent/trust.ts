@@ -190,5 +190,5 @@ function withoutAccess(name: string): ResourceProblem {
 }
 
 function noSite(): PlatformError {
-  return new PlatformError('NAMESPACE', 'this namespace has no Site that runs; create one');
+  return new PlatformError('no-site', 'this namespace has no Site that runs; create one');
 }

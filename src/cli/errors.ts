@@ -1,23 +1,25 @@
-/** What ends a command, in words for the person at the terminal, and the exit code that scripts see. */
-export class CliError extends Error {
-  readonly code: CliErrorCode;
+import type { ShownAs } from '../errors/catalogue.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
-  constructor(code: CliErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'CliError';
-    this.code = code;
-  }
-}
-
-export type CliErrorCode = keyof typeof exitCodes;
+/** What ends a command, in words for the person at the terminal. */
+export class CliError extends EarshotError<ShownAs<'exit'>> {}
 
 /** Documented in docs/reference/cli.md; numbers never change their meaning. */
-export const exitCodes = { FAILED: 1, USAGE: 2, NOT_READY: 3, NOT_FOUND: 4, EXISTS: 5, NOT_RUNNING: 6 } as const;
+export const exitCodes = {
+  failed: 1,
+  usage: 2,
+  'bad-name': 2,
+  'no-home': 2,
+  'not-ready': 3,
+  'not-found': 4,
+  'unknown-site': 4,
+  exists: 5,
+  'not-running': 6,
+} as const satisfies Record<ShownAs<'exit'>, number>;
 
 /** For any error. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof CliError) return exitCodes[error.code];
-  // A name that cannot be one, or a home that is none: what was typed is wrong.
-  if (error instanceof Error && error.name === 'LayoutError') return exitCodes.USAGE;
-  return exitCodes.FAILED;
+  return error instanceof EarshotError && isExit(error.code) ? exitCodes[error.code] : exitCodes.failed;
 }
+
+const isExit = (code: string): code is ShownAs<'exit'> => Object.hasOwn(exitCodes, code);

@@ -16,5 +16,5 @@ try {
 } catch (error) {
   // Commander has printed its own words already.
   if (!(error instanceof CommanderError)) process.stderr.write(`earshot: ${messageOf(error)}\n`);
-  process.exitCode = error instanceof CommanderError ? (error.exitCode === 0 ? 0 : exitCodes.USAGE) : exitCodeOf(error);
+  process.exitCode = error instanceof CommanderError ? (error.exitCode === 0 ? 0 : exitCodes.usage) : exitCodeOf(error);
 }

@@ -19,7 +19,7 @@ export async function readText(path: string, limits: ReadLimits): Promise<string
     await using handle = await open(target, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await handle.stat();
     if (!found.isFile())
-      throw new PlatformError('FILE_KIND', `${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}; put a file there.`);
+      throw new PlatformError('file-kind', `${path} is ${found.isDirectory() ? 'a directory' : 'no regular file'}; put a file there.`);
     if (found.size > limits.bytes) throw tooBig(path, limits.bytes);
     // The size may have grown since, so it is the read that is bounded.
     const buffer = Buffer.alloc(Math.min(limits.bytes, found.size + 4096) + 1);
@@ -41,26 +41,26 @@ export async function readText(path: string, limits: ReadLimits): Promise<string
         : hasCode(error, 'EIO')
           ? 'the disk reports an error'
           : 'look at the file';
-    throw new PlatformError('FILE_UNREADABLE', `${path} cannot be read: ${remedy} (${codeOf(error)}).`, error);
+    throw new PlatformError('file-unreadable', `${path} cannot be read: ${remedy} (${codeOf(error)}).`, error);
   }
 }
 
 async function confined(path: string, within: string): Promise<string> {
   const [target, root] = await Promise.all([realpath(path), realpath(within)]);
   if (target.startsWith(root + sep)) return target;
-  throw new PlatformError('FILE_OUTSIDE', `${path} is a link to ${target}, which is outside ${within}; copy the file instead.`);
+  throw new PlatformError('file-outside', `${path} is a link to ${target}, which is outside ${within}; copy the file instead.`);
 }
 
 function decode(path: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new PlatformError('FILE_ENCODING', `${path} is not UTF-8 text; save it as UTF-8.`, error);
+    throw new PlatformError('file-encoding', `${path} is not UTF-8 text; save it as UTF-8.`, error);
   }
 }
 
 function tooBig(path: string, limit: number): PlatformError {
-  return new PlatformError('FILE_TOO_BIG', `${path} has more than ${limit} bytes; split it into several files.`);
+  return new PlatformError('file-too-big', `${path} has more than ${limit} bytes; split it into several files.`);
 }
 
 /** The parts of the file system that `writeDurably` uses, so that a test can make them fail. */

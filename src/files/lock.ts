@@ -20,7 +20,7 @@ export function tryLock(path: string): Lock | undefined {
     if (database?.isOpen === true) database.close();
     if (isBusy(error)) return undefined;
     throw new PlatformError(
-      'NAMESPACE',
+      'state-unavailable',
       `The lock ${path} cannot be taken: ${error instanceof Error ? error.message : String(error)}. Remove the file if no earshot runs.`,
       error,
     );

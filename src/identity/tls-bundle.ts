@@ -49,7 +49,7 @@ function checkOwn(
 ): ReadCertificate | undefined {
   const { cert, key } = bundle;
   if (cert === undefined) {
-    wrong(found, 'tls-no-certificate', `${label} lacks tls.crt: put the certificate there (PEM, with its intermediates behind it)`);
+    wrong(found, 'tls-no-cert', `${label} lacks tls.crt: put the certificate there (PEM, with its intermediates behind it)`);
   }
   if (key === undefined) wrong(found, 'tls-no-key', `${label} lacks tls.key: put the certificate's private key there (PEM, no passphrase)`);
   const chain = cert === undefined ? undefined : collect(found, () => readCertificates(cert, `${label}: tls.crt`));

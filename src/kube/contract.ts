@@ -89,7 +89,7 @@ export interface ListWatch {
 
 /**
  * One API server. Every method rejects with an `ApiError` (the server answered with a Status), a
- * `TransportError` (no whole answer arrived), a `NameError` (a name that is no path segment) or, once its signal is
+ * `TransportError` (no whole answer arrived), an `EarshotError` `kube-name` (a name that is no path segment) or, once its signal is
  * aborted, the signal's reason; the classes are in errors.ts.
  */
 export interface KubeClient extends ListWatch, AsyncDisposable {

@@ -1,10 +1,8 @@
-/**
- * Every error that this folder throws. Each class has a stable `code`; messages say what failed, where, and what to do.
- */
+import type { ErrorCode } from '../errors/catalogue.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 /** The API server answered, and the answer is no. */
-export class ApiError extends Error {
-  readonly code = 'KUBE_API';
+export class ApiError extends EarshotError<'kube-api'> {
   /** HTTP status, or the Status' code where a watch carried it. */
   readonly status: number;
   /** Kubernetes' machine-readable reason (`NotFound`, `Conflict`, `Invalid`, …); empty where the answer was no Status. */
@@ -18,8 +16,7 @@ export class ApiError extends Error {
   readonly causes: readonly string[];
 
   constructor(call: string, answer: ApiErrorAnswer) {
-    super(`${call}: ${answer.message} (${answer.status}${answer.reason === '' ? '' : ` ${answer.reason}`})`);
-    this.name = 'ApiError';
+    super('kube-api', `${call}: ${answer.message} (${answer.status}${answer.reason === '' ? '' : ` ${answer.reason}`})`);
     this.status = answer.status;
     this.reason = answer.reason;
     this.statusMessage = answer.message;
@@ -38,86 +35,36 @@ export interface ApiErrorAnswer {
   readonly causes?: readonly string[] | undefined;
 }
 
-export type TransportCode =
-  /** No connection: refused, unresolvable, a certificate that is not trusted. The request was not sent. */
-  | 'KUBE_UNREACHABLE'
-  /** The connection broke before the answer was whole. The server may have acted on the request. */
-  | 'KUBE_CUT'
-  /** A deadline passed, or a watch fell silent. */
-  | 'KUBE_TIMEOUT'
-  /** What arrived is not what the API speaks. */
-  | 'KUBE_MALFORMED'
-  /** More arrived than the client is willing to hold. */
-  | 'KUBE_TOO_LARGE'
-  /** Too many requests wait for a connection already. The request was not sent. */
-  | 'KUBE_BUSY'
-  /** The client was closed. */
-  | 'KUBE_CLOSED';
-
 /** No whole answer arrived. */
-export class TransportError extends Error {
-  readonly code: TransportCode;
+export class TransportError extends EarshotError<TransportCode> {
   /** False where the request certainly did not reach the server, so that sending it again is safe. */
   readonly sent: boolean;
   /** True once the answer's status line had arrived. */
   readonly answered: boolean;
 
   constructor(code: TransportCode, message: string, options: { sent: boolean; answered?: boolean; cause?: unknown }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'TransportError';
-    this.code = code;
+    super(code, message, options.cause);
     this.sent = options.sent;
     this.answered = options.answered ?? false;
   }
 }
 
-/** No usable way to the API server in a kubeconfig or in the pod's service account. */
-export class ConfigError extends Error {
-  readonly code = 'KUBE_CONFIG';
-
-  constructor(message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'ConfigError';
-  }
-}
-
-/** A name that must not become a path segment of a request. */
-export class NameError extends Error {
-  readonly code = 'KUBE_NAME';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'NameError';
-  }
-}
+export type TransportCode = Extract<
+  ErrorCode,
+  'kube-unreachable' | 'kube-cut' | 'kube-timeout' | 'kube-malformed' | 'kube-too-large' | 'kube-busy' | 'kube-closed'
+>;
 
 /** Thrown by a reconcile: trying again changes nothing until the object changes, so the queue does not retry. */
-export class TerminalError extends Error {
-  readonly code = 'KUBE_TERMINAL';
-
+export class TerminalError extends EarshotError<'kube-terminal'> {
   constructor(message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'TerminalError';
-  }
-}
-
-/** The informer of a cache was stopped before its first list was in. */
-export class StoppedError extends Error {
-  readonly code = 'KUBE_STOPPED';
-
-  constructor(message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'StoppedError';
+    super('kube-terminal', message, cause);
   }
 }
 
 /** Leadership ended without our wish: whatever it protected must stop at once. */
-export class LeaseLostError extends Error {
-  readonly code = 'KUBE_LEASE_LOST';
-
+export class LeaseLostError extends EarshotError<'kube-lease-lost'> {
   constructor(message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'LeaseLostError';
+    super('kube-lease-lost', message, cause);
   }
 }
 
@@ -132,7 +79,7 @@ export const isAlreadyExists = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409 && error.reason === 'AlreadyExists';
 
 /** The caller closed the client: nothing will ever come of trying again. */
-export const isClosed = (error: unknown): boolean => error instanceof TransportError && error.code === 'KUBE_CLOSED';
+export const isClosed = (error: unknown): boolean => error instanceof TransportError && error.code === 'kube-closed';
 
 /** The server understood and refuses the content: trying again changes nothing. */
 export const isInvalid = (error: unknown): boolean => statusIs(error, 422) || statusIs(error, 400);

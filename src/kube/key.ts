@@ -1,11 +1,11 @@
 import type { Key, KeyString } from './contract.ts';
-import { NameError } from './errors.ts';
 import type { KubeObject } from './objects.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 /** `namespace/name`, or `name` for cluster-scoped objects. */
 export function keyOf(object: KubeObject): KeyString {
   const { namespace, name } = object.metadata;
-  if (name === undefined) throw new NameError('An object without metadata.name has no key.');
+  if (name === undefined) throw new EarshotError('kube-name', 'An object without metadata.name has no key.');
   return keyString(namespace === undefined ? { name } : { namespace, name });
 }
 

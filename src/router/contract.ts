@@ -3,6 +3,9 @@
  * neither. A config is whole: what it no longer names is drained and closed, what is equal to before is left alone.
  */
 import type { Buffer } from 'node:buffer';
+import type { Problem } from '../errors/problem.ts';
+
+export type { Problem };
 
 /** Who a site is to all others. `id` is made from the site's public key (see `docs/protocol.md`), so nobody else can bear it. */
 export interface SiteIdentity {
@@ -118,14 +121,6 @@ export interface Revocations {
 export interface SiblingConfig {
   readonly socket: string;
   readonly others: readonly string[];
-}
-
-/** Why something does not work: for a status, a log line and a metric. */
-export interface Problem {
-  /** Stable: `port-in-use`, `tls-no-key`, … */
-  readonly code: string;
-  /** What is wrong, where, and what to do. */
-  readonly message: string;
 }
 
 export interface RouterState {

@@ -1,7 +1,7 @@
 import type { Logger } from '../telemetry/log.ts';
 import { Boundary } from './boundary.ts';
 import type { IssuedCertificate, PeerState, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
-import { LinkError, RenewError } from './link/link-errors.ts';
+import { LinkError } from './link/link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
 import { Access } from './link/accept/access.ts';
 import { authorityOf, keyIn } from './link/authority.ts';
@@ -27,6 +27,7 @@ import { barredAmong, isVia, passOn, sitesPassed } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 /**
  * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be
@@ -155,7 +156,7 @@ class JoinedRouter implements Router, LinkHost {
   async renew(link: string, request: string): Promise<IssuedCertificate> {
     const opened = this.#dialers.get(link)?.opened;
     if (opened === undefined)
-      throw new RenewError('RENEW_NO_LINK', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
+      throw new EarshotError('renew-no-link', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
     return requestRenewal(opened, request);
   }
 

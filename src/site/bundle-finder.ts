@@ -19,7 +19,7 @@ export class BundleFinder {
 
   find(name: string, use: BundleUse, resource: ResourceKey, field = 'spec.tlsCredentials'): FoundBundle {
     const { bundles, unreadable, check, bundlePlace } = this.#material;
-    const problem = (code: string, message: string, severity: ResourceProblem['severity'] = 'error'): ResourceProblem => ({
+    const problem = (code: ResourceProblem['code'], message: string, severity: ResourceProblem['severity'] = 'error'): ResourceProblem => ({
       resource,
       severity,
       code,

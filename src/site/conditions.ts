@@ -3,7 +3,6 @@ import type { Condition } from '../kube/objects.ts';
 export interface ConditionNow {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
-  /** A code or word; becomes CamelCase. */
   readonly reason: string;
   readonly message: string;
 }
@@ -26,7 +25,7 @@ export function settleConditions(
       status,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
       lastTransitionTime: old?.status === status ? old.lastTransitionTime : now,
-      reason: camelCase(reason),
+      reason,
       message: oneLine(message),
     };
   });
@@ -37,11 +36,4 @@ export function oneLine(message: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   const clean = message.replaceAll(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]+/g, ' ');
   return clean.length > longestMessage ? `${clean.slice(0, longestMessage - 1)}…` : clean;
-}
-
-/** A condition's reason is `[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?`. */
-function camelCase(code: string): string {
-  const words = code.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-  return /^[A-Za-z]/.test(joined) ? joined : `Code${joined}`;
 }

@@ -1,3 +1,4 @@
+import type { ShownAs } from '../errors/catalogue.ts';
 import type { ResourceKey } from './resources.ts';
 
 /** Why a resource does not work as it is written, or not wholly. */
@@ -5,8 +6,7 @@ export interface ResourceProblem {
   readonly resource: ResourceKey;
   /** `error`: it does not run. `warning`: it runs, but something in it has no effect. */
   readonly severity: 'error' | 'warning';
-  /** Stable, for metrics: `tls-no-key`, `port-taken-twice`. */
-  readonly code: string;
+  readonly code: ShownAs<'condition'>;
   /** `spec.port`; left out where the whole resource is meant. */
   readonly field?: string;
   /** What is wrong and what to do. */

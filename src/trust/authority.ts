@@ -98,7 +98,7 @@ export function authorityOf(bundle: PemBundle, name: string, clock: Clock): Auth
   // The check has read both.
   const certificates = certificatesOf(bundle.cert ?? '');
   const [certificate] = certificates;
-  if (certificate === undefined) throw new TrustError('tls-no-certificate', `bundle ${name}: tls.crt holds no certificate`);
+  if (certificate === undefined) throw new TrustError('tls-no-cert', `bundle ${name}: tls.crt holds no certificate`);
   const key: KeyObject = createPrivateKey(bundle.key ?? '');
   const roots = certificates.filter(isSelfIssued);
   const last = roots.at(-1) ?? certificate;

@@ -4,6 +4,7 @@
  */
 import type { Buffer } from 'node:buffer';
 import type { KeyObject, X509Certificate } from 'node:crypto';
+import type { ErrorCode } from '../errors/catalogue.ts';
 
 /** Milliseconds since 1970. Everything that asks the time takes one, so that a wrong clock can be tried. */
 export type Clock = () => number;
@@ -17,25 +18,16 @@ export interface TrustProblem {
 
 export type TrustCode =
   | TlsCode
-  /** A file of ours is not as we wrote it. Never replaced without being asked. */
-  | 'state-damaged'
-  /** A file of ours cannot be read or written: full disk, permissions. */
-  | 'state-unavailable'
-  /** Another process holds it. */
-  | 'state-busy'
-  /** A certificate was asked for that no authority should give. */
-  | 'request-malformed'
-  | 'authority-missing'
-  | 'revoked'
-  /** No site of that name or id has a certificate of ours. */
-  | 'unknown-site'
-  /** No `run` of a site, a name out of bounds and the like. */
-  | 'bad-argument'
-  | TokenCode;
+  | TokenCode
+  | Extract<
+      ErrorCode,
+      'state-damaged' | 'state-unavailable' | 'state-busy' | 'request-malformed' | 'authority-missing' | 'revoked' | 'bad-argument'
+    >;
 
 /** About a bundle of `tls.crt`, `tls.key` and `ca.crt`. */
-export type TlsCode =
-  | 'tls-no-certificate'
+export type TlsCode = Extract<
+  ErrorCode,
+  | 'tls-no-cert'
   | 'tls-no-key'
   | 'tls-no-ca'
   | 'tls-mangled'
@@ -46,10 +38,12 @@ export type TlsCode =
   | 'tls-not-a-ca'
   | 'tls-foreign-ca'
   | 'tls-wrong-purpose'
-  | 'tls-host-mismatch';
+  | 'tls-host-mismatch'
+>;
 
 /** About redeeming a token. */
-export type TokenCode =
+export type TokenCode = Extract<
+  ErrorCode,
   | 'token-mangled'
   | 'token-unknown-grant'
   | 'token-wrong-code'
@@ -60,9 +54,9 @@ export type TokenCode =
   | 'token-wrong-host'
   | 'clock-wrong'
   | 'unreachable'
-  /** The grant server asks to come back later, until our deadline passed. */
   | 'server-busy'
-  | 'server-failed';
+  | 'server-failed'
+>;
 
 /** The Ed25519 key of a site (the same shape as the router's). */
 export interface SigningKey {

@@ -5,6 +5,7 @@ import { TrustError } from './errors.ts';
 import { inTurn } from '../work/in-turn.ts';
 import { formatEntry, formatRevoked, parseIssued, parseRevoked } from './disk/ledger-files.ts';
 import { acquireLock } from './disk/lock.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 const ISSUED = 'issued.jsonl';
 const REVOKED = 'revoked.yaml';
@@ -115,7 +116,10 @@ export function planRevocation(site: string, issued: readonly IssuedEntry[], bef
     const names = [...new Set(issued.map(({ siteName }) => siteName))].sort();
     const known =
       names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
-    throw new TrustError('unknown-site', `no certificate of this site was ever issued to ${JSON.stringify(site.slice(0, 100))}: ${known}`);
+    throw new EarshotError(
+      'unknown-site',
+      `no certificate of this site was ever issued to ${JSON.stringify(site.slice(0, 100))}: ${known}.`,
+    );
   }
   return {
     name: earlier?.name ?? name,

@@ -28,7 +28,7 @@ export class Places {
     }
     if (this.#waiting.size >= this.#limit) {
       const message = `${asker.call}: ${this.#waiting.size} requests wait for a connection already.`;
-      return Promise.reject(new TransportError('KUBE_BUSY', message, { sent: false }));
+      return Promise.reject(new TransportError('kube-busy', message, { sent: false }));
     }
     return new Promise((resolve, reject) => {
       const leave = (): void => {
@@ -47,7 +47,7 @@ export class Places {
       const timer = setTimeout(() => {
         leave();
         const message = `${asker.call}: no connection was free within ${Math.round(asker.deadline)} ms.`;
-        reject(new TransportError('KUBE_TIMEOUT', message, { sent: false }));
+        reject(new TransportError('kube-timeout', message, { sent: false }));
       }, asker.deadline);
       asker.signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(grant);

@@ -1,4 +1,5 @@
 import { Tag } from './der-writer.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 /** One element: what is inside, and the bytes of the whole. Both are views, nothing is copied. */
 export interface Element {
@@ -8,12 +9,9 @@ export interface Element {
 }
 
 /** The bytes are not DER, or not of the expected shape. */
-export class DerError extends Error {
-  readonly code = 'DER';
-
+export class DerError extends EarshotError<'tls-mangled'> {
   constructor(message: string) {
-    super(message);
-    this.name = 'DerError';
+    super('tls-mangled', message);
   }
 }
 

@@ -16,7 +16,7 @@ export interface ReadCertificate {
   readonly maySign: boolean;
 }
 
-/** All certificates of a PEM text. @throws TrustError `tls-no-certificate` or `tls-mangled`, saying where */
+/** All certificates of a PEM text. @throws TrustError `tls-no-cert` or `tls-mangled`, saying where */
 export function readCertificates(pem: string, where: string): readonly [ReadCertificate, ...ReadCertificate[]] {
   const blocks = blocksOf(pem, where);
   const [first, ...rest] = blocks
@@ -25,7 +25,7 @@ export function readCertificates(pem: string, where: string): readonly [ReadCert
   if (first !== undefined) return [first, ...rest];
   const others = [...new Set(blocks.map(({ label }) => label))].slice(0, 3);
   const holds = others.length === 0 ? 'it has no line "-----BEGIN CERTIFICATE-----"' : `it holds a ${others.join(' and a ')}`;
-  throw new TrustError('tls-no-certificate', `${where} holds no certificate: ${holds}`);
+  throw new TrustError('tls-no-cert', `${where} holds no certificate: ${holds}`);
 }
 
 function blocksOf(pem: string, where: string): ReturnType<typeof readPem> {
@@ -54,7 +54,7 @@ export function readCertificate(der: Uint8Array, where: string): ReadCertificate
   }
 }
 
-/** The first certificate of a PEM text. @throws TrustError `tls-mangled` or `tls-no-certificate`, saying where */
+/** The first certificate of a PEM text. @throws TrustError `tls-mangled` or `tls-no-cert`, saying where */
 export function certificateFacts(pem: string, where: string): CertificateFacts {
   return readCertificates(pem, where)[0].facts;
 }

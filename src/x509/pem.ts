@@ -1,3 +1,4 @@
+import { EarshotError } from '../errors/earshot-error.ts';
 /** One block of a PEM text (RFC 7468). */
 export interface PemBlock {
   readonly label: string;
@@ -7,12 +8,9 @@ export interface PemBlock {
 }
 
 /** Where and why a text is not PEM. */
-export class PemError extends Error {
-  readonly code = 'PEM';
-
+export class PemError extends EarshotError<'tls-mangled'> {
   constructor(message: string) {
-    super(message);
-    this.name = 'PemError';
+    super('tls-mangled', message);
   }
 }
 

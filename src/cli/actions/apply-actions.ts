@@ -41,10 +41,10 @@ export async function deleteFiles(namespace: string, paths: readonly string[], o
   for (const { kind, metadata } of options.wait ? manifests : []) {
     if (isSkupperKind(kind)) await settleGone(layout, kind, metadata.name, options.timeout, terminal);
   }
-  if (missing.length > 0 && options.ignoreNotFound !== true) throw new CliError('NOT_FOUND', `Not there: ${missing.join(', ')}.`);
+  if (missing.length > 0 && options.ignoreNotFound !== true) throw new CliError('not-found', `Not there: ${missing.join(', ')}.`);
 }
 
-/** @throws CliError USAGE that lists everything that is wrong, by file, line and field */
+/** @throws CliError usage that lists everything that is wrong, by file, line and field */
 async function manifestsIn(layout: NamespaceLayout, paths: readonly string[], terminal: Terminal): Promise<readonly Manifest[]> {
   const sources = (await Promise.all(paths.map((path) => sourcesOf(path, terminal)))).flat();
   const manifests: Manifest[] = [];
@@ -65,8 +65,8 @@ async function manifestsIn(layout: NamespaceLayout, paths: readonly string[], te
           .map(asked),
       );
   }
-  if (errors.length > 0) throw new CliError('USAGE', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
-  if (manifests.length === 0) throw new CliError('USAGE', `There is no resource in ${paths.join(', ')}.`);
+  if (errors.length > 0) throw new CliError('usage', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
+  if (manifests.length === 0) throw new CliError('usage', `There is no resource in ${paths.join(', ')}.`);
   return manifests;
 }
 
@@ -82,7 +82,7 @@ function asked({ status: _status, metadata, ...manifest }: Manifest): Manifest {
 async function sourcesOf(path: string, terminal: Terminal): Promise<readonly { readonly name: string; readonly text: string }[]> {
   if (path === '-') return [{ name: 'standard input', text: await terminal.input() }];
   const found = await stat(path).catch((cause: unknown) => {
-    throw new CliError('NOT_FOUND', `There is no file ${path}.`, cause);
+    throw new CliError('not-found', `There is no file ${path}.`, cause);
   });
   const files = found.isDirectory()
     ? (await readdir(path))

@@ -64,7 +64,7 @@ export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Pr
   if (found === undefined) {
     const path = join(layout.input.resources, resourceFileName(kind, metadata.name));
     if ((await documentsOf(path)) === undefined)
-      throw new CliError('FAILED', `${path} is there and is no YAML; mend or remove it, and try again.`);
+      throw new CliError('failed', `${path} is there and is no YAML; mend or remove it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
     await writeDurably(path, stringify(wanted), modeOf(kind));
     return 'created';
@@ -108,7 +108,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     return (await readdir(folder)).filter((name) => /^[^.#].*\.(ya?ml|json)$/.test(name)).sort();
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];
-    throw new CliError('FAILED', `${folder} cannot be read; look at who owns it.`, error);
+    throw new CliError('failed', `${folder} cannot be read; look at who owns it.`, error);
   }
 }
 

@@ -97,7 +97,7 @@ function isLoopback({ hosts }: Offered): boolean {
 async function requireAccess(layout: NamespaceLayout): Promise<void> {
   const { resourcesOf } = await import('./resource-actions.ts');
   if ((await resourcesOf(layout, 'RouterAccess')).length > 0) return;
-  throw new CliError('FAILED', 'No other site can link to this one yet: let them in with `earshot site update --enable-link-access`.');
+  throw new CliError('failed', 'No other site can link to this one yet: let them in with `earshot site update --enable-link-access`.');
 }
 
 function renamed(document: Document, name: string | undefined, cost: number | undefined): Document {

@@ -6,7 +6,7 @@ import { readRuntime } from './runtime-files.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
 import { requireRunning, waitUntil } from './waiting.ts';
 
-/** @throws CliError FAILED with the reason where the other site, or this one, refuses */
+/** @throws CliError failed with the reason where the other site, or this one, refuses */
 export async function renewLink(namespace: string, name: string, timeout: number, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   const links = (await resourcesOf(layout, 'Link')).map(({ metadata }) => metadata.name ?? '');
@@ -22,7 +22,7 @@ export async function renewLink(namespace: string, name: string, timeout: number
     return { waitingFor: status === 'Ready' ? 'the other site has not answered yet' : `the link is ${status}: ${message}` };
   });
   await requests.drop(name);
-  if ('refused' in answer) throw new CliError('FAILED', `Link "${name}" keeps its certificate: ${printable(answer.refused)}`);
+  if ('refused' in answer) throw new CliError('failed', `Link "${name}" keeps its certificate: ${printable(answer.refused)}`);
   const { serial, before, until } = answer;
   terminal.out(`Link "${name}" has a new certificate, valid until ${printable(until)}.\n`);
   terminal.out(`Serial number ${printable(serial)}, before ${printable(before)}.\n`);

@@ -58,7 +58,7 @@ export async function showNetwork(namespace: string, output: OutputFormat | unde
   const network = site?.status?.network;
   if ((await runningRouters(layout)).length === 0) terminal.note(notRunning(layout));
   if (site === undefined || network === undefined) {
-    throw new CliError('NOT_FOUND', `The site of the namespace ${namespace} has not seen a network yet; look with \`earshot status\`.`);
+    throw new CliError('not-found', `The site of the namespace ${namespace} has not seen a network yet; look with \`earshot status\`.`);
   }
   if (output !== undefined) {
     terminal.out(structured(network, output));

@@ -33,7 +33,7 @@ export async function createResource<K extends SkupperKind>(
   const found = await findDefined(layout, kind, name);
   if (found !== undefined) {
     const advice = `change it with \`earshot ${kind.toLowerCase()} update\`, or delete it first`;
-    throw new CliError('EXISTS', `${kind} "${name}" exists already, in ${found.file}; ${advice}.`);
+    throw new CliError('exists', `${kind} "${name}" exists already, in ${found.file}; ${advice}.`);
   }
   await putManifest(layout, wanted);
   await reportSettled(layout, resource, usual, options, terminal, 'created');
@@ -90,7 +90,7 @@ export async function showStatus(
   terminal.out(output === undefined ? described(resource) : structured(resource, output));
 }
 
-/** @throws CliError USAGE where it could not work anywhere */
+/** @throws CliError usage where it could not work anywhere */
 export function generateResource(terminal: Terminal, kind: SkupperKind, name: string, change: SpecChange, output: OutputFormat): void {
   const wanted = manifest(kind, name, changed({}, change));
   checked(kind, wanted);
@@ -121,13 +121,13 @@ function withoutRouter<T extends SkupperResource>(resource: T, namespace: string
 export function notFound(kind: SkupperKind, name: string, there: readonly string[]): CliError {
   const others =
     there.length === 0 ? `there is no ${kind} at all` : `there is ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
-  return new CliError('NOT_FOUND', `There is no ${kind} "${name}" in this namespace; ${others}.`);
+  return new CliError('not-found', `There is no ${kind} "${name}" in this namespace; ${others}.`);
 }
 
-/** @throws CliError USAGE that names each field */
+/** @throws CliError usage that names each field */
 export function checked<K extends SkupperKind>(kind: K, wanted: Manifest): OfKind<K> {
   const { resource, problems } = validateResource(wanted);
-  if (resource === undefined) throw new CliError('USAGE', problemList(`${kind} "${wanted.metadata.name}"`, problems));
+  if (resource === undefined) throw new CliError('usage', problemList(`${kind} "${wanted.metadata.name}"`, problems));
   // Validated as what `kind` says.
   return resource as OfKind<K>;
 }

@@ -1,6 +1,5 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { openLedger } from '../../trust/ledger.ts';
-import { TrustError } from '../../trust/errors.ts';
 import { CliError } from '../errors.ts';
 import { definedResources, removeManifest } from './input-files.ts';
 import type { WaitOptions } from '../commands/options.ts';
@@ -11,17 +10,17 @@ export async function createSite(target: Target<'Site'>, name: string, change: S
   const [other] = await resourcesOf(layoutOf(target.namespace), 'Site');
   if (other !== undefined) {
     const advice = 'Change it with `earshot site update`, or take another namespace (-n).';
-    throw new CliError('EXISTS', `The namespace ${target.namespace} has a site already: "${other.metadata.name}". ${advice}`);
+    throw new CliError('exists', `The namespace ${target.namespace} has a site already: "${other.metadata.name}". ${advice}`);
   }
   await createResource(target, name, change, 'ready', options);
 }
 
-/** @throws CliError NOT_FOUND where the namespace has none of that name */
+/** @throws CliError not-found where the namespace has none of that name */
 export async function siteName(namespace: string, name: string | undefined): Promise<string> {
   const sites = (await resourcesOf(layoutOf(namespace), 'Site')).map(({ metadata }) => metadata.name ?? '');
   const [only] = sites;
   if (only === undefined)
-    throw new CliError('NOT_FOUND', `The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.`);
+    throw new CliError('not-found', `The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.`);
   if (name !== undefined && !sites.includes(name)) throw notFound('Site', name, sites);
   return name ?? only;
 }
@@ -46,9 +45,7 @@ export async function deleteSite(
 
 export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
   const ledger = await openLedger(layoutOf(namespace).internal.trust);
-  const { name, serials, siteIds } = await ledger.revoke(site).catch((error: unknown) => {
-    throw error instanceof TrustError && error.code === 'unknown-site' ? new CliError('NOT_FOUND', `${error.message}.`) : error;
-  });
+  const { name, serials, siteIds } = await ledger.revoke(site);
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
   terminal.out(`Site "${printable(name)}" is revoked: ${refused} are refused from now on.\n`);
@@ -58,7 +55,7 @@ export async function unrevokeSite(namespace: string, site: string, terminal: Te
   const ledger = await openLedger(layoutOf(namespace).internal.trust);
   if (!(await ledger.unrevoke(site))) {
     const names = (await ledger.revoked()).map(({ name }) => printable(name)).join(', ');
-    throw new CliError('NOT_FOUND', `No site "${printable(site)}" is revoked; ${names === '' ? 'none is' : `revoked are ${names}`}.`);
+    throw new CliError('not-found', `No site "${printable(site)}" is revoked; ${names === '' ? 'none is' : `revoked are ${names}`}.`);
   }
   terminal.out(`Site "${printable(site)}" may link again. The links that it still has come back by themselves.\n`);
 }

@@ -25,7 +25,7 @@ export async function install(
 ): Promise<void> {
   layoutOf(namespace);
   const script = process.argv[1];
-  if (script === undefined) throw new CliError('FAILED', 'The program does not know its own file, so there is nothing to put into a unit.');
+  if (script === undefined) throw new CliError('failed', 'The program does not know its own file, so there is nothing to put into a unit.');
   const command = [process.execPath, await realpath(script)];
   const text = unitText({ namespace, command, home: baseDirectory(), user: !isRoot, drainSeconds: Math.ceil(options.drainTimeout / 1000) });
   if (options.print === true) {
@@ -97,19 +97,19 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
       ]),
     );
   }
-  if (routers.length === 0) throw new CliError('NOT_RUNNING', `Nothing runs the namespace ${namespace}.`);
+  if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${namespace}.`);
 }
 
 async function signalRouters(layout: NamespaceLayout, signal: 'SIGTERM' | 'SIGHUP'): Promise<void> {
   const routers = await runningRouters(layout);
-  if (routers.length === 0) throw new CliError('NOT_RUNNING', `Nothing runs the namespace ${layout.namespace}.`);
+  if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${layout.namespace}.`);
   for (const { pid, router } of routers) {
     try {
       process.kill(pid, signal);
     } catch (error) {
       if (hasCode(error, 'ESRCH')) continue;
       throw new CliError(
-        'FAILED',
+        'failed',
         `Process ${pid}, which runs the router ${router}, cannot be told: it is another user's. Try again as that user.`,
         error,
       );
@@ -140,7 +140,7 @@ async function requireUnit(namespace: string): Promise<void> {
   layoutOf(namespace);
   if (!(await hasUnit(namespace)))
     throw new CliError(
-      'NOT_FOUND',
+      'not-found',
       `There is no unit of the namespace ${namespace}: write one with \`earshot -n ${namespace} system install\`.`,
     );
 }
@@ -153,7 +153,7 @@ function isSystemdThere(): Promise<boolean> {
 async function requireSystemd(namespace: string): Promise<void> {
   if (await isSystemdThere()) return;
   const advice = `Let whatever looks after processes here run \`earshot -n ${namespace} run\`; it ends in order on SIGTERM.`;
-  throw new CliError('FAILED', `systemd does not run on this machine. ${advice}`);
+  throw new CliError('failed', `systemd does not run on this machine. ${advice}`);
 }
 
 function unitFolder(): string {
@@ -175,7 +175,7 @@ async function systemctl(...args: readonly string[]): Promise<void> {
     await run('systemctl', [...scope(), ...args]);
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    throw new CliError('FAILED', `systemctl ${[...scope(), ...args].join(' ')} failed: ${said}`);
+    throw new CliError('failed', `systemctl ${[...scope(), ...args].join(' ')} failed: ${said}`);
   }
 }
 

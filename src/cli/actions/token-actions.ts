@@ -35,7 +35,7 @@ export async function issueToken(namespace: string, file: string, options: Issue
   });
   const { url, code, ca } = status;
   if (url === undefined || code === undefined || ca === undefined)
-    throw new CliError('FAILED', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
+    throw new CliError('failed', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
   const cost = options.cost === undefined ? {} : { linkCost: options.cost };
   const text = stringify(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }), { lineWidth: 0 });
   if (file === '-') terminal.out(text);
@@ -64,13 +64,13 @@ async function requireWayIn(layout: NamespaceLayout): Promise<string> {
   const [site] = await resourcesOf(layout, 'Site');
   if (site === undefined)
     throw new CliError(
-      'NOT_FOUND',
+      'not-found',
       `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
     );
   const { linkAccess = 'none' } = site.spec;
   if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return site.metadata.name ?? 'site';
   throw new CliError(
-    'FAILED',
+    'failed',
     `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,
   );
 }
@@ -80,7 +80,7 @@ async function makeGrant(layout: NamespaceLayout, name: string, { expirationWind
   const grant = manifest('AccessGrant', name, spec);
   checked('AccessGrant', grant);
   if ((await findDefined(layout, 'AccessGrant', name)) !== undefined) {
-    throw new CliError('EXISTS', `AccessGrant "${name}" exists already: use it with --grant ${name}, or take another --name.`);
+    throw new CliError('exists', `AccessGrant "${name}" exists already: use it with --grant ${name}, or take another --name.`);
   }
   await putManifest(layout, grant);
 }
@@ -95,7 +95,7 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
   const layout = layoutOf(namespace);
   const token = await readTokenFile(file, terminal);
   const name = options.name ?? token.name;
-  if (!isResourceName(name)) throw new CliError('USAGE', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
+  if (!isResourceName(name)) throw new CliError('usage', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
   await requireRunning(layout);
   const linkCost = options.linkCost ?? token.linkCost;
   const wanted = manifest('AccessToken', name, {
@@ -109,7 +109,7 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
   await putManifest(layout, wanted);
   const link = await redeemed(layout, resource, options.timeout, terminal).catch(async (error: unknown) => {
     // One that can become nothing any more is taken out again; one that is only late is left to go on.
-    if (error instanceof CliError && error.code === 'FAILED') await removeManifest(layout, 'AccessToken', name);
+    if (error instanceof CliError && error.code === 'failed') await removeManifest(layout, 'AccessToken', name);
     throw error;
   });
   const { remoteSiteName } = link.status ?? {};
@@ -132,7 +132,7 @@ async function redeemed(layout: NamespaceLayout, token: AccessToken, timeout: nu
 
 async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
   const text = file === '-' ? await terminal.input() : await readText(resolve(file), { bytes: 256 * 1024 });
-  if (text === undefined) throw new CliError('NOT_FOUND', `There is no file ${file}.`);
+  if (text === undefined) throw new CliError('not-found', `There is no file ${file}.`);
   return readToken(text, file === '-' ? 'standard input' : file);
 }
 
@@ -142,8 +142,8 @@ async function requireUnused(layout: NamespaceLayout, { metadata, spec }: Access
   const before = (await resourcesOf(layout, 'AccessToken')).find((token) => token.metadata.name === name);
   const advice = `take another name with --name, or remove it with \`earshot link delete ${name}\``;
   if (before !== undefined && before.spec.code !== spec.code)
-    throw new CliError('EXISTS', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
+    throw new CliError('exists', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
   if (before === undefined && (await findDefined(layout, 'Link', name)) !== undefined) {
-    throw new CliError('EXISTS', `Link "${name}" is there already: ${advice}.`);
+    throw new CliError('exists', `Link "${name}" is there already: ${advice}.`);
   }
 }

@@ -14,7 +14,7 @@ export type Look<T> = { readonly done: T } | { readonly waitingFor: string; read
 /** Milliseconds: between looks; how long a state stays before it is shown; how long an error stays before it is believed. */
 const pace = { look: 50, show: 400, error: 3000 };
 
-/** @throws CliError NOT_READY at the end of the time, FAILED where an error stays */
+/** @throws CliError not-ready at the end of the time, failed where an error stays */
 export async function waitUntil<T>(goal: string, timeout: number, terminal: Terminal, look: () => Promise<Look<T>>): Promise<T> {
   const begin = performance.now();
   let state = { message: '', since: begin, shown: false };
@@ -33,10 +33,10 @@ export async function waitUntil<T>(goal: string, timeout: number, terminal: Term
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
     const isOver = now - begin >= timeout;
     if (errorSince !== undefined && (isOver || now - errorSince >= pace.error))
-      throw new CliError('FAILED', `Waited for ${goal}: ${message}`);
+      throw new CliError('failed', `Waited for ${goal}: ${message}`);
     if (isOver) {
       throw new CliError(
-        'NOT_READY',
+        'not-ready',
         `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${message}. Go on looking with \`earshot status\`.`,
       );
     }
@@ -111,9 +111,9 @@ export function notRunning({ namespace }: NamespaceLayout): string {
   return `Nothing runs the namespace ${namespace} yet: start it with \`earshot${at} run\` or \`earshot${at} system install\`.\n`;
 }
 
-/** @throws CliError NOT_RUNNING */
+/** @throws CliError not-running */
 export async function requireRunning(layout: NamespaceLayout): Promise<void> {
-  if ((await runningRouters(layout)).length === 0) throw new CliError('NOT_RUNNING', notRunning(layout).trim());
+  if ((await runningRouters(layout)).length === 0) throw new CliError('not-running', notRunning(layout).trim());
 }
 
 /** `Configured`; a grant has `Processed` in its place. */

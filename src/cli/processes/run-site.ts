@@ -34,7 +34,7 @@ const FEW_FILES = 10_240;
 /** glibc otherwise keeps an arena for each thread (mallopt(3)). */
 const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
 
-/** Runs until `stopped`, then drains. @throws PlatformError, LayoutError */
+/** Runs until `stopped`, then drains. @throws EarshotError */
 export async function runSite(options: RunCommand, stopped: AbortSignal): Promise<void> {
   const layout = layoutOf(options.namespace);
   const router = options.router ?? DEFAULT_ROUTER;

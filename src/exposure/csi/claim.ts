@@ -10,7 +10,7 @@ export interface Selection {
   readonly name: string;
 }
 
-/** Exactly one of the two annotations, with a name in it. Throws CSI_CLAIM. */
+/** Exactly one of the two annotations, with a name in it. Throws csi-claim. */
 export function selectionOf(claim: PersistentVolumeClaim): Selection {
   const { annotations = {}, namespace, name } = claim.metadata;
   const found = ([LISTENER_NAME_ANNOTATION, LISTENER_CLASS_ANNOTATION] as const).filter((key) => Object.hasOwn(annotations, key));
@@ -18,18 +18,18 @@ export function selectionOf(claim: PersistentVolumeClaim): Selection {
   const where = `PersistentVolumeClaim ${namespace}/${name}`;
   if (annotation === undefined) {
     throw new CsiError(
-      'CSI_CLAIM',
+      'csi-claim',
       `${where} does not say what to expose: give it (or the claim template that it is made from) the annotation ` +
         `${LISTENER_CLASS_ANNOTATION} with the name of a ListenerClass, or ${LISTENER_NAME_ANNOTATION} with that of a Listener.`,
     );
   }
   if (found.length > 1) {
-    throw new CsiError('CSI_CLAIM', `${where} has both annotations, ${found.join(' and ')}: remove one of them.`);
+    throw new CsiError('csi-claim', `${where} has both annotations, ${found.join(' and ')}: remove one of them.`);
   }
   const value = annotations[annotation] ?? '';
   if (!isObjectName(value)) {
     throw new CsiError(
-      'CSI_CLAIM',
+      'csi-claim',
       `${where}: the annotation ${annotation} holds ${JSON.stringify(value.slice(0, 64))}, which is not the name of an object.`,
     );
   }
@@ -49,14 +49,14 @@ export function isPinned(listenerClass: ListenerClass): boolean {
 /**
  * The node that a pinned volume stays on: the first that the provisioner prefers, which is the one that the scheduler
  * chose for the pod (external-provisioner, docs on strict topology). A Listener that several claims name has one node
- * for each of them, and an address on each. Throws CSI_INSTALLATION.
+ * for each of them, and an address on each. Throws csi-installation.
  */
 export function pinnedNode(requirement: TopologyRequirement | undefined): string {
   const candidates = [...(requirement?.preferred ?? []), ...(requirement?.requisite ?? [])];
   const node = candidates.map(({ segments }) => segments.get(TOPOLOGY_KEY)).find((value) => value !== undefined && value !== '');
   if (node !== undefined) return node;
   throw new CsiError(
-    'CSI_INSTALLATION',
+    'csi-installation',
     `The ListenerClass has pinnedNodePorts, but the request names no node (topology ${TOPOLOGY_KEY}): run external-provisioner ` +
       'with --feature-gates=Topology=true, and the node driver on every node.',
   );

@@ -47,18 +47,18 @@ export function createControllerService(options: ControllerServiceOptions): Impl
     },
 
     async deleteVolume({ volumeId }) {
-      if (volumeId === '') throw new CsiError('CSI_REQUEST', 'volume_id is missing.');
+      if (volumeId === '') throw new CsiError('csi-request', 'volume_id is missing.');
       sizes.forget(volumeId);
       return {};
     },
 
     async validateVolumeCapabilities({ volumeId, volumeCapabilities }, { signal }) {
       const name = parseHandle(volumeId);
-      if (volumeCapabilities.length === 0) throw new CsiError('CSI_REQUEST', 'volume_capabilities are missing.');
+      if (volumeCapabilities.length === 0) throw new CsiError('csi-request', 'volume_capabilities are missing.');
       // The provisioner gives the PersistentVolume the name by which it asked for the volume.
       const isKnown =
         sizes.has(name) || (isObjectName(name) && (await options.client.find(persistentVolumes, { name }, { signal })) !== undefined);
-      if (!isKnown) throw new CsiError('CSI_VOLUME_NOT_FOUND', `Volume ${JSON.stringify(name)} does not exist.`);
+      if (!isKnown) throw new CsiError('volume-not-found', `Volume ${JSON.stringify(name)} does not exist.`);
       const isSupported = !volumeCapabilities.some(isBlock);
       return isSupported ? { confirmed: { volumeCapabilities }, message: '' } : { confirmed: undefined, message: BLOCK };
     },
@@ -69,8 +69,8 @@ export function createControllerService(options: ControllerServiceOptions): Impl
 
 /** Any access mode will do: pods only read, and each has its own copy of the files. */
 function checkCapabilities(capabilities: readonly VolumeCapability[]): void {
-  if (capabilities.length === 0) throw new CsiError('CSI_REQUEST', 'volume_capabilities are missing.');
-  if (capabilities.some(isBlock)) throw new CsiError('CSI_UNSUPPORTED', BLOCK);
+  if (capabilities.length === 0) throw new CsiError('csi-request', 'volume_capabilities are missing.');
+  if (capabilities.some(isBlock)) throw new CsiError('csi-unsupported', BLOCK);
 }
 
 function isBlock(capability: VolumeCapability): boolean {
@@ -87,14 +87,14 @@ async function findSelection(
   const namespace = parameters.get(CLAIM_NAMESPACE_PARAMETER) ?? '';
   if (name === '' || namespace === '') {
     throw new CsiError(
-      'CSI_REQUEST',
+      'csi-request',
       `The request does not say which claim the volume is for (${CLAIM_NAMESPACE_PARAMETER}, ${CLAIM_NAME_PARAMETER}): ` +
         'run external-provisioner with --extra-create-metadata.',
     );
   }
-  if (!isObjectName(name) || !isObjectName(namespace)) throw new CsiError('CSI_REQUEST', 'The name of the claim is not one.');
+  if (!isObjectName(name) || !isObjectName(namespace)) throw new CsiError('csi-request', 'The name of the claim is not one.');
   const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
-  if (claim === undefined) throw new CsiError('CSI_CLAIM_NOT_FOUND', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
+  if (claim === undefined) throw new CsiError('claim-not-found', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
   return { namespace, selection: selectionOf(claim) };
 }
 
@@ -105,19 +105,16 @@ function classOf(selection: Selection, namespace: string, { classes, listeners }
   const found = classes.get(className);
   if (found !== undefined) return found;
   const origin = isByClass ? `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim` : `Listener ${namespace}/${selection.name}`;
-  throw new CsiError(
-    'CSI_CLASS_NOT_FOUND',
-    `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`,
-  );
+  throw new CsiError('class-not-found', `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`);
 }
 
 function classNameOf(key: string, listeners: Cache<Listener>): string {
   const listener = listeners.get(key);
   if (listener === undefined) {
     const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
-    throw new CsiError('CSI_LISTENER_NOT_FOUND', `Listener ${key} does not exist. ${hint}`);
+    throw new CsiError('listener-not-found', `Listener ${key} does not exist. ${hint}`);
   }
   const { className } = listener.spec;
   if (className !== undefined && className !== null && className !== '') return className;
-  throw new CsiError('CSI_LISTENER_WITHOUT_CLASS', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
+  throw new CsiError('no-class', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
 }

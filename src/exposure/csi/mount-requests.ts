@@ -62,7 +62,7 @@ function checkNode(object: PodListeners | undefined, nodeName: string, name: str
   const other = object?.spec.nodeName;
   if (other === undefined || other === nodeName) return;
   throw new CsiError(
-    'CSI_OTHER_NODE',
+    'not-on-this-node',
     `PodListeners ${name} belongs to node ${other}, but the pod is on ${nodeName}. A pod never moves, so that object is ` +
       'wrong: delete it, and the mount goes on.',
   );

@@ -57,7 +57,7 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
     }
   }
 
-  const stopping = reasoned(options.signal, new CsiError('CSI_NOT_READY', 'The driver stops; the mount goes on with its successor.'));
+  const stopping = reasoned(options.signal, new CsiError('csi-not-ready', 'The driver stops; the mount goes on with its successor.'));
   return {
     async nodePublishVolume(request, context) {
       await publish(parsePublish(request, kubeletDir), context);
@@ -66,9 +66,9 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
 
     async nodeUnpublishVolume({ volumeId, targetPath }) {
       parseHandle(volumeId);
-      if (targetPath === '') throw new CsiError('CSI_REQUEST', 'target_path is missing.');
+      if (targetPath === '') throw new CsiError('csi-request', 'target_path is missing.');
       const target = parseTarget(kubeletDir, targetPath);
-      for (const end of waiting.get(target.path) ?? []) end.abort(new CsiError('CSI_SUPERSEDED', 'The volume is taken away again.'));
+      for (const end of waiting.get(target.path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is taken away again.'));
       await published.unpublish(target);
       return {};
     },
@@ -96,7 +96,7 @@ function reachable(object: PodListeners | undefined, handle: string): PodListene
 /** What the person who looks at the pod's events needs to know. */
 function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError {
   const { handle, pod } = request;
-  if (!cache.isSynced) return new CsiError('CSI_NOT_READY', 'The driver has not reached the API server yet; its log says why.');
+  if (!cache.isSynced) return new CsiError('csi-not-ready', 'The driver has not reached the API server yet; its log says why.');
   const object = cache.get(keyOf(request));
   const mounts = object?.status?.mounts ?? {};
   const status = Object.hasOwn(mounts, handle) ? mounts[handle] : undefined;
@@ -104,7 +104,7 @@ function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError 
     status === undefined
       ? 'The controller has not taken up this mount: see whether its pods run, and their log.'
       : `${status.reason}: ${status.message}`;
-  return new CsiError('CSI_WAITING', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
+  return new CsiError('csi-waiting', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
 }
 
 /** A signal that aborts with a reason of ours. */

@@ -22,14 +22,14 @@ export interface PublishRequest {
   readonly pod: PodIdentity;
 }
 
-/** Throws CSI_REQUEST, CSI_UNSUPPORTED, CSI_INSTALLATION or CSI_TARGET. */
+/** Throws csi-request, csi-unsupported, csi-installation or csi-target. */
 export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: string): PublishRequest {
   const { volumeId, targetPath, volumeCapability, volumeContext } = request;
   const handle = parseHandle(volumeId);
-  if (targetPath === '') throw new CsiError('CSI_REQUEST', 'target_path is missing.');
-  if (volumeCapability === undefined) throw new CsiError('CSI_REQUEST', 'volume_capability is missing.');
-  if (volumeCapability.accessType?.$case === 'block') throw new CsiError('CSI_UNSUPPORTED', BLOCK);
-  if (volumeContext.get(EPHEMERAL_CONTEXT) === 'true') throw new CsiError('CSI_UNSUPPORTED', INLINE);
+  if (targetPath === '') throw new CsiError('csi-request', 'target_path is missing.');
+  if (volumeCapability === undefined) throw new CsiError('csi-request', 'volume_capability is missing.');
+  if (volumeCapability.accessType?.$case === 'block') throw new CsiError('csi-unsupported', BLOCK);
+  if (volumeContext.get(EPHEMERAL_CONTEXT) === 'true') throw new CsiError('csi-unsupported', INLINE);
   const pod = {
     namespace: volumeContext.get(POD_NAMESPACE_CONTEXT) ?? '',
     name: volumeContext.get(POD_NAME_CONTEXT) ?? '',
@@ -37,23 +37,23 @@ export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: stri
   };
   if (pod.namespace === '' || pod.name === '' || pod.uid === '') {
     throw new CsiError(
-      'CSI_INSTALLATION',
+      'csi-installation',
       'The kubelet did not say which pod this volume is for: the CSIDriver object must have spec.podInfoOnMount: true. ' +
         'Install it again as the chart does.',
     );
   }
   const target = parseTarget(kubeletDir, targetPath);
   if (target.podUid !== pod.uid) {
-    throw new CsiError('CSI_TARGET', `target_path belongs to the pod ${target.podUid}, the volume context to the pod ${pod.uid}.`);
+    throw new CsiError('csi-target', `target_path belongs to the pod ${target.podUid}, the volume context to the pod ${pod.uid}.`);
   }
   return { handle, target, pod };
 }
 
 /** It becomes a key of an object and part of messages. CSI sets 128 bytes as the limit of a string. */
 export function parseHandle(volumeId: string, field: 'volume_id' | 'name' = 'volume_id'): string {
-  if (volumeId === '') throw new CsiError('CSI_REQUEST', `${field} is missing.`);
+  if (volumeId === '') throw new CsiError('csi-request', `${field} is missing.`);
   if (volumeId.length > 253 || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(volumeId) || !volumeId.isWellFormed()) {
-    throw new CsiError('CSI_REQUEST', `${field} has more than 253 characters, or control characters among them.`);
+    throw new CsiError('csi-request', `${field} has more than 253 characters, or control characters among them.`);
   }
   return volumeId;
 }

@@ -146,7 +146,7 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
         try {
           const result = await write(volume);
           treeWrites.inc({ result });
-          if (result === 'kept') throw new CsiError('CSI_WAITING', `Volume ${volume.handle} has just lost its address.`);
+          if (result === 'kept') throw new CsiError('csi-waiting', `Volume ${volume.handle} has just lost its address.`);
         } catch (error) {
           if (isNew) {
             remove(volume.target);

@@ -20,7 +20,7 @@ export function createRegistrationService(options: {
     getInfo: async () => ({ type: 'CSIPlugin', name: DRIVER_NAME, endpoint: options.endpoint, supportedVersions: SUPPORTED_VERSIONS }),
     async notifyRegistrationStatus({ pluginRegistered, error }) {
       if (pluginRegistered) options.onRegistered();
-      else options.onRefused(new CsiError('CSI_REGISTRATION', `The kubelet did not register the driver: ${error}`));
+      else options.onRefused(new CsiError('csi-registration', `The kubelet did not register the driver: ${error}`));
       return {};
     },
   };

@@ -34,7 +34,7 @@ async function flatten(parent: Directory, name: Name, budget: { left: number }):
     for (const inner of names) {
       budget.left -= 1;
       if (budget.left < 0) {
-        throw new CsiError('CSI_TOO_MUCH', `The volume holds more than ${MAX_ENTRIES} entries; the rest is removed at the next call.`);
+        throw new CsiError('csi-too-much', `The volume holds more than ${MAX_ENTRIES} entries; the rest is removed at the next call.`);
       }
       if ((await folder.kindOf(inner)) === 'folder') {
         const fresh = freshName();

@@ -88,7 +88,7 @@ async function watchSockets(servers: readonly SocketServer[], milliseconds: numb
   while (!signal.aborted) {
     await delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
     for (const server of signal.aborted ? [] : servers) {
-      if (!(await server.isReachable())) throw new CsiError('CSI_SOCKET', `The socket ${server.socket} was removed or replaced.`);
+      if (!(await server.isReachable())) throw new CsiError('csi-socket', `The socket ${server.socket} was removed or replaced.`);
     }
   }
 }

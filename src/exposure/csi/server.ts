@@ -35,14 +35,14 @@ const MAX_SOCKET_PATH_BYTES = 107;
 export async function serveOnSocket(options: SocketServerOptions): Promise<SocketServer> {
   const { socket, services, log, stopMilliseconds = STOP_MILLISECONDS } = options;
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
-    throw new CsiError('CSI_SOCKET', `The socket's path ${socket} has more than ${MAX_SOCKET_PATH_BYTES} bytes. Use a shorter one.`);
+    throw new CsiError('csi-socket', `The socket's path ${socket} has more than ${MAX_SOCKET_PATH_BYTES} bytes. Use a shorter one.`);
   }
   await removeStaleSocket(socket);
   const server = new GrpcServer(observeCalls(log));
   services(server);
   const umask = process.umask(0o177);
   const listening = server.listen(socket).catch((error: unknown) => {
-    throw new CsiError('CSI_SOCKET', `Cannot listen on ${socket}: does its folder exist, and may this user write to it?`, error);
+    throw new CsiError('csi-socket', `Cannot listen on ${socket}: does its folder exist, and may this user write to it?`, error);
   });
   process.umask(umask);
   await listening;
@@ -69,7 +69,7 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
 async function removeStaleSocket(socket: string): Promise<void> {
   try {
     if (!(await lstat(socket)).isSocket()) {
-      throw new CsiError('CSI_SOCKET', `${socket} exists and is no socket. Remove it, or choose another path.`);
+      throw new CsiError('csi-socket', `${socket} exists and is no socket. Remove it, or choose another path.`);
     }
     await unlink(socket);
   } catch (error) {

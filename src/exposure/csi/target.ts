@@ -19,7 +19,7 @@ export function targetOf(kubeletDir: string, podUid: string, volumeName: string)
   return { path: `${parent}/${MOUNT}`, parent, podUid };
 }
 
-/** Accepts the exact form only: this path is written to and removed as root. Throws CSI_TARGET. */
+/** Accepts the exact form only: this path is written to and removed as root. Throws csi-target. */
 export function parseTarget(kubeletDir: string, path: string): Target {
   const pods = resolve(kubeletDir, 'pods');
   const segments = path.startsWith(`${pods}/`) ? path.slice(pods.length + 1).split('/') : [];
@@ -27,7 +27,7 @@ export function parseTarget(kubeletDir: string, path: string): Target {
   const isExact = volumes === 'volumes' && plugin === 'kubernetes.io~csi' && mount === MOUNT && rest.length === 0;
   if (isExact && isPodUid(podUid) && isSegment(volumeName)) return targetOf(kubeletDir, podUid, volumeName);
   throw new CsiError(
-    'CSI_TARGET',
+    'csi-target',
     `target_path ${JSON.stringify(path.slice(0, 512))} is not ${pods}/POD_UID/volumes/kubernetes.io~csi/NAME/mount. ` +
       "Start the driver with the kubelet's --root-dir as --kubelet-dir, mounted into its container at the same path.",
   );

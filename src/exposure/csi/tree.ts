@@ -108,7 +108,7 @@ export function defaultText(primary: string): string {
   return `${ADDRESSES}/${primary}`;
 }
 
-/** What the pod is to see; undefined as long as there is no address. Throws CSI_ADDRESS for what cannot be a file name. */
+/** What the pod is to see; undefined as long as there is no address. Throws csi-address for what cannot be a file name. */
 export function treeOf(entry: Pick<PodListener, 'ingressAddresses'>): Tree | undefined {
   const addresses = new Map<string, Map<string, number>>();
   for (const [index, ingress] of (entry.ingressAddresses ?? []).entries()) {
@@ -118,7 +118,7 @@ export function treeOf(entry: Pick<PodListener, 'ingressAddresses'>): Tree | und
     for (const [name, number] of Object.entries(ingress.ports)) {
       checkSegment(name, `${where}.ports`, MAX_SEGMENT_BYTES);
       if (!Number.isInteger(number) || number < 1 || number > 65_535) {
-        throw new CsiError('CSI_ADDRESS', `${where}.ports[${JSON.stringify(name)}] is ${number}, not a port number from 1 to 65535.`);
+        throw new CsiError('csi-address', `${where}.ports[${JSON.stringify(name)}] is ${number}, not a port number from 1 to 65535.`);
       }
       if (!ports.has(name)) ports.set(name, number);
     }
@@ -149,7 +149,7 @@ function checkSegment(value: string, where: string, maxBytes: number): void {
   if (isSegment(value, maxBytes)) return;
   const shown = JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
   throw new CsiError(
-    'CSI_ADDRESS',
+    'csi-address',
     `${where} holds ${shown}, which cannot be a file name: it must have 1 to ${maxBytes} bytes, no slash, no line break and no control ` +
       'character, and must not be "." nor begin with "..". The files in the pod stay as they are.',
   );

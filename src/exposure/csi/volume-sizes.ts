@@ -11,19 +11,16 @@ const LIMIT = 1_024;
 export class VolumeSizes {
   readonly #sizes = new Map<string, bigint>();
 
-  /** The size to answer with. Throws CSI_CAPACITY or CSI_VOLUME_EXISTS. */
+  /** The size to answer with. Throws csi-capacity or volume-exists. */
   settle(name: string, range: CapacityRange | undefined): bigint {
     const required = range?.requiredBytes ?? 0n;
     const limit = range?.limitBytes ?? 0n;
     if (required < 0n || limit < 0n || (limit > 0n && limit < required)) {
-      throw new CsiError('CSI_CAPACITY', `No size is at least ${required} and at most ${limit} bytes.`);
+      throw new CsiError('csi-capacity', `No size is at least ${required} and at most ${limit} bytes.`);
     }
     const known = this.#sizes.get(name);
     if (known !== undefined && (known < required || (limit > 0n && known > limit))) {
-      throw new CsiError(
-        'CSI_VOLUME_EXISTS',
-        `Volume ${JSON.stringify(name)} exists with ${known} bytes, which does not fit this request.`,
-      );
+      throw new CsiError('volume-exists', `Volume ${JSON.stringify(name)} exists with ${known} bytes, which does not fit this request.`);
     }
     return known ?? required;
   }

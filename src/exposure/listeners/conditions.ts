@@ -1,6 +1,7 @@
 import type { Condition } from '../../kube/objects.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
-export type ConditionState = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+export type ConditionState = Pick<Condition, 'type' | 'status' | 'message'> & { readonly reason: ConditionReason };
 
 /** metav1.Condition: a message has at most 32,768 characters; people read far less. */
 const longestMessage = 1024;

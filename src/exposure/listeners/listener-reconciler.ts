@@ -14,6 +14,7 @@ import { pinnedNodesOf } from '../mounts/mount-plan.ts';
 import { isOwnedBy, planService } from './plan.ts';
 import { isRefusal } from '../../kube/refusal.ts';
 import { differs, patchFor } from './service-patch.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 export interface ListenerReconcilerOptions {
   readonly client: KubeClient;
@@ -126,14 +127,14 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
 }
 
 function notAccepted(
-  reason: string,
+  reason: ConditionReason,
   message: string,
   service: Service | undefined,
 ): { acceptance: Acceptance; service: Service | undefined } {
   return { acceptance: { accepted: false, reason, message }, service };
 }
 
-function foreignService(service: Service): { reason: string; message: string } {
+function foreignService(service: Service): { reason: ConditionReason; message: string } {
   const { name, namespace, ownerReferences = [] } = service.metadata;
   const owner = ownerReferences.find(({ controller }) => controller === true);
   if (owner?.kind === listeners.kind && owner.apiVersion === apiVersionOf(listeners) && owner.name === name) {
@@ -151,7 +152,7 @@ function referenceTo(listener: Listener): ObjectReference {
 }
 
 /** Reasons that somebody has to act on; the others are stages on the way. */
-const troubles: ReadonlySet<string> = new Set([
+const troubles: ReadonlySet<string> = new Set<ConditionReason>([
   'NoClass',
   'ClassNotFound',
   'UnsupportedServiceType',

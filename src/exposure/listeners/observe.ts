@@ -11,17 +11,18 @@ import {
   type Reachable,
 } from './addresses.ts';
 import { transition, type ConditionState } from './conditions.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 /** How it went with the Service, as far as the Listener's author must know. */
 export type Acceptance =
   | { readonly accepted: true; readonly notices: readonly string[] }
-  | { readonly accepted: false; readonly reason: string; readonly message: string };
+  | { readonly accepted: false; readonly reason: ConditionReason; readonly message: string };
 
 export interface Surroundings {
   /** The Service that exists for the Listener and is its own; undefined before there is one. */
   readonly service: Service | undefined;
   /** Why the Service stands in the way of Ready, e.g. it belongs to someone else. */
-  readonly obstacle?: { readonly reason: string; readonly message: string };
+  readonly obstacle?: { readonly reason: ConditionReason; readonly message: string };
   readonly preferredAddressType: PreferredAddressType;
   /** Nodes that the Listener's volumes are pinned to, and nodes with endpoints. NodePort only. */
   readonly pinnedNodes: ReadonlySet<string>;

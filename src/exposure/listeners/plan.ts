@@ -5,10 +5,11 @@ import type { OwnerReference, Service, ServicePort } from '../../kube/objects.ts
 import { apiVersionOf } from '../../kube/resource.ts';
 import { applyOverrides } from './overrides.ts';
 import { recordIntent } from './service-patch.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 /** Why a Listener cannot have a Service, for its Accepted condition. */
 export interface Refusal {
-  readonly reason: 'NoClass' | 'NoPorts' | 'InvalidName' | 'UnsupportedServiceType';
+  readonly reason: ConditionReason;
   readonly message: string;
 }
 

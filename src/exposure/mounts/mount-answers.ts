@@ -4,6 +4,7 @@ import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.t
 import { parseKey } from '../../kube/key.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
 import { ownerOf, type Waiting } from './mount-plan.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 /** How one volume of the pod stands. */
 export type MountState =
@@ -17,7 +18,7 @@ export interface MountAnswers {
   /** What is waited for is shown; what came is taken back. */
   writeWaiting(request: PodListeners, key: KeyString, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void>;
   /** An event on the pod that the object belongs to. */
-  warn(request: PodListeners, reason: string, note: string): void;
+  warn(request: PodListeners, reason: ConditionReason, note: string): void;
 }
 
 export function mountAnswers(client: KubeClient, events: EventRecorder, view: FreshView<PodListeners>): MountAnswers {
@@ -62,7 +63,7 @@ export function mountAnswers(client: KubeClient, events: EventRecorder, view: Fr
       if (waiting !== undefined) warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
   }
 
-  function warn(request: PodListeners, reason: string, note: string): void {
+  function warn(request: PodListeners, reason: ConditionReason, note: string): void {
     const pod = ownerOf(request);
     if (pod === undefined) return;
     const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };

@@ -11,10 +11,11 @@ import { apiVersionOf } from '../../kube/resource.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
 import { familiesOf } from '../listeners/observe.ts';
 import type { PreferredAddressType } from '../../api/listeners/index.ts';
+import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 
 /** What a mount waits for: `reason` for programs, `message` for people. */
 export interface Waiting {
-  readonly reason: string;
+  readonly reason: ConditionReason;
   readonly message: string;
 }
 
@@ -69,7 +70,7 @@ export function checkMount(request: PodListeners, pod: Pod | undefined, volume: 
   return { ok: true, volumes: volumes.map(({ name }) => name) };
 }
 
-function refuse(reason: string, message: string): MountCheck & { readonly ok: false } {
+function refuse(reason: ConditionReason, message: string): MountCheck & { readonly ok: false } {
   return { ok: false, isForged: false, waiting: { reason, message } };
 }
 
@@ -196,7 +197,10 @@ function unready(listener: Listener): Waiting {
     .find((condition) => condition?.status === 'False');
   return failing === undefined
     ? { reason: 'ListenerPending', message: `Listener ${namespace}/${name} has not been looked at yet.` }
-    : { reason: failing.reason, message: `Listener ${namespace}/${name}: ${failing.message}` };
+    : {
+        reason: isConditionReason(failing.reason) ? failing.reason : 'ListenerPending',
+        message: `Listener ${namespace}/${name}: ${failing.message}`,
+      };
 }
 
 /** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). */

@@ -17,6 +17,7 @@ import { checkAsker, checkMount, ownerOf, planEntry, targetOf, type Waiting } fr
 import { mountPreparation } from './mount-preparation.ts';
 import { refuseName } from '../listeners/plan.ts';
 import { isRefusal } from '../../kube/refusal.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 export interface MountReconcilerOptions {
   readonly client: KubeClient;
@@ -30,7 +31,7 @@ export interface MountReconcilerOptions {
 const patience = 1_500;
 /** Where nothing is wrong as far as is known, and the controller itself is just not there yet. */
 const longPatience = 10_000;
-const stages: ReadonlySet<string> = new Set(['ListenerPending', 'VolumeNotFound', 'NoService', 'ServicePending']);
+const stages: ReadonlySet<ConditionReason> = new Set<ConditionReason>(['ListenerPending', 'VolumeNotFound', 'NoService', 'ServicePending']);
 
 interface Progress {
   /** When it began to wait, by the clock. */
@@ -129,7 +130,7 @@ export function createMountReconciler(options: MountReconcilerOptions): Reconcil
     readPod: () => Promise<Pod | undefined>,
     signal: AbortSignal,
   ): Promise<MountState> {
-    const wait = (reason: string, message: string): MountState => ({ handle, waiting: { reason, message } });
+    const wait = (reason: ConditionReason, message: string): MountState => ({ handle, waiting: { reason, message } });
     const id = idOf(request, handle);
     const progress = underway.get(id) ?? { since: options.clock() };
     underway.set(id, progress);

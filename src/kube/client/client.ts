@@ -27,6 +27,7 @@ import { retryOf, settingsMayBeOld } from './retry.ts';
 import type { Verb } from './retry.ts';
 import { apiErrorOf } from './status.ts';
 import { Transport } from './transport.ts';
+import type { ShownAs } from '../../errors/catalogue.ts';
 
 export interface ClientOptions {
   readonly config: ConfigSource;
@@ -115,7 +116,7 @@ class Client implements KubeClient {
       throw error;
     }
     if (lines.pending > 0) {
-      throw new TransportError('KUBE_CUT', `${call.name}: the watch ended within a line.`, { sent: true, answered: true });
+      throw new TransportError('kube-cut', `${call.name}: the watch ended within a line.`, { sent: true, answered: true });
     }
   }
 
@@ -194,8 +195,11 @@ class Client implements KubeClient {
       if (answer.status >= 200 && answer.status < 300) return answer;
       throw apiErrorOf(name, answer.status, answer.retryAfter, answer.body.toString('utf8'));
     } catch (error) {
-      count(error instanceof TransportError ? error.code : 'aborted');
+      count(error instanceof TransportError ? labelOf(error.code) : 'aborted');
       throw error;
     }
   }
 }
+
+/** `KUBE_CUT`: how alerts that are in use spell it. */
+const labelOf = (code: ShownAs<'metric'>): string => code.replaceAll('-', '_').toUpperCase();

@@ -3,8 +3,8 @@ import { isIPv6 } from 'node:net';
 
 import { checkToken, readSetting } from './connection.ts';
 import type { ConfigSource } from './connection.ts';
-import { ConfigError } from '../errors.ts';
 import { kubeconfigSource } from './kubeconfig.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface ConfigOptions {
   /** Path of a kubeconfig. Left out: the service account of the pod that this process runs in. */
@@ -19,7 +19,7 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 /**
  * Finds the API server and reads the settings once, so that what is missing shows at start.
  *
- * @throws ConfigError
+ * @throws EarshotError `kube-config`
  */
 export async function loadConfig(options: ConfigOptions = {}): Promise<ConfigSource> {
   const source =
@@ -34,7 +34,10 @@ async function inClusterSource(environment: Readonly<Record<string, string | und
   const host = environment['KUBERNETES_SERVICE_HOST'];
   const port = environment['KUBERNETES_SERVICE_PORT'] ?? '443';
   if (host === undefined || host === '') {
-    throw new ConfigError('KUBERNETES_SERVICE_HOST is not set, so this is no pod of a cluster; name a kubeconfig with --kubeconfig PATH.');
+    throw new EarshotError(
+      'kube-config',
+      'KUBERNETES_SERVICE_HOST is not set, so this is no pod of a cluster; name a kubeconfig with --kubeconfig PATH.',
+    );
   }
   const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
   const namespace = await readFile(`${folder}/namespace`, 'utf8').then(

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-
-import { ConfigError } from '../errors.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** How to reach an API server, as of one reading. */
 export interface Connection {
@@ -31,20 +30,21 @@ export function fixedConfig(connection: Connection): ConfigSource {
   return { name: connection.server, namespace: undefined, load: () => Promise.resolve(connection) };
 }
 
-/** @throws ConfigError */
+/** @throws EarshotError `kube-config` */
 export async function readSetting(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const remedy = 'A pod needs automountServiceAccountToken; a kubeconfig must name files that exist.';
-    throw new ConfigError(`Cannot read ${path}: ${why}. ${remedy}`, cause);
+    throw new EarshotError('kube-config', `Cannot read ${path}: ${why}. ${remedy}`, cause);
   }
 }
 
 /** A token becomes a header: anything but visible ASCII would be cut or refused on the way. */
 export function checkToken(token: string, where: string): string {
   const trimmed = token.trim();
-  if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new ConfigError(`The token of ${where} is empty or holds characters that no token has.`);
+  if (!/^[\x21-\x7e]+$/.test(trimmed))
+    throw new EarshotError('kube-config', `The token of ${where} is empty or holds characters that no token has.`);
   return trimmed;
 }

@@ -13,7 +13,7 @@ import { apiErrorOfEvent, isRecord } from './status.ts';
 /**
  * One object, as the answer to a call. Reviews are objects without name or resourceVersion.
  *
- * @throws TransportError KUBE_MALFORMED
+ * @throws TransportError kube-malformed
  */
 export function decodeObject<T extends KubeObject>(call: string, body: Buffer): T {
   const object = parse(call, body.toString('utf8'));
@@ -95,5 +95,5 @@ function parse(call: string, text: string): unknown {
 }
 
 function malformed(call: string, what: string, cause?: unknown): TransportError {
-  return new TransportError('KUBE_MALFORMED', `${call}: ${what}.`, { sent: true, answered: true, cause });
+  return new TransportError('kube-malformed', `${call}: ${what}.`, { sent: true, answered: true, cause });
 }

@@ -113,7 +113,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     }
     this.#bytes += chunk.length;
     const limit = this.#request.stream === undefined ? this.#request.maxBytes : ERROR_BODY_LIMIT;
-    if (this.#bytes > limit) this.#fail(this.#error('KUBE_TOO_LARGE', `the answer is larger than ${limit} bytes`));
+    if (this.#bytes > limit) this.#fail(this.#error('kube-too-large', `the answer is larger than ${limit} bytes`));
     else this.#chunks.push(chunk);
   }
 
@@ -129,8 +129,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     const why = `${cause.message === '' ? cause.name : cause.message}`;
     const error = this.#sent
-      ? this.#error('KUBE_CUT', `the connection broke before the answer was whole: ${why}`, cause)
-      : this.#error('KUBE_UNREACHABLE', `no connection to the API server: ${why}`, cause);
+      ? this.#error('kube-cut', `the connection broke before the answer was whole: ${why}`, cause)
+      : this.#error('kube-unreachable', `no connection to the API server: ${why}`, cause);
     this.#fail(error);
   }
 
@@ -145,11 +145,11 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #onDeadline = (): void => {
     const waited = Math.round(performance.now() - this.#startedAt);
     const what = this.#sent ? 'no whole answer' : 'no connection was free or could be made';
-    this.#fail(this.#error('KUBE_TIMEOUT', `${what} within ${waited} ms`));
+    this.#fail(this.#error('kube-timeout', `${what} within ${waited} ms`));
   };
 
   readonly #onIdle = (): void => {
-    this.#fail(this.#error('KUBE_TIMEOUT', `nothing arrived for ${this.#request.stream?.idle ?? 0} ms, not even a bookmark`));
+    this.#fail(this.#error('kube-timeout', `nothing arrived for ${this.#request.stream?.idle ?? 0} ms, not even a bookmark`));
   };
 
   #error(code: TransportError['code'], what: string, cause?: unknown): TransportError {

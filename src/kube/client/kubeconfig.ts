@@ -4,14 +4,14 @@ import { parse } from 'yaml';
 
 import { checkToken, readSetting } from './connection.ts';
 import type { ConfigSource, Connection } from './connection.ts';
-import { ConfigError } from '../errors.ts';
 import { isRecord } from './status.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /**
  * The current context of a kubeconfig file (client.config v1). Certificates, keys and tokens may stand in it or in
  * files that it names; programs that make credentials (`exec`, `auth-provider`) are refused.
  *
- * @throws ConfigError
+ * @throws EarshotError `kube-config`
  */
 export async function kubeconfigSource(path: string): Promise<ConfigSource> {
   const context = currentContext(await readDocument(path), path);
@@ -30,15 +30,16 @@ async function readDocument(path: string): Promise<Fields> {
   try {
     parsed = parse(text);
   } catch (cause) {
-    throw new ConfigError(`${path} is not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw new EarshotError('kube-config', `${path} is not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
   }
-  if (!isRecord(parsed)) throw new ConfigError(`${path} is not a kubeconfig: it holds no mapping.`);
+  if (!isRecord(parsed)) throw new EarshotError('kube-config', `${path} is not a kubeconfig: it holds no mapping.`);
   return parsed;
 }
 
 function currentContext(document: Fields, path: string): Fields {
   const name = optionalText(document, 'current-context', path);
-  if (name === undefined) throw new ConfigError(`${path} names no current-context; set one with \`kubectl config use-context NAME\`.`);
+  if (name === undefined)
+    throw new EarshotError('kube-config', `${path} names no current-context; set one with \`kubectl config use-context NAME\`.`);
   return entry(document, 'contexts', 'context', name, path);
 }
 
@@ -51,13 +52,13 @@ async function connectionOf(document: Fields, path: string): Promise<Connection>
 
   const server = optionalText(cluster, 'server', path);
   if (server === undefined || !/^https?:\/\//.test(server) || !URL.canParse(server)) {
-    throw new ConfigError(`${path}: the cluster's server must be an http or https URL, and is ${JSON.stringify(server)}.`);
+    throw new EarshotError('kube-config', `${path}: the cluster's server must be an http or https URL, and is ${JSON.stringify(server)}.`);
   }
   const ca = await pem(cluster, 'certificate-authority', path);
   const cert = await pem(user, 'client-certificate', path);
   const key = await pem(user, 'client-key', path);
   if ((cert === undefined) !== (key === undefined)) {
-    throw new ConfigError(`${path}: client-certificate and client-key go together, and one is missing.`);
+    throw new EarshotError('kube-config', `${path}: client-certificate and client-key go together, and one is missing.`);
   }
   const token = await tokenOf(user, path);
   const serverName = optionalText(cluster, 'tls-server-name', path);
@@ -77,7 +78,8 @@ function refuseUnsupported(user: Fields, cluster: Fields, path: string): void {
     ...['proxy-url'].filter((field) => cluster[field] !== undefined),
   ];
   if (refused.length === 0) return;
-  throw new ConfigError(
+  throw new EarshotError(
+    'kube-config',
     `${path} uses ${refused.join(', ')}, which Earshot does not support: use a client certificate, a token or a tokenFile ` +
       '(for instance of a service account: `kubectl create token NAME`).',
   );
@@ -107,12 +109,12 @@ function entry(document: Fields, list: string, inner: string, name: string | und
   for (const candidate of Array.isArray(entries) ? entries : []) {
     if (isRecord(candidate) && candidate['name'] === name && isRecord(candidate[inner])) return candidate[inner];
   }
-  throw new ConfigError(`${path}: ${list} holds no entry ${JSON.stringify(name)} with a ${inner}.`);
+  throw new EarshotError('kube-config', `${path}: ${list} holds no entry ${JSON.stringify(name)} with a ${inner}.`);
 }
 
 function optionalText(fields: Fields, field: string, path: string): string | undefined {
   const value = fields[field];
   if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') throw new ConfigError(`${path}: ${field} must be a string.`);
+  if (typeof value !== 'string') throw new EarshotError('kube-config', `${path}: ${field} must be a string.`);
   return value;
 }

@@ -44,6 +44,6 @@ export class LineDecoder {
 
   #check(more: number): void {
     if (this.#heldBytes + more <= this.#limit) return;
-    throw new TransportError('KUBE_TOO_LARGE', `A watch event is larger than ${this.#limit} bytes.`, { sent: true, answered: true });
+    throw new TransportError('kube-too-large', `A watch event is larger than ${this.#limit} bytes.`, { sent: true, answered: true });
   }
 }

@@ -1,13 +1,14 @@
 import type { Selection } from '../contract.ts';
-import { NameError } from '../errors.ts';
 import type { Resource } from '../resource.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** The path of one object, or of its subresource. */
 export function objectPath(of: Resource, key: { namespace?: string; name: string }, subresource?: string): string {
   if (of.namespaced !== (key.namespace !== undefined)) {
-    throw new NameError(
+    throw new EarshotError(
+      'kube-name',
       of.namespaced ? `${of.kind} "${key.name}" needs a namespace.` : `${of.kind} "${key.name}" is cluster-scoped and takes no namespace.`,
     );
   }
@@ -19,7 +20,7 @@ export function objectPath(of: Resource, key: { namespace?: string; name: string
 export function collectionPath(of: Resource, namespace: string | undefined): string {
   const group = of.group === '' ? `/api/${of.version}` : `/apis/${of.group}/${of.version}`;
   if (namespace === undefined) return `${group}/${of.plural}`;
-  if (!of.namespaced) throw new NameError(`${of.kind} is cluster-scoped and takes no namespace.`);
+  if (!of.namespaced) throw new EarshotError('kube-name', `${of.kind} is cluster-scoped and takes no namespace.`);
   return `${group}/namespaces/${segment('namespace', namespace)}/${of.plural}`;
 }
 
@@ -38,12 +39,15 @@ export function selectionQuery(selection: Selection): Query {
 /** Names come from annotations, pods and volume handles: what would change the path's shape is refused, the rest is escaped. */
 function segment(what: string, value: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/')) {
-    throw new NameError(`${JSON.stringify(value.slice(0, 253))} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`);
+    throw new EarshotError(
+      'kube-name',
+      `${JSON.stringify(value.slice(0, 253))} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`,
+    );
   }
   return encode(value, what);
 }
 
 function encode(value: string, what: string): string {
-  if (!value.isWellFormed()) throw new NameError(`The ${what} is not well-formed Unicode.`);
+  if (!value.isWellFormed()) throw new EarshotError('kube-name', `The ${what} is not well-formed Unicode.`);
   return encodeURIComponent(value);
 }

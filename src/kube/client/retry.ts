@@ -29,7 +29,7 @@ export function retryOf(verb: Verb, attempt: number, error: unknown, remaining: 
 
 /** Another token, certificate, authority or address: the settings may have changed on disk. The request was not acted on. */
 export function settingsMayBeOld(error: unknown): boolean {
-  return (error instanceof ApiError && error.status === 401) || (error instanceof TransportError && error.code === 'KUBE_UNREACHABLE');
+  return (error instanceof ApiError && error.status === 401) || (error instanceof TransportError && error.code === 'kube-unreachable');
 }
 
 function afterAnswer(verb: Verb, error: ApiError, remaining: number, random: number): Retry {
@@ -44,5 +44,5 @@ function afterAnswer(verb: Verb, error: ApiError, remaining: number, random: num
 /** A connection that broke before anything came back is most often a kept-alive one that the server was just closing. */
 function afterBreak(verb: Verb, attempt: number, error: TransportError): Retry {
   const read = verb === 'get' || verb === 'list';
-  return read && attempt === 1 && error.code === 'KUBE_CUT' && !error.answered ? { again: true, delay: 0, refresh: false } : NO;
+  return read && attempt === 1 && error.code === 'kube-cut' && !error.answered ? { again: true, delay: 0, refresh: false } : NO;
 }

@@ -4,10 +4,11 @@ import type { Dispatcher } from 'undici';
 import Pool from 'undici/lib/dispatcher/pool.js';
 
 import type { ConfigSource, Connection } from './connection.ts';
-import { ConfigError, TransportError } from '../errors.ts';
+import { TransportError } from '../errors.ts';
 import { exchange } from './exchange.ts';
 import type { Answer, Exchange } from './exchange.ts';
 import { Places } from '../../work/slots.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface TransportOptions {
   readonly config: ConfigSource;
@@ -175,7 +176,7 @@ function openPools(connection: Connection, connections: number): Pick<Pools, 'pr
     };
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ConfigError(`No connection to ${connection.server} can be set up: ${why}`, cause);
+    throw new EarshotError('kube-config', `No connection to ${connection.server} can be set up: ${why}`, cause);
   }
 }
 
@@ -192,5 +193,5 @@ function sameEndpoint(a: Connection, b: Connection): boolean {
 }
 
 function closedError(call: string): TransportError {
-  return new TransportError('KUBE_CLOSED', `${call}: the client is closed.`, { sent: false });
+  return new TransportError('kube-closed', `${call}: the client is closed.`, { sent: false });
 }

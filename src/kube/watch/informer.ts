@@ -1,10 +1,10 @@
 import { CacheWriter } from './cache.ts';
 import type { Cache, InformerOptions, ListWatch } from '../contract.ts';
-import { StoppedError } from '../errors.ts';
 import type { KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 import { runWatcher } from './watcher.ts';
 import type { WatcherOptions } from './watcher.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** How the watch recovers; the defaults are right but for tests. */
 export type Recovery = Pick<WatcherOptions<KubeObject>, 'backoff' | 'random'>;
@@ -35,7 +35,9 @@ export function startInformer<S extends KubeObject, T extends KubeObject = S>(
     signal: options.signal,
     onTrouble: (kind, error, delay) => onTrouble({ resource: of.plural, kind, error, delay }),
   }).finally(() => {
-    writer.stop(new StoppedError(`The informer of ${of.plural} was stopped before its first list was in.`, options.signal.reason));
+    writer.stop(
+      new EarshotError('kube-stopped', `The informer of ${of.plural} was stopped before its first list was in.`, options.signal.reason),
+    );
   });
   return writer.reader;
 }

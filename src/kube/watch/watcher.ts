@@ -71,7 +71,7 @@ export function afterEnd(
       return { next: isExpired(error) ? begin('pages') : state, strategy };
     case 'streaming': {
       const refused = error instanceof ApiError && (error.status === 400 || error.status === 422);
-      const neverEnded = error === undefined || (error instanceof TransportError && error.code === 'KUBE_TIMEOUT');
+      const neverEnded = error === undefined || (error instanceof TransportError && error.code === 'kube-timeout');
       return refused || neverEnded ? { next: begin('pages'), strategy: 'pages' } : { next: state, strategy };
     }
   }
@@ -190,10 +190,10 @@ class Watcher<T extends KubeObject> {
 
 function endedEarly(of: Resource): TransportError {
   const message = `watch ${of.plural}: the server ended it early, as it does with a watch that it finds slow.`;
-  return new TransportError('KUBE_CUT', message, { sent: true, answered: true });
+  return new TransportError('kube-cut', message, { sent: true, answered: true });
 }
 
 function neverListed(of: Resource): TransportError {
   const message = `watch ${of.plural}: the initial objects were not whole after ${STREAMING_TIMEOUT} ms; going on with pages.`;
-  return new TransportError('KUBE_TIMEOUT', message, { sent: true, answered: true });
+  return new TransportError('kube-timeout', message, { sent: true, answered: true });
 }

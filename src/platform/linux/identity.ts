@@ -16,7 +16,7 @@ export interface Identity {
  * a new site to all others.
  * @param mayCreate only one process of a site makes the key
  * @returns undefined where there is none and none may be made
- * @throws PlatformError `STATE_DAMAGED`
+ * @throws PlatformError `state-damaged`
  */
 export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean): Promise<Identity | undefined> {
   const path = layout.internal.identityKey;
@@ -36,7 +36,7 @@ function load(path: string, pem: string): Identity {
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
     throw new PlatformError(
-      'STATE_DAMAGED',
+      'state-damaged',
       `${path} is damaged: ${words} To make a new site of it, remove the file; its links then need new tokens.`,
       error,
     );

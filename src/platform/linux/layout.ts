@@ -1,6 +1,7 @@
 /** Where everything of a namespace is on a machine without a cluster. Pure: paths only, nothing is read or made here. */
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface NamespaceLayout {
   readonly namespace: string;
@@ -69,16 +70,6 @@ export const DEFAULT_ROUTER = 'router';
 /** Files of a TLS bundle's directory, named as the keys of a Kubernetes TLS Secret are. */
 export const BUNDLE_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 
-export class LayoutError extends Error {
-  readonly code: 'LAYOUT_NAME' | 'LAYOUT_HOME';
-
-  constructor(code: LayoutError['code'], message: string) {
-    super(message);
-    this.name = 'LayoutError';
-    this.code = code;
-  }
-}
-
 /** What decides where namespaces are: taken from the process unless given. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -94,12 +85,12 @@ export function surroundings(): Surroundings {
 /**
  * `EARSHOT_HOME` if set; for root `/var/lib/earshot`; otherwise `$XDG_DATA_HOME/earshot`, by default
  * `~/.local/share/earshot`.
- * @throws LayoutError
+ * @throws EarshotError `no-home`
  */
 export function baseDirectory({ env, uid, home }: Surroundings = surroundings()): string {
   const set = env['EARSHOT_HOME'];
   if (set !== undefined && set !== '') {
-    if (set.includes('\0')) throw new LayoutError('LAYOUT_HOME', 'EARSHOT_HOME holds a zero byte; set it to a directory.');
+    if (set.includes('\0')) throw new EarshotError('no-home', 'EARSHOT_HOME holds a zero byte; set it to a directory.');
     return resolve(set);
   }
   if (uid === 0) return '/var/lib/earshot';
@@ -107,7 +98,7 @@ export function baseDirectory({ env, uid, home }: Surroundings = surroundings())
   // A relative path there is to be ignored (XDG Base Directory Specification).
   if (dataHome?.startsWith('/') === true) return join(dataHome, 'earshot');
   if (!home.startsWith('/')) {
-    throw new LayoutError('LAYOUT_HOME', 'There is no home directory to keep namespaces in; set EARSHOT_HOME to a directory.');
+    throw new EarshotError('no-home', 'There is no home directory to keep namespaces in; set EARSHOT_HOME to a directory.');
   }
   return join(home, '.local', 'share', 'earshot');
 }
@@ -117,7 +108,7 @@ export function namespacesDirectory(base: string = baseDirectory()): string {
   return join(base, 'namespaces');
 }
 
-/** @throws LayoutError where the name is not an RFC 1123 label */
+/** @throws EarshotError `bad-name` where the name is not an RFC 1123 label */
 export function layoutOf(namespace: string, base: string = baseDirectory()): NamespaceLayout {
   requireLabel(namespace, 'namespace');
   const root = join(namespacesDirectory(base), namespace);
@@ -150,7 +141,7 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
   };
 }
 
-/** @throws LayoutError where the router's name is not an RFC 1123 label */
+/** @throws EarshotError `bad-name` where the router's name is not an RFC 1123 label */
 export function routerFiles(layout: NamespaceLayout, router: string): RouterFiles {
   requireLabel(router, 'router');
   return { state: join(layout.runtime.run, `${router}.json`), socket: join(layout.runtime.run, `${router}.sock`) };
@@ -158,15 +149,15 @@ export function routerFiles(layout: NamespaceLayout, router: string): RouterFile
 
 /**
  * The name of a resource's file in `input/resources` and `runtime/resources`: `Listener-backend.yaml`.
- * @throws LayoutError where one of them cannot be part of a file name
+ * @throws EarshotError `bad-name` where one of them cannot be part of a file name
  */
 export function resourceFileName(kind: string, name: string): string {
-  if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new LayoutError('LAYOUT_NAME', `${quote(kind)} is not the name of a kind.`);
+  if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new EarshotError('bad-name', `${quote(kind)} is not the name of a kind.`);
   requireResourceName(name, kind);
   return `${kind}-${name}.yaml`;
 }
 
-/** The directory of a TLS bundle below one of the `certs` directories. @throws LayoutError */
+/** The directory of a TLS bundle below one of the `certs` directories. @throws EarshotError `bad-name` */
 export function bundleDirectory(certs: string, name: string): string {
   requireResourceName(name, 'TLS bundle');
   return join(certs, name);
@@ -182,18 +173,18 @@ export function isResourceName(name: string): boolean {
   return name.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name);
 }
 
-/** @throws LayoutError that quotes the name and says what one looks like */
+/** @throws EarshotError `bad-name` that quotes the name and says what one looks like */
 export function requireLabel(name: string, what: string): void {
   if (isLabel(name)) return;
   const message = `${quote(name)} cannot be the name of a ${what}; use at most 63 lower-case letters, digits and hyphens, with a letter or digit at both ends.`;
-  throw new LayoutError('LAYOUT_NAME', message);
+  throw new EarshotError('bad-name', message);
 }
 
-/** @throws LayoutError that quotes the name and says what one looks like */
+/** @throws EarshotError `bad-name` that quotes the name and says what one looks like */
 export function requireResourceName(name: string, what: string): void {
   if (isResourceName(name)) return;
   const message = `${quote(name)} cannot be the name of a ${what}; use lower-case letters, digits, hyphens and dots, with a letter or digit at both ends of each part.`;
-  throw new LayoutError('LAYOUT_NAME', message);
+  throw new EarshotError('bad-name', message);
 }
 
 function quote(name: string): string {

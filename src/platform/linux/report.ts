@@ -8,6 +8,7 @@ import { isResourceName, resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { statusMode } from './status-mode.ts';
 import type { WrittenFile } from './status-writer.ts';
+import { conditionReason } from '../../errors/condition-reason.ts';
 
 export function statusFiles(
   resources: SiteResources,
@@ -32,7 +33,7 @@ export function statusFiles(
     const file = resourceFileName(kind, name);
     if (files.has(file)) continue;
     const message = placeText(problem);
-    const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: 'InvalidFile', message };
+    const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: conditionReason('invalid-file'), message };
     files.set(file, {
       text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }),
       mode: statusMode(kind),

@@ -10,14 +10,14 @@ import { tryLock, type Lock } from '../../files/lock.ts';
 /** sun_path of unix(7), without the closing zero byte. */
 const longestSocketPath = 107;
 
-/** @throws PlatformError `ROUTER_RUNNING` where another process runs this router */
+/** @throws PlatformError `router-running` where another process runs this router */
 export async function lockRouter(layout: NamespaceLayout, router: string): Promise<Lock> {
   const lock = tryLock(join(layout.runtime.run, `.router-${router}.lock`));
   if (lock !== undefined) return lock;
   const running = await readRouter(routerFiles(layout, router).state);
   const who = running === undefined ? 'another process' : `process ${running.pid}`;
   const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; end it first, or run another router of the site with --router NAME.`;
-  throw new PlatformError('ROUTER_RUNNING', message);
+  throw new PlatformError('router-running', message);
 }
 
 /** Held by the one process of a site that writes statuses and looks after trust. */

@@ -5,12 +5,12 @@ import { parse } from 'yaml';
 import { emitYaml } from './write-yaml.ts';
 import { readText } from '../../files/durable.ts';
 import { statusMode } from './status-mode.ts';
+import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 /** What the statuses say instead. */
 export interface Standing {
   readonly status: 'Pending' | 'Error';
-  /** One word, for programs. */
-  readonly reason: string;
+  readonly reason: ConditionReason;
   readonly message: string;
 }
 

@@ -1,6 +1,4 @@
-/**
- * What goes wrong on an HTTP/2 connection. Each class has a stable `code`; `errorCode` is what goes on the wire.
- */
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** RFC 9113 section 7. */
 export const ErrorCode = {
@@ -26,45 +24,19 @@ export function nameOfErrorCode(code: number): string {
 const NAMES = new Map<number, string>(Object.entries(ErrorCode).map(([name, code]) => [code, name]));
 
 /** The peer broke the protocol, or a bound, in a way that ends the whole connection (RFC 9113 section 5.4.1). */
-export class ConnectionError extends Error {
-  readonly code = 'HTTP2_CONNECTION';
+export class ConnectionError extends EarshotError<'http2-connection'> {
+  /** What goes on the wire. */
   readonly errorCode: number;
 
   constructor(errorCode: number, message: string) {
-    super(message);
-    this.name = 'ConnectionError';
+    super('http2-connection', message);
     this.errorCode = errorCode;
   }
 }
 
 /** A request was made on a session that takes none any more. */
-export class SessionClosedError extends Error {
-  readonly code = 'HTTP2_SESSION_CLOSED';
-
-  constructor(state: string) {
-    super(`the HTTP/2 session is ${state}: open the stream on another one`);
-    this.name = 'SessionClosedError';
-  }
-}
-
-/** A ping without an answer in time, or cut off by the session's end. */
-export class PingError extends Error {
-  readonly code = 'HTTP2_PING';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'PingError';
-  }
-}
-
-/** What this end asked for cannot be said in HTTP/2: a mistake of the caller's. */
-export class UsageError extends Error {
-  readonly code = 'HTTP2_USAGE';
-
-  constructor(message: string) {
-    super(message);
-    this.name = 'UsageError';
-  }
+export function sessionClosed(state: string): EarshotError {
+  return new EarshotError('http2-session-closed', `the HTTP/2 session is ${state}: open the stream on another one`);
 }
 
 /** A peer's text, fit for a log line: printable ASCII, cut. */

@@ -1,5 +1,5 @@
 import type { Fields, RequestHead, ResponseHead } from './contract.ts';
-import { UsageError } from './errors.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 export type FieldLine = readonly [name: string, value: string];
 
@@ -40,7 +40,7 @@ export function faultOfTrailers(lines: readonly FieldLine[]): string | undefined
   return typeof parts === 'string' ? parts : undefined;
 }
 
-/** @throws UsageError where a field cannot be said: what came from outside must be checked before it gets here */
+/** @throws EarshotError `http2-usage` where a field cannot be said: what came from outside must be checked before it gets here */
 export function requestLines(head: RequestHead): FieldLine[] {
   const lines: FieldLine[] = [[':method', head.method]];
   if (head.method !== 'CONNECT') lines.push([':scheme', 'https'], [':path', head.path ?? '/']);
@@ -48,7 +48,7 @@ export function requestLines(head: RequestHead): FieldLine[] {
   return append(lines, head.fields);
 }
 
-/** @throws UsageError where a field cannot be said */
+/** @throws EarshotError `http2-usage` where a field cannot be said */
 export function responseLines(head: ResponseHead): FieldLine[] {
   return append([[':status', String(head.status)]], head.fields);
 }
@@ -102,12 +102,13 @@ function join(before: string, separator: string, value: string): string {
 
 function append(lines: FieldLine[], fields: Fields): FieldLine[] {
   for (const name of Object.keys(fields)) {
-    if (!NAME.test(name) || CONNECTION_FIELDS.has(name)) throw new UsageError(`no HTTP/2 field can be named ${JSON.stringify(name)}`);
+    if (!NAME.test(name) || CONNECTION_FIELDS.has(name))
+      throw new EarshotError('http2-usage', `no HTTP/2 field can be named ${JSON.stringify(name)}`);
     lines.push([name, fields[name] ?? '']);
   }
   for (const [name, value] of lines)
     if (BAD_VALUE.test(value) || /[^\0-\xff]/.test(value))
-      throw new UsageError(`the value of ${name} cannot be said in HTTP/2: ${JSON.stringify(value)}`);
+      throw new EarshotError('http2-usage', `the value of ${name} cannot be said in HTTP/2: ${JSON.stringify(value)}`);
   return lines;
 }
 

@@ -1,13 +1,14 @@
 import { Buffer } from 'node:buffer';
 
-import { ConnectionError, ErrorCode, PingError } from './errors.ts';
+import { ConnectionError, ErrorCode } from './errors.ts';
 import { pingFrame } from './frames.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** The pings of one session (RFC 9113 section 6.7). Answers are told apart by a number in their octets. */
 export class Pings {
   readonly #send: (frame: Buffer) => void;
   readonly #now: () => number;
-  readonly #waiting = new Map<number, { readonly answered: () => void; readonly failed?: (error: PingError) => void }>();
+  readonly #waiting = new Map<number, { readonly answered: () => void; readonly failed?: (error: EarshotError) => void }>();
   #next = 1;
 
   constructor(send: (frame: Buffer) => void, now: () => number) {
@@ -15,13 +16,13 @@ export class Pings {
     this.#now = now;
   }
 
-  /** @returns the round trip in milliseconds; rejects with PingError where the answer does not come in time */
+  /** @returns the round trip in milliseconds; rejects with `http2-ping` where the answer does not come in time */
   send(deadline: number): Promise<number> {
     const since = this.#now();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     const timer = setTimeout(() => {
       this.#waiting.delete(number);
-      reject(new PingError(`no answer to a ping within ${deadline} ms`));
+      reject(new EarshotError('http2-ping', `no answer to a ping within ${deadline} ms`));
     }, deadline);
     const number = this.#begin({
       answered: () => {
@@ -53,10 +54,10 @@ export class Pings {
   close(reason: string): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { failed } of waiting) failed?.(new PingError(`the session ended before the answer to a ping: ${reason}`));
+    for (const { failed } of waiting) failed?.(new EarshotError('http2-ping', `the session ended before the answer to a ping: ${reason}`));
   }
 
-  #begin(ping: { readonly answered: () => void; readonly failed?: (error: PingError) => void }): number {
+  #begin(ping: { readonly answered: () => void; readonly failed?: (error: EarshotError) => void }): number {
     const number = this.#next++;
     const opaque = Buffer.alloc(8);
     opaque.writeUIntBE(number, 2, 6);

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Budget } from './budget.ts';
 import type { SessionCore } from './core.ts';
 import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
-import { ConnectionError, ErrorCode, nameOfErrorCode, printable, SessionClosedError } from './errors.ts';
+import { ConnectionError, ErrorCode, nameOfErrorCode, printable, sessionClosed } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import {
   DEFAULT_WINDOW,
@@ -115,8 +115,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   request(head: RequestHead, handler: StreamHandler, options?: { readonly end?: boolean }): Stream {
-    if (this.#state !== 'open' || this.role !== 'client')
-      throw new SessionClosedError(this.role === 'client' ? this.#state : "the server's end");
+    if (this.#state !== 'open' || this.role !== 'client') throw sessionClosed(this.role === 'client' ? this.#state : "the server's end");
     const block = encodeHeaderBlock(requestLines(head));
     const stream = new SessionStream(this, this.peerInitialWindow, this.now());
     stream.handler = handler;
@@ -128,7 +127,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   ping(deadline: number): Promise<number> {
-    return this.#state === 'closed' ? Promise.reject(new SessionClosedError('closed')) : this.pings.send(deadline);
+    return this.#state === 'closed' ? Promise.reject(sessionClosed('closed')) : this.pings.send(deadline);
   }
 
   drain(): void {

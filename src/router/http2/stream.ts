@@ -1,10 +1,11 @@
 import { Buffer } from 'node:buffer';
 
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from './contract.ts';
-import { ErrorCode, UsageError } from './errors.ts';
+import { ErrorCode } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** What a stream asks of its session. */
 export interface StreamOwner {
@@ -70,7 +71,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
     if (this.gone) return;
-    if (this.headSent) throw new UsageError(`stream ${this.id} has been answered already`);
+    if (this.headSent) throw new EarshotError('http2-usage', `stream ${this.id} has been answered already`);
     this.headSent = true;
     const end = options?.end === true;
     this.#owner.sendResponse(this, head, end);
@@ -80,7 +81,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   write(chunk: Buffer): boolean {
     if (this.gone) return true;
     if (!this.headSent || this.ending)
-      throw new UsageError(this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
+      throw new EarshotError('http2-usage', this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
     if (chunk.length > 0) {
       this.#chunks.push(chunk);
       this.queued += chunk.length;
@@ -94,7 +95,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   end(): void {
     if (this.gone || this.ending) return;
-    if (!this.headSent) throw new UsageError(`stream ${this.id} has not been answered`);
+    if (!this.headSent) throw new EarshotError('http2-usage', `stream ${this.id} has not been answered`);
     this.ending = true;
     if (this.queued === 0 && this.id !== 0) this.sendEnd();
   }

@@ -26,8 +26,8 @@ export function openBundle(bundle: TlsBundle, now: number): LinkBundle {
     'tls-no-ca',
     `${where} lacks ca.crt, the authority that the other side's certificate must come from. Add it.`,
   );
-  const certificate = parseCertificate(cert, 'tls-bad-cert', `tls.crt of the TLS bundle ${bundle.name}`);
-  parseCertificate(ca, 'tls-bad-ca', `ca.crt of the TLS bundle ${bundle.name}`);
+  const certificate = parseCertificate(cert, 'tls-mangled', `tls.crt of the TLS bundle ${bundle.name}`);
+  parseCertificate(ca, 'tls-mangled', `ca.crt of the TLS bundle ${bundle.name}`);
   checkKey(certificate, key, where);
   checkDates(certificate, where, now);
   const weakness = weaknessOf(certificate);
@@ -35,7 +35,7 @@ export function openBundle(bundle: TlsBundle, now: number): LinkBundle {
   try {
     return { name: bundle.name, cert, key, ca, context: createSecureContext({ cert, key, ca, minVersion: 'TLSv1.3' }) };
   } catch (error) {
-    throw new LinkError('tls-bad-cert', `${where} cannot be used: ${error instanceof Error ? error.message : String(error)}.`, error);
+    throw new LinkError('tls-mangled', `${where} cannot be used: ${error instanceof Error ? error.message : String(error)}.`, error);
   }
 }
 
@@ -54,7 +54,7 @@ function present(text: string | undefined, code: 'tls-no-cert' | 'tls-no-key' | 
   return text;
 }
 
-function parseCertificate(pem: string, code: 'tls-bad-cert' | 'tls-bad-ca', what: string): X509Certificate {
+function parseCertificate(pem: string, code: 'tls-mangled' | 'tls-mangled', what: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {

@@ -1,18 +1,18 @@
-/**
- * What goes wrong on links, with a stable `code` each. Messages say what is wrong, where, and what to do: they stand in a
- * link's status as they are.
- */
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 import type { Problem } from '../contract.ts';
 
-export type LinkCode =
-  /** The bundle is not whole, or its texts cannot be read. */
+/** A link cannot be made, or has to end: its message stands in a status, and may go to the peer. */
+export class LinkError extends EarshotError<LinkCode> {}
+
+export type LinkCode = Extract<
+  ErrorCode,
+  // The bundle, and certificates: ours, the peer's, or ours in the peer's eyes.
   | 'tls-no-cert'
   | 'tls-no-key'
   | 'tls-no-ca'
-  | 'tls-bad-cert'
-  | 'tls-bad-ca'
+  | 'tls-mangled'
   | 'tls-key-mismatch'
-  /** A certificate is not good now: ours, the peer's, or ours in the peer's eyes. */
   | 'tls-expired'
   | 'tls-not-yet-valid'
   | 'tls-foreign-ca'
@@ -20,16 +20,16 @@ export type LinkCode =
   | 'tls-wrong-purpose'
   | 'tls-weak'
   | 'tls-failed'
-  /** The way to the peer. */
+  // The way to the peer.
   | 'no-endpoint'
-  | 'unresolved'
+  | 'name-unknown'
   | 'refused'
   | 'unreachable'
   | 'timeout'
   | 'silent'
   | 'lost'
   | 'closed'
-  /** The peer. */
+  // The peer.
   | 'revoked'
   | 'not-earshot'
   | 'version'
@@ -43,41 +43,12 @@ export type LinkCode =
   | 'too-slow'
   | 'busy'
   | 'draining'
-  /** This machine. */
+  // This machine.
   | 'port-in-use'
   | 'port-not-permitted'
   | 'host-not-local'
-  | 'listen-failed';
-
-/** A link cannot be made, or has to end. */
-export class LinkError extends Error {
-  readonly code: LinkCode;
-
-  constructor(code: LinkCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'LinkError';
-    this.code = code;
-  }
-}
-
-export type RenewCode =
-  /** There is no such link, or it is not up. */
-  | 'RENEW_NO_LINK'
-  /** The peer does not renew, or not this certificate. */
-  | 'RENEW_REFUSED'
-  /** No answer, or one that is none. */
-  | 'RENEW_FAILED';
-
-/** The peer of a link gave no new certificate. */
-export class RenewError extends Error {
-  readonly code: RenewCode;
-
-  constructor(code: RenewCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
-    this.name = 'RenewError';
-    this.code = code;
-  }
-}
+  | 'listen-failed'
+>;
 
 export function problemOf(error: LinkError): Problem {
   return { code: error.code, message: error.message };

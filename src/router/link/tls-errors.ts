@@ -67,7 +67,7 @@ export function connectError(error: unknown, peer: string): LinkError {
     case 'EAI_AGAIN':
     case 'EAI_NODATA':
     case 'EAI_NONAME':
-      return new LinkError('unresolved', `The host name of ${peer} cannot be resolved (${code}).`, error);
+      return new LinkError('name-unknown', `The host name of ${peer} cannot be resolved (${code}).`, error);
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':

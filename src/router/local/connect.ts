@@ -1,6 +1,6 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, Socket } from 'node:net';
-import { failure, type Failure } from './failure.ts';
+import { failure, type ServerFailure } from './failure.ts';
 
 export interface Place {
   readonly host: string;
@@ -12,7 +12,9 @@ const STAGGER = 250;
 /** A name with more addresses than this is not a server but a list. */
 const MOST_ADDRESSES = 16;
 
-export type TcpResult = { readonly kind: 'connected'; readonly socket: Socket } | { readonly kind: 'failed'; readonly failure: Failure };
+export type TcpResult =
+  | { readonly kind: 'connected'; readonly socket: Socket }
+  | { readonly kind: 'failed'; readonly failure: ServerFailure };
 
 /**
  * Opens a TCP connection to any address of a host: all are tried, IPv6 and IPv4 in turn, each 250 ms after the one before
@@ -36,7 +38,7 @@ class Race {
   #waiting: string[] = [];
   #over = false;
   #timer: NodeJS.Timeout | undefined;
-  #first: Failure | undefined;
+  #first: ServerFailure | undefined;
 
   constructor(place: Place, done: (result: TcpResult) => void) {
     this.#place = place;
@@ -56,7 +58,7 @@ class Race {
     this.#running.clear();
   }
 
-  fail(why: Failure): void {
+  fail(why: ServerFailure): void {
     if (this.#over) return;
     this.#over = true;
     this.#done({ kind: 'failed', failure: why });
@@ -103,7 +105,7 @@ class Race {
 /** Finds peers that vanished without a word: first asked after a minute of silence. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
-function failureOf(error: NodeJS.ErrnoException, address: string, port: number): Failure {
+function failureOf(error: NodeJS.ErrnoException, address: string, port: number): ServerFailure {
   const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   switch (error.code) {
     case 'ECONNREFUSED':
@@ -120,7 +122,7 @@ function failureOf(error: NodeJS.ErrnoException, address: string, port: number):
 }
 
 /** @param error the resolver's code */
-export function nameUnknown(host: string, error: string | undefined): Failure {
+export function nameUnknown(host: string, error: string | undefined): ServerFailure {
   return failure('name-unknown', `The name ${JSON.stringify(host)} has no address (${error ?? 'none found'}).`);
 }
 

@@ -72,7 +72,11 @@ export class Connectors {
    * aside, the one that would be asked soonest is asked now. `done` is called once, never within the call.
    * @returns how to give up
    */
-  connect(routingKey: string, attempts: number, done: (result: ServerResult) => void): () => void {
+  connect(
+    routingKey: string,
+    attempts: number,
+    done: (result: ServerResult | { readonly kind: 'failed'; readonly failure: Failure }) => void,
+  ): () => void {
     const connectors = this.#byKey.get(routingKey) ?? [];
     const usable = connectors.filter(({ problem }) => problem?.code.startsWith('tls-') !== true);
     const order = this.#inOrder(usable.flatMap(({ targets }) => targets)).slice(0, attempts);

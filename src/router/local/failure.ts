@@ -1,13 +1,19 @@
+import type { ShownAs } from '../../errors/catalogue.ts';
 import type { Fields } from '../http2/contract.ts';
 
 /** Why a connection could not be made. */
-export interface Failure {
-  readonly code: FailureCode;
+export interface Failure<Code extends FailureCode = FailureCode> {
+  readonly code: Code;
   /** What is wrong and where, for a log line and a status. */
   readonly message: string;
 }
 
 export type FailureCode = keyof typeof answers;
+
+/** Why a server takes no connection. */
+export type ServerFailure = Failure<
+  'refused' | 'unreachable' | 'timeout' | 'name-unknown' | 'tls-failed' | 'tls-certificate' | 'connect-failed'
+>;
 
 /**
  * How each failure is answered over HTTP: the status, and the error type of RFC 9209 section 2.3 that `proxy-status` bears.
@@ -29,18 +35,16 @@ const answers = {
   draining: { status: 503, error: 'destination_unavailable' },
   'bad-request': { status: 400, error: 'http_request_error' },
   'client-gone': { status: 499, error: 'connection_terminated' },
-} as const;
+} as const satisfies Partial<Record<ShownAs<'metric'>, { readonly status: number; readonly error: string }>>;
 
-export const failure = (code: FailureCode, message: string): Failure => ({ code, message });
+export const failure = <Code extends FailureCode>(code: Code, message: string): Failure<Code> => ({ code, message });
 
 export const statusOf = ({ code }: Failure): number => answers[code].status;
 
 /** `proxy-status` says why in a word, so that the other end can log and count it. No detail leaves this site. */
 export const fieldsOf = ({ code }: Failure): Fields => ({ 'proxy-status': `earshot; error=${answers[code].error}` });
 
-/** The reason that another router gave, fit for a log line: it is its word, not ours. */
-export function reasonGiven(fields: Fields): string {
-  const given = fields['proxy-status'];
-  const error = given === undefined ? undefined : /;\s*error=([a-z_]{1,40})/.exec(given)?.[1];
-  return error === undefined ? '' : ` (${error})`;
+/** The error type that another router gave, a word of RFC 9209: it is its word, not ours. */
+export function errorGiven(fields: Fields): string | undefined {
+  return /;\s*error=([a-z_]{1,40})/.exec(fields['proxy-status'] ?? '')?.[1];
 }

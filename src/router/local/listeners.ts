@@ -186,7 +186,7 @@ class Listener {
       } else {
         const reason = error ?? 'it has none';
         const message = `The host ${JSON.stringify(host)} has no address (${reason}). Use an address of this machine or a name of one.`;
-        this.#nameProblem = { code: 'host-unknown', message };
+        this.#nameProblem = { code: 'name-unknown', message };
         this.#timer = setTimeout(() => {
           this.#timer = undefined;
           this.#refresh();

@@ -3,7 +3,7 @@ import { ErrorCode } from '../http2/errors.ts';
 import type { Candidate } from './choice.ts';
 import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
-import { failure, reasonGiven, type Failure } from './failure.ts';
+import { errorGiven, failure, type Failure } from './failure.ts';
 import { Side } from './side.ts';
 import { SocketEnd } from './socket-end.ts';
 
@@ -203,12 +203,15 @@ export class Opening {
  * connector has moved, or its router is closing.
  */
 function isOfTheWay({ status, fields }: ResponseHead): boolean {
-  return status === 404 || / \((destination_unavailable|connection_terminated)\)/.test(reasonGiven(fields));
+  const error = errorGiven(fields);
+  return status === 404 || error === 'destination_unavailable' || error === 'connection_terminated';
 }
 
 /** The other router's status stands for what it found. */
 function answerOf(head: ResponseHead, { routingKey, to }: Candidate): Failure {
-  const what = `${to.router} answered ${head.status}${reasonGiven(head.fields)} for the routing key ${JSON.stringify(routingKey)}.`;
+  const error = errorGiven(head.fields);
+  const why = error === undefined ? '' : ` (${error})`;
+  const what = `${to.router} answered ${head.status}${why} for the routing key ${JSON.stringify(routingKey)}.`;
   switch (head.status) {
     case 404:
       return failure('no-connector', what);

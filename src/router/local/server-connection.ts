@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { printable } from '../link/link-errors.ts';
 import { connectAny, type Place, type TcpResult } from './connect.ts';
-import { failure, type Failure } from './failure.ts';
+import { failure, type ServerFailure } from './failure.ts';
 
 export interface ClientTls {
   readonly context: SecureContext;
@@ -11,7 +11,7 @@ export interface ClientTls {
 
 export type ServerResult =
   | { readonly kind: 'connected'; readonly socket: Socket; readonly raw: Socket }
-  | { readonly kind: 'failed'; readonly failure: Failure };
+  | { readonly kind: 'failed'; readonly failure: ServerFailure };
 
 /**
  * Connects to a server, with TLS where it is wanted, within so many milliseconds in all. `done` is called once, never within
@@ -77,7 +77,7 @@ function secure(raw: Socket, place: Place, { context, verifyHostname }: ClientTl
   };
 }
 
-function tlsFailure(error: NodeJS.ErrnoException, place: Place): Failure {
+function tlsFailure(error: NodeJS.ErrnoException, place: Place): ServerFailure {
   const code = error.code ?? '';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const advice = 'Name the server as its certificate does, or set verifyHostname to false.';

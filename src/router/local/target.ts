@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { Problem } from '../contract.ts';
-import type { Failure } from './failure.ts';
+import type { ServerFailure } from './failure.ts';
 import { at, connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
 import { nameUnknown, resolve, type Place } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
@@ -20,7 +20,7 @@ export class Target {
   readonly #random: () => number;
   readonly #changed: () => void;
   #failures = 0;
-  #why: Failure | undefined;
+  #why: ServerFailure | undefined;
   #due = 0;
   #timer: NodeJS.Timeout | undefined;
   #endProbe: (() => void) | undefined;
@@ -87,7 +87,7 @@ export class Target {
     });
   }
 
-  #setAside(why: Failure): void {
+  #setAside(why: ServerFailure): void {
     if (this.#closed) return;
     const wasAside = this.isAside;
     this.#why = why;

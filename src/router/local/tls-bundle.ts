@@ -39,7 +39,7 @@ function contextOf(bundle: TlsBundle): BundleResult {
     });
     return { kind: 'usable', context };
   } catch (error) {
-    return unusable('tls-bad-cert', `The TLS bundle ${quoted(bundle.name)} cannot be used: ${reasonOf(error)}.`);
+    return unusable('tls-mangled', `The TLS bundle ${quoted(bundle.name)} cannot be used: ${reasonOf(error)}.`);
   }
 }
 
@@ -49,12 +49,12 @@ function certificateProblem({ name, cert, key }: TlsBundle): Problem | undefined
   try {
     certificate = new X509Certificate(cert);
   } catch (error) {
-    return { code: 'tls-bad-cert', message: `tls.crt of the TLS bundle ${quoted(name)} is not a certificate in PEM: ${reasonOf(error)}.` };
+    return { code: 'tls-mangled', message: `tls.crt of the TLS bundle ${quoted(name)} is not a certificate in PEM: ${reasonOf(error)}.` };
   }
   try {
     if (certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
   } catch (error) {
-    return { code: 'tls-bad-key', message: `tls.key of the TLS bundle ${quoted(name)} is not a private key in PEM: ${reasonOf(error)}.` };
+    return { code: 'tls-mangled', message: `tls.key of the TLS bundle ${quoted(name)} is not a private key in PEM: ${reasonOf(error)}.` };
   }
   return {
     code: 'tls-key-mismatch',
@@ -69,11 +69,11 @@ function authorityProblem({ name, ca }: TlsBundle): Problem | undefined {
     createPublicKey(ca);
     return undefined;
   } catch (error) {
-    return { code: 'tls-bad-ca', message: `ca.crt of the TLS bundle ${quoted(name)} is not a certificate in PEM: ${reasonOf(error)}.` };
+    return { code: 'tls-mangled', message: `ca.crt of the TLS bundle ${quoted(name)} is not a certificate in PEM: ${reasonOf(error)}.` };
   }
 }
 
-const unusable = (code: string, message: string): BundleResult => ({ kind: 'unusable', problem: { code, message } });
+const unusable = (code: Problem['code'], message: string): BundleResult => ({ kind: 'unusable', problem: { code, message } });
 const quoted = (name: string): string => JSON.stringify(name);
 /** OpenSSL's errors name no secret; their first line is enough. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';

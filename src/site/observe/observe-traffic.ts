@@ -8,7 +8,7 @@ import type {
   MultiKeyListener,
   MultiKeyListenerStatus,
 } from '../../api/skupper/index.ts';
-import type { ListenerState } from '../../router/contract.ts';
+import type { ListenerState, Problem } from '../../router/contract.ts';
 import { quote } from '../bundle-finder.ts';
 import type { View } from './observe.ts';
 import { keyOf } from '../resources.ts';
@@ -89,7 +89,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
 }
 
 /** The router has it, and nothing is wrong with it there. */
-export function inRouter(state: { readonly problem?: { readonly code: string; readonly message: string } } | undefined): StepState {
+export function inRouter(state: { readonly problem?: Problem } | undefined): StepState {
   if (state === undefined) return starting;
   return state.problem === undefined ? done : failed(state.problem);
 }

@@ -4,6 +4,7 @@ import type { Condition } from '../../kube/objects.ts';
 import { oneLine, settleConditions, type ConditionNow } from '../conditions.ts';
 import { wordsOf, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
+import { conditionReason } from '../../errors/condition-reason.ts';
 
 /** The fields that the status of every kind has. */
 export interface CommonStatus {
@@ -22,18 +23,18 @@ export interface Step {
 export type StepState =
   | { readonly kind: 'done' }
   /** Something is still missing; it may come by itself. */
-  | { readonly kind: 'waiting'; readonly reason: string; readonly message: string }
+  | { readonly kind: 'waiting'; readonly code: Problem['code']; readonly message: string }
   /** Someone has to change something. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly message: string };
+  | { readonly kind: 'failed'; readonly code: Problem['code']; readonly message: string };
 
 export const done: StepState = { kind: 'done' };
 
-export function waiting(reason: string, message: string): StepState {
-  return { kind: 'waiting', reason, message };
+export function waiting(code: Problem['code'], message: string): StepState {
+  return { kind: 'waiting', code, message };
 }
 
-export function failed({ code, message }: Pick<Problem, 'code' | 'message'>): StepState {
-  return { kind: 'failed', reason: code, message };
+export function failed({ code, message }: Problem): StepState {
+  return { kind: 'failed', code, message };
 }
 
 export interface Moment {
@@ -61,7 +62,7 @@ export function verdict(steps: readonly Step[], warnings: readonly string[], { n
 
 function conditionOf(type: string, state: StepState): ConditionNow {
   if (state.kind === 'done') return { type, status: 'True', reason: type, message: 'OK' };
-  return { type, status: 'False', reason: state.reason, message: state.message };
+  return { type, status: 'False', reason: conditionReason(state.code), message: state.message };
 }
 
 /** The first step of every kind: whether the resource could be planned at all. */

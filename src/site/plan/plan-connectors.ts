@@ -29,7 +29,7 @@ function problemsOf(connector: Connector, platform: Platform): ResourceProblem[]
   const resource = keyOf(connector);
   const { routingKey, host, port, selector, type, exposePodsByName, includeNotReadyPods } = connector.spec;
   const problems = [...badKey(resource, 'spec.routingKey', routingKey), ...badPort(resource, 'spec.port', port)];
-  const add = (severity: ResourceProblem['severity'], code: string, field: string, message: string): void => {
+  const add = (severity: ResourceProblem['severity'], code: ResourceProblem['code'], field: string, message: string): void => {
     problems.push({ resource, severity, code, field, message });
   };
   const hasHost = host !== undefined && host !== '';

@@ -69,7 +69,7 @@ function draftMultiKey(listener: MultiKeyListener, bundles: BundleFinder): Draft
   const observed = observerOf(listener.spec.observer, listener.spec.settings, resource);
   const tls = tlsOf(tlsCredentials, requireClientCert === true, resource, bundles);
   const needsCa = requireClientCert === true && tls.bundle !== undefined && tls.bundle.ca === undefined;
-  const missing = (code: string, message: string): ResourceProblem => ({
+  const missing = (code: ResourceProblem['code'], message: string): ResourceProblem => ({
     resource,
     severity: 'error',
     code,

@@ -9,6 +9,8 @@ import { issueCertificate } from '../issue.ts';
 import { checkProof, decodeRedemption, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
+import type { ShownAs } from '../../errors/catalogue.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 const defaultLimits: GrantServerLimits = { bodyBytes: 16_384, requestMilliseconds: 10_000, concurrentRequests: 256, connections: 512 };
 
@@ -116,7 +118,7 @@ function createService(options: GrantServerOptions, limits: GrantServerLimits): 
     onRequest(request, response) {
       response.on('error', () => {});
       if (running.size >= limits.concurrentRequests) {
-        count('busy');
+        count('server-busy');
         send(
           response,
           503,
@@ -146,16 +148,13 @@ function createLogPace(): () => boolean {
 }
 
 /** An answer that is not about what was asked but about how. */
-class HttpRefusal extends Error {
+class HttpRefusal extends EarshotError<AnswerCode> {
   readonly status: number;
-  readonly code: TrustCode;
   readonly retryAfter: number | undefined;
 
-  constructor(status: number, code: TrustCode, message: string, retryAfter?: number) {
-    super(message);
-    this.name = 'HttpRefusal';
+  constructor(status: number, code: AnswerCode, message: string, retryAfter?: number) {
+    super(code, message);
     this.status = status;
-    this.code = code;
     this.retryAfter = retryAfter;
   }
 }
@@ -250,7 +249,7 @@ async function readBody(request: IncomingMessage, limits: GrantServerLimits): Pr
 
 interface Answer {
   readonly status: number;
-  readonly code: string;
+  readonly code: AnswerCode;
   readonly message: string;
   readonly retryAfter?: number | undefined;
   /** Something of this site is out of order, which its owner should read in the log. */
@@ -261,8 +260,9 @@ function refusalOf(error: unknown): Answer {
   if (error instanceof HttpRefusal) {
     return { status: error.status, code: error.code, message: error.message, retryAfter: error.retryAfter, isOurs: false };
   }
-  const status = error instanceof TrustError ? statuses.get(error.code) : undefined;
-  if (error instanceof TrustError && status !== undefined) return { status, code: error.code, message: error.message, isOurs: false };
+  if (error instanceof TrustError && isTold(error.code)) {
+    return { status: statuses[error.code], code: error.code, message: error.message, isOurs: false };
+  }
   // Paths and the like are not for strangers.
   const message =
     error instanceof TrustError && error.code === 'server-failed'
@@ -271,15 +271,20 @@ function refusalOf(error: unknown): Answer {
   return { status: 500, code: 'server-failed', message, isOurs: true };
 }
 
-const statuses: ReadonlyMap<TrustCode, number> = new Map<TrustCode, number>([
-  ['request-malformed', 400],
-  ['tls-weak', 400],
-  ['token-wrong-code', 403],
-  ['revoked', 403],
-  ['token-unknown-grant', 404],
-  ['token-expired', 410],
-  ['token-used-up', 410],
-]);
+/** What a site that redeems is told; all else is this site's own trouble. */
+type AnswerCode = TrustCode & ShownAs<'answer'>;
+
+const statuses = {
+  'request-malformed': 400,
+  'tls-weak': 400,
+  'token-wrong-code': 403,
+  revoked: 403,
+  'token-unknown-grant': 404,
+  'token-expired': 410,
+  'token-used-up': 410,
+} as const satisfies Partial<Record<AnswerCode, number>>;
+
+const isTold = (code: TrustCode): code is keyof typeof statuses => Object.hasOwn(statuses, code);
 
 function send(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
   if (response.headersSent || response.destroyed) return;

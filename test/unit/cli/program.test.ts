@@ -87,7 +87,7 @@ describe('the program', () => {
     await using west = await Namespace.make();
     const env = { ...process.env, EARSHOT_HOME: west.home };
     const failed: unknown = await run(process.execPath, [main, 'listener', 'status', 'gone'], { env }).catch((error: unknown) => error);
-    assert.equal(Object(failed).code, exitCodes.NOT_FOUND);
+    assert.equal(Object(failed).code, exitCodes['not-found']);
     assert.match(Object(failed).stderr, /^Nothing runs .*\nearshot: There is no Listener "gone"/);
     const { stdout } = await run(process.execPath, [main, 'version', '-o', 'json'], { env });
     assert.match(JSON.parse(stdout).node, /^v\d+/);

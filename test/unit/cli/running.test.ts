@@ -44,5 +44,5 @@ test('a service whose process never comes up says where to look', async (t) => {
     'journalctl -u earshot-west.service',
     terminal(() => {}),
   );
-  await assert.rejects(waited, { code: 'NOT_READY', message: /`journalctl -u earshot-west\.service` says why/ });
+  await assert.rejects(waited, { code: 'not-ready', message: /`journalctl -u earshot-west\.service` says why/ });
 });

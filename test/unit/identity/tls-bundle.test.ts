@@ -60,7 +60,7 @@ const cases: readonly {
     bundle: { name: 'web' },
     purpose: { kind: 'client', serverCa: true },
     problems: [
-      ['tls-no-certificate', /lacks tls\.crt/],
+      ['tls-no-cert', /lacks tls\.crt/],
       ['tls-no-key', /lacks tls\.key/],
       ['tls-no-ca', /lacks ca\.crt/],
     ],
@@ -100,7 +100,7 @@ const cases: readonly {
     what: 'a key where the certificate should be',
     bundle: { ...server, cert: server.key },
     purpose: { kind: 'server' },
-    problems: [['tls-no-certificate', /it holds a PRIVATE KEY/]],
+    problems: [['tls-no-cert', /it holds a PRIVATE KEY/]],
   },
   {
     what: 'a certificate where the key should be',
@@ -112,7 +112,7 @@ const cases: readonly {
     what: 'an empty certificate',
     bundle: { ...server, cert: '' },
     purpose: { kind: 'server' },
-    problems: [['tls-no-certificate', /BEGIN CERTIFICATE/]],
+    problems: [['tls-no-cert', /BEGIN CERTIFICATE/]],
   },
   {
     what: 'a key cut short',
@@ -175,7 +175,7 @@ const cases: readonly {
     what: 'a mangled ca.crt',
     bundle: { ...server, ca: 'no certificate' },
     purpose: { kind: 'server' },
-    problems: [['tls-no-certificate', /ca\.crt holds no certificate/]],
+    problems: [['tls-no-cert', /ca\.crt holds no certificate/]],
   },
 ];
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 
-import { ApiError, NameError, TransportError } from '../../../src/kube/errors.ts';
+import { ApiError, TransportError } from '../../../src/kube/errors.ts';
 import { resource, services } from '../../../src/kube/resource.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { freePort } from '../support/free-port.ts';
@@ -104,9 +104,9 @@ describe('the client: what it sends', () => {
     it(`refuses the name ${JSON.stringify(name)} before anything is sent`, async () => {
       await using server = await RawServer.start(ok);
       await using client = server.client();
-      await assert.rejects(client.get(configMaps, { namespace: 'default', name }), NameError);
-      await assert.rejects(client.get(configMaps, { namespace: name, name: 'a' }), NameError);
-      await assert.rejects(client.patch(configMaps, { namespace: name, name }, {}, { type: 'merge' }), NameError);
+      await assert.rejects(client.get(configMaps, { namespace: 'default', name }), { code: 'kube-name' });
+      await assert.rejects(client.get(configMaps, { namespace: name, name: 'a' }), { code: 'kube-name' });
+      await assert.rejects(client.patch(configMaps, { namespace: name, name }, {}, { type: 'merge' }), { code: 'kube-name' });
       assert.equal(server.requests.length, 0);
     });
   }
@@ -141,8 +141,8 @@ describe('the client: answers that are no success', () => {
     );
     await using client = server.client();
     assert.equal(await client.find(configMaps, key), undefined);
-    await assert.rejects(client.find(configMaps, key), { code: 'KUBE_API', status: 404, reason: '' });
-    await assert.rejects(client.find(configMaps, key), { code: 'KUBE_API', status: 404, reason: '' });
+    await assert.rejects(client.find(configMaps, key), { code: 'kube-api', status: 404, reason: '' });
+    await assert.rejects(client.find(configMaps, key), { code: 'kube-api', status: 404, reason: '' });
   });
 
   it("carries the server's words, cleaned for a log line", async () => {
@@ -161,7 +161,7 @@ describe('the client: answers that are no success', () => {
     for (const body of ['<html>', '[]', '{}', '{"metadata":[]}', 'null', '', ...names]) {
       await using server = await RawServer.start((_request, socket) => answer(socket, 200, body));
       await using client = server.client();
-      await assert.rejects(client.get(configMaps, key), { name: 'TransportError', code: 'KUBE_MALFORMED' }, body);
+      await assert.rejects(client.get(configMaps, key), { name: 'TransportError', code: 'kube-malformed' }, body);
     }
   });
 });
@@ -205,7 +205,7 @@ describe('the client: tries again', () => {
     await using server = await RawServer.start(inTurn(reset, ok, reset));
     await using client = server.client();
     assert.equal((await client.get(configMaps, key)).metadata.name, 'a');
-    await assert.rejects(client.get(configMaps, key), { code: 'KUBE_CUT', sent: true, answered: false });
+    await assert.rejects(client.get(configMaps, key), { code: 'kube-cut', sent: true, answered: false });
     assert.equal(server.requests.length, 4);
   });
 
@@ -219,7 +219,7 @@ describe('the client: tries again', () => {
       client.patch(configMaps, key, {}, { type: 'merge' }),
       client.delete(configMaps, key),
     ];
-    await Promise.all(writes.map((write) => assert.rejects(write, { code: 'KUBE_CUT' })));
+    await Promise.all(writes.map((write) => assert.rejects(write, { code: 'kube-cut' })));
     assert.equal(server.requests.length, 4);
   });
 
@@ -228,7 +228,7 @@ describe('the client: tries again', () => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"metadata":');
     });
     await using client = server.client();
-    await assert.rejects(client.get(configMaps, key), { code: 'KUBE_CUT', answered: true });
+    await assert.rejects(client.get(configMaps, key), { code: 'kube-cut', answered: true });
     assert.equal(server.requests.length, 1);
   });
 });
@@ -240,7 +240,7 @@ describe('the client: connections', () => {
     await server[Symbol.asyncDispose]();
     const error = await client.create(configMaps, { metadata: { namespace: 'default', name: 'a' } }).catch((cause: unknown) => cause);
     assert(error instanceof TransportError);
-    assert.deepEqual([error.code, error.sent], ['KUBE_UNREACHABLE', false]);
+    assert.deepEqual([error.code, error.sent], ['kube-unreachable', false]);
   });
 
   it('keeps connections for requests in turn', async () => {
@@ -288,8 +288,8 @@ describe('the client: connections', () => {
     const sent = client.create(configMaps, { metadata: { namespace: 'default', name: 'a' } });
     const waiting = client.get(configMaps, key);
     const ends = Promise.all([
-      assert.rejects(sent, { code: 'KUBE_TIMEOUT', sent: true }),
-      assert.rejects(waiting, { code: 'KUBE_TIMEOUT', sent: false }),
+      assert.rejects(sent, { code: 'kube-timeout', sent: true }),
+      assert.rejects(waiting, { code: 'kube-timeout', sent: false }),
     ]);
     await until('the request', () => server.requests.length === 1);
     t.mock.timers.tick(60_000);
@@ -328,7 +328,7 @@ describe('the client: connections', () => {
     const call = client.get(configMaps, key);
     await until('the request', () => server.requests.length === 1);
     await Promise.all([assert.rejects(call, TransportError), client[Symbol.asyncDispose]()]);
-    await assert.rejects(client.get(configMaps, key), { code: 'KUBE_CLOSED' });
+    await assert.rejects(client.get(configMaps, key), { code: 'kube-closed' });
     await until('no connection', () => server.open === 0);
   });
 });

@@ -90,7 +90,7 @@ describe('a certificate', () => {
   it('of an authority that is not trusted is refused, and nothing is sent', async () => {
     await using server = await RawServer.start(ok, selfSigned());
     await using client = new Settings({ server: server.url, ca: selfSigned().cert, token: 'secret' }).client();
-    await assert.rejects(client.get(configMaps, key), { code: 'KUBE_UNREACHABLE', sent: false });
+    await assert.rejects(client.get(configMaps, key), { code: 'kube-unreachable', sent: false });
     assert.equal(server.requests.length, 0);
   });
 
@@ -114,7 +114,7 @@ describe('a certificate', () => {
       port,
     );
     const watch = { from: { after: '1' }, timeoutSeconds: 60, onEvent: () => undefined };
-    await assert.rejects(client.watch(configMaps, watch), { code: 'KUBE_UNREACHABLE' });
+    await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
     settings.now = { server: second.url, ca: after.cert };
     assert.equal((await client.get(configMaps, key)).metadata.name, 'a');
     const stop = new AbortController();
@@ -132,9 +132,9 @@ describe('a certificate', () => {
     await using client = settings.client();
     const stop = new AbortController();
     const watch = { from: { after: '1' }, timeoutSeconds: 60, onEvent: () => undefined, signal: stop.signal };
-    await assert.rejects(client.watch(configMaps, watch), { code: 'KUBE_UNREACHABLE' });
+    await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
     settings.now = { server: server.url, ca: after.cert };
-    await assert.rejects(client.watch(configMaps, watch), { code: 'KUBE_UNREACHABLE' });
+    await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
     const watching = client.watch(configMaps, watch);
     await until('the watch', () => server.requests.length === 1);
     stop.abort(new Error('enough'));

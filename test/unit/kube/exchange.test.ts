@@ -78,7 +78,7 @@ describe('an exchange', () => {
 
   it('refuses a body beyond the limit and breaks the connection', async () => {
     const played = new Played({}).start().head(200).data('12345').data('678901').data('2').end();
-    assertError(await played.error(), { code: 'KUBE_TOO_LARGE' });
+    assertError(await played.error(), { code: 'kube-too-large' });
     assert(played.aborted !== undefined);
   });
 
@@ -91,14 +91,14 @@ describe('an exchange', () => {
     }
     assert.equal(played.aborted, undefined);
     clock.tick(100);
-    assertError(await played.error(), { code: 'KUBE_TIMEOUT', sent: true, answered: true });
+    assertError(await played.error(), { code: 'kube-timeout', sent: true, answered: true });
   });
 
   it('that waits for its connection says at the deadline that it was not sent, and does not go out later', async (t) => {
     const clock = timers(t);
     const played = new Played({});
     clock.tick(1_000);
-    assertError(await played.error(), { code: 'KUBE_TIMEOUT', sent: false });
+    assertError(await played.error(), { code: 'kube-timeout', sent: false });
     played.start();
     assert(played.aborted !== undefined);
   });
@@ -114,7 +114,7 @@ describe('an exchange', () => {
       last = performance.now();
       played.data(text);
     }
-    assertError(await played.error(), { code: 'KUBE_TIMEOUT', message: /nothing arrived for 200 ms/ });
+    assertError(await played.error(), { code: 'kube-timeout', message: /nothing arrived for 200 ms/ });
     const silence = performance.now() - last;
     // Timers count whole milliseconds.
     assert(silence >= 199, `it was ended after ${silence} ms of silence`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { ApiError, StoppedError, TransportError } from '../../../src/kube/errors.ts';
+import { ApiError, TransportError } from '../../../src/kube/errors.ts';
 import { cacheUntil } from '../../../src/kube/watch/cache-until.ts';
 import { resource } from '../../../src/kube/resource.ts';
 import type { Cache, Change, InformerOptions, InformerTrouble, StartInformer } from '../../../src/kube/contract.ts';
@@ -16,7 +16,7 @@ interface Thing extends KubeObject {
 }
 
 const things = resource<Thing>('test/v1', 'Thing', 'things', 'cluster');
-const cut = new TransportError('KUBE_CUT', 'cut', { sent: true, answered: true });
+const cut = new TransportError('kube-cut', 'cut', { sent: true, answered: true });
 const apiError = (status: number, reason: string, more: object = {}): ApiError =>
   new ApiError('watch things', { status, reason, message: 'no', ...more });
 const gone = apiError(410, 'Expired');
@@ -179,7 +179,7 @@ describe('an informer: the first list', () => {
     const informer = new Running();
     await informer.server.nextWatch();
     informer.stop.abort(new Error('stop'));
-    await assert.rejects(informer.cache.synced, StoppedError);
+    await assert.rejects(informer.cache.synced, { code: 'kube-stopped' });
   });
 });
 
@@ -310,9 +310,9 @@ describe('an informer: watching', () => {
 
   it('ends when its client is closed', async () => {
     using informer = new Running();
-    const closed = new TransportError('KUBE_CLOSED', 'closed', { sent: false });
+    const closed = new TransportError('kube-closed', 'closed', { sent: false });
     (await informer.server.nextWatch()).fail(closed);
-    await assert.rejects(informer.cache.synced, StoppedError);
+    await assert.rejects(informer.cache.synced, { code: 'kube-stopped' });
     assert.deepEqual([informer.server.watches, informer.troubles], [1, []]);
   });
 

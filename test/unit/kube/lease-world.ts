@@ -128,7 +128,7 @@ export class Contender {
       new Promise((resolve, reject) => {
         // Whoever gives up a request stops waiting; the request arrives all the same.
         options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
-        if (this.closed) reject(new TransportError('KUBE_CLOSED', 'closed', { sent: false }));
+        if (this.closed) reject(new TransportError('kube-closed', 'closed', { sent: false }));
         if (this.closed || this.lost === 'requests') return;
         this.#later(() => {
           const answer = outcomeOf(act);

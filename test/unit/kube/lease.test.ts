@@ -274,7 +274,7 @@ describe('leader election', () => {
     const a = new Contender(world, 'a');
     a.closed = true;
     await world.pass(2_000);
-    assertError(await a.done, { code: 'KUBE_CLOSED' });
+    assertError(await a.done, { code: 'kube-closed' });
   });
 
   it('releases even where the object changed since the last renewal', async (t) => {

@@ -87,7 +87,7 @@ describe('a watch on the wire', () => {
       setImmediate(() => socket.resetAndDestroy());
     });
     assert.deepEqual(namesIn(seen), ['ADDED a']);
-    assertError(seen.error, { code: 'KUBE_CUT', answered: true });
+    assertError(seen.error, { code: 'kube-cut', answered: true });
   });
 
   it('takes half a line before a proper end for a cut', async () => {
@@ -96,7 +96,7 @@ describe('a watch on the wire', () => {
       chunk(socket, '{"type":"ADD');
       endChunks(socket);
     });
-    assertError(seen.error, { code: 'KUBE_CUT' });
+    assertError(seen.error, { code: 'kube-cut' });
   });
 
   for (const garbage of [
@@ -115,7 +115,7 @@ describe('a watch on the wire', () => {
         chunk(socket, `${eventLine('ADDED', configMap('a', '6'))}${garbage}\n${eventLine('ADDED', configMap('b', '7'))}`);
       });
       assert.deepEqual(namesIn(seen), ['ADDED a']);
-      assertError(seen.error, { name: 'TransportError', code: 'KUBE_MALFORMED' });
+      assertError(seen.error, { name: 'TransportError', code: 'kube-malformed' });
     });
   }
 
@@ -124,12 +124,12 @@ describe('a watch on the wire', () => {
       startChunks(socket);
       chunk(socket, eventLine('ERROR', failure(410, 'Expired', 'too old resource version: 5 (9)')));
     });
-    assertError(seen.error, { code: 'KUBE_API', status: 410, reason: 'Expired', statusMessage: 'too old resource version: 5 (9)' });
+    assertError(seen.error, { code: 'kube-api', status: 410, reason: 'Expired', statusMessage: 'too old resource version: 5 (9)' });
   });
 
   it('rejects with the Status of an answer that is no watch', async () => {
     const seen = await watch((socket) => answer(socket, 403, failure(403, 'Forbidden', 'no')));
-    assertError(seen.error, { code: 'KUBE_API', status: 403, reason: 'Forbidden' });
+    assertError(seen.error, { code: 'kube-api', status: 403, reason: 'Forbidden' });
   });
 
   it('reads a bookmark, and whether it closes the initial objects', async () => {
@@ -154,7 +154,7 @@ describe('a watch on the wire', () => {
       { idle: 20 },
     );
     assert.deepEqual(namesIn(seen), ['ADDED a']);
-    assertError(seen.error, { code: 'KUBE_TIMEOUT', answered: true });
+    assertError(seen.error, { code: 'kube-timeout', answered: true });
   });
 
   it('ends with what its reader throws', async () => {
@@ -181,6 +181,6 @@ describe('a watch on the wire', () => {
       };
       more();
     });
-    assertError(seen.error, { code: 'KUBE_TOO_LARGE' });
+    assertError(seen.error, { code: 'kube-too-large' });
   });
 });

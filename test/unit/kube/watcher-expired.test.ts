@@ -6,7 +6,7 @@ import type { KubeObject } from '../../../src/kube/objects.ts';
 import { services } from '../../../src/kube/resource.ts';
 import { runWatcher } from '../../../src/kube/watch/watcher.ts';
 
-const refused = (): Error => new TransportError('KUBE_UNREACHABLE', 'refused', { sent: false });
+const refused = (): Error => new TransportError('kube-unreachable', 'refused', { sent: false });
 const gone = (): Error => new ApiError('watch services', { status: 410, reason: 'Expired', message: 'too old resource version' });
 
 /** Delays after each end of a watch: the first is whole, then each ends with the next error. */

@@ -43,10 +43,10 @@ test('what is no file, too big or not text is refused by name', async (t) => {
   await writeFile(at('big'), 'x'.repeat(11));
   await writeFile(at('binary'), Buffer.from([0xff, 0xfe, 0x00]));
   execFileSync('mkfifo', [at('pipe')]);
-  await assert.rejects(readText(at('folder'), { bytes: 10 }), refusal('FILE_KIND'));
-  await assert.rejects(readText(at('pipe'), { bytes: 10 }), refusal('FILE_KIND'));
-  await assert.rejects(readText(at('big'), { bytes: 10 }), refusal('FILE_TOO_BIG'));
-  await assert.rejects(readText(at('binary'), { bytes: 10 }), refusal('FILE_ENCODING'));
+  await assert.rejects(readText(at('folder'), { bytes: 10 }), refusal('file-kind'));
+  await assert.rejects(readText(at('pipe'), { bytes: 10 }), refusal('file-kind'));
+  await assert.rejects(readText(at('big'), { bytes: 10 }), refusal('file-too-big'));
+  await assert.rejects(readText(at('binary'), { bytes: 10 }), refusal('file-encoding'));
 });
 
 test('a link may lead to a file inside, not outside', async (t) => {
@@ -57,8 +57,8 @@ test('a link may lead to a file inside, not outside', async (t) => {
   await symlink(join(other, 'secret'), join(directory, 'bad'));
   await symlink('loop', join(directory, 'loop'));
   assert.equal(await readText(join(directory, 'good'), { bytes: 10, within: directory }), 'inside');
-  await assert.rejects(readText(join(directory, 'bad'), { bytes: 10, within: directory }), refusal('FILE_OUTSIDE'));
-  await assert.rejects(readText(join(directory, 'loop'), { bytes: 10, within: directory }), refusal('FILE_UNREADABLE'));
+  await assert.rejects(readText(join(directory, 'bad'), { bytes: 10, within: directory }), refusal('file-outside'));
+  await assert.rejects(readText(join(directory, 'loop'), { bytes: 10, within: directory }), refusal('file-unreadable'));
 });
 
 test('rename is what makes a new file current', async (t) => {

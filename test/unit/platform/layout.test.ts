@@ -5,7 +5,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { baseDirectory, isLabel, isResourceName, layoutOf, LayoutError, resourceFileName } from '../../../src/platform/linux/layout.ts';
+import { baseDirectory, isLabel, isResourceName, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
 import { tryLock } from '../../../src/files/lock.ts';
 import { machineHosts } from '../../../src/platform/linux/machine.ts';
 import { announceRouter, lockRouter, runningRouters, siblingsOf } from '../../../src/platform/linux/routers.ts';
@@ -25,13 +25,13 @@ for (const [name, surroundings, expected] of [
 test('no name leads out of its directory', () => {
   for (const name of ['..', '.', '', 'a/b', '/a', 'a\0', 'A', '-a', 'a-', 'a'.repeat(64), 'a_b', 'ä']) {
     assert.equal(isLabel(name), false, name);
-    assert.throws(() => layoutOf(name, '/base'), LayoutError);
+    assert.throws(() => layoutOf(name, '/base'), { code: 'bad-name' });
   }
   for (const name of ['..', 'a..b', '.a', 'a.', 'a/b', '', 'a'.repeat(254)]) {
     assert.equal(isResourceName(name), false, name);
-    assert.throws(() => resourceFileName('Listener', name), LayoutError);
+    assert.throws(() => resourceFileName('Listener', name), { code: 'bad-name' });
   }
-  assert.throws(() => resourceFileName('../Listener', 'a'), LayoutError);
+  assert.throws(() => resourceFileName('../Listener', 'a'), { code: 'bad-name' });
   assert.equal(resourceFileName('Listener', 'a.b'), 'Listener-a.b.yaml');
 });
 
@@ -66,7 +66,7 @@ test('a router runs once, and its name says which process has it', async (t) => 
   using _lock = await lockRouter(layout, 'router');
   await announceRouter(layout, { pid: process.pid, router: 'router', httpPort: 1, startedAt: '', version: '1' });
   await assert.rejects(lockRouter(layout, 'router'), {
-    code: 'ROUTER_RUNNING',
+    code: 'router-running',
     message: new RegExp(`process ${process.pid} already runs`),
   });
   using _other = await lockRouter(layout, 'b');

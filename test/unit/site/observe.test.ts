@@ -68,7 +68,7 @@ test('a listener is ready exactly when all its conditions are true', () => {
     { listening: true, reachableKeys: ['web'] },
     { listening: false, reachableKeys: ['web'] },
     { listening: false, reachableKeys: [] },
-    { listening: false, reachableKeys: [], problem: { code: 'x', message: 'x' } },
+    { listening: false, reachableKeys: [], problem: { code: 'failed', message: 'x' } },
   ];
   for (const state of states) {
     const status = observe([aSite(), aListener('web')], { listeners: { 'Listener/web': state } }).get('Listener/web');
@@ -125,7 +125,7 @@ test('a connector says whether a listener of its key is in the network', () => {
 });
 
 test('a link that is down says why, and still to whom it leads', () => {
-  const problem = { code: 'refused', message: 'nobody listens' };
+  const problem = { code: 'refused', message: 'nobody listens' } as const;
   const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: false, remoteSiteName: 'east', problem } } }).get(
     'Link/east',
   );

@@ -136,7 +136,7 @@ export class Access {
         noDelay: true,
       });
     } catch (error) {
-      this.#failed(error instanceof LinkError ? error : new LinkError('tls-bad-cert', `The TLS bundle of ${name} cannot be used.`, error));
+      this.#failed(error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle of ${name} cannot be used.`, error));
       return;
     }
     this.#server = server;
@@ -179,7 +179,7 @@ export class Access {
       server.setSecureContext(contextOf(openBundle(this.#config.tls, Date.now())));
     } catch (error) {
       // The old certificate serves for as long as it can.
-      const reason = error instanceof LinkError ? error : new LinkError('tls-bad-cert', `The TLS bundle cannot be used.`, error);
+      const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);
       this.#problem = problemOf(reason);
       this.#host.changed();
       return this.#port !== undefined;

@@ -14,7 +14,7 @@ const FIRST = 100;
 const MOST_PASSING = 3_000;
 const MOST_LASTING = 10_000;
 const PASSING: ReadonlySet<LinkCode> = new Set<LinkCode>([
-  'unresolved',
+  'name-unknown',
   'refused',
   'unreachable',
   'timeout',

@@ -1,12 +1,13 @@
 /** A new certificate over the link: the request and its answer, both ends. */
 import { messageOf } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
-import { printable, RenewError } from '../link-errors.ts';
+import { printable } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import type { LinkHost } from '../host.ts';
 import type { OpenedLink } from '../dial/outgoing.ts';
 import { refuse } from '../refusal.ts';
 import { AUTHORITY, INTERNAL_ERROR, RENEW_PATH } from '../wire.ts';
+import { EarshotError } from '../../../errors/earshot-error.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
@@ -16,7 +17,7 @@ const DEADLINE = 15_000;
 class Body implements StreamHandler {
   readonly whole: Promise<Buffer>;
   readonly #resolve: (body: Buffer) => void;
-  readonly #reject: (error: RenewError) => void;
+  readonly #reject: (error: EarshotError) => void;
   readonly #most: number;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -39,7 +40,7 @@ class Body implements StreamHandler {
   }
 
   fail(why: string): void {
-    this.#reject(new RenewError('RENEW_FAILED', `The certificate was not renewed: ${why}.`));
+    this.#reject(new EarshotError('renew-failed', `The certificate was not renewed: ${why}.`));
   }
 
   onResponse(head: ResponseHead): void {
@@ -47,7 +48,7 @@ class Body implements StreamHandler {
     this.#refused = head;
     const [, details] = /details="([^"\\]*)"/.exec(head.fields['proxy-status'] ?? '') ?? [];
     this.#reject(
-      new RenewError('RENEW_REFUSED', `The peer does not renew the certificate: ${printable(details ?? `status ${head.status}`, 300)}.`),
+      new EarshotError('renew-refused', `The peer does not renew the certificate: ${printable(details ?? `status ${head.status}`, 300)}.`),
     );
   }
 
@@ -74,7 +75,7 @@ class Body implements StreamHandler {
   }
 }
 
-/** The side whose certificate ends. @throws RenewError */
+/** The side whose certificate ends. @throws EarshotError */
 export async function requestRenewal(opened: OpenedLink, request: string): Promise<IssuedCertificate> {
   const body = new Body(MOST_ANSWER_BYTES);
   try {
@@ -93,9 +94,9 @@ export async function requestRenewal(opened: OpenedLink, request: string): Promi
       if (typeof cert === 'string' && typeof ca === 'string') return { cert, ca };
     }
   } catch (error) {
-    throw new RenewError('RENEW_FAILED', 'The peer answered with what is no JSON.', error);
+    throw new EarshotError('renew-failed', 'The peer answered with what is no JSON.', error);
   }
-  throw new RenewError('RENEW_FAILED', 'The peer answered without a certificate.');
+  throw new EarshotError('renew-failed', 'The peer answered without a certificate.');
 }
 
 /** The side that issued it. */

@@ -180,7 +180,7 @@ describe('NodePublishVolume', () => {
     await using driver = await startDriver(fixture);
     fixture.api.failures.push(refused(403, 'Forbidden'));
     await rejects(driver.node.nodePublishVolume(fixture.request()), Status.FAILED_PRECONDITION, 'RBAC');
-    fixture.api.failures.push(new TransportError('KUBE_CUT', 'the connection broke', { sent: true }));
+    fixture.api.failures.push(new TransportError('kube-cut', 'the connection broke', { sent: true }));
     await rejects(driver.node.nodePublishVolume(fixture.request()), Status.UNAVAILABLE, 'the connection broke');
   });
 

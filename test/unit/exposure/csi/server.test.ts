@@ -50,16 +50,16 @@ describe('a socket server', () => {
   it('removes nothing but a socket', async () => {
     using folder = temporaryFolder();
     writeFileSync(join(folder.path, 'file'), 'x');
-    await assert.rejects(serve(join(folder.path, 'file')), { code: 'CSI_SOCKET', message: /is no socket/ });
+    await assert.rejects(serve(join(folder.path, 'file')), { code: 'csi-socket', message: /is no socket/ });
     mkdirSync(join(folder.path, 'folder'));
-    await assert.rejects(serve(join(folder.path, 'folder')), { code: 'CSI_SOCKET', message: /is no socket/ });
+    await assert.rejects(serve(join(folder.path, 'folder')), { code: 'csi-socket', message: /is no socket/ });
     assert.ok(existsSync(join(folder.path, 'file')));
   });
 
   it('says what is wrong with a path', async () => {
     using folder = temporaryFolder();
-    await assert.rejects(serve(join(folder.path, 'none/s')), { code: 'CSI_SOCKET', message: /does its folder exist/ });
-    await assert.rejects(serve(join(folder.path, 'x'.repeat(120))), { code: 'CSI_SOCKET', message: /more than 107 bytes/ });
+    await assert.rejects(serve(join(folder.path, 'none/s')), { code: 'csi-socket', message: /does its folder exist/ });
+    await assert.rejects(serve(join(folder.path, 'x'.repeat(120))), { code: 'csi-socket', message: /more than 107 bytes/ });
   });
 
   it('notices that its socket was removed or replaced', async () => {
@@ -119,7 +119,7 @@ describe('the node driver', () => {
   it('ends where the kubelet does not take it', async () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture);
-    const ended = assert.rejects(driver.ended, { code: 'CSI_REGISTRATION', message: /too old/ });
+    const ended = assert.rejects(driver.ended, { code: 'csi-registration', message: /too old/ });
     await driver.registration.notifyRegistrationStatus({ pluginRegistered: false, error: 'too old' }).catch(() => undefined);
     await ended;
   });
@@ -128,13 +128,13 @@ describe('the node driver', () => {
     using fixture = new NodeFixture();
     await using driver = await startDriver(fixture, { watchMilliseconds: 20 });
     rmSync(driver.sockets.registry);
-    await assert.rejects(driver.ended, { code: 'CSI_SOCKET', message: /was removed/ });
+    await assert.rejects(driver.ended, { code: 'csi-socket', message: /was removed/ });
   });
 
   it('does not make the folder in which the kubelet looks', async () => {
     using fixture = new NodeFixture();
     rmSync(join(fixture.kubeletDir, 'plugins_registry'), { recursive: true });
-    await assert.rejects(startDriver(fixture), { code: 'CSI_SOCKET', message: /plugins_registry/ });
+    await assert.rejects(startDriver(fixture), { code: 'csi-socket', message: /plugins_registry/ });
   });
 
   it('leaves no socket behind', async () => {

@@ -11,8 +11,8 @@ describe('the sizes of volumes that were made lately', () => {
     assert.equal(sizes.settle('a', range(5n, 5n)), 5n);
     assert.equal(sizes.settle('a', range(3n, 9n)), 5n);
     assert.equal(sizes.settle('a', undefined), 5n);
-    assert.throws(() => sizes.settle('a', range(6n)), { code: 'CSI_VOLUME_EXISTS' });
-    assert.throws(() => sizes.settle('a', range(0n, 4n)), { code: 'CSI_VOLUME_EXISTS' });
+    assert.throws(() => sizes.settle('a', range(6n)), { code: 'volume-exists' });
+    assert.throws(() => sizes.settle('a', range(0n, 4n)), { code: 'volume-exists' });
     sizes.forget('a');
     assert.equal(sizes.settle('a', range(6n)), 6n);
   });
@@ -21,7 +21,7 @@ describe('the sizes of volumes that were made lately', () => {
 
   it('must be possible', () => {
     for (const impossible of [range(2n, 1n), range(-1n), range(0n, -1n)]) {
-      assert.throws(() => new VolumeSizes().settle('a', impossible), { code: 'CSI_CAPACITY' });
+      assert.throws(() => new VolumeSizes().settle('a', impossible), { code: 'csi-capacity' });
     }
   });
 

@@ -109,7 +109,7 @@ test('what is not accepted is not ready, and keeps the addresses that still answ
 });
 
 test('an obstacle is the reason for not being ready', () => {
-  const obstacle = { reason: 'ServiceNotOwned', message: 'Service shop/web exists.' };
+  const obstacle = { reason: 'ServiceNotOwned', message: 'Service shop/web exists.' } as const;
   const status = observeListener(aListener(), accepted, around({ service: undefined, obstacle }), now);
   assert.equal(condition(status, 'Ready').reason, 'ServiceNotOwned');
   assert.deepEqual(status.ingressAddresses, []);

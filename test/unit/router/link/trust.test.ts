@@ -94,8 +94,8 @@ const incomplete: readonly [string, (bundle: TlsBundle) => TlsBundle][] = [
   ['tls-no-cert', ({ name, key = '', ca = '' }) => ({ name, key, ca })],
   ['tls-no-key', ({ name, cert = '', ca = '' }) => ({ name, cert, ca })],
   ['tls-no-ca', ({ name, cert = '', key = '' }) => ({ name, cert, key })],
-  ['tls-bad-cert', (bundle) => ({ ...bundle, cert: 'no certificate' })],
-  ['tls-bad-ca', (bundle) => ({ ...bundle, ca: (bundle.ca ?? '').slice(40) })],
+  ['tls-mangled', (bundle) => ({ ...bundle, cert: 'no certificate' })],
+  ['tls-mangled', (bundle) => ({ ...bundle, ca: (bundle.ca ?? '').slice(40) })],
   [
     'tls-key-mismatch',
     (bundle) => ({
@@ -122,7 +122,7 @@ for (const [code, spoil] of incomplete) {
   });
 }
 
-test('a port where nothing listens is refused, a name that is none is unresolved', async () => {
+test('a port where nothing listens is refused, a name that is none is unknown', async () => {
   await using client = await start({
     ...siteConfig('client'),
     links: [
@@ -131,7 +131,7 @@ test('a port where nothing listens is refused, a name that is none is unresolved
     ],
   });
   await problem(client, 'refused');
-  await until(client, 'the name', (state) => state.links.named?.problem?.code === 'unresolved');
+  await until(client, 'the name', (state) => state.links.named?.problem?.code === 'name-unknown');
 });
 
 test('what does not speak TLS, or not the link protocol, is not Earshot', async () => {
@@ -192,16 +192,16 @@ test('a certificate is renewed over the link, for the certificate that was shown
     { renew: (peer, request) => Promise.resolve({ cert: `${peer.siteId} ${request}`, ca: String(peer.certificate.length > 100) }) },
   );
   await using client = await start({ ...config, links: [link('peer', await accessPort(server), bundle)] });
-  await assert.rejects(client.renew('nothing', 'request'), { code: 'RENEW_NO_LINK' });
+  await assert.rejects(client.renew('nothing', 'request'), { code: 'renew-no-link' });
   await until(client, 'the link', (state) => state.links.peer?.operational === true);
   assert.deepEqual(await client.renew('peer', 'request'), { cert: `${config.site.id} request`, ca: 'true' });
-  await assert.rejects(client.renew('peer', 'x'.repeat(20_000)), { code: 'RENEW_REFUSED' });
+  await assert.rejects(client.renew('peer', 'x'.repeat(20_000)), { code: 'renew-refused' });
 });
 
 test('a site that renews nothing refuses with its reason', async () => {
   await using pair = await attempt(await authority.issue(), await authority.issue());
   await until(pair.client, 'the link', (state) => state.links.peer?.operational === true);
-  await assert.rejects(pair.client.renew('peer', 'request'), { code: 'RENEW_REFUSED', message: /renews no certificates/ });
+  await assert.rejects(pair.client.renew('peer', 'request'), { code: 'renew-refused', message: /renews no certificates/ });
 });
 
 test('a site that was revoked reads who alone can let it in again', async () => {

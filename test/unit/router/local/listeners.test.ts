@@ -113,7 +113,7 @@ describe('a listener', () => {
     await using _ = local;
     routing.places.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(await freePort(), 'key', { host: 'no-such-host.invalid' })], []);
-    await problem(local, 'host-unknown');
+    await problem(local, 'name-unknown');
     local.apply([listener(await freePort(), 'key', { host: 'localhost' })], []);
     await listening(local);
     assert.equal(stateOf(local)?.problem, undefined);

@@ -131,15 +131,15 @@ describe('a listener with TLS', () => {
     const other = await authority.issue();
     const { local, port, apply } = await tlsListener(noKey, server);
     await using _ = local;
-    const table: Readonly<Record<string, TlsBundle>> = {
-      'tls-no-key': noKey,
-      'tls-no-cert': noCert,
-      'tls-key-mismatch': { ...withoutCa, key: other.key ?? '' },
-      'tls-bad-cert': { ...withoutCa, cert: 'nonsense' },
-      'tls-bad-key': { ...withoutCa, key: 'nonsense' },
-      'tls-bad-ca': { ...withoutCa, ca: 'nonsense' },
-    };
-    for (const [code, wrong] of Object.entries(table)) {
+    const table: readonly (readonly [string, TlsBundle])[] = [
+      ['tls-no-key', noKey],
+      ['tls-no-cert', noCert],
+      ['tls-key-mismatch', { ...withoutCa, key: other.key ?? '' }],
+      ['tls-mangled', { ...withoutCa, cert: 'nonsense' }],
+      ['tls-mangled', { ...withoutCa, key: 'nonsense' }],
+      ['tls-mangled', { ...withoutCa, ca: 'nonsense' }],
+    ];
+    for (const [code, wrong] of table) {
       apply(wrong);
       assert.deepEqual([stateOf(local)?.problem?.code, stateOf(local)?.listening], [code, false]);
       assert.match(stateOf(local)?.problem?.message ?? '', /TLS bundle "/);

@@ -1,0 +1,59 @@
+import { catalogue, type ErrorCode, type ShownAs } from './catalogue.ts';
+import { EarshotError } from './earshot-error.ts';
+
+/** Why something does not work: for a status, a log line and a metric. */
+export interface Problem {
+  readonly code: ShownAs<'condition'>;
+  /** What is wrong, where, and what to do. */
+  readonly message: string;
+}
+
+/** What any error comes to in a status. Node.js' own code (`EADDRINUSE`) becomes one of ours; the message still has it. */
+export function problemOf(error: unknown): Problem {
+  const code = error instanceof EarshotError ? error.code : codeOfSystem(error);
+  return { code: isCondition(code) ? code : 'failed', message: error instanceof Error ? error.message : String(error) };
+}
+
+const isCondition = (code: ErrorCode): code is ShownAs<'condition'> => catalogue.get(code)?.[0].includes('condition') === true;
+
+/** The code of an error that the operating system made. */
+export function codeOfSystem(error: unknown): SystemCode {
+  if (!(error instanceof Error) || !('code' in error)) return 'failed';
+  // The same word for a file and for a port.
+  if ((error.code === 'EACCES' || error.code === 'EPERM') && 'syscall' in error && LISTENING.has(String(error.syscall)))
+    return 'port-not-permitted';
+  return SYSTEM.get(String(error.code)) ?? 'failed';
+}
+
+type SystemCode = Extract<
+  ErrorCode,
+  | 'failed'
+  | 'port-in-use'
+  | 'port-not-permitted'
+  | 'host-not-local'
+  | 'name-unknown'
+  | 'refused'
+  | 'unreachable'
+  | 'timeout'
+  | 'lost'
+  | 'state-unavailable'
+>;
+
+const LISTENING: ReadonlySet<string> = new Set(['listen', 'bind']);
+
+const SYSTEM: ReadonlyMap<string, SystemCode> = new Map([
+  ['EADDRINUSE', 'port-in-use'],
+  ['EADDRNOTAVAIL', 'host-not-local'],
+  ['EAFNOSUPPORT', 'host-not-local'],
+  ['ENOTFOUND', 'name-unknown'],
+  ['EAI_AGAIN', 'name-unknown'],
+  ['ECONNREFUSED', 'refused'],
+  ['EHOSTUNREACH', 'unreachable'],
+  ['ENETUNREACH', 'unreachable'],
+  ['ETIMEDOUT', 'timeout'],
+  ['ECONNRESET', 'lost'],
+  ['EPIPE', 'lost'],
+  ...['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE', 'ENOENT', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP'].map(
+    (code) => [code, 'state-unavailable'] as const,
+  ),
+]);
