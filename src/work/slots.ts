@@ -1,55 +1,50 @@
-import { TransportError } from '../kube/errors.ts';
-
-interface Asker {
-  /** For messages. */
-  readonly call: string;
+export interface Asker {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds that it is willing to wait. */
   readonly deadline: number;
 }
 
-/** A fixed number of places, given out in the order in which they were asked for. */
-export class Places {
+/** Only who is `granted` a slot has to give it back. `full`: too many wait already. `late`: none was free by the deadline. */
+export type Answer = 'granted' | 'full' | 'late';
+
+/** A fixed number of slots, given out in the order in which they were asked for. */
+export class Slots {
   #free: number;
   readonly #limit: number;
   readonly #waiting = new Set<() => void>();
 
   /** `limit`: how many may wait. */
-  constructor(places: number, limit: number) {
-    this.#free = places;
+  constructor(slots: number, limit: number) {
+    this.#free = slots;
     this.#limit = limit;
   }
 
-  /** Whoever got a place gives it back. Rejects, with none taken, by the deadline, the signal or the limit. */
-  take(asker: Asker): Promise<void> {
+  /** Rejects, with none taken, with the signal's reason. */
+  take({ signal, deadline }: Asker): Promise<Answer> {
     if (this.#free > 0) {
       this.#free--;
       return GRANTED;
     }
-    if (this.#waiting.size >= this.#limit) {
-      const message = `${asker.call}: ${this.#waiting.size} requests wait for a connection already.`;
-      return Promise.reject(new TransportError('kube-busy', message, { sent: false }));
-    }
+    if (this.#waiting.size >= this.#limit) return Promise.resolve('full');
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         clearTimeout(timer);
-        asker.signal?.removeEventListener('abort', onAbort);
+        signal?.removeEventListener('abort', onAbort);
         this.#waiting.delete(grant);
       };
       const grant = (): void => {
         leave();
-        resolve();
+        resolve('granted');
       };
       const onAbort = (): void => {
         leave();
-        reject(asker.signal?.reason);
+        reject(signal?.reason);
       };
       const timer = setTimeout(() => {
         leave();
-        const message = `${asker.call}: no connection was free within ${Math.round(asker.deadline)} ms.`;
-        reject(new TransportError('kube-timeout', message, { sent: false }));
-      }, asker.deadline);
-      asker.signal?.addEventListener('abort', onAbort, { once: true });
+        resolve('late');
+      }, deadline);
+      signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(grant);
     });
   }
@@ -61,4 +56,4 @@ export class Places {
   }
 }
 
-const GRANTED = Promise.resolve();
+const GRANTED = Promise.resolve<Answer>('granted');

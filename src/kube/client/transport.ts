@@ -7,7 +7,7 @@ import type { ConfigSource, Connection } from './connection.ts';
 import { TransportError } from '../errors.ts';
 import { exchange } from './exchange.ts';
 import type { Answer, Exchange } from './exchange.ts';
-import { Places } from '../../work/slots.ts';
+import { Slots } from '../../work/slots.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface TransportOptions {
@@ -22,7 +22,7 @@ export interface TransportOptions {
  *
  * Invariants:
  * - Requests share at most `connections` keep-alive connections, one request at a time on each (HTTP/1.1 without
- *   pipelining: a slow answer delays no other), and wait for a place before they reach the pool: undici can take back
+ *   pipelining: a slow answer delays no other), and wait for a slot before they reach the pool: undici can take back
  *   a request that waits in its own queue only by breaking the connection that it comes to.
  * - Watches have a pool of their own without that bound, since each holds its connection for minutes: watches never
  *   starve requests, and their number is that of the informers.
@@ -34,7 +34,7 @@ export class Transport implements AsyncDisposable {
   readonly #connections: number;
   readonly #reloadAfter: number;
   readonly #refreshPause: number;
-  readonly #places: Places;
+  readonly #slots: Slots;
   readonly #retired = new Set<Pools>();
   #current: Pools | undefined;
   #loading: Promise<Pools> | undefined;
@@ -46,17 +46,18 @@ export class Transport implements AsyncDisposable {
     this.#connections = options.connections ?? CONNECTIONS;
     this.#reloadAfter = options.reloadAfter ?? RELOAD_AFTER;
     this.#refreshPause = options.refreshPause ?? REFRESH_PAUSE;
-    this.#places = new Places(this.#connections, WAITING_LIMIT);
+    this.#slots = new Slots(this.#connections, WAITING_LIMIT);
   }
 
   async send(request: Omit<Exchange, 'headers'>, headers: readonly string[]): Promise<Answer> {
     if (request.stream !== undefined) return this.#exchange(request, headers);
     const startedAt = performance.now();
-    await this.#places.take(request);
+    const answer = await this.#slots.take(request);
+    if (answer !== 'granted') throw noSlot(request, answer);
     try {
       return await this.#exchange({ ...request, deadline: request.deadline - (performance.now() - startedAt) }, headers);
     } finally {
-      this.#places.giveBack();
+      this.#slots.giveBack();
     }
   }
 
@@ -190,6 +191,12 @@ function sameEndpoint(a: Connection, b: Connection): boolean {
     a.serverName === b.serverName &&
     a.insecureSkipVerify === b.insecureSkipVerify
   );
+}
+
+function noSlot({ call, deadline }: Pick<Exchange, 'call' | 'deadline'>, answer: 'full' | 'late'): TransportError {
+  return answer === 'full'
+    ? new TransportError('kube-busy', `${call}: ${WAITING_LIMIT} requests wait for a connection already.`, { sent: false })
+    : new TransportError('kube-timeout', `${call}: no connection was free within ${Math.round(deadline)} ms.`, { sent: false });
 }
 
 function closedError(call: string): TransportError {
