@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Clock, IssuedEntry, Ledger, Revocations, RevokedSite } from './contract.ts';
 import { realDisk, removeTemporaries, replaceFile, type Disk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
-import { inTurn } from '../work/in-turn.ts';
+import { InTurn } from '../work/in-turn.ts';
 import { formatEntry, formatRevoked, parseIssued, parseRevoked } from './disk/ledger-files.ts';
 import { acquireLock } from './disk/lock.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
@@ -30,12 +30,12 @@ export async function openLedger(directory: string, options: LedgerOptions = {})
   await disk.makeDirectory(directory);
   const issuedPath = join(directory, ISSUED);
   const revokedPath = join(directory, REVOKED);
-  const turn = inTurn();
+  const turns = new InTurn();
   /** The file's name is on disk, not only its content. */
   let isNamed = false;
 
   const locked = <T>(work: () => Promise<T>): Promise<T> =>
-    turn(async () => {
+    turns.run(directory, async () => {
       await using _lock = await acquireLock(join(directory, 'trust.lock'), { waitMilliseconds: LOCK_WAIT_MILLISECONDS });
       // Awaited here: the lock is given back at the end of this block.
       return await work();

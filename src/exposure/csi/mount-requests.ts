@@ -6,7 +6,7 @@ import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { CsiError } from './errors.ts';
 import type { PodIdentity } from './publish-request.ts';
-import { Serial } from '../../work/serial.ts';
+import { InTurn } from '../../work/in-turn.ts';
 
 export interface MountRequestsOptions {
   readonly nodeName: string;
@@ -24,7 +24,7 @@ export type RequestMount = (pod: PodIdentity, handle: string, signal: AbortSigna
  */
 export function createMountRequests({ nodeName, client, podListeners: cache }: MountRequestsOptions): RequestMount {
   // A pod's volumes are mounted at the same time: the first one makes the object, the others add to it.
-  const serial = new Serial();
+  const turns = new InTurn();
   // What was written here and has not come back by the watch yet.
   const written = new Map<string, PodListeners>();
   cache.onChange(({ object }) => written.delete(`${object.metadata.namespace}/${object.metadata.name}`));
@@ -55,7 +55,7 @@ export function createMountRequests({ nodeName, client, podListeners: cache }: M
     }
   }
 
-  return (pod, handle, signal) => serial.run(pod.uid, () => ask(pod, handle, signal));
+  return (pod, handle, signal) => turns.run(pod.uid, () => ask(pod, handle, signal));
 }
 
 function checkNode(object: PodListeners | undefined, nodeName: string, name: string): void {

@@ -8,7 +8,7 @@ import { CsiError } from './errors.ts';
 import { entryOf, findPodListeners, type Volume } from './entry.ts';
 import { publishedVolumes, treeWrites } from './metrics.ts';
 import { removeContent } from './remove.ts';
-import { Serial } from '../../work/serial.ts';
+import { InTurn } from '../../work/in-turn.ts';
 import { MOUNT, type Target } from './target.ts';
 import { treeOf } from './tree.ts';
 import { writeTree } from './tree-writer.ts';
@@ -51,7 +51,7 @@ interface Followed {
 }
 
 export function createPublished({ podListeners: cache, log, signal }: PublishedOptions): Published {
-  const serial = new Serial();
+  const turns = new InTurn();
   /** By target path. */
   const followed = new Map<string, Followed>();
   /** Target paths by name of the pod's PodListeners. */
@@ -101,7 +101,7 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
     while (one.isStale && isFollowed()) {
       one.isStale = false;
       try {
-        const result = await serial.run(path, async () => (isFollowed() ? write(one.volume) : 'unchanged'));
+        const result = await turns.run(path, async () => (isFollowed() ? write(one.volume) : 'unchanged'));
         treeWrites.inc({ result });
         if (result === 'kept') log.info(describe(one.volume), 'no address at the moment; the files in the pod stay as they are');
         pause = result === 'changed' ? REST_MILLISECONDS : 0;
@@ -139,7 +139,7 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
 
   return {
     publish: (volume) =>
-      serial.run(volume.target.path, async () => {
+      turns.run(volume.target.path, async () => {
         const isNew = await makeMount(volume.target);
         // First followed, then written: a change that comes in between is not lost.
         add(volume);
@@ -158,13 +158,13 @@ export function createPublished({ podListeners: cache, log, signal }: PublishedO
         }
       }),
     unpublish: (target) =>
-      serial.run(target.path, async () => {
+      turns.run(target.path, async () => {
         remove(target);
         await removeMount(target);
       }),
     follow: (volumes) => volumes.forEach(add),
     refreshAll: () => followed.forEach(refresh),
-    idle: () => serial.idle(),
+    idle: () => turns.idle(),
   };
 }
 

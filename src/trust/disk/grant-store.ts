@@ -4,7 +4,7 @@ import type { Clock, Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt, Revoke
 import { realDisk, removeTemporaries, replaceFile, type Disk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 import { formatGrant, parseGrant, shown, type GrantRecord } from './grant-file.ts';
-import { inTurn } from '../../work/in-turn.ts';
+import { InTurn } from '../../work/in-turn.ts';
 import { acquireLock } from './lock.ts';
 
 /** A file holds a line for each redemption and is written anew at each. */
@@ -30,7 +30,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
   const damaged = new Map<string, TrustProblem>();
   const listeners = new Set<(grant: Grant) => void>();
   let isClosed = false;
-  const turn = inTurn();
+  const turns = new InTurn();
   const pathOf = (name: string): string => join(directory, `${name}${EXTENSION}`);
 
   try {
@@ -64,7 +64,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
 
   return {
     ensure: (spec) =>
-      turn(async () => {
+      turns.run(directory, async () => {
         refuseSpec(spec);
         refuseDamaged(spec.name);
         const before = records.get(spec.name);
@@ -75,7 +75,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
     get: (name) => optionally(records.get(name)),
     list: () => [...records.values()].map(shown),
     remove: (name) =>
-      turn(async () => {
+      turns.run(directory, async () => {
         if (!isGrantName(name)) return;
         await disk.remove(pathOf(name));
         await disk.syncDirectory(directory);
@@ -87,7 +87,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
     },
     check: (name, code) => shown(check(name, code)),
     redeem: (attempt) =>
-      turn(async () => {
+      turns.run(directory, async () => {
         const before = check(attempt.grant, attempt.code);
         refuseRevoked(attempt, before, await ledger.revoked());
         const record = planRedemption(attempt, before, clock());
@@ -102,7 +102,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
       return () => listeners.delete(listener);
     },
     [Symbol.asyncDispose]: () =>
-      turn(async () => {
+      turns.run(directory, async () => {
         if (isClosed) return;
         isClosed = true;
         await lock[Symbol.asyncDispose]();
