@@ -256,7 +256,7 @@ export const rooms = {
     'kube-closed': ['metric', 'The client was closed.', 'Nothing.'],
     'kube-config': ['log', 'Kubeconfig or service account are of no use.', 'Correct what the message names.'],
     'kube-name': ['log', "A name cannot be part of a request's path.", 'Correct the object.'],
-    'kube-terminal': ['log', 'A reconcile would fail again until its object changes.', 'Do what the message says.'],
+    terminal: ['log', 'A reconcile would fail again until its object changes.', 'Do what the message says.'],
     'kube-stopped': ['log', 'A watch was stopped before its first list was in.', 'Nothing.'],
     'kube-lease-lost': ['log', 'Another process leads now.', 'Nothing: the process restarts.'],
   },

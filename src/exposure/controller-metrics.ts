@@ -1,4 +1,4 @@
-import type { WorkQueue, WorkQueueOptions } from '../kube/contract.ts';
+import type { WorkQueue, WorkQueueOptions } from '../work/queue.ts';
 import { counter, duration, gauge } from '../telemetry/metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { messageOf } from '../telemetry/log.ts';

@@ -1,7 +1,9 @@
 /** Exposure's controller: which change concerns which key, and who works on it. */
-import type { EventRecorder, KeyString, KubeClient, WorkQueue } from '../kube/contract.ts';
+import type { EventRecorder, KeyString, KubeClient } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
-import { createWorkQueue } from '../work/queue.ts';
+import { WorkQueue } from '../work/queue.ts';
+import type { Reconcile } from '../work/reconcile.ts';
+import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { ClusterCaches } from './caches.ts';
 import { reportResults, showQueues } from './controller-metrics.ts';
@@ -28,7 +30,7 @@ export interface Controller {
 }
 
 /** A key that keeps failing is tried at most this rarely, in milliseconds. */
-const backoff = { base: 100, max: 60_000 };
+const BACKOFF = { first: 100, max: 60_000 };
 
 /**
  * Starts once every cache is synced: a decision on half a picture could take an address away. Rejects when a cache is
@@ -38,8 +40,8 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const { caches, client, events, log } = options;
   await Promise.all(Object.values(caches).map((cache) => cache.synced));
 
-  const queue = (name: string, reconcile: Parameters<typeof createWorkQueue>[0]['reconcile']): WorkQueue =>
-    createWorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, onResult: reportResults(name, log) });
+  const queue = (name: string, reconcile: Reconcile): WorkQueue =>
+    new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff: BACKOFF, askedToWait, onResult: reportResults(name, log) });
   const queues = {
     listeners: queue(
       'listeners',

@@ -11,7 +11,7 @@ export interface Key {
   readonly name: string;
 }
 
-/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches and queues. */
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of caches, and what queues are given. */
 export type KeyString = string;
 
 export interface RequestOptions {
@@ -153,38 +153,6 @@ export type StartInformer = <S extends KubeObject, T extends KubeObject = S>(
   of: Resource<S>,
   options: InformerOptions<S, T>,
 ) => Cache<T>;
-
-/** What a reconcile asks for next. Nothing: done until something changes. */
-export interface ReconcileResult {
-  /** Look again after this many milliseconds. */
-  readonly requeueAfter?: number;
-}
-
-export type Reconcile = (key: KeyString, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-
-export interface WorkQueueOptions {
-  readonly name: string;
-  readonly reconcile: Reconcile;
-  /** How many keys may run at once. A key never runs twice at once. */
-  readonly concurrency: number;
-  /** Backoff of a key whose reconcile rejects, in milliseconds; doubles from base to max, with jitter. */
-  readonly backoff?: { readonly base: number; readonly max: number };
-  /** Told of every end of a reconcile. `terminal` errors (see errors.ts, TerminalError) are not retried. */
-  readonly onResult?: (key: KeyString, outcome: 'success' | 'requeue' | 'error' | 'terminal', seconds: number, error?: unknown) => void;
-}
-
-/** Delays and deduplicates keys, and runs a reconcile for each. */
-export interface WorkQueue extends AsyncDisposable {
-  /** Run as soon as a place is free; a key that waits already is not added again. */
-  add(key: KeyString): void;
-  addAfter(key: KeyString, milliseconds: number): void;
-  /** Keys that wait for a place, not counting delayed ones. */
-  readonly depth: number;
-  readonly running: number;
-  readonly delayed: number;
-  /** Stops taking keys, waits for running reconciles up to the deadline, then aborts their signal. */
-  stop(deadlineMilliseconds: number): Promise<void>;
-}
 
 /** Writes events.k8s.io/v1 events, aggregated: the same one again raises a count instead of a new object. */
 export interface EventRecorder extends AsyncDisposable {

@@ -54,19 +54,15 @@ export type TransportCode = Extract<
   'kube-unreachable' | 'kube-cut' | 'kube-timeout' | 'kube-malformed' | 'kube-too-large' | 'kube-busy' | 'kube-closed'
 >;
 
-/** Thrown by a reconcile: trying again changes nothing until the object changes, so the queue does not retry. */
-export class TerminalError extends EarshotError<'kube-terminal'> {
-  constructor(message: string, cause?: unknown) {
-    super('kube-terminal', message, cause);
-  }
-}
-
 /** Leadership ended without our wish: whatever it protected must stop at once. */
 export class LeaseLostError extends EarshotError<'kube-lease-lost'> {
   constructor(message: string, cause?: unknown) {
     super('kube-lease-lost', message, cause);
   }
 }
+
+/** Milliseconds that the server asks us to wait before the next try. */
+export const askedToWait = (error: unknown): number => (error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0);
 
 const statusIs = (error: unknown, status: number): boolean => error instanceof ApiError && error.status === status;
 

@@ -1,15 +1,24 @@
 import { performance } from 'node:perf_hooks';
+import { backoffDelay, type Backoff } from './backoff.ts';
+import { TerminalError, type Outcome, type Reconcile } from './reconcile.ts';
 
-import { backoffDelay } from './backoff.ts';
-import type { Backoff } from './backoff.ts';
-import type { KeyString, WorkQueue, WorkQueueOptions } from '../kube/contract.ts';
-import { ApiError, TerminalError } from '../kube/errors.ts';
-
-export function createWorkQueue(options: WorkQueueOptions, random: () => number = Math.random): WorkQueue {
-  return new Queue(options, random);
+export interface WorkQueueOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  /** How many keys may run at once. A key never runs twice at once. */
+  readonly concurrency: number;
+  /** Of a key whose reconcile rejects. */
+  readonly backoff?: Backoff;
+  /** In [0, 1), for the backoff's jitter. */
+  readonly random?: () => number;
+  /** Milliseconds that an error asks us to wait: where they are more than the backoff's, they count. */
+  readonly askedToWait?: (error: unknown) => number;
+  /** Told of every end of a reconcile. */
+  readonly onResult?: (key: string, outcome: Outcome, seconds: number, error?: unknown) => void;
 }
 
-const BACKOFF: Backoff = { base: 200, max: 120_000 };
+const BACKOFF: Backoff = { first: 200, max: 120_000 };
 const DISPOSE_DEADLINE = 5_000;
 /** What a reconcile may take to notice that its signal was aborted. */
 const ABORT_GRACE = 1_000;
@@ -22,29 +31,26 @@ const ABORT_GRACE = 1_000;
  * has ended. A run starts from the event loop's check phase, never from within `add`: changes that arrive together
  * are one run, and a long queue of quick keys does not keep sockets and timers waiting.
  */
-class Queue implements WorkQueue {
+export class WorkQueue implements AsyncDisposable {
   readonly #options: WorkQueueOptions;
-  readonly #backoff: Backoff;
-  readonly #random: () => number;
-  readonly #waiting = new Set<KeyString>();
-  #order: KeyString[] = [];
+  readonly #waiting = new Set<string>();
+  #order: string[] = [];
   #head = 0;
-  readonly #running = new Map<KeyString, { again: boolean; readonly ended: Promise<void> }>();
+  readonly #running = new Map<string, { again: boolean; readonly ended: Promise<void> }>();
   /** By `addAfter`. */
-  readonly #later = new Map<KeyString, Delayed>();
+  readonly #later = new Map<string, Delayed>();
   /** By the last run's own result; void as soon as the key runs again. */
-  readonly #retries = new Map<KeyString, Delayed>();
-  readonly #failures = new Map<KeyString, number>();
+  readonly #retries = new Map<string, Delayed>();
+  readonly #failures = new Map<string, number>();
   readonly #abort = new AbortController();
   #pump: NodeJS.Immediate | undefined;
   #stopped = false;
 
-  constructor(options: WorkQueueOptions, random: () => number) {
+  constructor(options: WorkQueueOptions) {
     this.#options = options;
-    this.#backoff = options.backoff ?? BACKOFF;
-    this.#random = random;
   }
 
+  /** Keys that could run but for `concurrency`; delayed ones do not count. */
   get depth(): number {
     return this.#waiting.size;
   }
@@ -57,7 +63,8 @@ class Queue implements WorkQueue {
     return this.#later.size + this.#retries.size;
   }
 
-  add(key: KeyString): void {
+  /** Run as soon as `concurrency` allows; a key that waits already is not added again. */
+  add(key: string): void {
     if (this.#stopped || this.#waiting.has(key)) return;
     const run = this.#running.get(key);
     if (run !== undefined) {
@@ -69,10 +76,11 @@ class Queue implements WorkQueue {
     this.#schedule();
   }
 
-  addAfter(key: KeyString, milliseconds: number): void {
+  addAfter(key: string, milliseconds: number): void {
     this.#delay(this.#later, key, milliseconds);
   }
 
+  /** Takes no more keys, waits for running reconciles up to the deadline, then aborts their signal. */
   async stop(deadlineMilliseconds: number): Promise<void> {
     this.#stopped = true;
     clearImmediate(this.#pump);
@@ -112,7 +120,7 @@ class Queue implements WorkQueue {
     });
   }
 
-  #next(): KeyString {
+  #next(): string {
     const key = this.#order[this.#head++];
     if (key === undefined) throw new RangeError('The queue holds no key.');
     this.#waiting.delete(key);
@@ -124,14 +132,14 @@ class Queue implements WorkQueue {
     return key;
   }
 
-  #start(key: KeyString): void {
+  #start(key: string): void {
     this.#cancel(this.#retries, key);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     this.#running.set(key, { again: false, ended });
     void this.#run(key).then(resolve);
   }
 
-  async #run(key: KeyString): Promise<void> {
+  async #run(key: string): Promise<void> {
     const startedAt = performance.now();
     const result = await this.#reconcile(key);
     const again = this.#running.get(key)?.again === true;
@@ -142,7 +150,7 @@ class Queue implements WorkQueue {
     this.#options.onResult?.(key, result.outcome, (performance.now() - startedAt) / 1_000, result.error);
   }
 
-  async #reconcile(key: KeyString): Promise<Result> {
+  async #reconcile(key: string): Promise<Result> {
     try {
       const retryAfter = (await this.#options.reconcile(key, this.#abort.signal))?.requeueAfter;
       this.#failures.delete(key);
@@ -153,19 +161,19 @@ class Queue implements WorkQueue {
     }
   }
 
-  #afterError(key: KeyString, error: unknown): number | undefined {
+  #afterError(key: string, error: unknown): number | undefined {
     if (error instanceof TerminalError) {
       this.#failures.delete(key);
       return undefined;
     }
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
-    const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-    return Math.max(backoffDelay(this.#backoff, failures, this.#random()), asked);
+    const { backoff = BACKOFF, random = Math.random, askedToWait } = this.#options;
+    return Math.max(backoffDelay(backoff, failures, random()), askedToWait?.(error) ?? 0);
   }
 
   /** The earlier of two wishes wins. */
-  #delay(delayed: Map<KeyString, Delayed>, key: KeyString, milliseconds: number): void {
+  #delay(delayed: Map<string, Delayed>, key: string, milliseconds: number): void {
     if (this.#stopped) return;
     const at = performance.now() + milliseconds;
     const before = delayed.get(key);
@@ -178,14 +186,14 @@ class Queue implements WorkQueue {
     delayed.set(key, { at, timer });
   }
 
-  #cancel(delayed: Map<KeyString, Delayed>, key: KeyString): void {
+  #cancel(delayed: Map<string, Delayed>, key: string): void {
     clearTimeout(delayed.get(key)?.timer);
     delayed.delete(key);
   }
 }
 
 interface Result {
-  readonly outcome: 'success' | 'requeue' | 'error' | 'terminal';
+  readonly outcome: Outcome;
   readonly retryAfter: number | undefined;
   readonly error?: unknown;
 }

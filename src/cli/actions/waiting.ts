@@ -1,8 +1,8 @@
 /** Waits until the running process has done what a file asks for, and says on the way what it is waiting for. */
 import { isDeepStrictEqual } from 'node:util';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import type { NamespaceLayout } from '../../platform/linux/layout.ts';
+import { pause } from '../../work/pause.ts';
 import { CliError } from '../errors.ts';
 import type { Wait, WaitOptions } from '../commands/options.ts';
 import { listRuntime, readRuntime, runningRouters, type OfKind } from './runtime-files.ts';

@@ -2,11 +2,11 @@
 import { GROUP } from '../../api/listeners/names.ts';
 import { serveCsiController } from '../../exposure/csi/serve-controller.ts';
 import type { KubeClient, StartInformer } from '../../kube/contract.ts';
-import { isNamespaceTerminating } from '../../kube/errors.ts';
+import { askedToWait, isNamespaceTerminating } from '../../kube/errors.ts';
 import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { whileLeading } from '../../kube/lease/lease.ts';
-import { createWorkQueue } from '../../work/queue.ts';
+import { WorkQueue } from '../../work/queue.ts';
 import { startClusterCaches, startPolicyCaches, type PolicyCaches } from '../../exposure/caches.ts';
 import { reportResults, showListeners } from '../../exposure/controller-metrics.ts';
 import { startController, type Controller } from '../../exposure/controller.ts';
@@ -15,6 +15,7 @@ import type { PresetName } from '../../exposure/presets.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { aborted } from '../../work/pause.ts';
 import { connect, logTrouble } from './connect.ts';
 
 const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
@@ -107,10 +108,11 @@ async function lead(parts: {
     },
   });
   const caches = startClusterCaches(start, client, policy, leading);
-  await using installation = createWorkQueue({
+  await using installation = new WorkQueue({
     name: 'installation',
     concurrency: 1,
-    backoff: { base: 250, max: 15_000 },
+    backoff: { first: 250, max: 15_000 },
+    askedToWait,
     reconcile: async (_key, signal) => {
       await install(client, { manageDefinitions: options.manageCrds, preset: options.preset, log }, signal);
       return undefined;
@@ -135,11 +137,4 @@ async function lead(parts: {
 function unsynced(caches: PolicyCaches): string | undefined {
   const missing = Object.entries(caches).filter(([, cache]) => !cache.isSynced);
   return missing.length === 0 ? undefined : `waiting for the first list of ${missing.map(([name]) => name).join(', ')}`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

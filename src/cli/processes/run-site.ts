@@ -10,6 +10,7 @@ import { startRouter } from '../../router/router.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { aborted } from '../../work/pause.ts';
 
 export interface RunCommand {
   readonly namespace: string;
@@ -103,10 +104,3 @@ function tune(): void {
 }
 
 const TUNED = 'EARSHOT_TUNED';
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}

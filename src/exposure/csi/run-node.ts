@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import type { Selection } from '../../kube/contract.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -15,6 +14,7 @@ import { createPublished } from './published.ts';
 import { createRegistrationService } from './registration.ts';
 import { serveOnSocket, type SocketServer } from './server.ts';
 import { VERSION } from '../../version.ts';
+import { aborted, pause } from '../../work/pause.ts';
 
 export interface CsiNodeOptions extends MountRequestsOptions {
   /** The kubelet's --root-dir, mounted into the container at the same path. */
@@ -86,16 +86,9 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
 /** Without its sockets the driver is out of reach while it looks healthy: somebody cleaned up the kubelet's folder. */
 async function watchSockets(servers: readonly SocketServer[], milliseconds: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await delay(milliseconds, undefined, { signal, ref: false }).catch(() => undefined);
+    await pause(milliseconds, signal).catch(() => undefined);
     for (const server of signal.aborted ? [] : servers) {
       if (!(await server.isReachable())) throw new CsiError('csi-socket', `The socket ${server.socket} was removed or replaced.`);
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolved) => {
-    if (signal.aborted) resolved();
-    else signal.addEventListener('abort', () => resolved(), { once: true });
-  });
 }

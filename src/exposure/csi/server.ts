@@ -1,5 +1,4 @@
 import { lstat, unlink } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError, TransportError } from '../../kube/errors.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { messageOf } from '../../telemetry/log.ts';
@@ -54,13 +53,9 @@ export async function serveOnSocket(options: SocketServerOptions): Promise<Socke
       return found?.ino === made.ino && found.dev === made.dev;
     },
     async [Symbol.asyncDispose]() {
-      const isDone = new AbortController();
-      void delay(stopMilliseconds, undefined, { signal: isDone.signal, ref: false }).then(
-        () => server.cut(),
-        () => undefined,
-      );
+      const cut = setTimeout(() => server.cut(), stopMilliseconds).unref();
       await server.close();
-      isDone.abort();
+      clearTimeout(cut);
     },
   };
 }

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { hasCode, type Directory } from './directory.ts';
 import { freshName } from './fresh-name.ts';
 import { removeEntry } from './remove.ts';
 import { ADDRESSES, DEFAULT_ADDRESS, isSegment, planChange, type Observed, type Ports, type Step, type Tree } from './tree.ts';
+import { pause } from '../../work/pause.ts';
 
 /**
  * How long the former primary address stays beside the new one. A reader looks two links up within one open(2), which
@@ -64,7 +64,7 @@ async function take(step: Step, folder: Directory, settleMilliseconds: number): 
       await folder.rename(step.name, step.hidden);
       break;
     case 'settle':
-      await delay(settleMilliseconds);
+      await pause(settleMilliseconds);
       break;
     case 'tidy':
       await removeHidden(folder, step.keep);

@@ -1,7 +1,8 @@
 /** Brings one Listener to what its class asks: one write of its Service, one patch of its status, each only if it differs. */
 import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerStatus } from '../../api/listeners/index.ts';
-import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../../kube/contract.ts';
+import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
+import type { Reconcile } from '../../work/reconcile.ts';
 import { ApiError, isAlreadyExists, isNamespaceTerminating } from '../../kube/errors.ts';
 import { parseKey } from '../../kube/key.ts';
 import type { ObjectReference, Service } from '../../kube/objects.ts';

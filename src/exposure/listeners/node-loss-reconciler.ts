@@ -4,7 +4,8 @@
  * listener volume holds nothing that could be lost.
  */
 import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
-import type { EventRecorder, KubeClient, Reconcile } from '../../kube/contract.ts';
+import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
+import type { Reconcile } from '../../work/reconcile.ts';
 import { nodes, persistentVolumeClaims } from '../../kube/resource.ts';
 import type { PersistentVolume } from '../../kube/objects.ts';
 import type { ListenerClass } from '../../api/listeners/index.ts';

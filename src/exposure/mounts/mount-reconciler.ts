@@ -4,7 +4,8 @@
  * everything before it was done.
  */
 import { podListeners, type Listener, type PodListeners } from '../../api/listeners/index.ts';
-import type { EventRecorder, KeyString, KubeClient, Reconcile } from '../../kube/contract.ts';
+import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
+import type { Reconcile } from '../../work/reconcile.ts';
 import { ApiError } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { Pod } from '../../kube/objects.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-import { pause } from '../../work/backoff.ts';
+import { pause } from '../../work/pause.ts';
 import { applyCall, createCall, deleteCall, getCall, pageCall, patchCall, watchCall } from './call.ts';
 import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';

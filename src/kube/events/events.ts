@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 
-import { pause } from '../../work/backoff.ts';
+import { backoffDelay, type Backoff } from '../../work/backoff.ts';
+import { pause } from '../../work/pause.ts';
 import type { EventRecorder, KubeClient } from '../contract.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
 import { eventKey, eventObject, events, objectKey, seriesPatch } from './event-record.ts';
@@ -29,6 +30,7 @@ const MOST_QUEUED = 1_000;
 const ALL: Rate = { burst: 50, perSecond: 20 };
 /** Of different events of one object: what flaps must not fill etcd. */
 const EACH: Rate = { burst: 10, perSecond: 1 / 60 };
+const RETRY: Backoff = { first: 1_000, max: 2_000 };
 const DISPOSE_DEADLINE = 2_000;
 
 /** One event object, created or to be created. */
@@ -143,7 +145,7 @@ class Recorder implements EventRecorder {
           onResult?.('failed', error);
           return false;
         }
-        await pause(attempt * 1_000, this.#stop.signal).catch(() => undefined);
+        await pause(backoffDelay(RETRY, attempt, Math.random()), this.#stop.signal).catch(() => undefined);
       }
     }
   }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-import { pause } from '../../work/backoff.ts';
+import { pause } from '../../work/pause.ts';
 import type { KubeClient } from '../contract.ts';
 import { isClosed, isConflict, isNotFound, LeaseLostError } from '../errors.ts';
 import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';

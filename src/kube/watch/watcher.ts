@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
 
-import { backoffDelay, pause } from '../../work/backoff.ts';
+import { backoffDelay } from '../../work/backoff.ts';
+import { pause } from '../../work/pause.ts';
 import type { Backoff } from '../../work/backoff.ts';
 import type { ListWatch, Selection, WatchEvent } from '../contract.ts';
-import { ApiError, isClosed, isExpired, TransportError } from '../errors.ts';
+import { ApiError, askedToWait, isClosed, isExpired, TransportError } from '../errors.ts';
 import type { KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
 
@@ -47,7 +48,7 @@ export interface WatcherOptions<T extends KubeObject> {
 }
 
 /** The first retry is quick: the API server ends a watch that it finds slow, and a busy moment is reason enough. */
-const BACKOFF: Backoff = { base: 50, max: 10_000 };
+const BACKOFF: Backoff = { first: 50, max: 10_000 };
 /** A watch that lasted this long was a good one: the next failure counts as the first again. */
 const GOOD_WATCH = 10_000;
 /** A server too old to know watch-list ignores the parameter, and its closing bookmark never comes. */
@@ -136,9 +137,8 @@ class Watcher<T extends KubeObject> {
     const { next, strategy } = afterEnd(this.#state, this.#strategy, error);
     this.#state = next;
     this.#strategy = strategy;
-    const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
     const own = backoffDelay(this.#options.backoff ?? BACKOFF, failures, this.#random());
-    const delay = Math.max(own, Math.min(asked, LONGEST_PAUSE));
+    const delay = Math.max(own, Math.min(askedToWait(error), LONGEST_PAUSE));
     this.#options.onTrouble(next.phase === 'watching' ? 'resume' : 'relist', error ?? endedEarly(this.#of), delay);
     await pause(delay, this.#options.signal);
   }

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { SiblingConfig } from '../contract.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { LinkError } from './link-errors.ts';
-import { backoff } from './backoff.ts';
+import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import type { LinkHost } from './host.ts';
 import { Incoming } from './accept/incoming.ts';
 import { codeOf, connectError } from './tls-errors.ts';
@@ -13,8 +13,7 @@ import { FORWARD, REVERSE } from './wire.ts';
 
 const COST = 1;
 const PROTOCOL_DEADLINE = 5_000;
-const RETRY_FIRST = 200;
-const RETRY_MOST = 5_000;
+const RETRY: Backoff = { first: 200, max: 5_000 };
 
 /** Of two routers, the one whose socket has the smaller path opens the link: so there is one. */
 export const dialedFrom = (config: SiblingConfig): readonly string[] => config.others.filter((other) => other > config.socket);
@@ -126,7 +125,7 @@ export class SiblingAccess {
     server.once('error', (error) => {
       this.#host.log.error({ socket: this.#path, error }, 'cannot listen for the other routers of the site');
       this.#failures += 1;
-      this.#retry = setTimeout(() => this.#listen(), backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random()));
+      this.#retry = setTimeout(() => this.#listen(), backoffDelay(RETRY, this.#failures, Math.random()));
     });
     server.listen({ path: this.#path }, () => {
       this.#failures = 0;

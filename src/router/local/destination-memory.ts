@@ -1,8 +1,8 @@
 import type { RouterId } from '../routing/contract.ts';
+import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 
 /** Milliseconds for which a destination that refused comes after all others: first and at most, doubling in between. */
-const FIRST = 500;
-const MOST = 10_000;
+const AVOID: Backoff = { first: 500, max: 10_000 };
 /** Far more than are in use; beyond it the oldest are forgotten. */
 const MOST_ENTRIES = 10_000;
 
@@ -49,8 +49,9 @@ export class DestinationMemory {
     const now = this.#now();
     // Connections that were on their way together are one failure.
     if (entry.failures > 0 && entry.avoidUntil > now) return;
-    entry.avoidUntil = now + Math.min(MOST, FIRST * 2 ** Math.min(entry.failures, 10));
     entry.failures += 1;
+    // Without chance: nobody comes back at its end, others only come first until then.
+    entry.avoidUntil = now + backoffDelay(AVOID, entry.failures, 0);
   }
 
   #entry(routingKey: string, router: RouterId): Entry {

@@ -3,6 +3,7 @@ import { createServer as createTlsServer, type SecureContextOptions, type TLSSoc
 import type { Problem, TlsBundle } from '../contract.ts';
 import { KEEP_ALIVE, type Place } from './connect.ts';
 import { at } from './server-connection.ts';
+import { backoffDelay } from '../../work/backoff.ts';
 
 const BACKLOG = 1024;
 
@@ -139,7 +140,7 @@ export class ListeningSocket {
     server.close();
     this.#failures += 1;
     const { first, most, random } = this.#options;
-    const delay = Math.min(most, first * 2 ** Math.min(this.#failures - 1, 20)) * (1 - random() / 2);
+    const delay = backoffDelay({ first, max: most }, this.#failures, random());
     this.#state = { kind: 'waiting', timer: setTimeout(() => this.#open(), delay).unref() };
     const before = this.#problem;
     this.#problem = this.#problemOf(error, before);

@@ -4,6 +4,7 @@ import type { ServerFailure } from './failure.ts';
 import { at, connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
 import { nameUnknown, resolve, type Place } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
+import { backoffDelay } from '../../work/backoff.ts';
 
 export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setAsideMost'>;
 
@@ -111,8 +112,7 @@ export class Target {
 
   #schedule(): void {
     const { setAsideFirst, setAsideMost } = this.#limits;
-    const whole = Math.min(setAsideMost, setAsideFirst * 2 ** Math.min(this.#failures - 1, 20));
-    const delay = whole * (1 - this.#random() / 2);
+    const delay = backoffDelay({ first: setAsideFirst, max: setAsideMost }, this.#failures, this.#random());
     this.#due = performance.now() + delay;
     this.#timer = setTimeout(() => this.#probe(), delay).unref();
   }

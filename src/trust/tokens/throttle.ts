@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../contract.ts';
+import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { groupsOf } from '../../x509/ipv6.ts';
 
 /** Slows down who guesses codes. Time is what is asked of `clock` (milliseconds, monotonic). */
@@ -12,8 +13,7 @@ export interface Throttle {
 
 /** Slips of the pen and a token pasted twice. */
 const FREE_GUESSES = 5;
-const FIRST_WAIT = 1_000;
-const LONGEST_WAIT = 900_000;
+const WAIT: Backoff = { first: 1_000, max: 900_000 };
 /** An address that has not guessed for so long starts anew. */
 const FORGET_AFTER = 3_600_000;
 const MAX_ADDRESSES = 4_096;
@@ -50,7 +50,7 @@ export function createThrottle(clock: Clock): Throttle {
       const network = networkOf(address);
       const before = addresses.get(network);
       const count = (before === undefined || now - before.last > FORGET_AFTER ? 0 : before.count) + 1;
-      const wait = count <= FREE_GUESSES ? 0 : Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** Math.min(count - FREE_GUESSES - 1, 20));
+      const wait = count <= FREE_GUESSES ? 0 : backoffDelay(WAIT, count - FREE_GUESSES, 0);
       // Put at the end, so that the first of the map is the one who has not guessed for longest.
       addresses.delete(network);
       addresses.set(network, { count, last: now, until: now + wait });

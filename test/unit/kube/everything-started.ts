@@ -1,7 +1,7 @@
 /** Starts a bit of everything, ends it, and must then exit by itself. */
 import { createClient } from '../../../src/kube/client/client.ts';
 import { createEventRecorder } from '../../../src/kube/events/events.ts';
-import { createWorkQueue } from '../../../src/work/queue.ts';
+import { WorkQueue } from '../../../src/work/queue.ts';
 import { fixedConfig } from '../../../src/kube/client/connection.ts';
 import { resource } from '../../../src/kube/resource.ts';
 import { startInformer } from '../../../src/kube/watch/informer.ts';
@@ -18,11 +18,11 @@ const client = createClient({
 });
 const informer = startInformer(client, configMaps, { signal });
 informer.synced.catch(() => undefined);
-const queue = createWorkQueue({
+const queue = new WorkQueue({
   name: 'test',
   concurrency: 1,
   reconcile: () => Promise.reject(new Error('no')),
-  backoff: { base: 60_000, max: 60_000 },
+  backoff: { first: 60_000, max: 60_000 },
 });
 const recorder = createEventRecorder({ client, controller: 'earshot.test/exit', instance: 'test' });
 const leading = Promise.withResolvers<void>();

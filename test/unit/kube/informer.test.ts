@@ -32,7 +32,7 @@ class Running implements Disposable {
   readonly changes: string[] = [];
   readonly cache: Cache<Thing>;
 
-  constructor(options: Partial<InformerOptions<Thing, Thing>> = {}, recovery: Recovery = { backoff: { base: 1, max: 1 } }) {
+  constructor(options: Partial<InformerOptions<Thing, Thing>> = {}, recovery: Recovery = { backoff: { first: 1, max: 1 } }) {
     this.cache = startInformer<Thing>(
       this.server,
       things,
@@ -264,7 +264,7 @@ describe('an informer: watching', () => {
   it('waits longer after each failure, up to a bound, and no more than a little once a watch has lasted', async (t) => {
     let now = 0;
     t.mock.method(performance, 'now', () => now);
-    using informer = new Running({}, { backoff: { base: 1, max: 4 }, random: () => 0 });
+    using informer = new Running({}, { backoff: { first: 1, max: 4 }, random: () => 0 });
     (await informer.synced()).fail(cut);
     for (let i = 0; i < 3; i++) (await informer.server.nextWatch()).fail(cut);
     const lasting = await informer.server.nextWatch();

@@ -28,7 +28,7 @@ async function delaysAfter(errors: readonly Error[]): Promise<readonly number[]>
     sink: { restart: () => undefined, put: () => undefined, remove: () => undefined, ready: () => undefined },
     signal: stop.signal,
     onTrouble: (_kind, _error, delay) => delays.push(delay),
-    backoff: { base: 1, max: 100 },
+    backoff: { first: 1, max: 100 },
     random: () => 0,
   });
   return delays;

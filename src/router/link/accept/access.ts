@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { LinkError, printable, problemOf } from '../link-errors.ts';
-import { backoff } from '../backoff.ts';
+import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
@@ -17,8 +17,7 @@ import { authorizationCode } from '../dial/tls-dial.ts';
 import { certificateError, codeOf, expiredError, sitesOf, weaknessOf } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../wire.ts';
 
-const RETRY_FIRST = 200;
-const RETRY_MOST = 5_000;
+const RETRY: Backoff = { first: 200, max: 5_000 };
 const HANDSHAKE_DEADLINE = 5_000;
 /** Connections that may be open with one certificate: a site's routers share one. */
 const CONNECTIONS_OF_PEER = 256;
@@ -194,7 +193,7 @@ export class Access {
     if (this.#problem?.code !== error.code) this.#host.log.error({ access: this.#config.name, error }, 'access not open');
     this.#problem = problemOf(error);
     this.#host.changed();
-    const wait = backoff(RETRY_FIRST, RETRY_MOST, this.#failures, Math.random());
+    const wait = backoffDelay(RETRY, this.#failures, Math.random());
     this.#retry = setTimeout(() => this.#listen(), wait);
   }
 

@@ -1,5 +1,5 @@
 import type { LinkCode } from '../link-errors.ts';
-import { backoff } from '../backoff.ts';
+import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 
 /**
  * Milliseconds until a link is tried again, after so many failures in a row. What passes by itself (a cut cable, a site that
@@ -7,12 +7,11 @@ import { backoff } from '../backoff.ts';
  * person has to mend costs the other end a TLS handshake each time.
  */
 export function retryDelay(code: LinkCode, failures: number, random: number): number {
-  return backoff(FIRST, PASSING.has(code) ? MOST_PASSING : MOST_LASTING, failures, random);
+  return backoffDelay(PASSING.has(code) ? BACKOFF_PASSING : BACKOFF_LASTING, failures, random);
 }
 
-const FIRST = 100;
-const MOST_PASSING = 3_000;
-const MOST_LASTING = 10_000;
+const BACKOFF_PASSING: Backoff = { first: 100, max: 3_000 };
+const BACKOFF_LASTING: Backoff = { first: 100, max: 10_000 };
 const PASSING: ReadonlySet<LinkCode> = new Set<LinkCode>([
   'name-unknown',
   'refused',
