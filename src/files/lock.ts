@@ -3,14 +3,16 @@
  * advisory locks), and comes with Node. The database stays empty. A pid file alone would race where two processes find
  * a dead one's at once.
  */
+import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
-import { PlatformError } from '../platform/linux/errors.ts';
+import { pause } from '../work/pause.ts';
+import { FileError } from './errors.ts';
 
 export interface Lock extends Disposable {
   readonly path: string;
 }
 
-/** @returns undefined where another process (or another lock of this one) holds it. @throws PlatformError where the file cannot be made */
+/** @returns undefined where another process (or another lock of this one) holds it. @throws FileError where the file cannot be made */
 export function tryLock(path: string): Lock | undefined {
   let database: DatabaseSync | undefined;
   try {
@@ -19,11 +21,8 @@ export function tryLock(path: string): Lock | undefined {
   } catch (error) {
     if (database?.isOpen === true) database.close();
     if (isBusy(error)) return undefined;
-    throw new PlatformError(
-      'state-unavailable',
-      `The lock ${path} cannot be taken: ${error instanceof Error ? error.message : String(error)}. Remove the file if no earshot runs.`,
-      error,
-    );
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new FileError('state-unavailable', `The lock ${path} cannot be taken: ${reason}. Remove the file if no earshot runs.`, error);
   }
   const held = database;
   return {
@@ -33,6 +32,30 @@ export function tryLock(path: string): Lock | undefined {
     },
   };
 }
+
+/**
+ * Waits for its turn, so many milliseconds at most.
+ * @throws FileError `state-busy` that names the holder's process
+ */
+export async function lockWithin(path: string, milliseconds: number): Promise<Lock> {
+  const deadline = performance.now() + milliseconds;
+  for (;;) {
+    const lock = tryLock(path);
+    if (lock !== undefined) {
+      // For the message alone: it may be an earlier holder's, or missing.
+      await writeFile(holderOf(path), String(process.pid), { mode: 0o600 }).catch(() => {});
+      return lock;
+    }
+    if (performance.now() >= deadline) {
+      const [pid] = /^\d{1,10}$/.exec(await readFile(holderOf(path), 'utf8').catch(() => '')) ?? [];
+      const holder = pid === undefined ? 'another process' : `process ${pid}`;
+      throw new FileError('state-busy', `${path} is held by ${holder}: wait until it has ended, or end it.`);
+    }
+    await pause(5 + Math.random() * 20);
+  }
+}
+
+const holderOf = (path: string): string => `${path}.pid`;
 
 /** SQLITE_BUSY is 5 (sqlite.org/rescode.html). */
 function isBusy(error: unknown): boolean {

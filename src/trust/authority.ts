@@ -4,7 +4,10 @@ import { rm, rmdir } from 'node:fs/promises';
 import { readBundle } from './disk/bundle-files.ts';
 import { checkBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, PemBundle } from './contract.ts';
-import { hasCode, realDisk, temporaryFor, type Disk } from './disk/disk.ts';
+import type { Disk } from '../files/disk.ts';
+import { draftFor } from '../files/durable.ts';
+import { hasCode } from '../files/errno.ts';
+import { realDisk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
 import { buildRoot } from './issue.ts';
 import { acquireLock } from './disk/lock.ts';
@@ -59,10 +62,10 @@ async function makeAuthority(directory: string, siteName: string, clock: Clock, 
   const key = createKey();
   // A name that tells two authorities of sites of one name apart would help nobody: the key identifiers do.
   const der = buildRoot(`earshot site ${siteName}`.slice(0, 64), createPrivateKey(key), ROOT_DAYS, clock());
-  const unfinished = temporaryFor(directory);
+  const unfinished = draftFor(directory);
   await disk.makeDirectory(unfinished);
-  await disk.create(join(unfinished, 'tls.key'), Buffer.from(key));
-  await disk.create(join(unfinished, 'tls.crt'), Buffer.from(writePem('CERTIFICATE', der)));
+  await disk.create(join(unfinished, 'tls.key'), key, 0o600);
+  await disk.create(join(unfinished, 'tls.crt'), writePem('CERTIFICATE', der), 0o600);
   await disk.syncDirectory(unfinished);
   await rmdir(directory).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT')) throw error;

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { Clock, IssuedEntry, Ledger, Revocations, RevokedSite } from './contract.ts';
-import { realDisk, removeTemporaries, replaceFile, type Disk } from './disk/disk.ts';
+import type { Disk } from '../files/disk.ts';
+import { removeDrafts, writeDurably } from '../files/durable.ts';
+import { realDisk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
 import { InTurn } from '../work/in-turn.ts';
 import { formatEntry, formatRevoked, parseIssued, parseRevoked } from './disk/ledger-files.ts';
@@ -50,18 +52,18 @@ export async function openLedger(directory: string, options: LedgerOptions = {})
     return bytes === undefined ? [] : parseRevoked(bytes.toString('utf8'), revokedPath);
   };
   const writeRevoked = async (revoked: readonly RevokedSite[]): Promise<void> => {
-    await replaceFile(disk, revokedPath, Buffer.from(await formatRevoked(revoked)));
+    await writeDurably(revokedPath, await formatRevoked(revoked), 0o600, disk);
   };
 
   const prune = async (): Promise<void> => {
     const all = await readIssued();
     const valid = all.filter(({ notAfter }) => notAfter > clock());
     if (all.length < PRUNE_AFTER_ENTRIES || valid.length > all.length / 2) return;
-    await replaceFile(disk, issuedPath, Buffer.from(valid.map((entry) => `${formatEntry(entry)}\n`).join('')));
+    await writeDurably(issuedPath, valid.map((entry) => `${formatEntry(entry)}\n`).join(''), 0o600, disk);
   };
 
   await locked(async () => {
-    for (const file of [ISSUED, REVOKED]) await removeTemporaries(disk, directory, file);
+    for (const file of [ISSUED, REVOKED]) await removeDrafts(directory, disk, file);
     // Damage is told to whoever asks for what is in it; it must not keep the site from starting.
     await prune().catch((error: unknown) => {
       if (!(error instanceof TrustError)) throw error;

@@ -11,7 +11,10 @@ import type {
   RenewalPlan,
   RenewalRequest,
 } from './contract.ts';
-import { hasCode, realDisk, replaceFile, type Disk } from './disk/disk.ts';
+import type { Disk } from '../files/disk.ts';
+import { writeDurably } from '../files/durable.ts';
+import { hasCode } from '../files/errno.ts';
+import { realDisk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates } from '../x509/facts.ts';
 import { issueCertificate } from './issue.ts';
@@ -56,7 +59,7 @@ export function openPendingKeys(directory: string, disk: Disk = realDisk): Pendi
       // One that cannot be read was never certified under our eyes: nothing is lost with it.
       const key = createKey();
       await disk.makeDirectory(directory);
-      await replaceFile(disk, path, Buffer.from(key));
+      await writeDurably(path, key, 0o600, disk);
       return key;
     },
     async drop(name) {

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, parseAllDocuments, stringify, type Document } from 'yaml';
 import { API_VERSION } from '../../api/skupper/names.ts';
-import { hasCode } from '../../platform/linux/errors.ts';
+import { hasCode } from '../../files/errno.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { resourceFileName, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { guardYaml } from '../../platform/linux/yaml-guard.ts';

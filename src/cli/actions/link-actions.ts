@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { hasCode } from '../../platform/linux/errors.ts';
+import { hasCode } from '../../files/errno.ts';
 import { readText, removeFile } from '../../files/durable.ts';
 import { layoutOf, resourceFileName, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { CliError } from '../errors.ts';

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
-import { hasCode } from '../../platform/linux/errors.ts';
+import { hasCode } from '../../files/errno.ts';
 import { readText } from '../../files/durable.ts';
 import { resourceFileName, type NamespaceLayout, type RunningRouter } from '../../platform/linux/layout.ts';
 import type { FileProblem } from '../../platform/linux/parse.ts';

@@ -3,7 +3,7 @@ import { access, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hasCode } from '../../platform/linux/errors.ts';
+import { hasCode } from '../../files/errno.ts';
 import { makeDirectory, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { CliError } from '../errors.ts';

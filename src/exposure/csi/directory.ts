@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, opendir, readlink, rename, rmdir, symlink, unlink, type FileHandle } from 'node:fs/promises';
+import { hasCode } from '../../files/errno.ts';
 
 export type Kind = 'absent' | 'file' | 'folder' | 'link' | 'other';
 
@@ -128,8 +129,4 @@ export class Directory implements AsyncDisposable {
     }
     return names;
   }
-}
-
-export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
 }

@@ -2,7 +2,7 @@ import { lstat, unlink } from 'node:fs/promises';
 import { ApiError, TransportError } from '../../kube/errors.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { messageOf } from '../../telemetry/log.ts';
-import { hasCode } from './directory.ts';
+import { hasCode } from '../../files/errno.ts';
 import { CsiError } from './errors.ts';
 import { GrpcServer, type Around, type Refusal } from './grpc.ts';
 import { calls, callSeconds } from './metrics.ts';

@@ -1,4 +1,5 @@
-import { hasCode, type Directory } from './directory.ts';
+import { hasCode } from '../../files/errno.ts';
+import type { Directory } from './directory.ts';
 import { freshName } from './fresh-name.ts';
 import { removeEntry } from './remove.ts';
 import { ADDRESSES, DEFAULT_ADDRESS, isSegment, planChange, type Observed, type Ports, type Step, type Tree } from './tree.ts';

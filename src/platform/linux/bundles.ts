@@ -3,7 +3,7 @@ import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readBundle } from '../../trust/disk/bundle-files.ts';
 import type { TlsBundle } from '../../router/contract.ts';
-import { hasCode } from './errors.ts';
+import { hasCode } from '../../files/errno.ts';
 import { isResourceName } from './layout.ts';
 
 export interface BundleFolder {

@@ -3,8 +3,9 @@ import { lstat, opendir, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import type { TlsBundle } from '../../router/contract.ts';
 import { keyOf, type SiteObject } from '../../site/resources.ts';
-import { hasCode, PlatformError } from './errors.ts';
-import { codeOf, readText } from '../../files/durable.ts';
+import { codeOf, hasCode } from '../../files/errno.ts';
+import { FileError } from '../../files/errors.ts';
+import { readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { parseResources, type FileProblem, type ParsedFile, type Placed } from './parse.ts';
 
@@ -137,7 +138,7 @@ async function parseFile(path: string, file: string, layout: NamespaceLayout): P
     const text = await readText(path, { bytes: limits.fileBytes, within: layout.root });
     return text === undefined ? undefined : await parseResources(text, file, layout.namespace);
   } catch (error) {
-    if (!(error instanceof PlatformError)) {
+    if (!(error instanceof FileError)) {
       // The parser's own failure on hostile text must not stop the others.
       return failure({
         file,

@@ -4,7 +4,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from './errors.ts';
+import { hasCode } from '../../files/errno.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isResourceName, requireResourceName, type NamespaceLayout } from './layout.ts';
 

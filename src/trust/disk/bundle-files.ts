@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PemBundle } from '../contract.ts';
-import { hasCode, realDisk, type Disk } from './disk.ts';
+import type { Disk } from '../../files/disk.ts';
+import { hasCode } from '../../files/errno.ts';
+import { realDisk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 
 /** As in Secrets of the type `kubernetes.io/tls`. */
@@ -54,7 +56,7 @@ export async function writeBundle(directory: string, bundle: PemBundle, disk: Di
   const generation = `..${randomBytes(8).toString('hex')}`;
   await disk.makeDirectory(join(directory, generation));
   const parts = (['cert', 'key', 'ca'] as const).filter((part) => bundle[part] !== undefined);
-  for (const part of parts) await disk.create(join(directory, generation, FILES[part]), Buffer.from(bundle[part] ?? ''));
+  for (const part of parts) await disk.create(join(directory, generation, FILES[part]), bundle[part] ?? '', 0o600);
   await disk.syncDirectory(join(directory, generation));
   const prepared = `${generation}.link`;
   await disk.link(generation, join(directory, prepared));

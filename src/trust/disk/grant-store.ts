@@ -1,7 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import type { Clock, Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt, RevokedSite, TrustProblem } from '../contract.ts';
-import { realDisk, removeTemporaries, replaceFile, type Disk } from './disk.ts';
+import type { Disk } from '../../files/disk.ts';
+import { removeDrafts, writeDurably } from '../../files/durable.ts';
+import { realDisk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 import { formatGrant, parseGrant, shown, type GrantRecord } from './grant-file.ts';
 import { InTurn } from '../../work/in-turn.ts';
@@ -34,7 +36,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
   const pathOf = (name: string): string => join(directory, `${name}${EXTENSION}`);
 
   try {
-    await removeTemporaries(disk, directory);
+    await removeDrafts(directory, disk);
     for (const file of await disk.names(directory)) {
       const name = file.slice(0, -EXTENSION.length);
       if (!file.endsWith(EXTENSION) || !isGrantName(name)) continue;
@@ -50,7 +52,7 @@ export async function openGrantStore(directory: string, options: GrantStoreOptio
   /** On disk first; what was not written did not happen. */
   const save = async (record: GrantRecord): Promise<void> => {
     if (isClosed) throw new TrustError('state-busy', `the grants in ${directory} are no longer this process's: it is about to stop`);
-    await replaceFile(disk, pathOf(record.name), Buffer.from(formatGrant(record)));
+    await writeDurably(pathOf(record.name), formatGrant(record), 0o600, disk);
     records.set(record.name, record);
   };
   const refuseDamaged = (name: string): void => {

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { baseDirectory, isLabel, isResourceName, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
-import { tryLock } from '../../../src/files/lock.ts';
 import { machineHosts } from '../../../src/platform/linux/machine.ts';
 import { announceRouter, lockRouter, runningRouters, siblingsOf } from '../../../src/platform/linux/routers.ts';
 import { startWatch } from '../../../src/platform/linux/watch.ts';
@@ -33,32 +30,6 @@ test('no name leads out of its directory', () => {
   }
   assert.throws(() => resourceFileName('../Listener', 'a'), { code: 'bad-name' });
   assert.equal(resourceFileName('Listener', 'a.b'), 'Listener-a.b.yaml');
-});
-
-test('a lock is held by one at a time, and can be taken again when it is let go', async (t) => {
-  const path = join(await aDirectory(t), 'a.lock');
-  const first = tryLock(path);
-  assert.ok(first);
-  assert.equal(tryLock(path), undefined);
-  first[Symbol.dispose]();
-  const second = tryLock(path);
-  assert.ok(second);
-  second[Symbol.dispose]();
-});
-
-test('a lock ends with a process that is killed', async (t) => {
-  const path = join(await aDirectory(t), 'a.lock');
-  const module = new URL('../../../src/files/lock.ts', import.meta.url).href;
-  const script = `const { tryLock } = await import(${JSON.stringify(module)}); globalThis.held = tryLock(${JSON.stringify(path)}); console.log('held'); setInterval(() => {}, 1000);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  await once(child.stdout, 'data');
-  assert.equal(tryLock(path), undefined);
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-  const taken = tryLock(path);
-  assert.ok(taken);
-  taken[Symbol.dispose]();
 });
 
 test('a router runs once, and its name says which process has it', async (t) => {

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import { realDisk, type Disk } from '../../../../src/trust/disk/disk.ts';
+import type { Disk } from '../../../../src/files/disk.ts';
+import { realDisk } from '../../../../src/trust/disk/disk.ts';
 
 /** The process died here, as far as the disk knows. */
 export class Crash extends Error {}
@@ -29,7 +30,7 @@ export function crashAfter(limit: number): FailingDisk {
     read: realDisk.read,
     names: realDisk.names,
     makeDirectory: step(realDisk.makeDirectory),
-    create: step(realDisk.create, (path, bytes) => writeFile(path, bytes.subarray(0, bytes.length / 2), { flag: 'wx', mode: 0o600 })),
+    create: step(realDisk.create, (path, bytes) => writeFile(path, bytes.slice(0, bytes.length / 2), { flag: 'wx', mode: 0o600 })),
     appendLine: step(realDisk.appendLine, (path, line) => writeFile(path, line.slice(0, line.length / 2), { flag: 'a', mode: 0o600 })),
     rename: step(realDisk.rename),
     link: step(realDisk.link),

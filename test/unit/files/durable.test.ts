@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { PlatformError } from '../../../src/platform/linux/errors.ts';
+import { realDisk } from '../../../src/files/disk.ts';
 import { readText, writeDurably } from '../../../src/files/durable.ts';
-import { aDirectory } from './support.ts';
+import { FileError } from '../../../src/files/errors.ts';
+import { aDirectory } from '../platform/support.ts';
 
 function refusal(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof PlatformError && error.code === code;
+  return (error) => error instanceof FileError && error.code === code;
 }
 
 test('a file is replaced as a whole, with its mode, and nothing is left beside it', async (t) => {
@@ -25,7 +26,7 @@ test('where the disk is full, the old file stays and the draft goes', async (t) 
   const path = join(directory, 'a.yaml');
   await writeDurably(path, 'old', 0o644);
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-  await assert.rejects(writeDurably(path, 'new', 0o644, { open, rename: () => Promise.reject(full) }), { code: 'ENOSPC' });
+  await assert.rejects(writeDurably(path, 'new', 0o644, { ...realDisk, rename: () => Promise.reject(full) }), { code: 'ENOSPC' });
   assert.equal(await readFile(path, 'utf8'), 'old');
   assert.deepEqual(await readdir(directory), ['a.yaml']);
 });
@@ -65,10 +66,10 @@ test('rename is what makes a new file current', async (t) => {
   const path = join(await aDirectory(t), 'a');
   let draft = '';
   await writeDurably(path, 'whole', 0o644, {
-    open,
+    ...realDisk,
     rename: async (from, to) => {
-      draft = await readFile(String(from), 'utf8');
-      await rename(from, to);
+      draft = await readFile(from, 'utf8');
+      await realDisk.rename(from, to);
     },
   });
   assert.equal(draft, 'whole');

@@ -1,7 +1,7 @@
 /** A process that takes the lock named by its argument, says so, and holds it until it is killed. */
-import { acquireLock } from '../../../../src/trust/disk/lock.ts';
+import { lockWithin } from '../../../src/files/lock.ts';
 
 const [, , path = ''] = process.argv;
-await acquireLock(path);
-process.stdout.write('held\n');
+const lock = await lockWithin(path, 0);
+process.stdout.write(`held ${lock.path}\n`);
 setInterval(() => {}, 60_000);

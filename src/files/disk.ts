@@ -1,0 +1,111 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, symlink, unlink, type FileHandle } from 'node:fs/promises';
+import { hasCode } from './errno.ts';
+import { FileError } from './errors.ts';
+
+/**
+ * The few things that are done to files of ours. Each is one step: what stands on disk between two of them is what a crash
+ * leaves, and tests try all of those. They reject with the system's own errors.
+ */
+export interface Disk {
+  /** Undefined where there is no such file. @throws FileError where it is none, or has more bytes */
+  read(path: string, maxBytes: number): Promise<Buffer | undefined>;
+  /** Empty where there is no such directory. */
+  names(directory: string): Promise<readonly string[]>;
+  /** With its parents, for this user alone. */
+  makeDirectory(path: string): Promise<void>;
+  /** A new file, its bytes on disk. The mode holds whatever the umask. */
+  create(path: string, bytes: string | Uint8Array, mode: number): Promise<void>;
+  /** One more line, on disk. A last line without its end, which a crash has left, is cut off first. */
+  appendLine(path: string, line: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  link(text: string, path: string): Promise<void>;
+  /** Also where it is gone already. */
+  remove(path: string): Promise<void>;
+  /** Makes new names in it last. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+export const realDisk: Disk = {
+  async read(path, maxBytes) {
+    try {
+      // A pipe in this place would otherwise hold the process until someone writes to it.
+      await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      return await readAll(file, path, maxBytes);
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+      throw error;
+    }
+  },
+  async names(directory) {
+    try {
+      return await readdir(directory);
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    }
+  },
+  async makeDirectory(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  async create(path, bytes, mode) {
+    await using file = await open(path, 'wx', mode);
+    await file.chmod(mode);
+    await file.writeFile(bytes);
+    await file.sync();
+  },
+  async appendLine(path, line) {
+    await using file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    const { size } = await file.stat();
+    const whole = await endOfLastLine(file, size);
+    if (whole < size) await file.truncate(whole);
+    const bytes = Buffer.from(`${line}\n`);
+    for (let written = 0; written < bytes.length;) {
+      written += (await file.write(bytes, written, bytes.length - written, whole + written)).bytesWritten;
+    }
+    await file.sync();
+  },
+  rename,
+  link: (text, path) => symlink(text, path),
+  async remove(path) {
+    try {
+      await unlink(path);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    }
+  },
+  async syncDirectory(path) {
+    await using directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+    await directory.sync();
+  },
+};
+
+async function readAll(file: FileHandle, path: string, maxBytes: number): Promise<Buffer> {
+  const stats = await file.stat();
+  if (!stats.isFile()) {
+    throw new FileError('file-kind', `${path} is ${stats.isDirectory() ? 'a directory' : 'no regular file'}; put a file there.`);
+  }
+  // The size may have grown since, so it is the read that is bounded.
+  const buffer = Buffer.alloc(Math.min(maxBytes, stats.size + 4_096) + 1);
+  let length = 0;
+  while (length < buffer.length) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  if (length > maxBytes) {
+    throw new FileError('file-too-big', `${path} has more than the ${maxBytes} bytes that it may have; make it smaller, or split it.`);
+  }
+  return buffer.subarray(0, length);
+}
+
+/** Lines of ours are far shorter. */
+const MAX_LINE_BYTES = 4_096;
+
+async function endOfLastLine(file: FileHandle, size: number): Promise<number> {
+  const tail = Buffer.alloc(Math.min(size, MAX_LINE_BYTES));
+  await file.read(tail, 0, tail.length, size - tail.length);
+  const end = tail.lastIndexOf(0x0a);
+  if (end === -1 && size > MAX_LINE_BYTES) return size;
+  return size - tail.length + end + 1;
+}

@@ -1,0 +1,29 @@
+/** Whether the system answered with one of these codes, to this error or to what caused it. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && codes.includes(String(error.code))) || hasCode(error.cause, ...codes);
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}
+
+/** `(CODE): what to do`, to follow "PATH cannot be written". */
+export function remedyOf(error: unknown): string {
+  const code = codeOf(error);
+  const remedy = REMEDIES.get(code);
+  return remedy === undefined ? `(${code})` : `(${code}): ${remedy}`;
+}
+
+const REMEDIES = new Map([
+  ['EACCES', 'the user that runs Earshot must be allowed to'],
+  ['EPERM', 'the user that runs Earshot must be allowed to'],
+  ['ENOSPC', 'the disk is full, free some space'],
+  ['EDQUOT', "the user's disk quota is used up, free some space"],
+  ['EROFS', 'the file system is read-only'],
+  ['EISDIR', 'it is a directory, put a file there'],
+  ['ENOTDIR', 'a part of its path is a file'],
+  ['ELOOP', 'its links lead in a circle'],
+  ['ENXIO', 'it is a socket or a pipe, put a file there'],
+  ['EIO', 'the disk reports an error'],
+]);
