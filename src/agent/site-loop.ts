@@ -28,7 +28,7 @@ import { runningRouters, siblingsOf, tryLead } from '../platform/linux/routers.t
 import { readSettings } from './settings.ts';
 import { createSettler } from './torn-bundles.ts';
 import { cannotStart, restate, stopped, stopping, timestamp, type Standing } from '../platform/linux/stale-status.ts';
-import { createStatusWriter } from '../platform/linux/status-writer.ts';
+import { StatusWriter } from '../platform/linux/status-writer.ts';
 import { createTrust, type Trust, type TrustOutcome } from './trust.ts';
 import { startWatch } from '../platform/linux/watch.ts';
 
@@ -127,7 +127,7 @@ class SiteLoop {
     const { layout, log } = options;
     this.#input = createInputReader(layout);
     this.#authorities = createAuthorities(layout);
-    this.#writer = createStatusWriter({
+    this.#writer = new StatusWriter({
       directory: layout.runtime.resources,
       onTrouble: (trouble) => (trouble === undefined ? log.info('statuses can be written again') : log.error(trouble)),
     });

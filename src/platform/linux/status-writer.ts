@@ -1,17 +1,8 @@
-/** Keeps `runtime/resources` as the statuses are: only what changed is written, and a full disk is survived. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasCode } from './errors.ts';
-import { codeOf, removeFile, writeDurably } from '../../files/durable.ts';
-
-export interface StatusWriter {
-  /** All files that should be there, by name: others go. Calls may overlap; the last one wins. */
-  write(files: ReadonlyMap<string, WrittenFile>): void;
-  /** Resolves when all that was asked for is written or has failed. */
-  settled(): Promise<void>;
-  /** What cannot be written, for a log line and for readiness; undefined while all is well. */
-  readonly trouble: string | undefined;
-}
+import { removeFile, writeDurably } from '../../files/durable.ts';
+import { remedyOf } from '../../files/errno.ts';
+import { Passes } from '../../work/passes.ts';
 
 export interface WrittenFile {
   readonly text: string;
@@ -27,103 +18,87 @@ export interface StatusWriterOptions {
   readonly write?: typeof writeDurably;
 }
 
-export function createStatusWriter({
-  directory,
-  onTrouble,
-  retry = 2000,
-  write = writeDurably,
-}: StatusWriterOptions): StatusWriter & Disposable {
-  /** What is known to be on disk. */
-  const written = new Map<string, string>();
-  let wanted: ReadonlyMap<string, WrittenFile> = new Map();
-  let listed = false;
-  let dirty = false;
-  let working: Promise<void> | undefined;
-  let trouble: string | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let ended = false;
+const RETRY = 2_000;
 
-  async function pass(): Promise<string | undefined> {
+/** Keeps a directory of statuses as they are to be: only what changed is written, and a full disk is survived. */
+export class StatusWriter implements Disposable {
+  readonly #options: StatusWriterOptions;
+  readonly #passes = new Passes(() => this.#work());
+  /** What is known to be on disk. */
+  readonly #written = new Map<string, string>();
+  #wanted: ReadonlyMap<string, WrittenFile> = new Map();
+  #listed = false;
+  #trouble: string | undefined;
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** What cannot be written, for a log line and for readiness; undefined while all is well. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  /** All files that should be there, by name: others go. Calls may overlap; the last one wins. */
+  write(files: ReadonlyMap<string, WrittenFile>): void {
+    this.#wanted = files;
+    this.#passes.request();
+  }
+
+  /** Resolves when all that was asked for is written or has failed. */
+  settled(): Promise<void> {
+    return this.#passes.idle();
+  }
+
+  [Symbol.dispose](): void {
+    void this.#passes.end();
+  }
+
+  async #work(): Promise<void> {
+    const wanted = this.#wanted;
+    const failure = await this.#bringAbout(wanted);
+    // Where something else was asked for meanwhile, that decides.
+    if (wanted !== this.#wanted || this.#passes.ended) return;
+    if (failure !== this.#trouble) {
+      this.#trouble = failure;
+      this.#options.onTrouble(failure);
+    }
+    if (failure !== undefined) this.#passes.requestIn(this.#options.retry ?? RETRY);
+  }
+
+  /** @returns the first failure: one file does not keep the others back */
+  async #bringAbout(wanted: ReadonlyMap<string, WrittenFile>): Promise<string | undefined> {
+    const { directory, write = writeDurably } = this.#options;
     let failure: string | undefined;
-    const attempt = async (name: string, step: () => Promise<void>): Promise<void> => {
-      try {
-        await step();
-      } catch (error) {
-        failure ??= `${join(directory, name)} cannot be written (${codeOf(error)})${remedyOf(error)}; it is tried again`;
-      }
+    const attempt = async (name: string, step: (path: string) => Promise<void>): Promise<void> => {
+      const path = join(directory, name);
+      await step(path).catch((error: unknown) => {
+        failure ??= `${path} cannot be written ${remedyOf(error)}; it is tried again`;
+      });
     };
-    if (!listed) {
-      // Files of an earlier run, of resources that are gone meanwhile.
-      await attempt('', async () => {
-        for (const name of await readdir(directory)) if (/\.(yaml|tmp)$/.test(name) && !wanted.has(name)) written.set(name, '');
-        listed = true;
-      });
-    }
+    if (!this.#listed) await attempt('', () => this.#list(wanted));
     for (const [name, { text, mode }] of wanted) {
-      if (written.get(name) === text) continue;
-      await attempt(name, async () => {
-        await write(join(directory, name), text, mode);
-        written.set(name, text);
+      if (this.#written.get(name) === text) continue;
+      await attempt(name, async (path) => {
+        await write(path, text, mode);
+        this.#written.set(name, text);
       });
-      if (dirty) return failure;
+      if (wanted !== this.#wanted) return failure;
     }
-    for (const name of [...written.keys()].filter((known) => !wanted.has(known))) {
-      await attempt(name, async () => {
-        await removeFile(join(directory, name));
-        written.delete(name);
+    for (const name of [...this.#written.keys()].filter((known) => !wanted.has(known))) {
+      await attempt(name, async (path) => {
+        await removeFile(path);
+        this.#written.delete(name);
       });
     }
     return failure;
   }
 
-  async function work(): Promise<void> {
-    dirty = false;
-    const failure = await pass();
-    // Meanwhile something else was asked for: that decides.
-    if (dirty || ended) return;
-    if (failure !== trouble) {
-      trouble = failure;
-      onTrouble(failure);
+  /** Files of an earlier run, of resources that are gone meanwhile. */
+  async #list(wanted: ReadonlyMap<string, WrittenFile>): Promise<void> {
+    for (const name of await readdir(this.#options.directory)) {
+      if (/\.(yaml|tmp)$/.test(name) && !wanted.has(name)) this.#written.set(name, '');
     }
-    if (failure === undefined) return;
-    clearTimeout(timer);
-    timer = setTimeout(start, retry);
-    timer.unref();
+    this.#listed = true;
   }
-
-  function start(): void {
-    dirty = true;
-    working ??= work().finally(() => {
-      working = undefined;
-      if (dirty && !ended) start();
-    });
-  }
-
-  async function settled(): Promise<void> {
-    const current = working;
-    if (current === undefined) return;
-    await current;
-    return settled();
-  }
-
-  return {
-    write: (files) => {
-      wanted = files;
-      start();
-    },
-    settled,
-    get trouble() {
-      return trouble;
-    },
-    [Symbol.dispose]: () => {
-      ended = true;
-      clearTimeout(timer);
-    },
-  };
-}
-
-function remedyOf(error: unknown): string {
-  if (hasCode(error, 'ENOSPC', 'EDQUOT')) return ': the disk is full, free some space';
-  if (hasCode(error, 'EACCES', 'EPERM', 'EROFS')) return ': this user may not write there';
-  return hasCode(error, 'EIO') ? ': the disk reports an error' : '';
 }

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { writeDurably } from '../../../src/files/durable.ts';
-import { createStatusWriter, type WrittenFile } from '../../../src/platform/linux/status-writer.ts';
+import { StatusWriter, type WrittenFile } from '../../../src/platform/linux/status-writer.ts';
 import { aDirectory, until } from './support.ts';
 
 const files = (given: Readonly<Record<string, string>>): ReadonlyMap<string, WrittenFile> =>
@@ -13,7 +13,7 @@ test('only what changed is written, and what is no longer wanted goes', async (t
   const directory = await aDirectory(t);
   await writeFile(join(directory, 'of-an-earlier-run.yaml'), 'old');
   const written: string[] = [];
-  using writer = createStatusWriter({
+  using writer = new StatusWriter({
     directory,
     onTrouble: () => {},
     write: (path, text, mode) => {
@@ -37,7 +37,7 @@ test('a full disk is told once, tried again, and over when it is', async (t) => 
   let full = true;
   let attempts = 0;
   const told: (string | undefined)[] = [];
-  using writer = createStatusWriter({
+  using writer = new StatusWriter({
     directory,
     retry: 5,
     onTrouble: (trouble) => told.push(trouble),
@@ -58,7 +58,7 @@ test('a full disk is told once, tried again, and over when it is', async (t) => 
 
 test('one file that cannot be written does not keep the others back', async (t) => {
   const directory = await aDirectory(t);
-  using writer = createStatusWriter({
+  using writer = new StatusWriter({
     directory,
     onTrouble: () => {},
     write: (path, text, mode) =>
@@ -71,7 +71,7 @@ test('one file that cannot be written does not keep the others back', async (t) 
 
 test('of many states in a row the last is on disk', async (t) => {
   const directory = await aDirectory(t);
-  using writer = createStatusWriter({ directory, onTrouble: () => {} });
+  using writer = new StatusWriter({ directory, onTrouble: () => {} });
   for (let state = 0; state <= 200; state++) writer.write(files({ 'a.yaml': String(state) }));
   await writer.settled();
   assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '200');
