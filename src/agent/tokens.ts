@@ -5,18 +5,19 @@ import { API_VERSION } from '../api/skupper/names.ts';
 import type { AccessToken, Site } from '../api/skupper/index.ts';
 import { openPendingKeys } from '../trust/renewal.ts';
 import { parseToken } from '../trust/tokens/token.ts';
-import { redeemToken } from '../trust/tokens/redeem.ts';
+import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
+import { retryOf } from '../trust/tokens/retry.ts';
 import { TrustError } from '../trust/errors.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
 import type { Redeemed, Token } from '../trust/contract.ts';
 import type { TokenFacts } from '../site/observe/observe-trust.ts';
 import { nameOf } from '../site/resources.ts';
+import { problemOf } from '../errors/problem.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { emitYaml } from '../platform/linux/write-yaml.ts';
 import { makeDirectory, readText, writeDurably } from '../files/durable.ts';
 import type { Identity } from '../platform/linux/identity.ts';
 import { resourceFileName, type NamespaceLayout } from '../platform/linux/layout.ts';
-import { problemOf, type Problem } from '../errors/problem.ts';
 
 export interface Tokens extends Disposable {
   /** Starts redeeming what is new; the rest goes on by itself. */
@@ -32,23 +33,12 @@ export interface TokensOptions {
 
 interface Attempt {
   readonly mark: string;
+  readonly since: number;
   facts: TokenFacts;
   failures: number;
   running: boolean;
   timer?: ReturnType<typeof setTimeout>;
 }
-
-/** These may go by themselves; all others are about the token. */
-const passing: ReadonlySet<Problem['code']> = new Set<Problem['code']>([
-  'unreachable',
-  'server-busy',
-  'server-failed',
-  'state-unavailable',
-  'clock-wrong',
-]);
-
-/** Milliseconds: from a second to a minute, doubling. */
-const retryDelay = (failures: number): number => Math.min(60_000, 1000 * 2 ** Math.min(failures - 1, 6)) * (1 - Math.random() / 4);
 
 export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
   const attempts = new Map<string, Attempt>();
@@ -68,15 +58,19 @@ export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
       log.info({ token: name, site: won.offer.siteName }, 'token redeemed');
     } catch (error) {
       if (end.signal.aborted) return;
-      const problem = problemOf(error);
-      const retrying = passing.has(problem.code) || !(error instanceof TrustError);
+      const code = error instanceof TrustError ? error.code : undefined;
+      const asked = error instanceof ServerBusyError ? error.asked : 0;
       attempt.failures += 1;
+      const retry = retryOf({ code, failures: attempt.failures, since: performance.now() - attempt.since, asked }, Math.random());
+      if (retry !== undefined) {
+        attempt.timer = setTimeout(() => void run(name, attempt, token, site, identity), retry.after);
+        attempt.timer.unref();
+        if (retry.isQuiet) return;
+      }
+      const problem = problemOf(error);
+      const retrying = retry !== undefined;
       attempt.facts = { redeemed: false, problem, retrying };
       log.warn({ token: name, code: problem.code, retrying }, `token not redeemed: ${problem.message}`);
-      if (retrying) {
-        attempt.timer = setTimeout(() => void run(name, attempt, token, site, identity), retryDelay(attempt.failures));
-        attempt.timer.unref();
-      }
     } finally {
       attempt.running = false;
     }
@@ -114,7 +108,13 @@ export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
         if (before?.mark === mark) continue;
         if (before?.running === true) continue;
         clearTimeout(before?.timer);
-        const attempt: Attempt = { mark, facts: { redeemed: redeemed.get(name) === mark }, failures: 0, running: false };
+        const attempt: Attempt = {
+          mark,
+          since: performance.now(),
+          facts: { redeemed: redeemed.get(name) === mark },
+          failures: 0,
+          running: false,
+        };
         attempts.set(name, attempt);
         if (attempt.facts.redeemed) continue;
         try {

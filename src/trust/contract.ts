@@ -311,8 +311,8 @@ export interface RedeemOptions {
   readonly siteKey: SigningKey;
   /** PKCS#8 PEM; keep it until the bundle is stored (see PendingKeys): a retry with the same key costs no second redemption. */
   readonly key: string;
-  /** Default 30 s, with retries. */
-  readonly deadlineMilliseconds?: number;
+  /** Default 10 s. */
+  readonly timeoutMilliseconds?: number;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }

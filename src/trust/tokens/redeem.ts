@@ -1,7 +1,6 @@
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import { checkBundle } from '../../identity/tls-bundle.ts';
 import type { RedeemOptions, Redeemed, Token } from '../contract.ts';
@@ -11,58 +10,41 @@ import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redempt
 import { createRequest } from '../../x509/request.ts';
 import { refusalOf } from './refusal.ts';
 
-const DEADLINE = 30_000;
-const ATTEMPT = 10_000;
+const TIMEOUT = 10_000;
 const PROBE = 3_000;
-const FIRST_PAUSE = 250;
-const LONGEST_PAUSE = 5_000;
 const MAX_ANSWER_BYTES = 1_048_576;
 
+/** The server has no time for us now. */
+export class ServerBusyError extends TrustError {
+  /** Milliseconds that it asks us to wait. */
+  readonly asked: number;
+
+  constructor(message: string, asked: number) {
+    super('server-busy', message);
+    this.asked = asked;
+  }
+}
+
 /**
- * Turns a token into what a link is made of. Tries again, until the deadline, where nobody answered or the server is busy:
- * that is safe, for the same key again is the same redemption. What the server refuses is not asked twice.
+ * Turns a token into what a link is made of, or tries to: retry.ts says when once more.
  * @throws TrustError that says why not
  */
 export async function redeemToken(token: Token, options: RedeemOptions): Promise<Redeemed> {
-  const { siteName, siteId, siteKey, clock = Date.now } = options;
+  const { siteName, siteId, siteKey, signal, clock = Date.now, timeoutMilliseconds = TIMEOUT } = options;
   const url = new URL(token.url);
   const grant = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
   const csr = createRequest(options.key, siteName);
   const body = encodeRedemption(grant, { code: token.code, siteId, siteName, csr }, siteKey);
-  const deadline = performance.now() + (options.deadlineMilliseconds ?? DEADLINE);
-  for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, pause * 2)) {
-    options.signal?.throwIfAborted();
-    const outcome = await tryOnce(url, token.ca, body, deadline - performance.now(), options.signal, clock);
-    if (outcome.kind === 'answer') return accept(token, outcome.answer, options.key, clock);
-    const wait = Math.max(outcome.after, pause * (0.5 + Math.random() / 2));
-    if (!outcome.mayRetry || performance.now() + wait >= deadline) throw outcome.error;
-    await delay(wait, undefined, options.signal === undefined ? {} : { signal: options.signal });
-  }
-}
-
-type Outcome =
-  | { readonly kind: 'answer'; readonly answer: RedemptionAnswer }
-  /** `after`: milliseconds that the server wants us to wait. */
-  | { readonly kind: 'failure'; readonly error: TrustError; readonly mayRetry: boolean; readonly after: number };
-
-async function tryOnce(
-  url: URL,
-  ca: string,
-  body: string,
-  left: number,
-  signal: AbortSignal | undefined,
-  clock: () => number,
-): Promise<Outcome> {
+  signal?.throwIfAborted();
   try {
-    const { status, headers, text } = await post(url, ca, body, Math.ceil(Math.max(1, Math.min(ATTEMPT, left))), signal);
-    if (status === 200) return { kind: 'answer', answer: decodeAnswer(text) };
-    const error = refusalOf(status, text, url);
-    return { kind: 'failure', error, mayRetry: error.code === 'server-busy', after: retryAfter(headers) };
+    const { status, headers, text } = await post(url, token.ca, body, timeoutMilliseconds, signal);
+    if (status === 200) return accept(token, decodeAnswer(text), options.key, clock);
+    const refusal = refusalOf(status, text, url);
+    throw refusal.code === 'server-busy' ? new ServerBusyError(refusal.message, retryAfter(headers)) : refusal;
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
-    if (error instanceof TrustError) return { kind: 'failure', error, mayRetry: false, after: 0 };
-    const failure = connectFailure(error, url, clock(), isAboutTime(error) ? await validityAt(url) : undefined);
-    return { kind: 'failure', error: failure, mayRetry: failure.code === 'unreachable', after: 0 };
+    if (error instanceof TrustError) throw error;
+    throw connectFailure(error, url, clock(), isAboutTime(error) ? await validityAt(url) : undefined);
   }
 }
 
