@@ -6,6 +6,7 @@ import { openPendingKeys, requestRenewal } from '../trust/renewal.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
 import type { LinkConfig, Router } from '../router/contract.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
+import { backoffDelay, type Backoff } from '../work/backoff.ts';
 import { isRenewalDue } from './due.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
 import { openRenewalRequests, type RenewalAnswer } from '../platform/linux/renewal-requests.ts';
@@ -23,7 +24,8 @@ export interface Renewals {
 }
 
 /** Milliseconds between two tries for one link. */
-const pauses = { first: 5_000, longest: 3_600_000, shortest: 500 };
+const RETRY: Backoff = { first: 5_000, max: 3_600_000 };
+const SHORTEST_PAUSE = 500;
 
 /** Looks come every few seconds. What is due before the next one, with a certificate of seconds, is looked at again so soon. */
 const soon = { within: 6_000, again: 500 };
@@ -72,7 +74,7 @@ export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: 
       .catch(async (error: unknown) => {
         const failures = (tries.get(name)?.failures ?? 0) + 1;
         const left = endOf(link.tls.cert) - now;
-        const wait = Math.max(pauses.shortest, Math.min(pauses.longest, pauses.first * 2 ** Math.min(failures - 1, 12), left / 8));
+        const wait = Math.max(SHORTEST_PAUSE, Math.min(backoffDelay(RETRY, failures, Math.random()), left / 8));
         tries.set(name, { next: now + wait, failures });
         log.warn(
           { link: name, error },
