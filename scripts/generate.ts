@@ -1,5 +1,5 @@
 /**
- * Writes what follows from the schemas in src/api: deploy/crds/*.yaml, docs/reference/*.md, and what files are checked by
+ * Writes what follows from the schemas in src/api and the codes in src/errors: deploy/crds/*.yaml, docs/reference/*.md, and what files are checked by
  * without a cluster. With `--check` it writes nothing, and fails where a file differs.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
 import type { CustomResourceDefinition } from '../src/api/crd.ts';
 import { skupperDefinitions } from '../src/api/skupper/crds.ts';
 import { cliManual } from './cli-manual.ts';
+import { errorReference } from './error-reference.ts';
 import { reference } from './reference.ts';
 import * as skupperTexts from './reference-skupper.ts';
 import * as listenersTexts from './reference-texts.ts';
@@ -25,6 +26,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['docs/reference/listeners.md', reference(listeners, listenersTexts)],
     ['docs/reference/skupper.md', reference(skupper, skupperTexts)],
     ['docs/reference/cli.md', cliManual()],
+    ['docs/reference/errors.md', errorReference()],
     ['src/api/generated/spec-shapes.ts', specShapes()],
   ]);
 }
@@ -58,7 +60,7 @@ function write(root = new URL('..', import.meta.url)): void {
 
 function check(): void {
   const stale = staleFiles();
-  for (const path of stale) console.error(`${path} is not what src/api says: run \`npm run generate\` and check the result in.`);
+  for (const path of stale) console.error(`${path} is not what src says: run \`npm run generate\` and check the result in.`);
   if (stale.length > 0) process.exitCode = 1;
 }
 

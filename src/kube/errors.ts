@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors/catalogue.ts';
+import type { ShownAs } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
 /** The API server answered, and the answer is no. */
@@ -50,7 +50,7 @@ export class TransportError extends EarshotError<TransportCode> {
 }
 
 export type TransportCode = Extract<
-  ErrorCode,
+  ShownAs<'metric'>,
   'kube-unreachable' | 'kube-cut' | 'kube-timeout' | 'kube-malformed' | 'kube-too-large' | 'kube-busy' | 'kube-closed'
 >;
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors/catalogue.ts';
+import type { ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import type { Problem } from '../contract.ts';
 
@@ -6,7 +6,7 @@ import type { Problem } from '../contract.ts';
 export class LinkError extends EarshotError<LinkCode> {}
 
 export type LinkCode = Extract<
-  ErrorCode,
+  ShownAs<'metric'>,
   // The bundle, and certificates: ours, the peer's, or ours in the peer's eyes.
   | 'tls-no-cert'
   | 'tls-no-key'

@@ -1,4 +1,5 @@
 /** How a request is refused, and what a refusal says: `proxy-status` (RFC 9209) with a short word, and details between links. */
+import type { ShownAs } from '../../errors/catalogue.ts';
 import { LinkError, printable, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
 
@@ -50,7 +51,7 @@ export function refusalOf(status: number, fields: Fields, peer: string): LinkErr
 /** Read at the other end, behind the name of the one that refuses. A new token would be refused too. Short, as a GOAWAY holds 120 characters. */
 export const UNREVOKE = 'Only `earshot site unrevoke` here helps.';
 
-const SAID: readonly LinkCode[] = [
+const SAID: readonly (LinkCode & ShownAs<'answer'>)[] = [
   'tls-expired',
   'tls-not-yet-valid',
   'tls-foreign-ca',

@@ -33,7 +33,6 @@ const answers = {
   'stream-reset': { status: 502, error: 'connection_terminated' },
   busy: { status: 503, error: 'connection_limit_reached' },
   draining: { status: 503, error: 'destination_unavailable' },
-  'bad-request': { status: 400, error: 'http_request_error' },
   'client-gone': { status: 499, error: 'connection_terminated' },
 } as const satisfies Partial<Record<ShownAs<'metric'>, { readonly status: number; readonly error: string }>>;
 

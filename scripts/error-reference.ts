@@ -1,0 +1,38 @@
+/** docs/reference/errors.md, from the catalogue of codes. */
+import { rooms, type CatalogueEntry } from '../src/errors/catalogue.ts';
+import { conditionReason, type ConditionCode } from '../src/errors/condition-reason.ts';
+
+export function errorReference(): string {
+  const sections = Object.entries(rooms).map(([title, codes]) => {
+    const rows = Object.entries<CatalogueEntry>(codes).map(([code, [shown, meaning, whatToDo]]) => {
+      return `| \`${code}\` | ${meaning} | ${whatToDo} | ${shown
+        .split(' ')
+        .map((place) => placeOf(place, code))
+        .join(', ')} |`;
+    });
+    return [`## ${title}`, ['| code | means | what to do | shown |', '| --- | --- | --- | --- |', ...rows].join('\n')].join('\n\n');
+  });
+  return `${[INTRODUCTION.trim(), ...sections].join('\n\n')}\n`;
+}
+
+function placeOf(place: string, code: string): string {
+  // Whoever looks up what a condition says searches for its reason.
+  return place === 'condition' || place === 'event' ? `${place} \`${conditionReason(code as ConditionCode)}\`` : place;
+}
+
+const INTRODUCTION = `
+<!-- Written by \`npm run generate\` from src/errors/catalogue.ts: change it there. -->
+
+# Codes of errors and conditions
+
+One fault has one code, wherever it is found. The message beside a code says which object, file or address it is about.
+
+| shown | as |
+| --- | --- |
+| condition | the reason of a condition, in CamelCase: \`tls-no-key\` is \`TlsNoKey\`; the same in \`status.mounts\` of a PodListeners |
+| event | the reason of an event, spelled like that of a condition |
+| metric | \`reason\` of \`earshot_router_peers_refused_total\`, \`earshot_router_connections_failed_total\` and \`earshot_router_clients_refused_total\`, \`outcome\` of \`earshot_router_link_attempts_total\`; \`code\` of \`earshot_api_requests_total\`, there in capitals: \`KUBE_TIMEOUT\` |
+| answer | what another site is told: see [the protocol](../protocol.md#9-errors); or the error of a call of the kubelet's, whose message an event of the pod has |
+| exit | the exit status of a command: see [the command line](cli.md#exit-codes) |
+| log | only \`code\` in log lines, where all others stand as well |
+`;
