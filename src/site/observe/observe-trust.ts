@@ -82,9 +82,7 @@ export function observeToken(token: AccessToken, view: View): AccessTokenStatus 
     ? done
     : trouble === undefined
       ? waiting('redeeming', 'it is being redeemed')
-      : failed(
-          facts?.retrying === true ? { code: trouble.code, message: `${trouble.message.replace(/\.$/, '')}. It is tried again.` } : trouble,
-        );
+      : failed(facts?.retrying === true ? { code: trouble.code, message: `${trouble.message}. It is tried again.` } : trouble);
   return {
     ...verdict([{ type: 'Redeemed', state: redeemed ? done : firstOf(configured(view.own), state) }], warningsOf(view.own), view.moment),
     redeemed,
