@@ -3,8 +3,8 @@ import { rooms, type CatalogueEntry } from '../src/errors/catalogue.ts';
 import { conditionReason, type ConditionCode } from '../src/errors/condition-reason.ts';
 
 export function errorReference(): string {
-  const sections = Object.entries(rooms).map(([title, codes]) => {
-    const rows = Object.entries<CatalogueEntry>(codes).map(([code, [shown, meaning, whatToDo]]) => {
+  const sections = Object.entries(TITLES).map(([room, title]) => {
+    const rows = Object.entries<CatalogueEntry>(rooms[room as keyof typeof rooms]).map(([code, [shown, meaning, whatToDo]]) => {
       return `| \`${code}\` | ${meaning} | ${whatToDo} | ${shown
         .split(' ')
         .map((place) => placeOf(place, code))
@@ -19,6 +19,21 @@ function placeOf(place: string, code: string): string {
   // Whoever looks up what a condition says searches for its reason.
   return place === 'condition' || place === 'event' ? `${place} \`${conditionReason(code as ConditionCode)}\`` : place;
 }
+
+const TITLES: Readonly<Record<keyof typeof rooms, string>> = {
+  tls: 'TLS bundles and certificates',
+  links: 'Links to other sites',
+  ports: 'Ports and names of this machine',
+  connections: 'Connections and their servers',
+  site: 'Resources of a site',
+  trust: 'Trust: certificates, grants, tokens',
+  files: 'Files and processes',
+  cli: 'The command line',
+  exposure: 'Listeners in Kubernetes',
+  volumes: 'Listener volumes of pods',
+  kube: 'The API server of Kubernetes',
+  router: 'Within the router',
+};
 
 const INTRODUCTION = `
 <!-- Written by \`npm run generate\` from src/errors/catalogue.ts: change it there. -->

@@ -13,7 +13,6 @@ import { nameOf, sortResources, type ResourceKey, type SiteResources } from '../
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import { createAuthorities } from './authorities.ts';
 import { readBundles } from '../platform/linux/bundles.ts';
-import { PlatformError } from '../platform/linux/errors.ts';
 import { makeDirectory, writeDurably } from '../files/durable.ts';
 import { openIdentity, type Identity } from '../platform/linux/identity.ts';
 import { createInputReader } from '../platform/linux/input.ts';
@@ -31,6 +30,7 @@ import { cannotStart, restate, stopped, stopping, timestamp, type Standing } fro
 import { StatusWriter } from '../platform/linux/status-writer.ts';
 import { createTrust, type Trust, type TrustOutcome } from './trust.ts';
 import { startWatch } from '../platform/linux/watch.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 export type StartRouter = (config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }) => Promise<Router>;
 
@@ -321,7 +321,7 @@ class SiteLoop {
   /** Also where another router looks after the site: a link stays with the router that it came to, and may outlast its certificate. */
   async #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): Promise<IssuedCertificate> {
     const site = this.#seen?.plan.site;
-    if (site === undefined) throw new PlatformError('no-site', 'this namespace has no Site that runs; create one');
+    if (site === undefined) throw new EarshotError('no-site', 'this namespace has no Site that runs; create one');
     return renewPeer({ site, authorities: this.#authorities, ledger: await this.#records() }, peer, request);
   }
 

@@ -10,7 +10,6 @@ import type { ResourceProblem } from '../site/problem.ts';
 import { nameOf, type SiteResources } from '../site/resources.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { Authorities } from './authorities.ts';
-import { PlatformError } from '../platform/linux/errors.ts';
 import { createGrants, GRANT_SERVER_BUNDLE } from './grants.ts';
 import type { Identity } from '../platform/linux/identity.ts';
 import { createIssuedBundles } from './certificates.ts';
@@ -19,6 +18,7 @@ import { createRenewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
 import { createStaticLinks } from '../platform/linux/offline-links.ts';
 import { createTokens } from './tokens.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 export interface TrustInput {
   readonly resources: SiteResources;
@@ -189,6 +189,6 @@ function withoutAccess(name: string): ResourceProblem {
   };
 }
 
-function noSite(): PlatformError {
-  return new PlatformError('no-site', 'this namespace has no Site that runs; create one');
+function noSite(): EarshotError {
+  return new EarshotError('no-site', 'this namespace has no Site that runs; create one');
 }

@@ -2,7 +2,7 @@
  * Every code of the program, once: where it is shown, what it means, what to do. One fault has one code, whichever room finds
  * it. docs/reference/errors.md is written from here by `npm run generate`.
  */
-export type ErrorCode = { [R in keyof Rooms]: keyof Rooms[R] }[keyof Rooms];
+export type ErrorCode = CodeOf<keyof Rooms>;
 
 /**
  * Where people and programs meet a code: as the reason of a condition, the label of a metric, in an answer to another site or to
@@ -17,12 +17,15 @@ export type ShownAs<P extends Place> = {
   }[keyof Rooms[R]];
 }[keyof Rooms];
 
+/** The codes of one part of the program, or of several. */
+export type CodeOf<R extends keyof Rooms> = { [K in R]: keyof Rooms[K] }[R];
+
 export type CatalogueEntry = readonly [shown: string, meaning: string, whatToDo: string];
 type Rooms = typeof rooms;
 
 // prettier-ignore
 export const rooms = {
-  'TLS bundles and certificates': {
+  tls: {
     'tls-no-cert': ['condition metric answer', 'There is no certificate: `tls.crt` is missing or holds none, or the other side showed none.',
       'Put the certificate into the bundle (PEM, its intermediates behind it).'],
     'tls-no-key': ['condition metric', 'There is no private key: `tls.key` is missing or holds none.',
@@ -47,12 +50,8 @@ export const rooms = {
       'Use a host that it names, or have it issued with this one.'],
     'tls-failed': ['condition metric answer', 'TLS failed otherwise; the message is that of OpenSSL.',
       'See that both ends speak TLS there, and what the message says.'],
-    'tls-missing': ['condition', 'There is no bundle of the name that the resource gives.',
-      'Put it where the message says, or correct the name.'],
-    'tls-unreadable': ['condition', "The bundle's files cannot be read.",
-      'Give them to the user that runs Earshot; the message says what is in the way.'],
   },
-  'Links to other sites': {
+  links: {
     'no-endpoint': ['condition metric', 'The Link has no endpoint for this kind of site.', 'Take a new token, or add the endpoint.'],
     refused: ['condition metric', 'Whoever was asked says no: nothing listens at the address, or the API server does not take what a volume needs.',
       'See that the site or server runs and the port is right; else do what the message says.'],
@@ -61,7 +60,7 @@ export const rooms = {
     silent: ['condition metric', 'The other side of a link no longer answers.',
       'Nothing, if it comes back; else see whether its machine and the network are well.'],
     lost: ['condition metric', 'The connection of a link broke.', 'Nothing: it is opened again.'],
-    closed: ['condition metric', 'The link was closed on this side, since it is no longer wanted.', 'Nothing.'],
+    closed: ['condition metric', 'The link is not up, or no longer wanted.', 'Nothing; else see the status of the link.'],
     revoked: ['condition metric answer', 'The site or its certificate has been revoked.',
       'Only `earshot site unrevoke` at the site that refuses it helps.'],
     'not-earshot': ['condition metric', 'What answers is no access port of a site.', 'Correct host and port.'],
@@ -72,8 +71,8 @@ export const rooms = {
       "See that nothing stands between the sites; restore the site's own key."],
     'wrong-site': ['condition metric answer', 'The other side is another site than its certificate was issued to, or than was linked to.',
       'Get a new token from the site that is meant.'],
-    'wrong-router': ['condition metric answer', 'Another router of the site answers than the one that is meant.',
-      'Nothing: it is tried again.'],
+    'wrong-router': ['condition metric answer', 'Several routers share an address, and another one answers than is meant.',
+      'Nothing: it is tried again; an address for each router avoids it.'],
     protocol: ['condition metric answer', 'The other side does not keep to the link protocol.',
       'Update both sides; report it if that does not help.'],
     routing: ['condition metric answer', 'The other side does not keep to the routing protocol.',
@@ -86,7 +85,7 @@ export const rooms = {
     'renew-refused': ['log', 'The other site does not renew the certificate.', 'Do what the message says; else get a new token.'],
     'renew-failed': ['log', 'The answer to a renewal did not come or is none.', 'Nothing: it is tried again.'],
   },
-  'Ports and names of this machine': {
+  ports: {
     'port-in-use': ['condition metric', 'Another program has the port.', 'Stop it, or choose another port.'],
     'port-not-permitted': ['condition metric', 'The user that runs Earshot may not listen on the port.',
       'Choose one from 1024 on, or allow it (`net.ipv4.ip_unprivileged_port_start`).'],
@@ -94,7 +93,7 @@ export const rooms = {
     'listen-failed': ['condition metric', 'The port cannot be opened otherwise.', 'Do what the message says; it is tried again.'],
     'name-unknown': ['condition metric', 'A host name has no address.', 'Correct the name, or DNS.'],
   },
-  'Connections and their servers': {
+  connections: {
     'no-connector': ['condition metric', 'No connector of the routing key can be reached.',
       'Make a Connector, or see the links on the way.'],
     'no-link': ['metric', 'There is no link on the way to the router that was chosen.',
@@ -115,7 +114,7 @@ export const rooms = {
     'target-connect-failed': ['condition', "Connecting to the connector's server fails otherwise.",
       "The message names the system's error."],
   },
-  'Resources of a site': {
+  site: {
     starting: ['condition', 'The router starts, or none runs yet.', 'Nothing.'],
     stopping: ['condition', 'The router stops.', 'Nothing.'],
     'not-running': ['condition exit', 'No process runs the namespace.', 'Start it: `earshot run`, `earshot system start`.'],
@@ -138,19 +137,23 @@ export const rooms = {
     port: ['condition', 'A port is none, or none of that name is there.', 'Correct the field.'],
     'port-taken-twice': ['condition', 'Two resources want the same port of this machine.', 'Change one of them.'],
     type: ['condition', 'The type is not supported.', 'Use `tcp`.'],
-    observer: ['condition', 'The observer is unknown, so the default holds.', 'Correct the setting.'],
+    observer: ['condition', 'The observer is unknown, so it is `auto`.', 'Use `auto`, `none`, `http1` or `http2`.'],
     setting: ['condition', 'A setting is not what it must be, so the default holds.', 'Correct it.'],
-    strategy: ['condition', 'The strategy of a MultiKeyListener is missing or contradicts itself.', 'Give one of the two.'],
-    'routing-key': ['condition', 'The routing key is too long.', 'Shorten it.'],
+    strategy: ['condition', 'The strategy of a MultiKeyListener is missing, empty or double.',
+      'Give one of `priority` and `weighted`, with routing keys.'],
+    'routing-key': ['condition', 'The text cannot be a routing key.', 'Use 1 to 253 printable ASCII characters without spaces.'],
     role: ['condition', 'A role of a RouterAccess is unknown.', 'Use `inter-router` or `edge`.'],
-    'no-role': ['condition', 'A RouterAccess has no role that can be served.', 'Name one.'],
+    'no-role': ['condition', 'A RouterAccess has no role by which sites can link.', 'Add `inter-router` or `edge`.'],
     cost: ['condition', 'The cost of a Link is none.', 'Use a whole number from 1 to 65535.'],
+    'tls-missing': ['condition', 'There is no bundle of the name that the resource gives.',
+      'Put it where the message says, or correct the name.'],
+    'tls-unreadable': ['condition', "The bundle's files cannot be read.",
+      'Give them to the user that runs Earshot; the message says what is in the way.'],
   },
-  'Trust: certificates, grants, tokens': {
+  trust: {
     'request-malformed': ['condition answer', 'A request for a certificate is not one that an authority should answer.',
       'Update the other side; report it if that does not help.'],
     'authority-missing': ['condition', 'There is no certificate authority of that name.', 'Make it, or correct the name.'],
-    'unknown-site': ['exit', 'No certificate was ever issued to that site.', 'Correct the name; the message lists those there are.'],
     'bad-argument': ['condition', 'A value is out of bounds.', 'Correct it.'],
     'token-mangled': ['condition', 'The token is not whole.', 'Copy it anew.'],
     'token-unknown-grant': ['condition answer', 'The grant of the token is not there.', 'Ask for a new token.'],
@@ -165,9 +168,8 @@ export const rooms = {
       'Set the one that is wrong; it is tried again.'],
     'server-busy': ['condition answer', 'The other site takes no more redemptions for the moment.', 'Nothing: it is tried again.'],
     'server-failed': ['condition answer', 'The other site could not issue the certificate.', 'See its log; it is tried again.'],
-    'site-key': ['log', "The site's own key cannot be read, or is not that of its id.", 'Restore it from a backup.'],
   },
-  'Files and processes': {
+  files: {
     'state-damaged': ['condition', "A file of Earshot's own is not as it was written.",
       'Restore it from a backup; the message says what else helps.'],
     'state-unavailable': ['condition', "A file of Earshot's own cannot be read or written: full disk, permissions.",
@@ -181,7 +183,7 @@ export const rooms = {
     'router-running': ['log', 'Another process runs this router.', 'End it, or take another `--router`.'],
     failed: ['condition exit', 'Something failed that has no code of its own.', 'The message, or the log, says what.'],
   },
-  'The command line': {
+  cli: {
     usage: ['exit', 'What was typed, or a resource that was given, is wrong; nothing was changed.', 'See `--help`.'],
     'bad-name': ['exit', 'A namespace, router or resource cannot have that name.', 'Use lower-case letters, digits and `-`.'],
     'no-home': ['exit', 'There is no directory to keep namespaces in.', 'Set `EARSHOT_HOME`.'],
@@ -189,8 +191,9 @@ export const rooms = {
       'Go on looking with `earshot status`.'],
     'not-found': ['exit', 'What was named is not there.', 'Correct the name.'],
     exists: ['exit', 'What was to be made is there already.', 'Take another name, or use what is there.'],
+    'unknown-site': ['exit', 'No certificate was ever issued to that site.', 'Correct the name; the message lists those there are.'],
   },
-  'Listeners in Kubernetes': {
+  exposure: {
     accepted: ['condition', 'The ListenerClass and the Listener fit together.', 'Nothing.'],
     'accepted-with-notes': ['condition event', 'They do, but something was done otherwise than written.', 'The message says what.'],
     'no-class': ['condition event answer', 'The Listener names no ListenerClass.', 'Set `spec.className`.'],
@@ -217,7 +220,7 @@ export const rooms = {
     'no-nodes': ['condition', 'No pod behind the Listener is on a Node yet.', 'Start one.'],
     'address-released': ['event', "A pod's claim was deleted, since its Node is gone.", 'Nothing: the claim is made anew.'],
   },
-  'Listener volumes of pods': {
+  volumes: {
     'listener-pending': ['condition event', 'The Listener has not been looked at yet.', 'Nothing; else see that the controller runs.'],
     'listener-not-found': ['condition event answer', 'The Listener does not exist.', "Make it, or correct the claim's annotation."],
     'listener-not-owned': ['condition event', "A Listener of the volume's name was made by somebody else.",
@@ -228,12 +231,13 @@ export const rooms = {
     'volume-not-found': ['condition event answer', 'The PersistentVolume does not exist.', 'Delete the claim; it is made anew.'],
     'volume-not-bound': ['condition event', 'The PersistentVolume is not bound to a claim.', "See the claim's events."],
     'volume-not-of-pod': ['condition event', 'The pod has no such volume.', 'See who wrote the PodListeners object.'],
-    'not-on-this-node': ['condition event answer', 'A node asks for a pod that is on another one.',
-      'See who wrote the PodListeners object.'],
+    'not-on-this-node': ['condition event answer', 'A PodListeners object names another node than the pod is on.',
+      'Delete the object; it is made anew.'],
     'volume-exists': ['answer', 'A volume of this name has another size.', 'Take another name.'],
     'csi-request': ['answer', 'The call is not one that a correct caller makes.', 'See the versions of kubelet and provisioner.'],
     'csi-unsupported': ['answer', 'Inline volumes and raw block devices are not served.', 'Use a claim of a file system.'],
-    'csi-target': ['answer', "The path is not one of the kubelet's volume folders.", "See the driver's `--kubelet-dir`."],
+    'csi-target': ['answer', "The path is not one of the kubelet's volume folders.",
+      "Start the driver with the kubelet's `--root-dir` as `--kubelet-dir`."],
     'csi-installation': ['answer', 'CSIDriver, provisioner or RBAC are not as the chart makes them.', 'Install the chart anew.'],
     'csi-claim': ['answer', "The claim's annotations do not say which Listener or class.", 'Give exactly one of the two.'],
     'csi-capacity': ['answer', 'The sizes asked for exclude each other.', 'Correct the claim.'],
@@ -245,7 +249,7 @@ export const rooms = {
     'csi-socket': ['log', "The driver's socket cannot be opened, or is gone.", 'See the folder that the message names.'],
     'csi-too-much': ['answer', 'A volume holds more than is removed in one go.', 'Nothing: the rest follows.'],
   },
-  'The API server of Kubernetes': {
+  kube: {
     'kube-api': ['log', "The API server's answer is no.", 'The message is its own.'],
     'kube-unreachable': ['metric', 'No connection to the API server.', 'See network, address and certificates.'],
     'kube-cut': ['metric', 'The connection broke before the answer was whole.', 'Nothing: it is tried again.'],
@@ -260,7 +264,7 @@ export const rooms = {
     'kube-stopped': ['log', 'A watch was stopped before its first list was in.', 'Nothing.'],
     'kube-lease-lost': ['log', 'Another process leads now.', 'Nothing: the process restarts.'],
   },
-  'Within the router': {
+  router: {
     'http2-connection': ['log', 'The other side broke HTTP/2, and its connection was ended.',
       'Update both sides; report it if that does not help.'],
     'http2-session-closed': ['log', 'A stream was wanted on a connection that takes none any more.', 'Nothing: another is opened.'],
@@ -270,6 +274,7 @@ export const rooms = {
     'routing-forged': ['log', "A record bears a signature that is not its site's.", 'See which site is attacked, or damaged.'],
     'routing-request': ['log', 'A router asks for more than it may at once.', 'Update the other side.'],
     'routing-link': ['log', 'A routing message came for a link that is not up.', 'Report it.'],
+    'site-key': ['log', "The site's own key cannot be read, or is not that of its id.", 'Restore it from a backup.'],
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, CatalogueEntry>>>>;
 

@@ -16,8 +16,7 @@ export function problemOf(error: unknown): Problem {
 
 const isCondition = (code: ErrorCode): code is ShownAs<'condition'> => catalogue.get(code)?.[0].includes('condition') === true;
 
-/** The code of an error that the operating system made. */
-export function codeOfSystem(error: unknown): SystemCode {
+function codeOfSystem(error: unknown): Problem['code'] {
   if (!(error instanceof Error) || !('code' in error)) return 'failed';
   // The same word for a file and for a port.
   if ((error.code === 'EACCES' || error.code === 'EPERM') && 'syscall' in error && LISTENING.has(String(error.syscall)))
@@ -25,23 +24,9 @@ export function codeOfSystem(error: unknown): SystemCode {
   return SYSTEM.get(String(error.code)) ?? 'failed';
 }
 
-type SystemCode = Extract<
-  ErrorCode,
-  | 'failed'
-  | 'port-in-use'
-  | 'port-not-permitted'
-  | 'host-not-local'
-  | 'name-unknown'
-  | 'refused'
-  | 'unreachable'
-  | 'timeout'
-  | 'lost'
-  | 'state-unavailable'
->;
-
 const LISTENING: ReadonlySet<string> = new Set(['listen', 'bind']);
 
-const SYSTEM: ReadonlyMap<string, SystemCode> = new Map([
+const SYSTEM: ReadonlyMap<string, Problem['code']> = new Map<string, Problem['code']>([
   ['EADDRINUSE', 'port-in-use'],
   ['EADDRNOTAVAIL', 'host-not-local'],
   ['EAFNOSUPPORT', 'host-not-local'],

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { SiteKey } from '../router/contract.ts';
-import { RoutingError } from '../router/routing/errors.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 
 /** A new site's key, and the text to keep it as: PKCS #8, PEM, secret. */
 export function generateSiteKey(): { readonly pem: string; readonly key: SiteKey } {
@@ -13,21 +13,21 @@ export function generateSiteKey(): { readonly pem: string; readonly key: SiteKey
 
 /**
  * The key from its text (PKCS #8, PEM, not encrypted).
- * @throws RoutingError `site-key` where the text is not that; the message never holds any of it
+ * @throws EarshotError `site-key` where the text is not that; the message never holds any of it
  */
 export function siteKeyFrom(pem: string): SiteKey {
   let privateKey: KeyObject;
   try {
     privateKey = createPrivateKey({ key: pem, format: 'pem' });
   } catch (error) {
-    throw new RoutingError(
+    throw new EarshotError(
       'site-key',
       "The site's key is not an unencrypted private key in PEM. Restore it from a backup; without it the site has to be made anew.",
       error,
     );
   }
   if (privateKey.asymmetricKeyType !== 'ed25519') {
-    throw new RoutingError(
+    throw new EarshotError(
       'site-key',
       `The site's key is of type ${privateKey.asymmetricKeyType ?? 'unknown'}, it must be Ed25519. Restore the file that Earshot wrote.`,
     );

@@ -1,4 +1,4 @@
-import type { ShownAs } from '../errors/catalogue.ts';
+import type { CodeOf, ShownAs } from '../errors/catalogue.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
 /** The API server answered, and the answer is no. */
@@ -49,10 +49,7 @@ export class TransportError extends EarshotError<TransportCode> {
   }
 }
 
-export type TransportCode = Extract<
-  ShownAs<'metric'>,
-  'kube-unreachable' | 'kube-cut' | 'kube-timeout' | 'kube-malformed' | 'kube-too-large' | 'kube-busy' | 'kube-closed'
->;
+export type TransportCode = CodeOf<'kube'> & ShownAs<'metric'>;
 
 /** Leadership ended without our wish: whatever it protected must stop at once. */
 export class LeaseLostError extends EarshotError<'kube-lease-lost'> {

@@ -4,7 +4,7 @@
  */
 import type { Buffer } from 'node:buffer';
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import type { ErrorCode } from '../errors/catalogue.ts';
+import type { CodeOf, ErrorCode } from '../errors/catalogue.ts';
 
 /** Milliseconds since 1970. Everything that asks the time takes one, so that a wrong clock can be tried. */
 export type Clock = () => number;
@@ -17,46 +17,11 @@ export interface TrustProblem {
 }
 
 export type TrustCode =
-  | TlsCode
-  | TokenCode
-  | Extract<
-      ErrorCode,
-      'state-damaged' | 'state-unavailable' | 'state-busy' | 'request-malformed' | 'authority-missing' | 'revoked' | 'bad-argument'
-    >;
+  | CodeOf<'tls' | 'trust'>
+  | Extract<ErrorCode, 'state-damaged' | 'state-unavailable' | 'state-busy' | 'revoked' | 'unreachable'>;
 
 /** About a bundle of `tls.crt`, `tls.key` and `ca.crt`. */
-export type TlsCode = Extract<
-  ErrorCode,
-  | 'tls-no-cert'
-  | 'tls-no-key'
-  | 'tls-no-ca'
-  | 'tls-mangled'
-  | 'tls-key-mismatch'
-  | 'tls-expired'
-  | 'tls-not-yet-valid'
-  | 'tls-weak'
-  | 'tls-not-a-ca'
-  | 'tls-foreign-ca'
-  | 'tls-wrong-purpose'
-  | 'tls-host-mismatch'
->;
-
-/** About redeeming a token. */
-export type TokenCode = Extract<
-  ErrorCode,
-  | 'token-mangled'
-  | 'token-unknown-grant'
-  | 'token-wrong-code'
-  | 'token-expired'
-  | 'token-used-up'
-  | 'token-refused'
-  | 'token-wrong-ca'
-  | 'token-wrong-host'
-  | 'clock-wrong'
-  | 'unreachable'
-  | 'server-busy'
-  | 'server-failed'
->;
+export type TlsCode = CodeOf<'tls'>;
 
 /** The Ed25519 key of a site (the same shape as the router's). */
 export interface SigningKey {

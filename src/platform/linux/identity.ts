@@ -2,9 +2,9 @@
 import type { SiteKey } from '../../router/contract.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { generateSiteKey, siteKeyFrom } from '../../identity/site-key.ts';
-import { PlatformError } from './errors.ts';
 import { makeDirectory, readText, writeDurably } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface Identity {
   readonly id: string;
@@ -16,7 +16,7 @@ export interface Identity {
  * a new site to all others.
  * @param mayCreate only one process of a site makes the key
  * @returns undefined where there is none and none may be made
- * @throws PlatformError `state-damaged`
+ * @throws EarshotError `state-damaged`
  */
 export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean): Promise<Identity | undefined> {
   const path = layout.internal.identityKey;
@@ -35,7 +35,7 @@ function load(path: string, pem: string): Identity {
     return { id: siteIdOf(key.publicKey), key };
   } catch (error) {
     const words = error instanceof Error ? error.message : String(error);
-    throw new PlatformError(
+    throw new EarshotError(
       'state-damaged',
       `${path} is damaged: ${words} To make a new site of it, remove the file; its links then need new tokens.`,
       error,

@@ -2,22 +2,22 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SiblingConfig } from '../../router/contract.ts';
-import { PlatformError } from './errors.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isLabel, routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
 import { tryLock, type Lock } from '../../files/lock.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** sun_path of unix(7), without the closing zero byte. */
 const longestSocketPath = 107;
 
-/** @throws PlatformError `router-running` where another process runs this router */
+/** @throws EarshotError `router-running` where another process runs this router */
 export async function lockRouter(layout: NamespaceLayout, router: string): Promise<Lock> {
   const lock = tryLock(join(layout.runtime.run, `.router-${router}.lock`));
   if (lock !== undefined) return lock;
   const running = await readRouter(routerFiles(layout, router).state);
   const who = running === undefined ? 'another process' : `process ${running.pid}`;
   const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; end it first, or run another router of the site with --router NAME.`;
-  throw new PlatformError('router-running', message);
+  throw new EarshotError('router-running', message);
 }
 
 /** Held by the one process of a site that writes statuses and looks after trust. */

@@ -27,11 +27,12 @@ import { readRecord, signatureOf } from './record.ts';
 import type { RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { verifySignature } from '../../identity/site-key.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 
 /**
  * One router's part in the link-state protocol of `codec.ts`.
  * @param read reads a record from bytes that do not last; a simulation of many routers gives them the same objects
- * @throws RoutingError `site-key` where the site's id is not the one of its key, or the router's name is none
+ * @throws EarshotError `site-key` where the site's id is not the one of its key, or the router's name is none
  */
 export function createRouting(options: RoutingOptions, read = readCopy): Routing {
   return new LinkState(options, read);
@@ -73,12 +74,12 @@ class LinkState implements Routing {
   constructor(options: RoutingOptions, read: typeof readCopy) {
     const { router, site, siteKey } = options;
     if (!isRouterName(router))
-      throw new RoutingError(
+      throw new EarshotError(
         'site-key',
         `A router cannot be named ${JSON.stringify(router)}: lower-case letters, digits and hyphens, at most 63.`,
       );
     const keyId = siteIdOf(siteKey.publicKey);
-    if (keyId !== site.id) throw new RoutingError('site-key', `The site's id is ${JSON.stringify(site.id)}, its key says ${keyId}.`);
+    if (keyId !== site.id) throw new EarshotError('site-key', `The site's id is ${JSON.stringify(site.id)}, its key says ${keyId}.`);
     this.self = routerId(site.id, router);
     this.#options = options;
     this.#name = site.name;

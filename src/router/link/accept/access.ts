@@ -2,7 +2,7 @@ import { constants } from 'node:crypto';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
-import { LinkError, printable, problemOf } from '../link-errors.ts';
+import { LinkError, printable } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
@@ -16,6 +16,7 @@ import { UNREVOKE } from '../refusal.ts';
 import { authorizationCode } from '../dial/tls-dial.ts';
 import { certificateError, codeOf, expiredError, sitesOf, weaknessOf } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../wire.ts';
+import { problemOf } from '../../../errors/problem.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
 const HANDSHAKE_DEADLINE = 5_000;

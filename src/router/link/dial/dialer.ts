@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { LinkState, Problem } from '../../contract.ts';
-import { LinkError, problemOf } from '../link-errors.ts';
+import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import { writeCost } from '../session/hello.ts';
 import type { Link } from '../link.ts';
@@ -9,6 +9,7 @@ import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
 import { expiredError } from '../tls-errors.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
+import { problemOf } from '../../../errors/problem.ts';
 
 /** A link that was up for so long is opened anew at once; one that breaks sooner counts as a failure. */
 const STEADY = 5_000;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RoutingError } from '../../../../src/router/routing/errors.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { TestNetwork, testKey, testSite } from './support/network.ts';
 import { differences } from './support/reference.ts';
+import { EarshotError } from '../../../../src/errors/earshot-error.ts';
 
 const connector = (routingKey: string, connectors = 1): { routingKey: string; connectors: number; listeners: number } => ({
   routingKey,
@@ -242,7 +242,7 @@ test('a key that is more than a key can be is left out, and counted', () => {
 
 test('a site whose id is not that of its key is not started, nor a router with a name that is none', () => {
   const options = { router: 'r', site: testSite('a'), siteKey: testKey('b') };
-  const isKeyError = (error: unknown): boolean => error instanceof RoutingError && error.code === 'site-key';
+  const isKeyError = (error: unknown): boolean => error instanceof EarshotError && error.code === 'site-key';
   assert.throws(() => createRouting(options), isKeyError);
   assert.throws(() => createRouting({ ...options, siteKey: testKey('a'), router: 'R/1' }), isKeyError);
 });
