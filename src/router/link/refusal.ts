@@ -66,6 +66,7 @@ const SAID: readonly (LinkCode & ShownAs<'answer'>)[] = [
   'wrong-proof',
   'wrong-site',
   'protocol',
+  'routing',
   'busy',
   'draining',
 ];

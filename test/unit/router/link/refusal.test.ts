@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LinkError, printable } from '../../../../src/router/link/link-errors.ts';
+import { LinkError, printable, type LinkCode } from '../../../../src/router/link/link-errors.ts';
 import type { ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
 import { parseResponse, responseLines } from '../../../../src/router/http2/heads.ts';
-import { refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';
+import { refusalIn, refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';
 
 /** What is said on a stream that only answers. */
 function answerOf(refuse: (stream: Stream) => unknown): ResponseHead {
@@ -32,6 +33,18 @@ test('whatever the reason of a refusal holds, it can be sent, and the other end 
     }),
     { numRuns: 1_000 },
   );
+});
+
+test('each code of the protocol is said and read, so that routers of other versions understand each other', () => {
+  const [, section = ''] = readFileSync('docs/protocol.md', 'utf8').split('\n## 9. Errors\n');
+  const codes = [...(section.split('\n## ')[0] ?? '').matchAll(/`([a-z-]+)`(?=[^|\n]*\|[^|\n]*\|$)/gm)].map(([, code = '']) => code);
+  assert.ok(codes.length > 15, codes.join(' '));
+  for (const code of codes) {
+    const head = answerOf((stream) => refuseLink(stream, new LinkError(code as LinkCode, 'no.')));
+    assert.match(head.fields['proxy-status'] ?? '', new RegExp(`details="${code}: no\\."`));
+    assert.equal(refusalOf(head.status, head.fields, 'the peer').code, code);
+    assert.equal(refusalIn(`the session was ended (${code}: no.)`, 'the peer')?.code, code);
+  }
 });
 
 test('text from outside is shown in printable ASCII, and cut', () => {
