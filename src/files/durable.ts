@@ -21,21 +21,21 @@ export async function readText(path: string, limits: ReadLimits): Promise<string
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FileError) throw error;
-    throw new FileError('file-unreadable', `${path} cannot be read ${remedyOf(error)}.`, error);
+    throw new FileError('file-unreadable', `${path} cannot be read ${remedyOf(error)}`, error);
   }
 }
 
 async function confined(path: string, within: string): Promise<string> {
   const [target, root] = await Promise.all([realpath(path), realpath(within)]);
   if (target.startsWith(root + sep)) return target;
-  throw new FileError('file-outside', `${path} is a link to ${target}, which is outside ${within}; copy the file instead.`);
+  throw new FileError('file-outside', `${path} is a link to ${target}, which is outside ${within}; copy the file instead`);
 }
 
 function decode(path: string, bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new FileError('file-encoding', `${path} is not UTF-8 text; save it as UTF-8.`, error);
+    throw new FileError('file-encoding', `${path} is not UTF-8 text; save it as UTF-8`, error);
   }
 }
 

@@ -22,7 +22,7 @@ export function tryLock(path: string): Lock | undefined {
     if (database?.isOpen === true) database.close();
     if (isBusy(error)) return undefined;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new FileError('state-unavailable', `The lock ${path} cannot be taken: ${reason}. Remove the file if no earshot runs.`, error);
+    throw new FileError('state-unavailable', `The lock ${path} cannot be taken: ${reason}. Remove the file if no earshot runs`, error);
   }
   const held = database;
   return {
@@ -49,7 +49,7 @@ export async function lockWithin(path: string, milliseconds: number): Promise<Lo
     if (performance.now() >= deadline) {
       const [pid] = /^\d{1,10}$/.exec(await readFile(holderOf(path), 'utf8').catch(() => '')) ?? [];
       const holder = pid === undefined ? 'another process' : `process ${pid}`;
-      throw new FileError('state-busy', `${path} is held by ${holder}: wait until it has ended, or end it.`);
+      throw new FileError('state-busy', `${path} is held by ${holder}: wait until it has ended, or end it`);
     }
     await pause(5 + Math.random() * 20);
   }

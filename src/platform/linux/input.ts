@@ -146,7 +146,7 @@ async function parseFile(path: string, file: string, layout: NamespaceLayout): P
         message: `it cannot be parsed (${error instanceof Error ? error.name : String(error)}); simplify it.`,
       });
     }
-    return failure({ file, severity: 'error', message: error.message });
+    return failure({ file, severity: 'error', message: `${error.message}.` });
   }
 }
 
