@@ -18,15 +18,16 @@ import { refuse } from './link/refusal.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
-import { RoutingFeed } from './link/session/routing-feed.ts';
-import { dialedFrom, SiblingAccess, SiblingTarget } from './link/siblings.ts';
-import { ROUTE_FIELD, VERSIONS } from './link/wire.ts';
+import { RoutingFeed } from './link/routing-feed.ts';
+import { SiblingAccess } from './link/accept/sibling-access.ts';
+import { dialedFrom, SiblingTarget } from './link/dial/sibling-target.ts';
 import type { LocalSide } from './local/contract.ts';
 import { createLocalSide } from './local/local-side.ts';
 import { barredAmong, isVia, passOn, sitesPassed } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
+import { ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 
 /**
@@ -157,7 +158,7 @@ class JoinedRouter implements Router, LinkHost {
     const opened = this.#dialers.get(link)?.opened;
     if (opened === undefined)
       throw new EarshotError('renew-no-link', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
-    return requestRenewal(opened, request);
+    return requestRenewal((head, handler) => opened.request(head, handler), request);
   }
 
   async drain(deadline: number): Promise<void> {
@@ -187,7 +188,7 @@ class JoinedRouter implements Router, LinkHost {
 
   connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
     if (!isVia(head.fields))
-      return refuse(stream, 400, 'http_request_error', 'earshot-via is malformed: it holds ids of sites, separated by one space');
+      return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
     const barred = this.#revokedSites.size === 0 ? undefined : barredAmong(placesOf(head), this.#revokedSites);
     if (barred !== undefined) {

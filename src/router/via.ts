@@ -5,9 +5,7 @@
  */
 import type { Fields } from './http2/contract.ts';
 import type { RouterId } from './routing/contract.ts';
-
-export const VIA_FIELD = 'earshot-via';
-export const ORIGIN_FIELD = 'earshot-origin';
+import { ORIGIN_FIELD, VIA_FIELD } from './wire.ts';
 
 /** Whether the request says in order which sites it came through: what is passed on is added to, and must remain a field that can be sent. */
 export function isVia({ [VIA_FIELD]: via }: Fields): boolean {

@@ -7,7 +7,7 @@ import type { TlsBundle } from '../../src/router/contract.ts';
 import { LinkError } from '../../src/router/link/link-errors.ts';
 import { openBundle } from '../../src/router/link/bundle.ts';
 import { dialTls } from '../../src/router/link/dial/tls-dial.ts';
-import { FORWARD, REVERSE } from '../../src/router/link/wire.ts';
+import { FORWARD, REVERSE } from '../../src/router/wire.ts';
 import { connectServer, type ServerResult } from '../../src/router/local/server-connection.ts';
 import { issueBundle } from '../../src/trust/issue.ts';
 import type { Authority } from '../../src/trust/contract.ts';

@@ -11,7 +11,7 @@ import { refuse } from '../../src/router/link/refusal.ts';
 import { isVia, passOn } from '../../src/router/via.ts';
 import { relay } from '../../src/router/link/relay.ts';
 import { nextStep } from '../../src/router/link/route.ts';
-import { ROUTE_FIELD } from '../../src/router/link/wire.ts';
+import { ROUTE_FIELD } from '../../src/router/wire.ts';
 import type { Outgoing, Routing } from '../../src/router/routing/contract.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
 import { createLogger } from '../../src/telemetry/log.ts';

@@ -2,7 +2,7 @@ import type { Random } from '../../bench/routing/random.ts';
 import type { SiteIdentity, SiteKey } from '../../src/router/contract.ts';
 import { frameMessage, messageOfType } from '../../src/router/link/session/framing.ts';
 import { writeHello, type Hello } from '../../src/router/link/session/hello.ts';
-import { COST, HELLO, ROUTING_PATH } from '../../src/router/link/wire.ts';
+import { COST, HELLO, ROUTING_PATH } from '../../src/router/wire.ts';
 import { writeDigest, writeRecords, writeRequest, writeSummary } from '../../src/router/routing/codec.ts';
 import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../src/router/routing/record.ts';
 import { generateSiteKey } from '../../src/identity/site-key.ts';

@@ -5,7 +5,7 @@ import { LinkError } from '../../src/router/link/link-errors.ts';
 import { Incoming, type IncomingOptions } from '../../src/router/link/accept/incoming.ts';
 import { Liveness } from '../../src/router/link/session/liveness.ts';
 import { LogRation } from '../../src/telemetry/log-ration.ts';
-import { FORWARD, REVERSE } from '../../src/router/link/wire.ts';
+import { FORWARD, REVERSE } from '../../src/router/wire.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { FuzzedHost } from './link-host.ts';
 import { attachAnswer, LINK_REQUESTS, routingBytes, routingRequest, SITES } from './link-words.ts';

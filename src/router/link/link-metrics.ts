@@ -61,33 +61,6 @@ gauge('earshot_router_link_queued_bytes', 'Bytes that wait to be sent to an adja
   for (const [labels, between] of peers()) made.set(labels, sum(between, 'queued'));
 });
 
-const ended = { bytesRead: 0, bytesWritten: 0 };
-const connections = new Set<{ readonly bytesRead: number; readonly bytesWritten: number }>();
-
-/** Counts what a connection carries, now and after its end. @returns what to call at its end */
-export function countTraffic(connection: { readonly bytesRead: number; readonly bytesWritten: number }): () => void {
-  connections.add(connection);
-  return () => {
-    connections.delete(connection);
-    ended.bytesRead += connection.bytesRead;
-    ended.bytesWritten += connection.bytesWritten;
-  };
-}
-
-for (const [direction, of] of [
-  ['received', 'bytesRead'],
-  ['sent', 'bytesWritten'],
-] as const) {
-  let counted = 0;
-  counter(`earshot_router_links_${direction}_bytes_total`, `Bytes that were ${direction} on links, within TLS.`, [], (made) => {
-    let total = ended[of];
-    for (const connection of connections) total += connection[of];
-    // A connection that is closing may have been counted with more than it says at last.
-    made.inc(Math.max(0, total - counted));
-    counted = Math.max(counted, total);
-  });
-}
-
 gauge('earshot_router_routers', 'Routers that can be reached, this one included.', [], (made) => {
   let most = 0;
   for (const source of sources) most = Math.max(most, source.routers());

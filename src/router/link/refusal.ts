@@ -2,11 +2,12 @@
 import type { ShownAs } from '../../errors/catalogue.ts';
 import { LinkError, printable, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
+import { STATUS_FIELD } from '../wire.ts';
 
 /** Answers with a status and its reason in a word of RFC 9209 section 2.3. What else arrives is let go by. */
 export function refuse(stream: Stream, status: number, error: string, details?: string): StreamHandler {
   const said = details === undefined ? '' : `; details="${printable(details, 400).replaceAll(/["\\]/g, "'")}"`;
-  stream.respond({ status, fields: { 'proxy-status': `earshot; error=${error}${said}` } }, { end: true });
+  stream.respond({ status, fields: { [STATUS_FIELD]: `earshot; error=${error}${said}` } }, { end: true });
   return ignoring(() => stream);
 }
 
@@ -39,8 +40,11 @@ export function refusalIn(words: string, peer: string): LinkError | undefined {
   return new LinkError(code, `${peer} refuses this link: ${printable(message, 300)}`);
 }
 
+/** What a refusal says to people. */
+export const detailsOf = (fields: Fields): string | undefined => /details="([^"\\]*)"/.exec(fields[STATUS_FIELD] ?? '')?.[1];
+
 export function refusalOf(status: number, fields: Fields, peer: string): LinkError {
-  const [, details] = /details="([^"\\]*)"/.exec(fields['proxy-status'] ?? '') ?? [];
+  const details = detailsOf(fields);
   const said = details === undefined ? undefined : refusalIn(details, peer);
   return (
     said ??

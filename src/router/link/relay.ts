@@ -2,7 +2,7 @@ import { LinkError } from './link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { LentChunks } from '../memory/buffer-pool.ts';
 import { refuse } from './refusal.ts';
-import { CANCEL, NO_ERROR } from './wire.ts';
+import { ErrorCode } from '../http2/errors.ts';
 
 /** Counts of what passes through, for metrics. */
 export interface RelayCounts {
@@ -108,7 +108,7 @@ class Relay implements StreamHandler, LiveRelay {
     this.#counts.failed += 1;
     this.#finish();
     this.#from.respond(head, { end: true });
-    this.to?.reset(CANCEL);
+    this.to?.reset(ErrorCode.CANCEL);
   }
 
   onData(chunk: Buffer): void {
@@ -147,8 +147,8 @@ class Relay implements StreamHandler, LiveRelay {
   cut(): void {
     if (this.#over) return;
     this.#finish();
-    this.#from.reset(CANCEL);
-    this.to?.reset(CANCEL);
+    this.#from.reset(ErrorCode.CANCEL);
+    this.to?.reset(ErrorCode.CANCEL);
   }
 
   #half(): void {
@@ -167,4 +167,4 @@ class Relay implements StreamHandler, LiveRelay {
 }
 
 /** A reset stays a reset, also where its code says that nothing was wrong. */
-const codeFor = (reason: StreamReset): number => (reason.code === NO_ERROR ? CANCEL : reason.code);
+const codeFor = (reason: StreamReset): number => (reason.code === ErrorCode.NO_ERROR ? ErrorCode.CANCEL : reason.code);

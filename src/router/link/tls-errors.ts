@@ -1,5 +1,6 @@
 /** Why a TLS connection is no link: what OpenSSL and the system say, in words for a status. */
 import type { X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import { LinkError, printable, type LinkCode } from './link-errors.ts';
 
 export interface Verdict {
@@ -163,3 +164,9 @@ function issuerOf(certificate: X509Certificate | undefined): string {
 
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unknown';
+
+/** Typed as an error, yet a code in fact where OpenSSL found the fault. */
+export function authorizationCode(socket: TLSSocket): string {
+  const found: unknown = socket.authorizationError;
+  return typeof found === 'string' ? found : codeOf(found);
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Fields } from '../http2/contract.ts';
-import { isUuid, ORIGIN_FIELD } from '../via.ts';
+import { isUuid } from '../via.ts';
+import { CONNECTION_FIELD, ORIGIN_FIELD } from '../wire.ts';
 
 /** Names connections in logs: unlike any other router's by chance, in order within this one. `[0-9a-z]{1,32}`. */
 export class ConnectionIds {
@@ -15,7 +16,7 @@ export class ConnectionIds {
 
 /** The id that the first router gave the connection. */
 export function idGiven(fields: Fields): string | undefined {
-  const given = fields['earshot-connection'];
+  const given = fields[CONNECTION_FIELD];
   return given !== undefined && /^[0-9a-z]{1,32}$/.test(given) ? given : undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { ShownAs } from '../../errors/catalogue.ts';
 import type { Fields } from '../http2/contract.ts';
+import { STATUS_FIELD } from '../wire.ts';
 
 /** Why a connection could not be made. */
 export interface Failure<Code extends FailureCode = FailureCode> {
@@ -41,9 +42,9 @@ export const failure = <Code extends FailureCode>(code: Code, message: string): 
 export const statusOf = ({ code }: Failure): number => answers[code].status;
 
 /** `proxy-status` says why in a word, so that the other end can log and count it. No detail leaves this site. */
-export const fieldsOf = ({ code }: Failure): Fields => ({ 'proxy-status': `earshot; error=${answers[code].error}` });
+export const fieldsOf = ({ code }: Failure): Fields => ({ [STATUS_FIELD]: `earshot; error=${answers[code].error}` });
 
 /** The error type that another router gave, a word of RFC 9209: it is its word, not ours. */
 export function errorGiven(fields: Fields): string | undefined {
-  return /;\s*error=([a-z_]{1,40})/.exec(fields['proxy-status'] ?? '')?.[1];
+  return /;\s*error=([a-z_]{1,40})/.exec(fields[STATUS_FIELD] ?? '')?.[1];
 }

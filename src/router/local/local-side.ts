@@ -6,7 +6,8 @@ import { ErrorCode } from '../http2/errors.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { observe } from '../observers/observe.ts';
-import { barredAmong, ORIGIN_FIELD, sitesPassed } from '../via.ts';
+import { barredAmong, sitesPassed } from '../via.ts';
+import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD } from '../wire.ts';
 import type { RouteDestination } from '../routing/contract.ts';
 import { siteOf } from '../routing/names.ts';
 import { candidates, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
@@ -281,7 +282,7 @@ class Local implements LocalSide {
     const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
       method: 'CONNECT',
       authority: routingKey,
-      fields: { 'earshot-route': to.path.join(' '), 'earshot-connection': id, ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }) },
+      fields: { [ROUTE_FIELD]: to.path.join(' '), [CONNECTION_FIELD]: id, ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }) },
     });
     const opening = new Opening(this.#context, client, request.ways, headFor, {
       onOpened: (server, candidate) => {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { Router, RouterConfig } from '../../../src/router/contract.ts';
-import { barredAmong, passOn, sitesPassed, VIA_FIELD } from '../../../src/router/via.ts';
+import { barredAmong, passOn, sitesPassed } from '../../../src/router/via.ts';
+import { ORIGIN_FIELD, VIA_FIELD } from '../../../src/router/wire.ts';
 import { testAuthority } from './support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
@@ -15,7 +16,7 @@ test('each site on the way writes down the one before it, and none writes nothin
   assert.deepEqual(passOn({ a: 'b' }, ONE), { a: 'b', [VIA_FIELD]: ONE });
   assert.deepEqual(passOn({ [VIA_FIELD]: ONE }, TWO), { [VIA_FIELD]: `${ONE} ${TWO}` });
   assert.deepEqual(sitesPassed({}), []);
-  assert.deepEqual(sitesPassed({ 'earshot-origin': TWO, [VIA_FIELD]: `${ONE} ${TWO}` }), [TWO, ONE, TWO]);
+  assert.deepEqual(sitesPassed({ [ORIGIN_FIELD]: TWO, [VIA_FIELD]: `${ONE} ${TWO}` }), [TWO, ONE, TWO]);
 });
 
 test('a site is found among sites and among routers', () => {

@@ -13,9 +13,8 @@ import { LogRation } from '../../../telemetry/log-ration.ts';
 import { sameBundle } from '../../../identity/same-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { authorizationCode } from '../dial/tls-dial.ts';
-import { certificateError, codeOf, expiredError, sitesOf, weaknessOf } from '../tls-errors.ts';
-import { FORWARD, REVERSE } from '../wire.ts';
+import { authorizationCode, certificateError, codeOf, expiredError, sitesOf, weaknessOf } from '../tls-errors.ts';
+import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };

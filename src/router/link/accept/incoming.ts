@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { LinkError, printable } from '../link-errors.ts';
 import type { LogRation } from '../../../telemetry/log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { ErrorCode } from '../../http2/errors.ts';
 import { siteOf } from '../../routing/names.ts';
 import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
@@ -13,18 +14,7 @@ import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { serveRenewal } from '../session/renewal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
-import {
-  ATTACH_PATH,
-  AUTHORITY,
-  COST,
-  HELLO_DEADLINE,
-  INTERNAL_ERROR,
-  LINK_MESSAGES_FROM,
-  NO_ERROR,
-  RENEW_PATH,
-  REVERSE,
-  ROUTING_PATH,
-} from '../wire.ts';
+import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH } from '../../wire.ts';
 
 export interface IncomingOptions {
   readonly host: LinkHost;
@@ -270,6 +260,6 @@ export class Incoming {
   /** What this end had against the peer, where that ended the connection and nobody has told it yet. */
   #offence(reason: StreamReset, error: Error | undefined): string | undefined {
     if (error instanceof LinkError) return UNTOLD.has(error.code) ? error.code : undefined;
-    return reason.code === NO_ERROR || reason.code === INTERNAL_ERROR ? undefined : 'protocol';
+    return reason.code === ErrorCode.NO_ERROR || reason.code === ErrorCode.INTERNAL_ERROR ? undefined : 'protocol';
   }
 }

@@ -2,6 +2,7 @@ import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import { LinkError, printable } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { ErrorCode } from '../../http2/errors.ts';
 import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
@@ -11,7 +12,7 @@ import { OneMessage } from '../session/one-message.ts';
 import { refusalIn, refusalOf, refuse } from '../refusal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
 import { connectError, sitesOf } from '../tls-errors.ts';
-import { ATTACH_PATH, AUTHORITY, CONNECT_DEADLINE, FORWARD, HELLO_DEADLINE, NO_ERROR, REVERSE, ROUTING_PATH } from '../wire.ts';
+import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, REVERSE, ROUTING_PATH } from '../../wire.ts';
 
 export interface OutgoingOptions {
   readonly host: LinkHost;
@@ -39,6 +40,8 @@ export interface OpenedLink {
 
 /** Several routers may share an access port: one of these many attempts should meet the one that the link is with. */
 const REVERSE_ATTEMPTS = 64;
+/** Milliseconds for name, TCP and TLS together. */
+const CONNECT_DEADLINE = 5_000;
 
 /**
  * Opens a link: a connection for our requests, hellos both ways on it, then one for the peer's requests, which has to reach
@@ -258,7 +261,7 @@ class Outgoing implements OpenedLink {
       this.#link?.cut(said);
       return;
     }
-    this.#drained = reason.code === NO_ERROR;
+    this.#drained = reason.code === ErrorCode.NO_ERROR;
     this.#broken.reject(new LinkError('closed', `${peer} is closing its connections: ${printable(reason.reason)}.`));
     this.#link?.retire(`the peer is closing: ${printable(reason.reason)}`);
   }

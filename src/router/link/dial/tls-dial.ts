@@ -3,7 +3,7 @@ import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import type { LinkEndpoint } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
-import { certificateError, codeOf, connectError, weaknessOf } from '../tls-errors.ts';
+import { authorizationCode, certificateError, connectError, weaknessOf } from '../tls-errors.ts';
 
 export interface DialOptions {
   readonly endpoint: LinkEndpoint;
@@ -88,10 +88,4 @@ function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string
     );
   }
   return undefined;
-}
-
-/** Typed as an error, yet a code in fact where OpenSSL found the fault. */
-export function authorizationCode(socket: TLSSocket): string {
-  const found: unknown = socket.authorizationError;
-  return typeof found === 'string' ? found : codeOf(found);
 }

@@ -3,11 +3,11 @@ import { TLSSocket } from 'node:tls';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
+import type { Boundary } from '../../boundary.ts';
 import type { Binding } from './hello.ts';
-import type { LinkHost } from '../host.ts';
-import type { Watched } from './liveness.ts';
-import { countTraffic } from '../link-metrics.ts';
-import { EXPORTER_BYTES, EXPORTER_LABEL } from '../wire.ts';
+import type { Liveness, Watched } from './liveness.ts';
+import { countTraffic } from './traffic-metrics.ts';
+import { EXPORTER_BYTES, EXPORTER_LABEL } from '../../wire.ts';
 
 /** What the owner of a connection is told. */
 export interface ConnectionEvents {
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   readonly dialed: boolean;
   /** Who opens requests on it. */
   readonly role: 'client' | 'server';
-  readonly host: Pick<LinkHost, 'boundary' | 'liveness'>;
+  readonly host: { readonly boundary: Boundary; readonly liveness: Liveness };
   readonly events: ConnectionEvents;
 }
 

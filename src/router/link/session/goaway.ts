@@ -1,7 +1,9 @@
 import type { TLSSocket } from 'node:tls';
 import { printable, type LinkError } from '../link-errors.ts';
-import { FORWARD, INADEQUATE_SECURITY } from '../wire.ts';
+import { FORWARD } from '../../wire.ts';
 
+/** RFC 9113 section 7. */
+const INADEQUATE_SECURITY = 0xc;
 /** What the peer has to read them. */
 const READ_DEADLINE = 500;
 

@@ -13,7 +13,7 @@ import { routerId } from '../../routing/names.ts';
 import { isSiteId, siteIdOf } from '../../../identity/site-id.ts';
 import { publicKeyBytes, signatureBytes, verifySignature } from '../../../identity/site-key.ts';
 import { messageOfType } from './framing.ts';
-import { COST, HELLO, MOST_COST, VERSIONS } from '../wire.ts';
+import { COST, HELLO, MOST_COST, VERSIONS } from '../../wire.ts';
 
 export interface Hello {
   readonly versions: readonly number[];

@@ -1,12 +1,12 @@
 /** A new certificate over the link: the request and its answer, both ends. */
-import { messageOf } from '../../../telemetry/log.ts';
+import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
 import { printable } from '../link-errors.ts';
-import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
-import type { LinkHost } from '../host.ts';
-import type { OpenedLink } from '../dial/outgoing.ts';
-import { refuse } from '../refusal.ts';
-import { AUTHORITY, INTERNAL_ERROR, RENEW_PATH } from '../wire.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
+import { ErrorCode } from '../../http2/errors.ts';
+import type { Boundary } from '../../boundary.ts';
+import { detailsOf, refuse } from '../refusal.ts';
+import { AUTHORITY, RENEW_PATH } from '../../wire.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
@@ -46,10 +46,8 @@ class Body implements StreamHandler {
   onResponse(head: ResponseHead): void {
     if (head.status === 200) return;
     this.#refused = head;
-    const [, details] = /details="([^"\\]*)"/.exec(head.fields['proxy-status'] ?? '') ?? [];
-    this.#reject(
-      new EarshotError('renew-refused', `The peer does not renew the certificate: ${printable(details ?? `status ${head.status}`, 300)}.`),
-    );
+    const why = printable(detailsOf(head.fields) ?? `status ${head.status}`, 300);
+    this.#reject(new EarshotError('renew-refused', `The peer does not renew the certificate: ${why}.`));
   }
 
   onData(chunk: Buffer): void {
@@ -76,10 +74,13 @@ class Body implements StreamHandler {
 }
 
 /** The side whose certificate ends. @throws EarshotError */
-export async function requestRenewal(opened: OpenedLink, request: string): Promise<IssuedCertificate> {
+export async function requestRenewal(
+  open: (head: RequestHead, handler: StreamHandler) => Stream,
+  request: string,
+): Promise<IssuedCertificate> {
   const body = new Body(MOST_ANSWER_BYTES);
   try {
-    const stream = opened.request({ method: 'POST', authority: AUTHORITY, path: RENEW_PATH, fields: {} }, body);
+    const stream = open({ method: 'POST', authority: AUTHORITY, path: RENEW_PATH, fields: {} }, body);
     body.use(stream);
     stream.write(Buffer.from(request));
     stream.end();
@@ -104,7 +105,7 @@ export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
-  readonly host: Pick<LinkHost, 'boundary' | 'log'>;
+  readonly host: { readonly boundary: Boundary; readonly log: Logger };
 }): StreamHandler {
   const { stream, peer, renew } = options;
   const { boundary, log } = options.host;
@@ -127,7 +128,7 @@ export function serveRenewal(options: {
     )
     .catch((error: unknown) => {
       boundary.report('stream', error);
-      stream.reset(INTERNAL_ERROR);
+      stream.reset(ErrorCode.INTERNAL_ERROR);
     });
   return body;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Link } from '../../../../src/router/link/link.ts';
 import { Links } from '../../../../src/router/link/links.ts';
-import { RoutingFeed } from '../../../../src/router/link/session/routing-feed.ts';
+import { RoutingFeed } from '../../../../src/router/link/routing-feed.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { quiet, siteConfig } from '../support/site.ts';
 

@@ -1,4 +1,4 @@
-/** What stands on the wire of a link, by name: see `docs/protocol.md`. */
+/** What stands on the wire between routers, by name: see `docs/protocol.md`. */
 
 /** Standard HTTP/2: the TLS client opens requests. */
 export const FORWARD = 'h2';
@@ -11,8 +11,16 @@ export const RENEW_PATH = '/.well-known/earshot/renew';
 /** `:authority` of the link's own requests. The connection names the peer already. */
 export const AUTHORITY = 'earshot';
 
+/** Fields of a CONNECT: the routers that are still to be visited. */
 export const ROUTE_FIELD = 'earshot-route';
-export const MOST_HOPS = 32;
+/** The name of the connection in all routers' logs. */
+export const CONNECTION_FIELD = 'earshot-connection';
+/** The site where the connection began, as that one says. */
+export const ORIGIN_FIELD = 'earshot-origin';
+/** The sites that it came through, as the routers behind them found. */
+export const VIA_FIELD = 'earshot-via';
+/** Of an answer that refuses (RFC 9209). */
+export const STATUS_FIELD = 'proxy-status';
 
 /** Versions of this protocol that this router speaks, the best first. */
 export const VERSIONS: readonly number[] = [1];
@@ -25,16 +33,8 @@ export const LINK_MESSAGES_FROM = 0xf0;
 export const HELLO = 0xf0;
 /** The dialing side's new cost: a JSON object with `cost`. */
 export const COST = 0xf1;
-
-/** RFC 9113 section 7. */
-export const NO_ERROR = 0x0;
-export const INTERNAL_ERROR = 0x2;
-export const CANCEL = 0x8;
-export const REFUSED_STREAM = 0x7;
-export const INADEQUATE_SECURITY = 0xc;
-
-/** Milliseconds. */
-export const CONNECT_DEADLINE = 5_000;
-export const HELLO_DEADLINE = 5_000;
 /** Of one link; least is 1. */
 export const MOST_COST = 65_535;
+
+/** Milliseconds that a peer has to say who it is. */
+export const HELLO_DEADLINE = 5_000;

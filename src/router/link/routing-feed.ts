@@ -1,8 +1,8 @@
-import type { Logger } from '../../../telemetry/log.ts';
-import { RoutingError } from '../../routing/errors.ts';
-import type { Outgoing, OwnFacts, Routing } from '../../routing/contract.ts';
-import type { Link } from '../link.ts';
-import type { Links } from '../links.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { RoutingError } from '../routing/errors.ts';
+import type { Outgoing, OwnFacts, Routing } from '../routing/contract.ts';
+import type { Link } from './link.ts';
+import type { Links } from './links.ts';
 
 const TICK = 1_000;
 /** What has to wait goes as soon as it may: see `ownReleases`. Whoever waits for it may be without service until then. */

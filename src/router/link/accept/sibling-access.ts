@@ -1,71 +1,17 @@
-/** Links between routers of one site: the same protocol over Unix sockets, where who can open one is the site's user. */
 import { chmodSync, unlinkSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { SiblingConfig } from '../contract.ts';
-import { LogRation } from '../../telemetry/log-ration.ts';
-import { LinkError } from './link-errors.ts';
-import { backoffDelay, type Backoff } from '../../work/backoff.ts';
-import type { LinkHost } from './host.ts';
-import { Incoming } from './accept/incoming.ts';
-import { codeOf, connectError } from './tls-errors.ts';
-import type { DialTarget, Way } from './dial/dial-endpoints.ts';
-import { FORWARD, REVERSE } from './wire.ts';
+import { createServer, type Server, type Socket } from 'node:net';
+import { LogRation } from '../../../telemetry/log-ration.ts';
+import { LinkError } from '../link-errors.ts';
+import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
+import type { LinkHost } from '../host.ts';
+import { Incoming } from './incoming.ts';
+import { codeOf } from '../tls-errors.ts';
+import { FORWARD, REVERSE } from '../../wire.ts';
 
-const COST = 1;
 const PROTOCOL_DEADLINE = 5_000;
 const RETRY: Backoff = { first: 200, max: 5_000 };
 
-/** Of two routers, the one whose socket has the smaller path opens the link: so there is one. */
-export const dialedFrom = (config: SiblingConfig): readonly string[] => config.others.filter((other) => other > config.socket);
-
-/** Another router's socket, as a dialer's target. In place of ALPN, a first line names the protocol. */
-export class SiblingTarget implements DialTarget {
-  readonly cost = COST;
-  readonly #path: string;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  ways(): readonly Way[] {
-    return [{ peer: this.#path, dial: (protocol, deadline, signal) => dialUnix(this.#path, protocol, deadline, signal) }];
-  }
-
-  servedBy(other: DialTarget): boolean {
-    return this.equals(other);
-  }
-
-  equals(other: DialTarget): boolean {
-    return other instanceof SiblingTarget && other.#path === this.#path;
-  }
-}
-
-function dialUnix(path: string, protocol: string, deadline: number, signal: AbortSignal): Promise<Socket> {
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const socket = connect({ path, allowHalfOpen: true });
-  const fail = (error: LinkError): void => {
-    socket.destroy();
-    reject(error);
-  };
-  const onAbort = (): void => fail(new LinkError('closed', `The attempt to reach ${path} was given up.`));
-  const timer = setTimeout(() => fail(new LinkError('timeout', `No answer at ${path} within ${deadline / 1_000} s.`)), deadline);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  const onError = (error: Error): void =>
-    fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path));
-  socket.once('error', onError);
-  socket.once('connect', () => {
-    socket.removeListener('error', onError);
-    socket.write(`${protocol}\n`);
-    resolve(socket);
-  });
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-  });
-}
-
-/** This router's socket. */
+/** This router's socket for the other routers of its site: the same protocol without TLS, since only the site's user can open it. */
 export class SiblingAccess {
   readonly #host: LinkHost;
   readonly #path: string;

@@ -1,0 +1,57 @@
+import { connect, type Socket } from 'node:net';
+import type { SiblingConfig } from '../../contract.ts';
+import { LinkError } from '../link-errors.ts';
+import { codeOf, connectError } from '../tls-errors.ts';
+import type { DialTarget, Way } from './dial-endpoints.ts';
+
+const COST = 1;
+
+/** Another router's socket, as a dialer's target. In place of ALPN, a first line names the protocol. */
+export class SiblingTarget implements DialTarget {
+  readonly cost = COST;
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  ways(): readonly Way[] {
+    return [{ peer: this.#path, dial: (protocol, deadline, signal) => dialUnix(this.#path, protocol, deadline, signal) }];
+  }
+
+  servedBy(other: DialTarget): boolean {
+    return this.equals(other);
+  }
+
+  equals(other: DialTarget): boolean {
+    return other instanceof SiblingTarget && other.#path === this.#path;
+  }
+}
+
+function dialUnix(path: string, protocol: string, deadline: number, signal: AbortSignal): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const socket = connect({ path, allowHalfOpen: true });
+  const fail = (error: LinkError): void => {
+    socket.destroy();
+    reject(error);
+  };
+  const onAbort = (): void => fail(new LinkError('closed', `The attempt to reach ${path} was given up.`));
+  const timer = setTimeout(() => fail(new LinkError('timeout', `No answer at ${path} within ${deadline / 1_000} s.`)), deadline);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  const onError = (error: Error): void =>
+    fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path));
+  socket.once('error', onError);
+  socket.once('connect', () => {
+    socket.removeListener('error', onError);
+    socket.write(`${protocol}\n`);
+    resolve(socket);
+  });
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  });
+}
+
+/** Of two routers, the one whose socket has the smaller path opens the link: so there is one. */
+export const dialedFrom = (config: SiblingConfig): readonly string[] => config.others.filter((other) => other > config.socket);
