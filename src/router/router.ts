@@ -23,7 +23,7 @@ import { SiblingAccess } from './link/accept/sibling-access.ts';
 import { dialedFrom, SiblingTarget } from './link/dial/sibling-target.ts';
 import type { LocalSide } from './local/contract.ts';
 import { createLocalSide } from './local/local-side.ts';
-import { barredAmong, isVia, passOn, sitesPassed } from './via.ts';
+import { revokedAmong, isVia, passOn, sitesPassed } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
@@ -43,7 +43,7 @@ export function startRouter(config: RouterConfig, hooks: RouterHooks, options: {
   }
 }
 
-/** From the last listener's end until links are told, so that connections just accepted still find their way. */
+/** From the last listener's end until links say so, so that connections just accepted still find their way. */
 const DRAIN_GRACE = 100;
 /** How often certificates of connections that are open are looked at. */
 const EXPIRY_CHECK = 1_000;
@@ -127,9 +127,9 @@ class JoinedRouter implements Router, LinkHost {
   apply(config: RouterConfig): void {
     if (this.#draining) return;
     this.#config = config;
-    const barred = new Set(config.revoked.sites);
-    const isAsBefore = barred.symmetricDifference(this.#revokedSites).size === 0;
-    this.#revokedSites = barred;
+    const revoked = new Set(config.revoked.sites);
+    const isAsBefore = revoked.symmetricDifference(this.#revokedSites).size === 0;
+    this.#revokedSites = revoked;
     this.#revokedSerials = new Set(config.revoked.serials.map((serial) => serial.toUpperCase()));
     this.#sharesPorts ||= config.siblings !== undefined;
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
@@ -143,7 +143,7 @@ class JoinedRouter implements Router, LinkHost {
       else leaving.dropRevoked();
     }
     for (const dialer of this.#dialers.values()) dialer.dropRevoked();
-    if (!isAsBefore) this.#bar(barred);
+    if (!isAsBefore) this.#block(revoked);
     this.changed();
   }
 
@@ -190,10 +190,10 @@ class JoinedRouter implements Router, LinkHost {
     if (!isVia(head.fields))
       return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
-    const barred = this.#revokedSites.size === 0 ? undefined : barredAmong(placesOf(head), this.#revokedSites);
-    if (barred !== undefined) {
+    const revoked = this.#revokedSites.size === 0 ? undefined : revokedAmong(sitesOnRoute(head), this.#revokedSites);
+    if (revoked !== undefined) {
       linkMetrics.refused.inc({ reason: 'revoked' });
-      return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through site ${barred}, which is revoked here`);
+      return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through site ${revoked}, which is revoked here`);
     }
     switch (step.kind) {
       case 'enter':
@@ -265,10 +265,10 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   /** What leads to these sites, or comes from them by way of others, ends too. */
-  #bar(sites: ReadonlySet<string>): void {
-    this.#feed.bar(sites);
-    this.#local.bar(sites);
-    for (const passing of this.#passing) if (barredAmong(placesOf(passing.head), sites) !== undefined) passing.cut();
+  #block(sites: ReadonlySet<string>): void {
+    this.#feed.block(sites);
+    this.#local.block(sites);
+    for (const passing of this.#passing) if (revokedAmong(sitesOnRoute(passing.head), sites) !== undefined) passing.cut();
   }
 
   #cutExpired(): void {
@@ -382,7 +382,7 @@ class JoinedRouter implements Router, LinkHost {
 }
 
 /** Sites behind a connection, and routers before it. */
-function placesOf({ fields }: RequestHead): readonly string[] {
+function sitesOnRoute({ fields }: RequestHead): readonly string[] {
   const route = fields[ROUTE_FIELD];
   const passed = sitesPassed(fields);
   return route === undefined ? passed : [...passed, ...route.split(' ')];

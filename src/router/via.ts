@@ -29,10 +29,10 @@ export function passOn(fields: Fields, from: string | undefined): Fields {
   return { ...fields, [VIA_FIELD]: via === undefined ? from : `${via} ${from}` };
 }
 
-/** The first of some sites, or of some routers' sites, that is among those barred. */
-export function barredAmong(places: readonly (string | RouterId)[], barred: ReadonlySet<string>): string | undefined {
-  if (barred.size === 0) return undefined;
-  return places.map((place) => place.slice(0, SITE_ID)).find((site) => barred.has(site));
+/** The first of some sites, or of some routers' sites, that is revoked. */
+export function revokedAmong(sitesOnRoute: readonly (string | RouterId)[], revoked: ReadonlySet<string>): string | undefined {
+  if (revoked.size === 0) return undefined;
+  return sitesOnRoute.map((site) => site.slice(0, SITE_ID)).find((site) => revoked.has(site));
 }
 
 /** What names a site here: a UUID, lower case. */

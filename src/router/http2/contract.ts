@@ -38,7 +38,7 @@ export interface StreamHandler {
 export interface StreamReset {
   /** RFC 9113 section 7. */
   readonly code: number;
-  /** In words, for a log line. */
+  /** As text, for a log line. */
   readonly reason: string;
 }
 

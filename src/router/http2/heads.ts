@@ -69,7 +69,7 @@ interface Parts {
   readonly fields: Fields;
 }
 
-/** @returns the fault in words where the section is malformed. The words hold nothing of the peer's: they go to logs. */
+/** @returns the fault as text where the section is malformed. The text holds nothing of the peer's: they go to logs. */
 function split(lines: readonly FieldLine[], known: ReadonlySet<string>): Parts | string {
   const pseudo = new Map<string, string>();
   // Without a prototype, so that a field named `__proto__` is a field.

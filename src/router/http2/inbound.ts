@@ -167,7 +167,7 @@ export class Inbound implements FrameSink {
     const core = this.#core;
     const { streamId } = whole;
     if (core.role === 'client' || streamId % 2 === 0 || streamId <= this.lastPeerStream) {
-      this.#headersOutOfPlace(streamId);
+      this.#headersOutOfOrder(streamId);
       return;
     }
     this.lastPeerStream = streamId;
@@ -219,7 +219,7 @@ export class Inbound implements FrameSink {
     this.#core.answer(resetFrame(streamId, code));
   }
 
-  #headersOutOfPlace(streamId: number): void {
+  #headersOutOfOrder(streamId: number): void {
     const past = this.#past.of(streamId);
     if (past === 'reset-here') return;
     if (past === 'reset-there') return this.#core.answer(resetFrame(streamId, ErrorCode.STREAM_CLOSED));
@@ -341,10 +341,10 @@ export class Inbound implements FrameSink {
     this.#spend('GOAWAY');
     this.#spendForStreams('GOAWAY');
     const code = payload.readUInt32BE(4);
-    const words = printable(payload.toString('latin1', 8, 8 + 240));
+    const text = printable(payload.toString('latin1', 8, 8 + 240));
     this.#core.goaway(payload.readUInt32BE(0) & MAX_WINDOW, {
       code,
-      reason: `GOAWAY from the peer: ${nameOfErrorCode(code)}${words === '' ? '' : ` (${words})`}`,
+      reason: `GOAWAY from the peer: ${nameOfErrorCode(code)}${text === '' ? '' : ` (${text})`}`,
     });
   }
 

@@ -40,7 +40,7 @@ export interface SessionOptions {
  * Speaks HTTP/2 on a connected socket (a `tls.TLSSocket` after its handshake, a `net.Socket`), which it owns from now on: it reads it, and ends
  * or destroys it.
  *
- * What comes is read into memory that is used again at once (landing.ts), so a handler copies what it keeps.
+ * What comes is read into memory that is used again at once (shared-read-buffer.ts), so a handler copies what it keeps.
  */
 export function createSession(socket: Duplex, options: SessionOptions): Session {
   return new Http2Session(socket, options);
@@ -348,10 +348,10 @@ class Http2Session implements Session, SessionCore {
   /** Tells the peer why, as far as it listens, and ends everything. */
   #fail(code: number, reason: string): void {
     if (this.#state === 'closed') return;
-    const words = code === ErrorCode.NO_ERROR ? printable(reason) : `${nameOfErrorCode(code)}: ${printable(reason)}`;
+    const text = code === ErrorCode.NO_ERROR ? printable(reason) : `${nameOfErrorCode(code)}: ${printable(reason)}`;
     this.outbox.control(goawayFrame(this.#inbound.lastPeerStream, code, printable(reason)));
     this.outbox.finish();
-    this.#finish({ code, reason: words });
+    this.#finish({ code, reason: text });
   }
 
   #finish(reason: StreamReset): void {
@@ -385,5 +385,5 @@ class Http2Session implements Session, SessionCore {
   }
 }
 
-/** How long a closed session's socket may take to pass on its last words, milliseconds. */
+/** How long a closed session's socket may take to pass on its GOAWAY, milliseconds. */
 const LINGER = 1_000;

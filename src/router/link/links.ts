@@ -34,7 +34,7 @@ export class Links {
       .some((link) => link.dialed === dialed && link.state === 'up' && link.peer.site.id === siteId && link.expires > now);
   }
 
-  /** Opens a stream over the first link of the way that takes it: links come cheapest first. @throws LinkError where none does */
+  /** Opens a stream over the first link to the next router that takes it: links come cheapest first. @throws LinkError where none does */
   openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler): Stream {
     for (const id of to.links) {
       const link = this.#links.get(id);

@@ -1,10 +1,10 @@
-/** How a request is refused, and what a refusal says: `proxy-status` (RFC 9209) with a short word, and details between links. */
+/** How a request is refused, and what a refusal says: `proxy-status` (RFC 9209) with a short code, and details between links. */
 import type { ShownAs } from '../../errors/catalogue.ts';
 import { LinkError, printable, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 
-/** Answers with a status and its reason in a word of RFC 9209 section 2.3. What else arrives is let go by. */
+/** Answers with a status and its error type of RFC 9209 section 2.3. What else arrives is let go by. */
 export function refuse(stream: Stream, status: number, error: string, details?: string): StreamHandler {
   const said = details === undefined ? '' : `; details="${printable(details, 400).replaceAll(/["\\]/g, "'")}"`;
   stream.respond({ status, fields: { [STATUS_FIELD]: `earshot; error=${error}${said}` } }, { end: true });
@@ -33,9 +33,9 @@ export function ignoring(stream: () => Stream | undefined): StreamHandler {
 }
 
 /** What a peer said about us, as an error of ours; undefined where it said nothing that we know. */
-export function refusalIn(words: string, peer: string): LinkError | undefined {
+export function refusalIn(text: string, peer: string): LinkError | undefined {
   // In a GOAWAY's debug data it stands behind what the session says of it.
-  const [, code, message] = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s.exec(words) ?? [];
+  const [, code, message] = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s.exec(text) ?? [];
   if (code === undefined || message === undefined || !isSaid(code)) return undefined;
   return new LinkError(code, `${peer} refuses this link: ${printable(message, 300)}`);
 }

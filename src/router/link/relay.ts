@@ -1,6 +1,6 @@
 import { LinkError } from './link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { LentChunks } from '../memory/buffer-pool.ts';
+import { PooledChunks } from '../memory/buffer-pool.ts';
 import { refuse } from './refusal.ts';
 import { ErrorCode } from '../http2/errors.ts';
 
@@ -60,8 +60,8 @@ class Relay implements StreamHandler, LiveRelay {
   /** Bytes that came and wait until the other side has room. */
   #owedFrom = 0;
   #owedTo = 0;
-  readonly #lentTo = new LentChunks(() => this.to?.queued);
-  readonly #lentFrom = new LentChunks(() => this.#from.queued);
+  readonly #lentTo = new PooledChunks(() => this.to?.queued);
+  readonly #lentFrom = new PooledChunks(() => this.#from.queued);
 
   constructor(from: Stream, head: RequestHead, counts: RelayCounts, live: Set<LiveRelay>) {
     this.#from = from;

@@ -1,6 +1,6 @@
 /** Source routing: what a router does with a CONNECT by the routers that are still to be visited. Pure. */
 import type { RouterId } from '../routing/contract.ts';
-import { longestPath } from '../routing/limits.ts';
+import { LONGEST_PATH } from '../routing/limits.ts';
 
 export type RouteStep =
   /** No route: this router decides. */
@@ -12,7 +12,7 @@ export type RouteStep =
 
 const ROUTER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** 32 routers with the longest names. */
-const MOST_CHARACTERS = longestPath * 101;
+const MOST_CHARACTERS = LONGEST_PATH * 101;
 
 /**
  * The first router of the field must be this one; it is taken off. No router may stand in it twice, so that a connection
@@ -22,7 +22,7 @@ export function nextStep(route: string | undefined, self: RouterId, edge: boolea
   if (route === undefined) return { kind: 'enter' };
   if (route.length > MOST_CHARACTERS) return refuse(508, 'the route is too long');
   const routers = route.split(' ');
-  if (routers.length > longestPath) return refuse(508, `the route has more than ${longestPath} routers`);
+  if (routers.length > LONGEST_PATH) return refuse(508, `the route has more than ${LONGEST_PATH} routers`);
   if (!routers.every((router) => ROUTER_ID.test(router))) return refuse(400, 'the route is malformed');
   if (new Set(routers).size !== routers.length) return refuse(508, 'the route visits a router twice');
   if (routers[0] !== self) return refuse(421, 'the route begins with another router');

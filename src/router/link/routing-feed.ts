@@ -21,7 +21,7 @@ export class RoutingFeed implements Disposable {
   readonly #options: RoutingFeedOptions;
   readonly #timer: NodeJS.Timeout;
   #version: number;
-  #told: NodeJS.Immediate | undefined;
+  #notice: NodeJS.Immediate | undefined;
   #soon: NodeJS.Timeout | undefined;
   #disposed = false;
 
@@ -47,9 +47,9 @@ export class RoutingFeed implements Disposable {
   }
 
   /** From now on these sites count as unreachable. */
-  bar(sites: ReadonlySet<string>): void {
+  block(sites: ReadonlySet<string>): void {
     this.#run(() => {
-      this.#options.routing.bar(sites);
+      this.#options.routing.block(sites);
       return [];
     });
   }
@@ -63,7 +63,7 @@ export class RoutingFeed implements Disposable {
     this.#disposed = true;
     clearInterval(this.#timer);
     clearTimeout(this.#soon);
-    clearImmediate(this.#told);
+    clearImmediate(this.#notice);
   }
 
   #run(step: (now: number) => readonly Outgoing[]): void {
@@ -73,11 +73,11 @@ export class RoutingFeed implements Disposable {
       for (const { link, message } of step(Date.now())) links.get(link)?.routing.send(message);
     } catch (error) {
       // What came with a bad message may have changed something too.
-      this.#tell();
+      this.#notify();
       if (!(error instanceof RoutingError)) log.error({ error }, 'routing failed');
       throw error;
     }
-    if (routing.version !== this.#version) this.#tell();
+    if (routing.version !== this.#version) this.#notify();
     if (!routing.waiting) return;
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
@@ -85,9 +85,9 @@ export class RoutingFeed implements Disposable {
     }, SOON);
   }
 
-  #tell(): void {
-    this.#told ??= setImmediate(() => {
-      this.#told = undefined;
+  #notify(): void {
+    this.#notice ??= setImmediate(() => {
+      this.#notice = undefined;
       this.#version = this.#options.routing.version;
       this.#options.onChange();
     });

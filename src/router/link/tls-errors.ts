@@ -1,9 +1,10 @@
-/** Why a TLS connection is no link: what OpenSSL and the system say, in words for a status. */
+/** Why a TLS connection is no link: what OpenSSL and the system say, as text for a status. */
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { LinkError, printable, type LinkCode } from './link-errors.ts';
 
-export interface Verdict {
+/** A certificate that was not accepted. */
+export interface RejectedCertificate {
   /** As Node.js gives it: an X509 error such as `CERT_HAS_EXPIRED`, or of the host name. */
   readonly code: string;
   /** What the peer showed. */
@@ -14,9 +15,9 @@ export interface Verdict {
 }
 
 /** The peer's certificate was not accepted here. */
-export function certificateError(verdict: Verdict): LinkError {
-  const { certificate, peer, now } = verdict;
-  const code = codeOfVerification(verdict.code);
+export function certificateError(rejected: RejectedCertificate): LinkError {
+  const { certificate, peer, now } = rejected;
+  const code = codeOfVerification(rejected.code);
   const clock = new Date(now).toISOString();
   switch (code) {
     case 'tls-expired':
@@ -39,11 +40,11 @@ export function certificateError(verdict: Verdict): LinkError {
           `Link to one of these, or add the host to the access there.`,
       );
     case 'tls-weak':
-      return new LinkError(code, `The certificate of ${peer} is weak (${verdict.code}). Issue a new one there.`);
+      return new LinkError(code, `The certificate of ${peer} is weak (${rejected.code}). Issue a new one there.`);
     case 'tls-wrong-purpose':
-      return new LinkError(code, `The certificate of ${peer} is not for this use (${verdict.code}). Issue a new one there.`);
+      return new LinkError(code, `The certificate of ${peer} is not for this use (${rejected.code}). Issue a new one there.`);
     default:
-      return new LinkError(code, `The certificate of ${peer} was not accepted: ${printable(verdict.code)}.`);
+      return new LinkError(code, `The certificate of ${peer} was not accepted: ${printable(rejected.code)}.`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Destination } from '../contract.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 
-/** One place where a connection may go. */
+/** A router that may take a connection. */
 export interface Candidate {
   readonly routingKey: string;
   /** With an empty path: a connector of this router. */
@@ -24,7 +24,7 @@ export interface ChoiceView {
  * connector, ties by chance. Of several: by priority all of the first key that can be reached stand before the next; by
  * weight the first key is drawn, and the others follow as they would be drawn.
  */
-export function candidates(destination: Destination, view: ChoiceView): readonly Candidate[] {
+export function candidatesInOrder(destination: Destination, view: ChoiceView): readonly Candidate[] {
   const keys = keysInOrder(destination, view);
   const [only] = keys;
   if (only === undefined) return [];

@@ -1,11 +1,7 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, Socket } from 'node:net';
+import { hostPort, type HostPort } from '../host-port.ts';
 import { failure, type ServerFailure } from './failure.ts';
-
-export interface Place {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** Milliseconds between the starts of attempts at the addresses of one name (RFC 8305 section 5). */
 const STAGGER = 250;
@@ -21,18 +17,18 @@ export type TcpResult =
  * or at once when that one has failed; the first that connects wins (RFC 8305). `done` is called once, never within the call.
  * @returns how to give up: `done` is then not called any more
  */
-export function connectAny(place: Place, done: (result: TcpResult) => void): () => void {
-  if (isIP(place.host) !== 0) return new Race(place, done).start([place.host]);
-  const race = new Race(place, done);
-  resolve(place.host, (addresses, error) => {
+export function connectAny(server: HostPort, done: (result: TcpResult) => void): () => void {
+  if (isIP(server.host) !== 0) return new Race(server, done).start([server.host]);
+  const race = new Race(server, done);
+  resolve(server.host, (addresses, error) => {
     if (addresses.length > 0) race.start(interleaved(addresses));
-    else race.fail(nameUnknown(place.host, error));
+    else race.fail(nameUnknown(server.host, error));
   });
   return () => race.cancel();
 }
 
 class Race {
-  readonly #place: Place;
+  readonly #server: HostPort;
   readonly #done: (result: TcpResult) => void;
   readonly #running = new Set<Socket>();
   #waiting: string[] = [];
@@ -40,8 +36,8 @@ class Race {
   #timer: NodeJS.Timeout | undefined;
   #first: ServerFailure | undefined;
 
-  constructor(place: Place, done: (result: TcpResult) => void) {
-    this.#place = place;
+  constructor(server: HostPort, done: (result: TcpResult) => void) {
+    this.#server = server;
     this.#done = done;
   }
 
@@ -77,7 +73,7 @@ class Race {
   }
 
   #attempt(address: string): void {
-    const { port } = this.#place;
+    const { port } = this.#server;
     const socket = new Socket({ allowHalfOpen: true });
     socket.setNoDelay();
     socket.setKeepAlive(KEEP_ALIVE.keepAlive, KEEP_ALIVE.keepAliveInitialDelay);
@@ -102,11 +98,11 @@ class Race {
   }
 }
 
-/** Finds peers that vanished without a word: first asked after a minute of silence. */
+/** Finds peers that vanished silently: first asked after a minute of silence. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
 function failureOf(error: NodeJS.ErrnoException, address: string, port: number): ServerFailure {
-  const at = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+  const at = hostPort({ host: address, port });
   switch (error.code) {
     case 'ECONNREFUSED':
       return failure('refused', `Nothing listens at ${at}.`);

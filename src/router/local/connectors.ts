@@ -117,7 +117,7 @@ export class Connectors {
   }
 }
 
-/** One connector: its servers live as long as their place stays the same. */
+/** One connector: its servers live as long as their address stays the same. */
 class Connector {
   config: ConnectorConfig;
   targets: readonly Target[] = [];
@@ -164,9 +164,9 @@ class Connector {
 
   #follow(makeTarget: (host: string) => Target): void {
     const hosts = new Set(this.config.hosts);
-    const kept = this.targets.filter(({ place }) => hosts.has(place.host));
-    for (const target of this.targets) if (!hosts.has(target.place.host)) target.close();
-    const known = new Set(kept.map(({ place }) => place.host));
+    const kept = this.targets.filter(({ server }) => hosts.has(server.host));
+    for (const target of this.targets) if (!hosts.has(target.server.host)) target.close();
+    const known = new Set(kept.map(({ server }) => server.host));
     this.targets = [...kept, ...[...hosts].filter((host) => !known.has(host)).map((host) => makeTarget(host))];
     for (const target of this.targets) target.tls = this.#tls;
   }

@@ -55,7 +55,7 @@ export interface LocalLimits {
 export interface LocalSide extends AsyncDisposable {
   /**
    * Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes.
-   * @param sharePorts other routers of the site listen at the same places (SO_REUSEPORT); without it, whoever else listens
+   * @param sharePorts other routers of the site listen at the same addresses (SO_REUSEPORT); without it, whoever else listens
    * there is a conflict, also another router of this user
    */
   apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts?: boolean): void;
@@ -66,7 +66,7 @@ export interface LocalSide extends AsyncDisposable {
   /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
   enter(stream: Stream, head: RequestHead): StreamHandler;
   /** Ends the connections that come from or go to these sites, or through them, and lets none come about. */
-  bar(sites: ReadonlySet<string>): void;
+  block(sites: ReadonlySet<string>): void;
   /** What this router says of its keys in routing. The same array while nothing changes. */
   readonly keys: OwnFacts['keys'];
   readonly state: LocalState;

@@ -1,5 +1,5 @@
 import { Buckets } from '../../telemetry/buckets.ts';
-import { RequestFigures, type Protocol } from '../observers/request-metrics.ts';
+import { RequestMetrics, type Protocol } from '../observers/request-metrics.ts';
 import type { FailureCode } from './failure.ts';
 import type { ByteCount, Counts } from './side.ts';
 
@@ -10,7 +10,7 @@ export type Role = 'listener' | 'connector';
 const CONNECT_TIMES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
 
 /** Counts of one routing key in one role: plain numbers, read when a scrape asks for them. */
-export class KeyFigures implements Counts {
+export class KeyMetrics implements Counts {
   readonly routingKey: string;
   readonly role: Role;
   opened = 0;
@@ -36,50 +36,50 @@ const OTHER_KEYS = '(other)';
 const MOST_SITES = 1_000;
 
 /** The counts of each key that the config names; all others share one. */
-export class FigureBook {
-  readonly #figures: Readonly<Record<Role, Map<string, KeyFigures>>> = { listener: new Map(), connector: new Map() };
-  readonly #requests = new Map<string, Map<string, RequestFigures>>();
+export class MetricsByKey {
+  readonly #byRole: Readonly<Record<Role, Map<string, KeyMetrics>>> = { listener: new Map(), connector: new Map() };
+  readonly #requests = new Map<string, Map<string, RequestMetrics>>();
 
-  of(routingKey: string, role: Role): KeyFigures {
-    const figures = this.#figures[role];
-    const known = figures.get(routingKey) ?? figures.get(OTHER_KEYS);
+  of(routingKey: string, role: Role): KeyMetrics {
+    const byKey = this.#byRole[role];
+    const known = byKey.get(routingKey) ?? byKey.get(OTHER_KEYS);
     if (known !== undefined) return known;
-    const made = new KeyFigures(OTHER_KEYS, role);
-    figures.set(OTHER_KEYS, made);
+    const made = new KeyMetrics(OTHER_KEYS, role);
+    byKey.set(OTHER_KEYS, made);
     return made;
   }
 
   /** Of connections that come to listeners, so the key is one of the config. */
-  requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestFigures {
-    const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestFigures>();
+  requests(routingKey: string, from: string, to: string, protocol: Protocol): RequestMetrics {
+    const ofKey = this.#requests.get(routingKey) ?? new Map<string, RequestMetrics>();
     this.#requests.set(routingKey, ofKey);
     const site = ofKey.has(`${protocol} ${to}`) || ofKey.size < MOST_SITES ? to : OTHER_KEYS;
-    const place = `${protocol} ${site}`;
-    const known = ofKey.get(place);
+    const name = `${protocol} ${site}`;
+    const known = ofKey.get(name);
     if (known !== undefined) return known;
-    const made = new RequestFigures(routingKey, from, site, protocol);
-    ofKey.set(place, made);
+    const made = new RequestMetrics(routingKey, from, site, protocol);
+    ofKey.set(name, made);
     return made;
   }
 
   /** Counts of keys that are no longer named are kept while connections are open, so that they never end below zero. */
   configure(role: Role, routingKeys: Iterable<string>): void {
     const wanted = new Set(routingKeys);
-    const figures = this.#figures[role];
-    for (const [key, { open }] of figures) {
+    const byKey = this.#byRole[role];
+    for (const [key, { open }] of byKey) {
       if (wanted.has(key) || key === OTHER_KEYS || open > 0) continue;
-      figures.delete(key);
+      byKey.delete(key);
       if (role === 'listener') this.#requests.delete(key);
     }
-    for (const key of wanted) if (!figures.has(key)) figures.set(key, new KeyFigures(key, role));
+    for (const key of wanted) if (!byKey.has(key)) byKey.set(key, new KeyMetrics(key, role));
   }
 
-  *all(): Iterable<KeyFigures> {
-    yield* this.#figures.listener.values();
-    yield* this.#figures.connector.values();
+  *all(): Iterable<KeyMetrics> {
+    yield* this.#byRole.listener.values();
+    yield* this.#byRole.connector.values();
   }
 
-  *allRequests(): Iterable<RequestFigures> {
+  *allRequests(): Iterable<RequestMetrics> {
     for (const ofKey of this.#requests.values()) yield* ofKey.values();
   }
 }

@@ -1,8 +1,8 @@
 import { isIP, type Socket } from 'node:net';
 import type { ListenerConfig, Problem } from '../contract.ts';
+import { hostPort } from '../host-port.ts';
 import { resolve } from './connect.ts';
 import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
-import { at } from './server-connection.ts';
 import { sameBundle } from '../../identity/same-bundle.ts';
 import { serverContext } from './tls-bundle.ts';
 
@@ -36,7 +36,7 @@ export class Listeners {
       listener.close();
       this.#byName.delete(name);
     }
-    // What changes its place leaves the old one first, so that two listeners can swap theirs.
+    // What changes its address leaves the old one first, so that two listeners can swap theirs.
     for (const config of configs) this.#byName.get(config.name)?.prepare(config, reopen);
     for (const config of configs) {
       if (!this.#byName.has(config.name)) this.#byName.set(config.name, new Listener(config, this.#options, () => this.refresh()));
@@ -69,7 +69,7 @@ export class Listeners {
     for (const listener of this.#byName.values()) listener.close();
   }
 
-  /** Of two at one place the one that the config names first has it. */
+  /** Of two at one address the one that the config names first has it. */
   #order(configs: readonly ListenerConfig[]): void {
     const inOrder = configs.flatMap(({ name }) => this.#byName.get(name) ?? []);
     this.#byName.clear();
@@ -90,7 +90,7 @@ class Listener {
   #timer: NodeJS.Timeout | undefined;
   #tlsProblem: Problem | undefined;
   #nameProblem: Problem | undefined;
-  #placeProblem: Problem | undefined;
+  #conflict: Problem | undefined;
 
   constructor(config: ListenerConfig, options: ListenersOptions, refresh: () => void) {
     this.config = config;
@@ -104,7 +104,7 @@ class Listener {
   }
 
   get problem(): Problem | undefined {
-    const own = this.#tlsProblem ?? this.#nameProblem ?? this.#placeProblem;
+    const own = this.#tlsProblem ?? this.#nameProblem ?? this.#conflict;
     if (own !== undefined) return own;
     const problems = [...this.#sockets.values()].flatMap(({ problem }) => problem ?? []);
     // A name such as `localhost` may have an address of a family that this machine does without.
@@ -121,35 +121,35 @@ class Listener {
     if (!sameBundle(before.tls, config.tls)) this.#changeTls(before);
   }
 
-  /** `taken` says who has which place. */
+  /** `taken` says who has which address. */
   follow(taken: Map<string, string>, shared: boolean): void {
-    this.#placeProblem = undefined;
+    this.#conflict = undefined;
     const addresses = this.#resolved();
-    const places = addresses.map((host) => ({ host, port: this.config.port }));
-    const conflict = places.map(at).find((place) => taken.has(place));
+    const wanted = addresses.map((host) => ({ host, port: this.config.port }));
+    const conflict = wanted.map(hostPort).find((address) => taken.has(address));
     if (conflict !== undefined) {
-      this.#placeProblem = {
+      this.#conflict = {
         code: 'port-in-use',
         message: `${taken.get(conflict)} has ${conflict} already. Choose another host or port for ${this.config.name}.`,
       };
       this.#closeSockets();
       return;
     }
-    for (const place of places) taken.set(at(place), this.config.name);
+    for (const address of wanted) taken.set(hostPort(address), this.config.name);
     if (!this.#options.reachable(this.config)) {
       this.#closeSockets();
       return;
     }
     if (this.#tlsProblem !== undefined) return;
-    const wanted = new Set(places.map(at));
+    const kept = new Set(wanted.map(hostPort));
     for (const [key, socket] of this.#sockets) {
-      if (wanted.has(key)) continue;
+      if (kept.has(key)) continue;
       socket.close();
       this.#sockets.delete(key);
     }
-    for (const place of places) {
-      if (this.#sockets.has(at(place))) continue;
-      this.#sockets.set(at(place), new ListeningSocket(place, this.config.tls, this.#socketOptions(shared)));
+    for (const address of wanted) {
+      if (this.#sockets.has(hostPort(address))) continue;
+      this.#sockets.set(hostPort(address), new ListeningSocket(address, this.config.tls, this.#socketOptions(shared)));
     }
   }
 

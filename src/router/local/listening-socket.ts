@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import type { Problem, TlsBundle } from '../contract.ts';
-import { KEEP_ALIVE, type Place } from './connect.ts';
-import { at } from './server-connection.ts';
 import { backoffDelay } from '../../work/backoff.ts';
+import { hostPort, type HostPort } from '../host-port.ts';
+import { KEEP_ALIVE } from './connect.ts';
 
 const BACKLOG = 1024;
 
@@ -14,7 +14,7 @@ export interface ListeningOptions {
   readonly most: number;
   readonly random: () => number;
   readonly portOwner: (port: number) => string | undefined;
-  /** Several routers may listen at this place together (SO_REUSEPORT). */
+  /** Several routers may listen at this address together (SO_REUSEPORT). */
   readonly shared: boolean;
   /** `raw` is the TCP socket below a TLS socket, or the socket itself. */
   onSocket(socket: Socket, raw: Socket): void;
@@ -29,7 +29,7 @@ type State =
 
 /** One socket that listens, or tries to until it can: opening → listening, or waiting → opening; closed is the end. */
 export class ListeningSocket {
-  readonly place: Place;
+  readonly address: HostPort;
   readonly #options: ListeningOptions;
   #tls: TlsBundle | undefined;
   #state: State = { kind: 'closed' };
@@ -38,8 +38,8 @@ export class ListeningSocket {
   /** Who has the port, when it was last looked for. */
   #owner: string | undefined;
 
-  constructor(place: Place, tls: TlsBundle | undefined, options: ListeningOptions) {
-    this.place = place;
+  constructor(address: HostPort, tls: TlsBundle | undefined, options: ListeningOptions) {
+    this.address = address;
     this.#tls = tls;
     this.#options = options;
     this.#open();
@@ -80,7 +80,7 @@ export class ListeningSocket {
     this.#state = { kind: 'opening', server };
     server.on('error', (error: NodeJS.ErrnoException) => this.#failed(server, error));
     server.once('listening', () => this.#opened(server));
-    const { host, port } = this.place;
+    const { host, port } = this.address;
     server.listen({ host, port, backlog: BACKLOG, reusePort: this.#options.shared });
   }
 
@@ -92,7 +92,7 @@ export class ListeningSocket {
 
   /**
    * The TLS server does not say which TCP socket a TLS socket runs over; the peer's address and port do, since no other
-   * connection to this place can have them meanwhile.
+   * connection to this address can have them meanwhile.
    */
   #tlsServer(tls: TlsBundle): Server {
     const raws = new Map<string, Socket>();
@@ -148,8 +148,8 @@ export class ListeningSocket {
   }
 
   #problemOf(error: NodeJS.ErrnoException, before: Problem | undefined): Problem {
-    const { host, port } = this.place;
-    const place = at(this.place);
+    const { host, port } = this.address;
+    const where = hostPort(this.address);
     switch (error.code) {
       case 'EADDRINUSE': {
         // The search is not free: until somebody was found, a few times, and then rarely.
@@ -159,12 +159,12 @@ export class ListeningSocket {
         const owner = this.#options.portOwner(port);
         this.#owner = owner;
         const by = owner === undefined ? 'another process' : owner;
-        return { code: 'port-in-use', message: `The port of ${place} is in use by ${by}. Stop it or choose another port.` };
+        return { code: 'port-in-use', message: `The port of ${where} is in use by ${by}. Stop it or choose another port.` };
       }
       case 'EACCES':
         return {
           code: 'port-not-permitted',
-          message: `This user may not listen on ${place}. Choose a port from 1024 on, or allow it (net.ipv4.ip_unprivileged_port_start).`,
+          message: `This user may not listen on ${where}. Choose a port from 1024 on, or allow it (net.ipv4.ip_unprivileged_port_start).`,
         };
       case 'EADDRNOTAVAIL':
       case 'EAFNOSUPPORT':
@@ -173,7 +173,7 @@ export class ListeningSocket {
           message: `${JSON.stringify(host)} is not an address of this machine. Choose one that is, or 0.0.0.0 for all.`,
         };
       default:
-        return { code: 'listen-failed', message: `Listening on ${place} failed (${error.code ?? error.message}). It is tried again.` };
+        return { code: 'listen-failed', message: `Listening on ${where} failed (${error.code ?? error.message}). It is tried again.` };
     }
   }
 }

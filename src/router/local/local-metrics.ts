@@ -1,13 +1,13 @@
 import { Histogram } from '@prometheus-io/client';
 import { counter, gauge, metrics } from '../../telemetry/metrics.ts';
 import type { Buckets } from '../../telemetry/buckets.ts';
-import type { KeyFigures } from './key-metrics.ts';
-import type { RequestFigures } from '../observers/request-metrics.ts';
+import type { KeyMetrics } from './key-metrics.ts';
+import type { RequestMetrics } from '../observers/request-metrics.ts';
 
 /** What the local side of a router shows when it is asked for its metrics. */
 export interface LocalSource {
-  figures(): Iterable<KeyFigures>;
-  requests(): Iterable<RequestFigures>;
+  keys(): Iterable<KeyMetrics>;
+  requests(): Iterable<RequestMetrics>;
   targetsSetAside(): number;
   listening(): number;
 }
@@ -33,24 +33,24 @@ const BY_KEY = ['routing_key', 'role'] as const;
 
 counter('earshot_router_connections_opened_total', 'Connections that reached a server.', BY_KEY, (made) => {
   made.reset();
-  for (const { labels, figures } of keys()) made.inc(labels, figures.opened);
+  for (const { labels, counted } of keys()) made.inc(labels, counted.opened);
 });
 
 gauge('earshot_router_connections_open', 'Connections that are open.', BY_KEY, (made) => {
   made.reset();
-  for (const { labels, figures } of keys()) made.inc(labels, figures.open);
+  for (const { labels, counted } of keys()) made.inc(labels, counted.open);
 });
 
 counter('earshot_router_connections_failed_total', 'Connections that reached no server, by reason.', [...BY_KEY, 'reason'], (made) => {
   made.reset();
-  for (const { labels, figures } of keys()) for (const [reason, count] of figures.failed) made.inc({ ...labels, reason }, count);
+  for (const { labels, counted } of keys()) for (const [reason, count] of counted.failed) made.inc({ ...labels, reason }, count);
 });
 
 counter('earshot_router_bytes_total', 'Bytes of connections, by direction.', [...BY_KEY, 'direction'], (made) => {
   made.reset();
-  for (const { labels, figures } of keys()) {
-    made.inc({ ...labels, direction: 'to_server' }, figures.toServer.bytes);
-    made.inc({ ...labels, direction: 'to_client' }, figures.toClient.bytes);
+  for (const { labels, counted } of keys()) {
+    made.inc({ ...labels, direction: 'to_server' }, counted.toServer.bytes);
+    made.inc({ ...labels, direction: 'to_client' }, counted.toClient.bytes);
   }
 });
 
@@ -66,8 +66,8 @@ const BY_PAIR = ['routing_key', 'from_site', 'to_site', 'protocol'] as const;
 
 counter('earshot_router_requests_total', 'Requests that observers saw answered.', [...BY_PAIR, 'method', 'status'], (made) => {
   made.reset();
-  for (const { labels, figures } of pairs()) {
-    for (const [method, classes] of figures.counts) {
+  for (const { labels, counted } of pairs()) {
+    for (const [method, classes] of counted.counts) {
       for (const [index, count] of classes.entries()) if (count > 0) made.inc({ ...labels, method, status: `${index}xx` }, count);
     }
   }
@@ -120,27 +120,27 @@ class FoldedHistogram<L extends string> extends Histogram<L> {
 
 metrics.registerMetric(
   new FoldedHistogram('earshot_router_connect_seconds', 'From a connection to the server that took it.', BY_KEY, function* () {
-    for (const { labels, figures } of keys()) yield { labels, buckets: figures.connectTime };
+    for (const { labels, counted } of keys()) yield { labels, buckets: counted.connectTime };
   }),
 );
 
 metrics.registerMetric(
   new FoldedHistogram('earshot_router_request_seconds', 'From the head of a request to the head of its answer.', BY_PAIR, function* () {
-    for (const { labels, figures } of pairs()) yield { labels, buckets: figures.latency };
+    for (const { labels, counted } of pairs()) yield { labels, buckets: counted.latency };
   }),
 );
 
-function* keys(): Iterable<{ readonly labels: { readonly routing_key: string; readonly role: string }; readonly figures: KeyFigures }> {
+function* keys(): Iterable<{ readonly labels: { readonly routing_key: string; readonly role: string }; readonly counted: KeyMetrics }> {
   for (const source of sources) {
-    for (const figures of source.figures()) yield { labels: { routing_key: figures.routingKey, role: figures.role }, figures };
+    for (const counted of source.keys()) yield { labels: { routing_key: counted.routingKey, role: counted.role }, counted };
   }
 }
 
-function* pairs(): Iterable<{ readonly labels: Readonly<Record<(typeof BY_PAIR)[number], string>>; readonly figures: RequestFigures }> {
+function* pairs(): Iterable<{ readonly labels: Readonly<Record<(typeof BY_PAIR)[number], string>>; readonly counted: RequestMetrics }> {
   for (const source of sources) {
-    for (const figures of source.requests()) {
-      const { routingKey, from, to, protocol } = figures;
-      yield { labels: { routing_key: routingKey, from_site: from, to_site: to, protocol }, figures };
+    for (const counted of source.requests()) {
+      const { routingKey, from, to, protocol } = counted;
+      yield { labels: { routing_key: routingKey, from_site: from, to_site: to, protocol }, counted };
     }
   }
 }

@@ -6,21 +6,21 @@ import { ErrorCode } from '../http2/errors.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { observe } from '../observers/observe.ts';
-import { barredAmong, sitesPassed } from '../via.ts';
+import { revokedAmong, sitesPassed } from '../via.ts';
 import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD } from '../wire.ts';
 import type { RouteDestination } from '../routing/contract.ts';
 import { siteOf } from '../routing/names.ts';
-import { candidates, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
+import { candidatesInOrder, keysOf, reachableKeys, type Candidate, type ChoiceView } from './choice.ts';
 import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
 import { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSide, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationMemory } from './destination-memory.ts';
 import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
-import { FigureBook, type Role } from './key-metrics.ts';
+import { MetricsByKey, type Role } from './key-metrics.ts';
 import { Listeners } from './listeners.ts';
 import { LiveConnections } from './live-connections.ts';
 import { openFilesLimit, socketsWithin } from './open-files.ts';
-import { Opening, type OpeningContext, type Ways } from './opening.ts';
+import { Opening, type OpeningContext, type Candidates } from './opening.ts';
 import { portOwner } from './port-owner.ts';
 import { Side } from './side.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
@@ -49,19 +49,19 @@ class Local implements LocalSide {
   readonly #limits: LocalLimits;
   readonly #connectors: Connectors;
   readonly #listeners: Listeners;
-  readonly #figures = new FigureBook();
+  readonly #metrics = new MetricsByKey();
   readonly #memory = new DestinationMemory();
   readonly #ids = new ConnectionIds();
   readonly #live = new LiveConnections();
   readonly #view: ChoiceView;
   readonly #context: OpeningContext;
   readonly #subscribers = new Set<() => void>();
-  readonly #figuresShown: Disposable;
+  readonly #metricsShown: Disposable;
   #listenerConfigs: readonly ListenerConfig[] = [];
   #keys: LocalSide['keys'] = [];
   #state: LocalState | undefined;
-  #barred: ReadonlySet<string> = new Set();
-  #isNoting = false;
+  #revoked: ReadonlySet<string> = new Set();
+  #notifying = false;
   #draining = false;
 
   constructor(options: LocalSideOptions) {
@@ -99,9 +99,9 @@ class Local implements LocalSide {
         if (refused && to.path.length > 0) this.#memory.refused(routingKey, to.router);
       },
     };
-    this.#figuresShown = showLocalSide({
-      figures: () => this.#figures.all(),
-      requests: () => this.#figures.allRequests(),
+    this.#metricsShown = showLocalSide({
+      keys: () => this.#metrics.all(),
+      requests: () => this.#metrics.allRequests(),
       targetsSetAside: () => this.#connectors.setAside,
       listening: () => [...this.#listeners.names()].filter((name) => this.#listeners.get(name)?.listening === true).length,
     });
@@ -110,11 +110,11 @@ class Local implements LocalSide {
   apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts = false): void {
     this.#listenerConfigs = listeners;
     this.#connectors.apply(connectors);
-    this.#figures.configure(
+    this.#metrics.configure(
       'listener',
       listeners.flatMap(({ destination }) => keysOf(destination)),
     );
-    this.#figures.configure(
+    this.#metrics.configure(
       'connector',
       connectors.map(({ routingKey }) => routingKey),
     );
@@ -132,17 +132,17 @@ class Local implements LocalSide {
   accept(stream: Stream, head: RequestHead): StreamHandler {
     const to: RouteDestination = { router: this.#options.routing.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
-    return this.#fromStream(stream, head, { candidates: found }, 'connector');
+    return this.#fromStream(stream, head, { found }, 'connector');
   }
 
   enter(stream: Stream, head: RequestHead): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
-    return this.#fromStream(stream, head, this.#ways(destination), 'listener');
+    return this.#fromStream(stream, head, this.#candidates(destination), 'listener');
   }
 
-  bar(sites: ReadonlySet<string>): void {
-    this.#barred = sites;
-    this.#live.sever(({ places }) => barredAmong(places, sites) !== undefined, REVOKED);
+  block(sites: ReadonlySet<string>): void {
+    this.#revoked = sites;
+    this.#live.sever(({ sitesOnRoute }) => revokedAmong(sitesOnRoute, sites) !== undefined, REVOKED);
   }
 
   get keys(): LocalSide['keys'] {
@@ -176,13 +176,13 @@ class Local implements LocalSide {
     this.#listeners.close();
     this.#connectors.close();
     this.#live.severAll({ code: ErrorCode.CANCEL, reason: 'the router is stopping' });
-    this.#figuresShown[Symbol.dispose]();
+    this.#metricsShown[Symbol.dispose]();
   }
 
   #fromSocket(config: ListenerConfig, socket: Socket, raw: Socket): void {
     const { destination } = config;
-    const ways = this.#ways(destination);
-    const sockets = 1 + serverSockets(ways);
+    const candidates = this.#candidates(destination);
+    const sockets = 1 + serverSockets(candidates);
     const refused = this.#refusal(sockets);
     if (refused !== undefined) {
       socket.on('error', () => {});
@@ -196,7 +196,7 @@ class Local implements LocalSide {
     const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
     this.#open({
       client,
-      ways,
+      candidates,
       sockets,
       role: 'listener',
       routingKey: firstKey,
@@ -207,7 +207,7 @@ class Local implements LocalSide {
         if (config.observer === 'none') return;
         const { routingKey, to } = candidate;
         const taps = observe(config.observer, (protocol) =>
-          this.#figures.requests(routingKey, this.#options.site, siteOf(to.router), protocol),
+          this.#metrics.requests(routingKey, this.#options.site, siteOf(to.router), protocol),
         );
         client.tap = taps?.fromClient;
         server.tap = taps?.fromServer;
@@ -220,26 +220,26 @@ class Local implements LocalSide {
     });
   }
 
-  #fromStream(stream: Stream, head: RequestHead, ways: Ways, role: Role): StreamHandler {
+  #fromStream(stream: Stream, head: RequestHead, candidates: Candidates, role: Role): StreamHandler {
     const client = new Side();
     client.end = stream;
-    client.places = sitesPassed(head.fields);
+    client.sitesOnRoute = sitesPassed(head.fields);
     const routingKey = head.authority;
     const failed = (why: Failure): void => {
       if (client.gone) return;
       client.drop();
       stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
     };
-    const sockets = serverSockets(ways);
+    const sockets = serverSockets(candidates);
     const refused = this.#refusal(sockets);
     if (refused !== undefined) {
-      this.#figures.of(routingKey, role).countFailure(refused.code);
+      this.#metrics.of(routingKey, role).countFailure(refused.code);
       failed(refused);
       return client;
     }
     this.#open({
       client,
-      ways,
+      candidates,
       sockets,
       role,
       routingKey,
@@ -253,9 +253,9 @@ class Local implements LocalSide {
     return client;
   }
 
-  #ways(destination: Destination): Ways {
-    const lookAgain = (): readonly Candidate[] => candidates(destination, this.#view);
-    return { candidates: lookAgain(), lookAgain };
+  #candidates(destination: Destination): Candidates {
+    const lookAgain = (): readonly Candidate[] => candidatesInOrder(destination, this.#view);
+    return { found: lookAgain(), lookAgain };
   }
 
   #refusal(sockets: number): Failure | undefined {
@@ -284,11 +284,11 @@ class Local implements LocalSide {
       authority: routingKey,
       fields: { [ROUTE_FIELD]: to.path.join(' '), [CONNECTION_FIELD]: id, ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }) },
     });
-    const opening = new Opening(this.#context, client, request.ways, headFor, {
+    const opening = new Opening(this.#context, client, request.candidates, headFor, {
       onOpened: (server, candidate) => {
         const { routingKey, to } = candidate;
-        if (to.path.length > 0) client.places = client.places.length === 0 ? to.path : [...client.places, ...to.path];
-        const counted = this.#figures.of(routingKey, role);
+        if (to.path.length > 0) client.sitesOnRoute = client.sitesOnRoute.length === 0 ? to.path : [...client.sitesOnRoute, ...to.path];
+        const counted = this.#metrics.of(routingKey, role);
         const logged = log.isLevelEnabled('debug');
         counted.opened += 1;
         counted.open += 1;
@@ -308,16 +308,16 @@ class Local implements LocalSide {
           );
         });
         // The site may have been revoked while the connection was being made.
-        if (barredAmong(client.places, this.#barred) !== undefined) client.sever(REVOKED);
+        if (revokedAmong(client.sitesOnRoute, this.#revoked) !== undefined) client.sever(REVOKED);
       },
       onFailed: (why) => {
-        this.#figures.of(request.routingKey, role).countFailure(why.code);
+        this.#metrics.of(request.routingKey, role).countFailure(why.code);
         this.#live.delete(client);
         const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
-        const words = `connection refused: ${why.message}`;
+        const text = `connection refused: ${why.message}`;
         // Peers and clients can cause these as often as they like.
-        if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, words);
-        else this.#ration.info(entry, words);
+        if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, text);
+        else this.#ration.info(entry, text);
         request.failed(why);
       },
     });
@@ -342,10 +342,10 @@ class Local implements LocalSide {
 
   #changed(): void {
     this.#state = undefined;
-    if (this.#isNoting) return;
-    this.#isNoting = true;
+    if (this.#notifying) return;
+    this.#notifying = true;
     setImmediate(() => {
-      this.#isNoting = false;
+      this.#notifying = false;
       for (const subscriber of this.#subscribers) subscriber();
     });
   }
@@ -357,7 +357,7 @@ interface OpenRequest {
   readonly client: Side;
   /** Streams begin in the next turn: what a peer opens and resets in one go is to cost no server a connection (CVE-2023-44487). */
   begin(start: () => void): void;
-  readonly ways: Ways;
+  readonly candidates: Candidates;
   /** That it has, and may yet get. */
   readonly sockets: number;
   readonly role: Role;
@@ -373,7 +373,7 @@ interface OpenRequest {
 }
 
 /** A server here is a socket; one elsewhere is a stream. */
-const serverSockets = ({ candidates: found }: Ways): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);
+const serverSockets = ({ found }: Candidates): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);
 
 function keyFacts(listeners: readonly ListenerConfig[], connectors: ReadonlyMap<string, number>): LocalSide['keys'] {
   const listening = new Map<string, number>();

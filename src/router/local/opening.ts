@@ -22,14 +22,14 @@ export interface OpeningEvents {
 }
 
 /**
- * Milliseconds before each further look for a way, where the last one broke: what routers know of each other is right again a
+ * Milliseconds before each further look for candidates, where the way to the last one broke: what routers know of each other is right again a
  * moment after a link died or a connector moved. Together less than a second.
  */
 const PAUSES: readonly number[] = [0, 50, 100, 200, 400];
 
-/** Where a connection may go: as seen when it came, and, where its ways break, as seen later. */
-export interface Ways {
-  readonly candidates: readonly Candidate[];
+/** Where a connection may go: as found when it came, and, where the way to all of them breaks, as found later. */
+export interface Candidates {
+  readonly found: readonly Candidate[];
   /** Left out: nothing else can come of another look. */
   lookAgain?(): readonly Candidate[];
 }
@@ -44,7 +44,7 @@ export type HeadFor = (candidate: Candidate) => RequestHead;
 export class Opening {
   readonly #context: OpeningContext;
   readonly #client: Side;
-  readonly #ways: Ways;
+  readonly #source: Candidates;
   #candidates: readonly Candidate[];
   readonly #headFor: HeadFor;
   readonly #events: OpeningEvents;
@@ -57,11 +57,11 @@ export class Opening {
   #last: Failure | undefined;
   #giveUp: (() => void) | undefined;
 
-  constructor(context: OpeningContext, client: Side, ways: Ways, headFor: HeadFor, events: OpeningEvents) {
+  constructor(context: OpeningContext, client: Side, source: Candidates, headFor: HeadFor, events: OpeningEvents) {
     this.#context = context;
     this.#client = client;
-    this.#ways = ways;
-    this.#candidates = ways.candidates.slice(0, context.limits.attempts);
+    this.#source = source;
+    this.#candidates = source.found.slice(0, context.limits.attempts);
     this.#headFor = headFor;
     this.#events = events;
     const { establish } = context.limits;
@@ -93,7 +93,7 @@ export class Opening {
 
   /** Nothing was sent but the request, so another way may be tried. */
   #lookAgain(): void {
-    const pause = this.#wayBroke && this.#ways.lookAgain !== undefined ? PAUSES[this.#looks] : undefined;
+    const pause = this.#wayBroke && this.#source.lookAgain !== undefined ? PAUSES[this.#looks] : undefined;
     if (pause === undefined) {
       this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys can be reached.'));
       return;
@@ -105,7 +105,7 @@ export class Opening {
         this.#fail(failure('client-gone', 'The connection was ended before a server took it.'));
         return;
       }
-      this.#candidates = this.#ways.lookAgain?.().slice(0, 1) ?? [];
+      this.#candidates = this.#source.lookAgain?.().slice(0, 1) ?? [];
       this.#wayBroke = this.#candidates.length === 0;
       this.#next = 0;
       this.#tryNext();

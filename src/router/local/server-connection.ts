@@ -1,7 +1,8 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { hostPort, type HostPort } from '../host-port.ts';
 import { printable } from '../link/link-errors.ts';
-import { connectAny, type Place, type TcpResult } from './connect.ts';
+import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
 
 export interface ClientTls {
@@ -18,7 +19,7 @@ export type ServerResult =
  * the call. @returns how to give up: `done` is then not called any more
  */
 export function connectServer(
-  place: Place,
+  server: HostPort,
   tls: ClientTls | undefined,
   deadline: number,
   done: (result: ServerResult) => void,
@@ -33,12 +34,12 @@ export function connectServer(
   };
   const timer = setTimeout(() => {
     giveUp();
-    finish({ kind: 'failed', failure: failure('timeout', `No connection to ${at(place)} within ${deadline / 1000} s.`) });
+    finish({ kind: 'failed', failure: failure('timeout', `No connection to ${hostPort(server)} within ${deadline / 1000} s.`) });
   }, deadline);
-  giveUp = connectAny(place, (result: TcpResult) => {
+  giveUp = connectAny(server, (result: TcpResult) => {
     if (result.kind === 'failed') finish(result);
     else if (tls === undefined) finish({ kind: 'connected', socket: result.socket, raw: result.socket });
-    else giveUp = secure(result.socket, place, tls, finish);
+    else giveUp = secure(result.socket, server, tls, finish);
   });
   return () => {
     over = true;
@@ -48,8 +49,8 @@ export function connectServer(
 }
 
 /** A name is sent as SNI and checked; an address is only checked (RFC 6066 section 3 allows no address as a name). */
-function secure(raw: Socket, place: Place, { context, verifyHostname }: ClientTls, finish: (result: ServerResult) => void): () => void {
-  const host = place.host.replace(/\.$/, '');
+function secure(raw: Socket, server: HostPort, { context, verifyHostname }: ClientTls, finish: (result: ServerResult) => void): () => void {
+  const host = server.host.replace(/\.$/, '');
   const socket = connectTls({
     socket: raw,
     host,
@@ -59,7 +60,7 @@ function secure(raw: Socket, place: Place, { context, verifyHostname }: ClientTl
   });
   const onError = (error: NodeJS.ErrnoException): void => {
     raw.destroy();
-    finish({ kind: 'failed', failure: tlsFailure(error, place) });
+    finish({ kind: 'failed', failure: tlsFailure(error, server) });
   };
   const onClose = (): void => onError(new Error('the connection was closed during the handshake'));
   socket.on('error', onError);
@@ -77,13 +78,13 @@ function secure(raw: Socket, place: Place, { context, verifyHostname }: ClientTl
   };
 }
 
-function tlsFailure(error: NodeJS.ErrnoException, place: Place): ServerFailure {
+function tlsFailure(error: NodeJS.ErrnoException, server: HostPort): ServerFailure {
   const code = error.code ?? '';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const advice = 'Name the server as its certificate does, or set verifyHostname to false.';
-    return failure('tls-certificate', `The certificate of ${at(place)} is for ${namesIn(error)}, not for ${place.host}. ${advice}`);
+    return failure('tls-certificate', `The certificate of ${hostPort(server)} is for ${namesIn(error)}, not for ${server.host}. ${advice}`);
   }
-  const about = `TLS with ${at(place)} failed: ${error.message.split('\n', 1)[0] ?? ''}`;
+  const about = `TLS with ${hostPort(server)} failed: ${error.message.split('\n', 1)[0] ?? ''}`;
   const isCertificate = /CERT|ISSUER|SIGNATURE|CRL|HOSTNAME|CHAIN|ALTNAME/.test(code) && !code.startsWith('ERR_SSL');
   return isCertificate ? failure('tls-certificate', about) : failure('tls-failed', about);
 }
@@ -93,6 +94,3 @@ function namesIn(error: Error): string {
   const { cert } = error as Error & { readonly cert?: { readonly subjectaltname?: string } };
   return printable(cert?.subjectaltname ?? 'no host', 300);
 }
-
-/** `host:port`, with brackets around an IPv6 address. */
-export const at = ({ host, port }: Place): string => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`);

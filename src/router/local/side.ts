@@ -1,5 +1,5 @@
 import type { ResponseHead, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { LentChunks } from '../memory/buffer-pool.ts';
+import { PooledChunks } from '../memory/buffer-pool.ts';
 import type { Tap } from '../observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
@@ -42,13 +42,13 @@ export class Side implements StreamHandler {
   /** Socket sides are open until the socket says so; a stream's are as soon as both sides have ended. */
   closed = true;
   /** Sites that the connection comes through, and routers that it goes through. Only of a client's side. */
-  places: readonly string[] = nowhere;
+  sitesOnRoute: readonly string[] = NONE;
   #peer: Side | undefined;
   #count: ByteCount | undefined;
   #over: ((reason: StreamReset | undefined) => void) | undefined;
   #held: Buffer[] | undefined;
   /** What the other end has of ours. */
-  #lent: LentChunks | undefined;
+  #chunks: PooledChunks | undefined;
   /** Bytes that the other end wants no more of until it has drained. */
   #owed = 0;
 
@@ -73,8 +73,8 @@ export class Side implements StreamHandler {
     }
     if (this.#count !== undefined) this.#count.bytes += chunk.length;
     if (this.tap !== undefined) this.tap.onBytes(chunk);
-    this.#lent ??= new LentChunks(() => this.#peer?.end?.queued);
-    if (to.write(this.#lent.copy(chunk))) this.end?.consumed(chunk.length);
+    this.#chunks ??= new PooledChunks(() => this.#peer?.end?.queued);
+    if (to.write(this.#chunks.copy(chunk))) this.end?.consumed(chunk.length);
     else this.#owed += chunk.length;
   }
 
@@ -101,14 +101,14 @@ export class Side implements StreamHandler {
       return;
     }
     peer.abandon(reason.code);
-    this.#settle(reason);
+    this.#finishIfOver(reason);
   }
 
   /** The socket is closed after both directions ended. */
   onClosed(): void {
     this.closed = true;
     this.#peer?.giveBack();
-    this.#settle(undefined);
+    this.#finishIfOver(undefined);
   }
 
   /** Resets our own end, if it is still there. */
@@ -125,7 +125,7 @@ export class Side implements StreamHandler {
     if (this.gone) return;
     this.abandon(reason.code);
     this.#peer?.abandon(reason.code);
-    this.#settle(reason);
+    this.#finishIfOver(reason);
   }
 
   /** Takes no part any more: what still comes is dropped, so that the end's window stays open until its peer has ended. */
@@ -169,10 +169,10 @@ export class Side implements StreamHandler {
 
   #passEnd(peer: Side): void {
     if (!peer.gone) peer.end?.end();
-    this.#settle(undefined);
+    this.#finishIfOver(undefined);
   }
 
-  #settle(reason: StreamReset | undefined): void {
+  #finishIfOver(reason: StreamReset | undefined): void {
     const over = this.#over;
     const peer = this.#peer;
     if (over === undefined || peer === undefined) return;
@@ -183,8 +183,8 @@ export class Side implements StreamHandler {
     peer.tap?.onEnd();
     this.tap = undefined;
     peer.tap = undefined;
-    this.#lent?.forget();
-    peer.#lent?.forget();
+    this.#chunks?.forget();
+    peer.#chunks?.forget();
     over(reason);
   }
 }
@@ -194,4 +194,4 @@ export interface Counts {
   readonly toClient: ByteCount;
 }
 
-const nowhere: readonly string[] = [];
+const NONE: readonly string[] = [];

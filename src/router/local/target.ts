@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import type { Problem } from '../contract.ts';
+import { hostPort, type HostPort } from '../host-port.ts';
 import type { ServerFailure } from './failure.ts';
-import { at, connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
-import { nameUnknown, resolve, type Place } from './connect.ts';
+import { connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
+import { nameUnknown, resolve } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 
@@ -13,7 +14,7 @@ export type TargetLimits = Pick<LocalLimits, 'connect' | 'setAsideFirst' | 'setA
  * doubles from failure to failure; the first connection that gets through, of whichever kind, brings it back.
  */
 export class Target {
-  readonly place: Place;
+  readonly server: HostPort;
   tls: ClientTls | undefined;
   /** Connections that it has, or is getting. */
   open = 0;
@@ -27,12 +28,12 @@ export class Target {
   #endProbe: (() => void) | undefined;
   #closed = false;
 
-  constructor(place: Place, limits: TargetLimits, random: () => number, changed: () => void) {
-    this.place = place;
+  constructor(server: HostPort, limits: TargetLimits, random: () => number, changed: () => void) {
+    this.server = server;
     this.#limits = limits;
     this.#random = random;
     this.#changed = changed;
-    if (isIP(place.host) === 0) this.#lookUp();
+    if (isIP(server.host) === 0) this.#lookUp();
   }
 
   get isAside(): boolean {
@@ -46,15 +47,15 @@ export class Target {
 
   get problem(): Problem | undefined {
     if (this.#why === undefined) return undefined;
-    return { code: `target-${this.#why.code}`, message: `The server ${at(this.place)} takes no connections. ${this.#why.message}` };
+    return { code: `target-${this.#why.code}`, message: `The server ${hostPort(this.server)} takes no connections. ${this.#why.message}` };
   }
 
   /** `done` is called once, never within the call. @returns how to give up */
   connect(done: (result: ServerResult) => void): () => void {
     this.open += 1;
-    let settled = false;
-    const giveUp = connectServer(this.place, this.tls, this.#limits.connect, (result) => {
-      settled = true;
+    let finished = false;
+    const giveUp = connectServer(this.server, this.tls, this.#limits.connect, (result) => {
+      finished = true;
       if (result.kind === 'connected') {
         result.raw.once('close', () => {
           this.open -= 1;
@@ -67,8 +68,8 @@ export class Target {
       done(result);
     });
     return () => {
-      if (settled) return;
-      settled = true;
+      if (finished) return;
+      finished = true;
       this.open -= 1;
       giveUp();
     };
@@ -82,7 +83,7 @@ export class Target {
 
   /** A name that has no address is a problem from the start, not only once a client has come. */
   #lookUp(): void {
-    const { host } = this.place;
+    const { host } = this.server;
     resolve(host, (addresses, error) => {
       if (addresses.length === 0 && this.open === 0) this.#setAside(nameUnknown(host, error));
     });
@@ -119,7 +120,7 @@ export class Target {
 
   #probe(): void {
     this.#timer = undefined;
-    this.#endProbe = connectServer(this.place, this.tls, this.#limits.connect, (result) => {
+    this.#endProbe = connectServer(this.server, this.tls, this.#limits.connect, (result) => {
       this.#endProbe = undefined;
       if (result.kind === 'failed') {
         this.#setAside(result.failure);

@@ -4,7 +4,7 @@
  * the other, and come back when the other end holds nothing any more.
  */
 import { Buffer } from 'node:buffer';
-import { LANDING_BYTES } from './shared-read-buffer.ts';
+import { READ_BUFFER_BYTES } from './shared-read-buffer.ts';
 
 /** Up to here a slice of Node.js's own small pool does. */
 const SMALL = 2048;
@@ -20,7 +20,7 @@ let made = 0;
  * What one direction of a connection has borrowed. Bytes leave in the order in which they came, so that a buffer is free again when the
  * other end holds fewer bytes than were lent after it: also of an end that is busy all the time.
  */
-export class LentChunks {
+export class PooledChunks {
   readonly #held: () => number | undefined;
   #lent: Lent[] = [];
   /** All bytes that were copied so far. */
@@ -36,9 +36,9 @@ export class LentChunks {
   /** Copies a chunk that is valid for a moment only. The copy may be kept until it is not among those `held` any more. */
   copy(chunk: Buffer): Buffer {
     const { length } = chunk;
-    this.settle();
+    this.reclaim();
     this.#total += length;
-    if (length <= SMALL || length > LANDING_BYTES) return Buffer.from(chunk);
+    if (length <= SMALL || length > READ_BUFFER_BYTES) return Buffer.from(chunk);
     let last = this.#lent.at(-1);
     if (last === undefined || this.#used + length > last.buffer.length) {
       const buffer = take();
@@ -56,7 +56,7 @@ export class LentChunks {
   }
 
   /** @returns whether nothing is lent to it any more */
-  settle(): boolean {
+  reclaim(): boolean {
     if (this.#lent.length === 0) return true;
     const passed = this.#total - (this.#held() ?? Infinity);
     while (this.#lent[0] !== undefined && this.#lent[0].end <= passed) {
@@ -68,7 +68,7 @@ export class LentChunks {
 
   /** The connection is over, and who holds its chunks cannot be known: they are left to the collector. */
   forget(): void {
-    if (this.settle()) return;
+    if (this.reclaim()) return;
     made -= this.#lent.length;
     this.#lent = [];
   }
@@ -84,7 +84,7 @@ function take(): Buffer | undefined {
   const known = free.pop();
   if (known !== undefined || made >= MOST_BUFFERS) return known;
   made += 1;
-  return Buffer.allocUnsafeSlow(LANDING_BYTES);
+  return Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 }
 
 /** Not of the pool, a slab of which it would keep whole. */
@@ -94,15 +94,15 @@ function ownCopy(chunk: Buffer): Buffer {
   return own;
 }
 
-const borrowers = new Set<LentChunks>();
+const borrowers = new Set<PooledChunks>();
 let timer: NodeJS.Timeout | undefined;
 
-function watch(borrower: LentChunks): void {
+function watch(borrower: PooledChunks): void {
   borrowers.add(borrower);
   timer ??= setTimeout(look, LOOK_AGAIN).unref();
 }
 
 function look(): void {
-  for (const borrower of borrowers) if (borrower.settle()) borrowers.delete(borrower);
+  for (const borrower of borrowers) if (borrower.reclaim()) borrowers.delete(borrower);
   timer = borrowers.size === 0 ? undefined : setTimeout(look, LOOK_AGAIN).unref();
 }

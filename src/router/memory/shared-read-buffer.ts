@@ -3,10 +3,10 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** What libuv offers by itself is as large. */
-export const LANDING_BYTES = 65_536;
+export const READ_BUFFER_BYTES = 65_536;
 
 /** Where sockets read, one at a time: what is to be kept is copied on before the next read. */
-const landing = Buffer.allocUnsafeSlow(LANDING_BYTES);
+const shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
 /**
  * Hands on what a socket reads, from now on. A chunk is valid during the call only: no buffer of the heap is made for it, of which
@@ -18,23 +18,23 @@ const landing = Buffer.allocUnsafeSlow(LANDING_BYTES);
 export function receive(socket: Duplex, onChunk: (chunk: Buffer) => void): void {
   // Also what it has read before, and what a newer Node.js might bring this way.
   socket.on('data', onChunk);
-  if (socket instanceof Socket) landAt(socket, onChunk);
+  if (socket instanceof Socket) readIntoShared(socket, onChunk);
   socket.resume();
 }
 
-/** Whether sockets of this Node.js can be made to land. */
-export function canLand(): boolean {
+/** Whether sockets of this Node.js can be made to read into one buffer. */
+export function canShareReads(): boolean {
   return slots !== undefined;
 }
 
-function landAt(socket: Socket, onChunk: (chunk: Buffer) => void): void {
+function readIntoShared(socket: Socket, onChunk: (chunk: Buffer) => void): void {
   // Not in the types since it is not documented; whether it is there is looked at.
   const { _handle: handle } = socket as unknown as { readonly _handle?: { useUserBuffer?: (buffer: Buffer) => void } | null };
   if (slots === undefined || typeof handle?.useUserBuffer !== 'function') return;
-  handle.useUserBuffer(landing);
-  Reflect.set(socket, slots.buffer, landing);
+  handle.useUserBuffer(shared);
+  Reflect.set(socket, slots.buffer, shared);
   Reflect.set(socket, slots.callback, (length: number): boolean => {
-    onChunk(landing.subarray(0, length));
+    onChunk(shared.subarray(0, length));
     return true;
   });
 }
@@ -47,10 +47,10 @@ interface Slots {
 /** Where a socket that was made with `onread` keeps the buffer and the callback. */
 function findSlots(): Slots | undefined {
   const callback = (): boolean => true;
-  const probe = new Socket({ onread: { buffer: landing, callback } });
+  const probe = new Socket({ onread: { buffer: shared, callback } });
   const keyOf = (value: unknown): symbol | undefined =>
     Object.getOwnPropertySymbols(probe).find((key) => Reflect.get(probe, key) === value);
-  const found = { buffer: keyOf(landing), callback: keyOf(callback) };
+  const found = { buffer: keyOf(shared), callback: keyOf(callback) };
   probe.destroy();
   return found.buffer === undefined || found.callback === undefined ? undefined : { buffer: found.buffer, callback: found.callback };
 }

@@ -55,7 +55,7 @@ class AutoObserver implements Taps {
 
 /** HTTP/2 begins with a preface that begins like a request (RFC 9113 section 3.4), HTTP/1 with a method in capitals and a space. */
 export function detect(first: Buffer): Protocol | undefined {
-  const words = first.toString('latin1', 0, 24);
-  if (words.startsWith('PRI * HT')) return 'http2';
-  return /^[A-Z][A-Z-]{2,20} \S/.test(words) ? 'http1' : undefined;
+  const start = first.toString('latin1', 0, 24);
+  if (start.startsWith('PRI * HT')) return 'http2';
+  return /^[A-Z][A-Z-]{2,20} \S/.test(start) ? 'http1' : undefined;
 }

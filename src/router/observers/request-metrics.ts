@@ -11,7 +11,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPT
 const OTHER_METHOD = 'other';
 
 /** Requests of one routing key between two sites, over one protocol. */
-export class RequestFigures implements RequestSink {
+export class RequestMetrics implements RequestSink {
   readonly routingKey: string;
   readonly from: string;
   readonly to: string;

@@ -16,10 +16,10 @@ export class AgeingClock {
   }
 
   advance(now: number): void {
-    if (this.#now > 0) this.#reading += Math.min(Math.max(now - this.#now, 0), longestStep);
+    if (this.#now > 0) this.#reading += Math.min(Math.max(now - this.#now, 0), LONGEST_STEP);
     this.#now = now;
   }
 }
 
 /** The clock is advanced about once a second: a longer step than this is not time that passed here. */
-const longestStep = 60_000;
+const LONGEST_STEP = 60_000;

@@ -3,7 +3,7 @@ import type { Adjacency, RouteDestination, RouterId } from './contract.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
-import { KeyPlaces } from './key-index.ts';
+import { KeyIndex } from './key-index.ts';
 import { siteOf } from './names.ts';
 import { eachKey } from './record.ts';
 
@@ -15,39 +15,39 @@ export class Answers {
   readonly #self: RouterId;
   readonly #routers: ReadonlyMap<RouterId, KnownRouter>;
   readonly #adjacencies: ReadonlyMap<string, Adjacency>;
-  readonly #places: KeyPlaces;
+  readonly #keys: KeyIndex;
   readonly #destinations = new Map<string, readonly RouteDestination[]>();
   #paths: Paths | undefined;
-  #barred: ReadonlySet<string> = new Set();
+  #blocked: ReadonlySet<string> = new Set();
   #version = 0;
 
   constructor(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, adjacencies: ReadonlyMap<string, Adjacency>) {
     this.#self = self;
     this.#routers = routers;
     this.#adjacencies = adjacencies;
-    this.#places = new KeyPlaces(routers);
+    this.#keys = new KeyIndex(routers);
   }
 
   get version(): number {
     return this.#version;
   }
 
-  /** To be told of each change of the records. */
+  /** To be called with each change of the records. */
   apply(change: Change): void {
-    this.#places.apply(change);
+    this.#keys.apply(change);
     if (change.topology) this.#paths = undefined;
     if (change.content) this.#outdate();
   }
 
-  /** To be told of each change of the adjacencies. */
+  /** To be called with each change of the adjacencies. */
   adjacenciesChanged(): void {
     this.#paths = undefined;
     this.#outdate();
   }
 
   /** Their records are kept and passed on, as others may want them; here they count as unreachable. */
-  bar(sites: ReadonlySet<string>): void {
-    this.#barred = sites;
+  block(sites: ReadonlySet<string>): void {
+    this.#blocked = sites;
     this.adjacenciesChanged();
   }
 
@@ -60,21 +60,21 @@ export class Answers {
     if (known !== undefined) return known;
     const paths = this.#currentPaths();
     const found: RouteDestination[] = [];
-    for (const { router, connectors } of this.#places.of(routingKey)) {
+    for (const { router, connectors } of this.#keys.of(routingKey)) {
       const cost = connectors > 0 ? paths.costTo(router) : undefined;
       if (cost === undefined) continue;
       const path = paths.pathTo(router);
       found.push({ router, cost, connectors, path, links: this.#linksTo(path[0]) });
     }
     found.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
-    if (this.#destinations.size >= mostDestinations) this.#destinations.clear();
+    if (this.#destinations.size >= MOST_DESTINATIONS) this.#destinations.clear();
     this.#destinations.set(routingKey, found);
     return found;
   }
 
   hasListener(routingKey: string): boolean {
     const paths = this.#currentPaths();
-    return this.#places.of(routingKey).some(({ router, listeners }) => listeners > 0 && paths.costTo(router) !== undefined);
+    return this.#keys.of(routingKey).some(({ router, listeners }) => listeners > 0 && paths.costTo(router) !== undefined);
   }
 
   network(): readonly RouterRecord[] {
@@ -105,7 +105,7 @@ export class Answers {
   }
 
   #currentPaths(): Paths {
-    this.#paths ??= findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#barred);
+    this.#paths ??= findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#blocked);
     return this.#paths;
   }
 
@@ -123,4 +123,4 @@ export class Answers {
 }
 
 /** Keys whose destinations are kept until the next change. */
-const mostDestinations = 4096;
+const MOST_DESTINATIONS = 4096;

@@ -62,12 +62,12 @@ import type { RouterId } from './contract.ts';
 import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
 import { isRouterName, routerIdBytes, routerIdFromBytes } from './names.ts';
-import { longestRecord } from './record.ts';
+import { LONGEST_RECORD } from './record.ts';
 
-export const buckets = 64;
+export const BUCKETS = 64;
 
 /** Parts in one request. */
-export const longestRequest = 256;
+export const LONGEST_REQUEST = 256;
 
 /** Some parts of a router, with or without their versions. */
 export interface PartsOf {
@@ -101,7 +101,7 @@ export function readMessage(bytes: Buffer): Message {
   const cursor = new Cursor(bytes, 'routing message');
   switch (cursor.number(1)) {
     case type.summary:
-      return { kind: 'summary', sums: Array.from({ length: buckets }, () => cursor.take(8).readBigUInt64BE()) };
+      return { kind: 'summary', sums: Array.from({ length: BUCKETS }, () => cursor.take(8).readBigUInt64BE()) };
     case type.digest:
       return readDigest(cursor);
     case type.request:
@@ -116,7 +116,7 @@ export function readMessage(bytes: Buffer): Message {
 }
 
 export function writeSummary(sums: readonly bigint[]): Buffer {
-  const message = Buffer.alloc(1 + buckets * 8);
+  const message = Buffer.alloc(1 + BUCKETS * 8);
   message.writeUInt8(type.summary);
   for (const [index, sum] of sums.entries()) message.writeBigUInt64BE(sum, 1 + index * 8);
   return message;
@@ -140,7 +140,7 @@ export function writeDigest(wanted: boolean, of: ReadonlySet<number>, versions: 
   return messages;
 }
 
-/** One message: the caller keeps to `longestRequest`. */
+/** One message: the caller keeps to `LONGEST_REQUEST`. */
 export function writeRequest(parts: readonly PartsOf[]): Buffer {
   return Buffer.concat([
     Buffer.of(type.request),
@@ -174,7 +174,7 @@ export function writeDone(): Buffer {
 }
 
 /** Of a part in a digest. */
-const versionBytes = 10;
+const VERSION_BYTES = 10;
 
 const type = { summary: 1, digest: 2, request: 3, records: 4, done: 5 } as const;
 
@@ -182,14 +182,14 @@ function readDigest(cursor: Cursor): Message {
   const wanted = cursor.number(1) === 1;
   const bits = cursor.take(8).readBigUInt64BE();
   const of = new Set<number>();
-  for (let bucket = 0; bucket < buckets; bucket += 1) if ((bits >> BigInt(63 - bucket)) & 1n) of.add(bucket);
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) if ((bits >> BigInt(63 - bucket)) & 1n) of.add(bucket);
   const versions: VersionsOf[] = [];
   while (cursor.left > 0) {
     const router = readRouterId(cursor);
     const epoch = cursor.number(6);
-    const list = cursor.take(cursor.number(2) * versionBytes);
+    const list = cursor.take(cursor.number(2) * VERSION_BYTES);
     const parts: VersionsOf['parts'][number][] = [];
-    for (let at = 0; at < list.length; at += versionBytes) {
+    for (let at = 0; at < list.length; at += VERSION_BYTES) {
       parts.push({ part: list.readUInt16BE(at), counter: list.readUInt32BE(at + 2), check: list.readUInt32BE(at + 6) });
     }
     versions.push({ router, epoch, parts });
@@ -204,8 +204,8 @@ function readRequest(cursor: Cursor): Message {
     const router = readRouterId(cursor);
     const list = cursor.take(cursor.number(2) * 2);
     total += list.length / 2;
-    if (total > longestRequest || parts.length >= longestRequest) {
-      throw new RoutingError('routing-request', `The peer requests more than ${longestRequest} records at once.`);
+    if (total > LONGEST_REQUEST || parts.length >= LONGEST_REQUEST) {
+      throw new RoutingError('routing-request', `The peer requests more than ${LONGEST_REQUEST} records at once.`);
     }
     parts.push({ router, parts: Array.from({ length: list.length / 2 }, (_, index) => list.readUInt16BE(index * 2)) });
   }
@@ -217,7 +217,7 @@ function readRecords(cursor: Cursor): Message {
   while (cursor.left > 0) {
     const age = cursor.number(2);
     const length = cursor.number(2);
-    if (length > longestRecord) throw new RoutingError('routing-message', `A record has ${length} bytes, ${longestRecord} are allowed.`);
+    if (length > LONGEST_RECORD) throw new RoutingError('routing-message', `A record has ${length} bytes, ${LONGEST_RECORD} are allowed.`);
     records.push({ age, bytes: cursor.take(length) });
   }
   return { kind: 'records', records };
@@ -237,15 +237,15 @@ function readRouterId(cursor: Cursor): RouterId {
 /** The versions of a router in pieces that each fit into a message. */
 function writeVersions({ router, epoch, parts }: VersionsOf, longest: number): Buffer[] {
   const id = routerIdBytes(router);
-  const fit = Math.max(1, Math.floor((longest - id.length - 8) / versionBytes));
+  const fit = Math.max(1, Math.floor((longest - id.length - 8) / VERSION_BYTES));
   const pieces: Buffer[] = [];
   for (let from = 0; from < parts.length; from += fit) {
     const some = parts.slice(from, from + fit);
-    const numbers = Buffer.alloc(8 + some.length * versionBytes);
+    const numbers = Buffer.alloc(8 + some.length * VERSION_BYTES);
     numbers.writeUIntBE(epoch, 0, 6);
     numbers.writeUInt16BE(some.length, 6);
     for (const [index, { part, counter, check }] of some.entries()) {
-      const at = 8 + index * versionBytes;
+      const at = 8 + index * VERSION_BYTES;
       numbers.writeUInt16BE(part, at);
       numbers.writeUInt32BE(counter, at + 2);
       numbers.writeUInt32BE(check, at + 6);

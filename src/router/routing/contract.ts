@@ -77,7 +77,7 @@ export interface Routing {
   /** One whole message from that link. @throws RoutingError where the peer is to be cut off */
   receive(link: string, message: Buffer, now: number): readonly Outgoing[];
   /** Sites that count as unreachable here, whatever is heard of them. */
-  bar(sites: ReadonlySet<string>): void;
+  block(sites: ReadonlySet<string>): void;
   /** To be called about once a second: ageing, refresh, what was held back. */
   tick(now: number): readonly Outgoing[];
   /** This router has something new to say of itself, and has said so much of late that it has to wait. */

@@ -1,7 +1,7 @@
-import { buckets } from './codec.ts';
+import { BUCKETS } from './codec.ts';
 import type { VersionsOf } from './codec.ts';
 import type { RouterId, RoutingLimits } from './contract.ts';
-import { recordOverhead } from './limits.ts';
+import { RECORD_OVERHEAD } from './limits.ts';
 import { bodyOf, signatureOf } from './record.ts';
 import type { About, RecordVersion, RouteRecord } from './record.ts';
 import { siteOf } from './names.ts';
@@ -33,7 +33,7 @@ export interface Change {
 export class Database {
   readonly #limits: RoutingLimits;
   readonly #routers = new Map<RouterId, Entry>();
-  readonly #sums = new BigUint64Array(buckets);
+  readonly #sums = new BigUint64Array(BUCKETS);
   #bytes = 0;
   #records = 0;
 
@@ -155,7 +155,7 @@ export class Database {
 
 /** The bucket of a router in summaries. */
 export function bucketOf(router: RouterId): number {
-  return Number.parseInt(router.slice(0, 2), 16) % buckets;
+  return Number.parseInt(router.slice(0, 2), 16) % BUCKETS;
 }
 
 interface Entry {
@@ -170,7 +170,7 @@ interface Entry {
 }
 
 function costOf(record: RouteRecord): number {
-  return record.bytes.length + recordOverhead;
+  return record.bytes.length + RECORD_OVERHEAD;
 }
 
 function topologyDiffers(before: RouteRecord, after: RouteRecord): boolean {

@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { Database } from './database.ts';
-import { longestRequest, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
+import { LONGEST_REQUEST, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
 import type { AgedRecord, Message, PartsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
@@ -82,7 +82,7 @@ export class Exchange {
       for (const { part, counter, check } of parts) {
         const version = { epoch, part, counter, check };
         if (!this.#context.database.isNew(router, version)) continue;
-        if (state.wanted.size >= mostWanted) state.overflowed = true;
+        if (state.wanted.size >= MOST_WANTED) state.overflowed = true;
         else state.wanted.set(`${router} ${part}`, { router, version });
       }
     }
@@ -132,7 +132,7 @@ export class Exchange {
         this.#answer(link, state.deferred);
         state.deferred = undefined;
       }
-      if (state.asked.length > 0 && this.#context.clock() - state.since > answerWithin) this.#release(state);
+      if (state.asked.length > 0 && this.#context.clock() - state.since > ANSWER_WITHIN) this.#release(state);
     }
     this.#ask();
   }
@@ -175,7 +175,7 @@ export class Exchange {
       list.push(version.part);
       chosen.set(router, list);
       state.asked.push(name);
-      if (state.asked.length >= longestRequest) break;
+      if (state.asked.length >= LONGEST_REQUEST) break;
     }
     return [...chosen].map(([router, parts]) => ({ router, parts }));
   }
@@ -195,5 +195,5 @@ interface LinkExchange {
   overflowed: boolean;
 }
 
-const mostWanted = 16_384;
-const answerWithin = 15_000;
+const MOST_WANTED = 16_384;
+const ANSWER_WITHIN = 15_000;

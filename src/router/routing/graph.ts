@@ -1,6 +1,6 @@
 import type { RouterId } from './contract.ts';
 import type { KnownRouter } from './database.ts';
-import { longestPath } from './limits.ts';
+import { LONGEST_PATH } from './limits.ts';
 import { siteOf } from './names.ts';
 
 /** An adjacency of this router, as far as paths need it. */
@@ -25,21 +25,21 @@ export interface Paths {
  * - An edge counts where both ends list it, at the greater of the costs that they list, so that a router can neither invent an
  *   edge to another nor make one cheaper than its neighbour says. Of several links between two routers the cheapest counts.
  * - Through an edge site a path leads only within that site: it begins or ends there. A site is an edge site where one of its
- *   routers says so; one that is connected to us by whatever edges, for the last word of one that is gone may be outdated.
+ *   routers says so; one that is connected to us by whatever edges, for what one that is gone said last may be outdated.
  * - Of paths of equal cost the one with fewer routers is taken, and then one by a hash of both ends, so that different routers
  *   spread over them.
  * - A predecessor is always nearer than its successor (costs are positive), so no path holds a router twice.
  *
  * @param ownEdges the adjacencies that are up, which may be ahead of this router's own record
- * @param barred sites to and through which no path leads
+ * @param blocked sites to and through which no path leads
  */
 export function findPaths(
   self: RouterId,
   routers: ReadonlyMap<RouterId, KnownRouter>,
   ownEdges: readonly OwnEdge[],
-  barred: ReadonlySet<string> = new Set(),
+  blocked: ReadonlySet<string> = new Set(),
 ): Paths {
-  const graph = readGraph(self, routers, ownEdges, barred);
+  const graph = readGraph(self, routers, ownEdges, blocked);
   const size = graph.ids.length;
   const cost = new Float64Array(size).fill(Infinity);
   const hops = new Uint32Array(size);
@@ -54,7 +54,7 @@ export function findPaths(
     done[node] = 1;
     order.push(node);
     const hop = (hops[node] ?? 0) + 1;
-    if (hop > longestPath) continue;
+    if (hop > LONGEST_PATH) continue;
     const here = cost[node] ?? 0;
     const inside = graph.confined[node] === 1;
     for (const { to: next, cost: weight } of graph.edges[node] ?? []) {
@@ -109,13 +109,13 @@ function readGraph(
   self: RouterId,
   routers: ReadonlyMap<RouterId, KnownRouter>,
   ownEdges: readonly OwnEdge[],
-  barred: ReadonlySet<string>,
+  blocked: ReadonlySet<string>,
 ): Graph {
   const ids: RouterId[] = [self];
   const numbers = new Map<RouterId, number>([[self, 0]]);
   const nodes: (KnownRouter | undefined)[] = [routers.get(self)];
   for (const router of routers.values()) {
-    if (router.about === undefined || router.id === self || barred.has(router.site)) continue;
+    if (router.about === undefined || router.id === self || blocked.has(router.site)) continue;
     numbers.set(router.id, ids.length);
     ids.push(router.id);
     nodes.push(router);

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { RouterId, RoutingCounters } from './contract.ts';
 import type { Change, Database } from './database.ts';
 import { RoutingError } from './errors.ts';
-import { forgetAfter, recordsOfLink, recordsOfRouter } from './limits.ts';
+import { FORGET_AFTER, recordsOfLink, recordsOfRouter } from './limits.ts';
 import { Pace } from './pace.ts';
 import { readHead, signatureOf, signedBytes } from './record.ts';
 import type { RouteRecord } from './record.ts';
@@ -55,7 +55,7 @@ export class Intake {
   take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
     const { database, verify, read, self } = this.#context;
     const head = readHead(bytes);
-    if (!database.isNew(head.id, head) || age * 1000 >= forgetAfter) {
+    if (!database.isNew(head.id, head) || age * 1000 >= FORGET_AFTER) {
       this.counters.stale += 1;
       return undefined;
     }
@@ -101,7 +101,7 @@ export class Intake {
   /** Routers that cannot be reached give way to one that is new, but are not searched for at each record of a flood. */
   #makeRoom(record: RouteRecord): boolean {
     const clock = this.#context.clock();
-    if (clock - this.#clearedAt < clearEvery) return false;
+    if (clock - this.#clearedAt < CLEAR_EVERY) return false;
     this.#clearedAt = clock;
     const { database, changed } = this.#context;
     const reachable = new Set(this.#context.reachable());
@@ -114,4 +114,4 @@ export class Intake {
 }
 
 /** Milliseconds. */
-const clearEvery = 10_000;
+const CLEAR_EVERY = 10_000;

@@ -1,7 +1,7 @@
 import type { RoutingLimits } from './contract.ts';
 import type { Rate } from './pace.ts';
 
-/** What a router takes where it is not told otherwise. The numbers of the wire format are in `codec.ts` and `record.ts`. */
+/** What a router takes by default. The numbers of the wire format are in `codec.ts` and `record.ts`. */
 export const defaultLimits: RoutingLimits = {
   routers: 4096,
   keysOfRouter: 16_384,
@@ -11,21 +11,21 @@ export const defaultLimits: RoutingLimits = {
 };
 
 /** The database counts so much for each record besides its bytes: what holding it costs. */
-export const recordOverhead = 512;
+export const RECORD_OVERHEAD = 512;
 
 /** Parts that the facts of one router may be spread over. */
-export const partsOfRouter = 4096;
+export const PARTS_OF_ROUTER = 4096;
 
 /** Routers on a path at most, the last included. */
-export const longestPath = 32;
+export const LONGEST_PATH = 32;
 
 /** Milliseconds. */
-export const refreshEvery = 600_000;
-export const forgetAfter = 1_800_000;
-export const sweepEvery = 10_000;
+export const REFRESH_EVERY = 600_000;
+export const FORGET_AFTER = 1_800_000;
+export const SWEEP_EVERY = 10_000;
 
 /** Bytes of a message that we send: one that is not too long to wait behind. */
-export const sentMessageBytes = 32_768;
+export const SENT_MESSAGE_BYTES = 32_768;
 
 /** How often a router says something new of itself; more changes wait and go together. */
 export const ownReleases: Rate = { burst: 8, perSecond: 5 };

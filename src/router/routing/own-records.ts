@@ -1,8 +1,8 @@
 import type { Buffer } from 'node:buffer';
 import type { SiteKey } from '../contract.ts';
-import { greatestCounter, greatestEpoch, writeAbout, writeKey, writeNeighbour, writeRecord } from './record.ts';
+import { GREATEST_COUNTER, GREATEST_EPOCH, writeAbout, writeKey, writeNeighbour, writeRecord } from './record.ts';
 import type { About, KeyCount, Neighbour } from './record.ts';
-import { partsOfRouter } from './limits.ts';
+import { PARTS_OF_ROUTER } from './limits.ts';
 
 /**
  * The router's own records. Each neighbour and each key stays in the part in which it was first put, so a change makes one
@@ -13,8 +13,8 @@ export class OwnRecords {
   readonly #key: SiteKey;
   #epoch = 0;
   readonly #parts: OwnPart[] = [];
-  /** Where each entry is. */
-  readonly #places = new Map<string, number>();
+  /** The number of the part that each entry is in. */
+  readonly #partOf = new Map<string, number>();
   /** No part before this one has room for the longest entry. */
   #room = 0;
   readonly #leftOut = new Map<string, number>();
@@ -54,7 +54,7 @@ export class OwnRecords {
 
   /** Begins a new epoch: all parts are made anew. */
   begin(epoch: number): void {
-    this.#epoch = Math.min(epoch, greatestEpoch);
+    this.#epoch = Math.min(epoch, GREATEST_EPOCH);
     // A part that has become empty has nothing to say in a new epoch. Only the last can go: the others keep their numbers.
     while (this.#parts.length > 1 && this.#parts.at(-1)?.entries.size === 0) this.#parts.pop();
     this.#room = 0;
@@ -72,7 +72,7 @@ export class OwnRecords {
 
   /** Makes the records of the parts that changed, part 0 first. */
   make(): Buffer[] {
-    if (this.#parts.some((part) => part.changed && part.counter >= greatestCounter)) this.begin(this.#epoch + 1);
+    if (this.#parts.some((part) => part.changed && part.counter >= GREATEST_COUNTER)) this.begin(this.#epoch + 1);
     const records: Buffer[] = [];
     for (const [number, part] of this.#parts.entries()) {
       if (!part.changed) continue;
@@ -91,47 +91,47 @@ export class OwnRecords {
 
   /** All entries whose names begin so are these from now on. */
   #state(group: string, first: number, wanted: ReadonlyMap<string, Buffer>): void {
-    for (const [entry, place] of this.#places) {
-      if (entry.startsWith(group) && !wanted.has(entry)) this.#remove(place, entry);
+    for (const [entry, number] of this.#partOf) {
+      if (entry.startsWith(group) && !wanted.has(entry)) this.#remove(number, entry);
     }
     let leftOut = 0;
     for (const [entry, bytes] of wanted) {
-      const place = this.#places.get(entry) ?? this.#placeFor(bytes, first);
-      if (place === undefined) leftOut += 1;
-      else this.#put(place, entry, bytes);
+      const number = this.#partOf.get(entry) ?? this.#partFor(bytes, first);
+      if (number === undefined) leftOut += 1;
+      else this.#put(number, entry, bytes);
     }
     this.#leftOut.set(group, leftOut);
   }
 
-  #placeFor(bytes: Buffer, first: number): number | undefined {
-    for (let number = Math.max(first, this.#room); number < partsOfRouter; number += 1) {
+  #partFor(bytes: Buffer, first: number): number | undefined {
+    for (let number = Math.max(first, this.#room); number < PARTS_OF_ROUTER; number += 1) {
       const part = this.#parts[number];
-      if (part === undefined || part.size + bytes.length <= partBytes) return number;
-      if (number === this.#room && part.size + longestEntry > partBytes) this.#room += 1;
+      if (part === undefined || part.size + bytes.length <= PART_BYTES) return number;
+      if (number === this.#room && part.size + LONGEST_ENTRY > PART_BYTES) this.#room += 1;
     }
     return undefined;
   }
 
-  #put(place: number, entry: string, bytes: Buffer): void {
-    const part = this.#parts[place] ?? { entries: new Map<string, Buffer>(), size: 0, counter: 0, changed: true };
-    this.#parts[place] = part;
+  #put(number: number, entry: string, bytes: Buffer): void {
+    const part = this.#parts[number] ?? { entries: new Map<string, Buffer>(), size: 0, counter: 0, changed: true };
+    this.#parts[number] = part;
     const before = part.entries.get(entry);
     if (before?.equals(bytes) === true) return;
     part.entries.set(entry, bytes);
     part.size += bytes.length - (before?.length ?? 0);
     part.changed = true;
-    this.#places.set(entry, place);
+    this.#partOf.set(entry, number);
   }
 
-  #remove(place: number, entry: string): void {
-    const part = this.#parts[place];
+  #remove(number: number, entry: string): void {
+    const part = this.#parts[number];
     const before = part?.entries.get(entry);
     if (part === undefined || before === undefined) return;
     part.entries.delete(entry);
     part.size -= before.length;
     part.changed = true;
-    this.#places.delete(entry);
-    this.#room = Math.min(this.#room, place);
+    this.#partOf.delete(entry);
+    this.#room = Math.min(this.#room, number);
   }
 }
 
@@ -144,6 +144,6 @@ interface OwnPart {
 }
 
 /** Bytes of entries in a part: small enough that one change costs little, large enough that head and signature do not dominate. */
-const partBytes = 1024;
+const PART_BYTES = 1024;
 /** Of a neighbour with the longest names. */
-const longestEntry = 400;
+const LONGEST_ENTRY = 400;

@@ -6,7 +6,7 @@ import type { SiteKey } from '../contract.ts';
 import type { RouterId } from './contract.ts';
 import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
-import { partsOfRouter } from './limits.ts';
+import { PARTS_OF_ROUTER } from './limits.ts';
 import { isRouterName, isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { publicKeyBytes, signatureBytes } from '../../identity/site-key.ts';
@@ -28,7 +28,7 @@ export interface RouteRecord {
   readonly keys: number;
 }
 
-/** A router's word on its site and itself. */
+/** What a router says of its site and itself. */
 export interface About {
   readonly name: string;
   readonly namespace: string;
@@ -66,18 +66,18 @@ export interface RecordVersion {
 }
 
 /** Bytes of the longest record. */
-export const longestRecord = 4096;
+export const LONGEST_RECORD = 4096;
 
 /** Of the epoch, which has 48 bits, and of the counter, which has 32. */
-export const greatestEpoch = 2 ** 48 - 1;
-export const greatestCounter = 2 ** 32 - 1;
+export const GREATEST_EPOCH = 2 ** 48 - 1;
+export const GREATEST_COUNTER = 2 ** 32 - 1;
 
 /** Reads what stands before the body, without a look at the signature. @throws RoutingError where it is cut short or cannot be */
 export function readHead(
   bytes: Buffer,
 ): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly check: number; readonly bodyStart: number } {
-  if (bytes.length > longestRecord)
-    throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${longestRecord} are allowed.`);
+  if (bytes.length > LONGEST_RECORD)
+    throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${LONGEST_RECORD} are allowed.`);
   const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - signatureBytes));
   const publicKey = cursor.take(publicKeyBytes);
   const router = cursor.take(cursor.number(1)).toString('latin1');
@@ -89,8 +89,8 @@ export function readHead(
   const epoch = cursor.number(6);
   const counter = cursor.number(4);
   const part = cursor.number(2);
-  if (part >= partsOfRouter)
-    throw new RoutingError('routing-message', `A record is part ${part} of its router, parts are below ${partsOfRouter}.`);
+  if (part >= PARTS_OF_ROUTER)
+    throw new RoutingError('routing-message', `A record is part ${part} of its router, parts are below ${PARTS_OF_ROUTER}.`);
   const check = signatureOf(bytes).readUInt32BE();
   return { publicKey, router, id: routerId(siteIdOf(publicKey), router), epoch, counter, part, check, bodyStart: cursor.at };
 }
@@ -166,7 +166,7 @@ export function writeAbout(about: About): Buffer {
     writeField(field.namespace, Buffer.from(about.namespace)),
     writeField(field.platform, Buffer.from(about.platform)),
     writeField(field.version, Buffer.from(about.version)),
-    writeField(field.flags, Buffer.of(about.edge ? edgeFlag : 0)),
+    writeField(field.flags, Buffer.of(about.edge ? EDGE_FLAG : 0)),
   ]);
 }
 
@@ -186,7 +186,7 @@ export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffe
 
 /** Numbers of a body's fields. Others are for later versions. */
 const field = { name: 1, namespace: 2, platform: 3, version: 4, flags: 5, neighbour: 6, key: 7 } as const;
-const edgeFlag = 1;
+const EDGE_FLAG = 1;
 
 /** So no other signature of the site's key can be taken for a record's. */
 const signedPrefix = Buffer.from('earshot routing record 1\n');
@@ -220,7 +220,7 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
         about.version = readText(value);
         break;
       case field.flags:
-        about.edge = (inside.number(1) & edgeFlag) !== 0;
+        about.edge = (inside.number(1) & EDGE_FLAG) !== 0;
         break;
       case field.neighbour:
         neighbours.push(readNeighbour(inside));

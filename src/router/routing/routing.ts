@@ -19,7 +19,7 @@ import { Database } from './database.ts';
 import { RoutingError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { Intake } from './intake.ts';
-import { contestsAnswered, defaultLimits, forgetAfter, ownReleases, refreshEvery, sentMessageBytes, sweepEvery } from './limits.ts';
+import { contestsAnswered, defaultLimits, FORGET_AFTER, ownReleases, REFRESH_EVERY, SENT_MESSAGE_BYTES, SWEEP_EVERY } from './limits.ts';
 import { fitText, isRouterName, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
 import { Credit } from './pace.ts';
@@ -191,8 +191,8 @@ class LinkState implements Routing {
     return this.#release();
   }
 
-  bar(sites: ReadonlySet<string>): void {
-    this.#answers.bar(sites);
+  block(sites: ReadonlySet<string>): void {
+    this.#answers.block(sites);
   }
 
   tick(now: number): readonly Outgoing[] {
@@ -200,9 +200,9 @@ class LinkState implements Routing {
     const { reading } = this.#clock;
     if (this.#own.epoch > 0 && reading >= this.#refreshAt) this.#own.refresh();
     if (reading >= this.#sweepAt) {
-      this.#sweepAt = reading + sweepEvery;
+      this.#sweepAt = reading + SWEEP_EVERY;
       for (const { id, made } of this.#database.routers.values()) {
-        const change = id !== this.self && reading - made >= forgetAfter ? this.#database.forget(id) : undefined;
+        const change = id !== this.self && reading - made >= FORGET_AFTER ? this.#database.forget(id) : undefined;
         if (change !== undefined) this.#answers.apply(change);
       }
     }
@@ -291,7 +291,7 @@ class LinkState implements Routing {
     for (const record of records) {
       this.#answers.apply(this.#database.take(record, reading));
       // No dice here: signatures differ enough.
-      if (record.part === 0) this.#refreshAt = reading + refreshEvery * (1 - signatureOf(record.bytes).readUInt16BE() / 2 ** 18);
+      if (record.part === 0) this.#refreshAt = reading + REFRESH_EVERY * (1 - signatureOf(record.bytes).readUInt16BE() / 2 ** 18);
     }
     this.#flood(records, undefined);
   }
@@ -307,7 +307,7 @@ class LinkState implements Routing {
   }
 
   get #longestSent(): number {
-    return Math.min(this.#limits.messageBytes, sentMessageBytes);
+    return Math.min(this.#limits.messageBytes, SENT_MESSAGE_BYTES);
   }
 
   /** Seconds since that router made its part 0. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import type { Router, RouterConfig } from '../../../src/router/contract.ts';
-import { barredAmong, passOn, sitesPassed } from '../../../src/router/via.ts';
+import { revokedAmong, passOn, sitesPassed } from '../../../src/router/via.ts';
 import { ORIGIN_FIELD, VIA_FIELD } from '../../../src/router/wire.ts';
 import { testAuthority } from './support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
@@ -20,9 +20,9 @@ test('each site on the way writes down the one before it, and none writes nothin
 });
 
 test('a site is found among sites and among routers', () => {
-  assert.equal(barredAmong([ONE, `${TWO}/main`], new Set([TWO])), TWO);
-  assert.equal(barredAmong([ONE, `${TWO}/main`], new Set()), undefined);
-  assert.equal(barredAmong([], new Set([TWO])), undefined);
+  assert.equal(revokedAmong([ONE, `${TWO}/main`], new Set([TWO])), TWO);
+  assert.equal(revokedAmong([ONE, `${TWO}/main`], new Set()), undefined);
+  assert.equal(revokedAmong([], new Set([TWO])), undefined);
 });
 
 interface Row extends AsyncDisposable {

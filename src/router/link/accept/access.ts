@@ -8,7 +8,7 @@ import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
 import { Incoming } from './incoming.ts';
-import { sayLastWords } from '../session/goaway.ts';
+import { sendGoaway } from '../session/goaway.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
 import { sameBundle } from '../../../identity/same-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
@@ -235,7 +235,7 @@ export class Access {
         { access: this.#config.name, address, serial: certificate?.serialNumber, code, reason: message },
         'peer refused',
       );
-      sayLastWords(socket, error);
+      sendGoaway(socket, error);
       return;
     }
     const incoming: Incoming = new Incoming({

@@ -40,10 +40,10 @@ export interface IncomingOptions {
 
 /** From the hello until the second connection is there. */
 const JOIN_DEADLINE = 15_000;
-/** Reasons for which a connection is cut without a word in the log. */
-const UNTOLD: ReadonlySet<string> = new Set(['silent', 'timeout']);
-/** What a peer that is refused has to read why. */
-const LAST_WORDS = 500;
+/** Reasons for which a connection is cut that nobody has logged before it closes. */
+const LOGGED_AT_CLOSE: ReadonlySet<string> = new Set(['silent', 'timeout']);
+/** Milliseconds that a peer that is refused has to read why. */
+const REFUSAL_READ_DEADLINE = 500;
 const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
 
 /** A connection that a peer opened to an access port, TLS done and its certificate looked at. */
@@ -240,7 +240,7 @@ export class Incoming {
     linkMetrics.refused.inc({ reason: reason.code });
     this.#options.ration.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;
-    setTimeout(() => this.#connection.destroy(), LAST_WORDS).unref();
+    setTimeout(() => this.#connection.destroy(), REFUSAL_READ_DEADLINE).unref();
     refuseLink(stream, reason);
   }
 
@@ -257,9 +257,9 @@ export class Incoming {
     this.#options.onClose();
   }
 
-  /** What this end had against the peer, where that ended the connection and nobody has told it yet. */
+  /** What this end had against the peer, where that ended the connection and nobody has logged it yet. */
   #offence(reason: StreamReset, error: Error | undefined): string | undefined {
-    if (error instanceof LinkError) return UNTOLD.has(error.code) ? error.code : undefined;
+    if (error instanceof LinkError) return LOGGED_AT_CLOSE.has(error.code) ? error.code : undefined;
     return reason.code === ErrorCode.NO_ERROR || reason.code === ErrorCode.INTERNAL_ERROR ? undefined : 'protocol';
   }
 }

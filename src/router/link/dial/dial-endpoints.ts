@@ -4,8 +4,8 @@ import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 
-/** One way to reach the peer. */
-export interface Way {
+/** One address at which the peer may be reached. */
+export interface DialEndpoint {
   /** For people: `west.example:55671`. */
   readonly peer: string;
   readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
@@ -15,7 +15,7 @@ export interface Way {
 export interface DialTarget {
   readonly cost: number;
   /** In order of preference. @throws LinkError where nothing can be tried */
-  ways(): readonly Way[];
+  endpoints(): readonly DialEndpoint[];
   /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
   servedBy(other: DialTarget, peer: string): boolean;
   /** Whether an attempt to open the other is one to open this. */
@@ -23,10 +23,10 @@ export interface DialTarget {
 }
 
 /**
- * Opens a link over the first way that leads there.
+ * Opens a link to the first endpoint that can be reached.
  * @param options.last the peer that is tried after all others: where one fell silent, to wait for its answer would keep the
  * link from an endpoint that can be reached
- * @throws LinkError of the first way, with the messages of all
+ * @throws LinkError of the first, with the messages of all
  */
 export async function openFirst(options: {
   readonly host: LinkHost;
@@ -35,9 +35,12 @@ export async function openFirst(options: {
   readonly signal: AbortSignal;
 }): Promise<{ readonly opened: OpenedLink; readonly peer: string }> {
   const { host, target, last, signal } = options;
-  const ways = target.ways();
+  const endpoints = target.endpoints();
   const failures: LinkError[] = [];
-  for (const { peer, dial } of [...ways.filter((way) => way.peer !== last), ...ways.filter((way) => way.peer === last)]) {
+  for (const { peer, dial } of [
+    ...endpoints.filter((endpoint) => endpoint.peer !== last),
+    ...endpoints.filter((endpoint) => endpoint.peer === last),
+  ]) {
     try {
       const id = randomBytes(10).toString('hex');
       return { opened: await openLink({ host, peer, dial, id, cost: target.cost, signal }), peer };

@@ -1,8 +1,9 @@
 import type { LinkConfig } from '../../contract.ts';
 import { sameBundle } from '../../../identity/same-bundle.ts';
 import { openBundle } from '../bundle.ts';
-import { dialTls, endpointName } from './tls-dial.ts';
-import type { DialTarget, Way } from './dial-endpoints.ts';
+import { hostPort } from '../../host-port.ts';
+import { dialTls } from './tls-dial.ts';
+import type { DialTarget, DialEndpoint } from './dial-endpoints.ts';
 
 /** A link of the config, as a dialer's target: its endpoints over TLS. */
 export class LinkTarget implements DialTarget {
@@ -16,10 +17,10 @@ export class LinkTarget implements DialTarget {
     return this.#config.cost;
   }
 
-  ways(): readonly Way[] {
+  endpoints(): readonly DialEndpoint[] {
     const bundle = openBundle(this.#config.tls, Date.now());
     return this.#config.endpoints.map((endpoint) => ({
-      peer: endpointName(endpoint),
+      peer: hostPort(endpoint),
       dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal }),
     }));
   }
@@ -28,7 +29,7 @@ export class LinkTarget implements DialTarget {
     return (
       other instanceof LinkTarget &&
       sameBundle(other.#config.tls, this.#config.tls) &&
-      this.#config.endpoints.some((endpoint) => endpointName(endpoint) === peer)
+      this.#config.endpoints.some((endpoint) => hostPort(endpoint) === peer)
     );
   }
 
@@ -36,7 +37,7 @@ export class LinkTarget implements DialTarget {
     return (
       other instanceof LinkTarget &&
       sameBundle(other.#config.tls, this.#config.tls) &&
-      this.#config.endpoints.map(endpointName).join(' ') === other.#config.endpoints.map(endpointName).join(' ')
+      this.#config.endpoints.map(hostPort).join(' ') === other.#config.endpoints.map(hostPort).join(' ')
     );
   }
 }

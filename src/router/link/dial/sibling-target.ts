@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import type { SiblingConfig } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf, connectError } from '../tls-errors.ts';
-import type { DialTarget, Way } from './dial-endpoints.ts';
+import type { DialTarget, DialEndpoint } from './dial-endpoints.ts';
 
 const COST = 1;
 
@@ -15,7 +15,7 @@ export class SiblingTarget implements DialTarget {
     this.#path = path;
   }
 
-  ways(): readonly Way[] {
+  endpoints(): readonly DialEndpoint[] {
     return [{ peer: this.#path, dial: (protocol, deadline, signal) => dialUnix(this.#path, protocol, deadline, signal) }];
   }
 

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import type { LinkEndpoint } from '../../contract.ts';
+import { hostPort } from '../../host-port.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
 import { authorizationCode, certificateError, connectError, weaknessOf } from '../tls-errors.ts';
@@ -22,7 +23,7 @@ export interface DialOptions {
  */
 export function dialTls(options: DialOptions): Promise<TLSSocket> {
   const { endpoint, bundle } = options;
-  const peer = endpointName(endpoint);
+  const peer = hostPort(endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
   const socket = connect({
     host: endpoint.host,
@@ -65,11 +66,8 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
   });
 }
 
-export const endpointName = (endpoint: LinkEndpoint): string =>
-  endpoint.host.includes(':') ? `[${endpoint.host}]:${endpoint.port}` : `${endpoint.host}:${endpoint.port}`;
-
 function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string): LinkError | undefined {
-  const peer = `the peer at ${endpointName(endpoint)}`;
+  const peer = `the peer at ${hostPort(endpoint)}`;
   const certificate = socket.getPeerX509Certificate();
   if (!socket.authorized) {
     const code = authorizationCode(socket);
@@ -84,7 +82,7 @@ function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string
   if (socket.alpnProtocol !== protocol) {
     return new LinkError(
       'not-earshot',
-      `What answers at ${endpointName(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`,
+      `What answers at ${hostPort(endpoint)} speaks TLS, but not the link protocol. Is this the right port?`,
     );
   }
   return undefined;

@@ -9,7 +9,7 @@ import type { Liveness, Watched } from './liveness.ts';
 import { countTraffic } from './traffic-metrics.ts';
 import { EXPORTER_BYTES, EXPORTER_LABEL } from '../../wire.ts';
 
-/** What the owner of a connection is told. */
+/** What the owner of a connection hears. */
 export interface ConnectionEvents {
   onRequest(stream: Stream, head: RequestHead): StreamHandler;
   /** The peer takes no more streams. */

@@ -4,14 +4,14 @@ import { FORWARD } from '../../wire.ts';
 
 /** RFC 9113 section 7. */
 const INADEQUATE_SECURITY = 0xc;
-/** What the peer has to read them. */
+/** Milliseconds that the peer has to read it. */
 const READ_DEADLINE = 500;
 
 /**
  * Ends a connection whose certificate is not accepted, with the reason in a GOAWAY frame: TLS has alerts for some reasons
- * only, and none with words. Nothing that the peer sends is looked at.
+ * only, and none with a text. Nothing that the peer sends is looked at.
  */
-export function sayLastWords(socket: TLSSocket, error: LinkError): void {
+export function sendGoaway(socket: TLSSocket, error: LinkError): void {
   socket.on('error', () => {});
   if (socket.alpnProtocol !== FORWARD) {
     socket.destroy();
@@ -24,8 +24,8 @@ export function sayLastWords(socket: TLSSocket, error: LinkError): void {
 }
 
 /** An empty SETTINGS frame, which must be a server's first (RFC 9113 section 3.4), and GOAWAY (section 6.8). */
-function goaway(words: string): Buffer {
-  const debug = Buffer.from(printable(words, 400), 'latin1');
+function goaway(text: string): Buffer {
+  const debug = Buffer.from(printable(text, 400), 'latin1');
   const frames = Buffer.alloc(9 + 9 + 8 + debug.length);
   frames[3] = 0x4;
   frames.writeUIntBE(8 + debug.length, 9, 3);

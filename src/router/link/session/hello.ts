@@ -98,10 +98,10 @@ function parse(json: Buffer): { readonly hello: Hello; readonly publicKey: Buffe
       router: textOf(value.router, 'router', /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
       site: {
         id: siteId(site.id),
-        name: textOf(site.name, 'site.name', WORDS),
-        namespace: textOf(site.namespace, 'site.namespace', WORDS),
-        platform: textOf(site.platform, 'site.platform', WORDS),
-        version: textOf(site.version, 'site.version', WORDS),
+        name: textOf(site.name, 'site.name', ONE_LINE),
+        namespace: textOf(site.namespace, 'site.namespace', ONE_LINE),
+        platform: textOf(site.platform, 'site.platform', ONE_LINE),
+        version: textOf(site.version, 'site.version', ONE_LINE),
       },
       edge: value.edge === true,
       link: { id: textOf(link.id, 'link.id', /^[0-9a-z]{16,64}$/), cost: costOf(link.cost) },
@@ -110,7 +110,7 @@ function parse(json: Buffer): { readonly hello: Hello; readonly publicKey: Buffe
 }
 
 /** Names of people and programs: no control characters, at most 253 of UTF-16. */
-const WORDS = /^[^\p{Cc}\p{Cs}\u2028\u2029]{0,253}$/u;
+const ONE_LINE = /^[^\p{Cc}\p{Cs}\u2028\u2029]{0,253}$/u;
 
 const isVersion = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 

@@ -32,25 +32,25 @@ const THIRD: Line[] = [
 ];
 
 const DATE = 'Mon, 21 Oct 2013 20:13:21 GMT';
-const PLACE = 'https://www.example.com';
+const LOCATION = 'https://www.example.com';
 const ANSWERS: readonly Line[][] = [
   [
     [':status', '302'],
     ['cache-control', 'private'],
     ['date', DATE],
-    ['location', PLACE],
+    ['location', LOCATION],
   ],
   [
     [':status', '307'],
     ['cache-control', 'private'],
     ['date', DATE],
-    ['location', PLACE],
+    ['location', LOCATION],
   ],
   [
     [':status', '200'],
     ['cache-control', 'private'],
     ['date', 'Mon, 21 Oct 2013 20:13:22 GMT'],
-    ['location', PLACE],
+    ['location', LOCATION],
     ['content-encoding', 'gzip'],
     ['set-cookie', 'foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1'],
   ],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { candidates, reachableKeys, type ChoiceView } from '../../../../src/router/local/choice.ts';
+import { candidatesInOrder, reachableKeys, type ChoiceView } from '../../../../src/router/local/choice.ts';
 import type { Destination } from '../../../../src/router/contract.ts';
 import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
 import { there } from './two-sides.ts';
@@ -22,7 +22,7 @@ const view = ({ places, loads = {}, avoided = [], random = () => 0 }: World): Ch
 });
 
 const order = (destination: Destination, world: World): readonly string[] =>
-  candidates(destination, view(world)).map(({ routingKey, to }) => `${routingKey} ${to.router}`);
+  candidatesInOrder(destination, view(world)).map(({ routingKey, to }) => `${routingKey} ${to.router}`);
 
 const key = (routingKey: string): Destination => ({ kind: 'key', routingKey });
 
@@ -116,7 +116,7 @@ describe('the choice of a destination', () => {
         const world = Object.fromEntries(
           Object.entries(known).map(([k, all]) => [k, all.map((p) => there(p.router, p.cost, p.connectors))]),
         );
-        const chosen = candidates(to, view({ places: world, random: () => chance }));
+        const chosen = candidatesInOrder(to, view({ places: world, random: () => chance }));
         const expected = reachableKeys(to, view({ places: world })).flatMap((k) =>
           (world[k] ?? []).filter(({ connectors }) => connectors > 0).map(({ router }) => `${k} ${router}`),
         );

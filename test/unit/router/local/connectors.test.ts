@@ -39,7 +39,7 @@ describe('a connector', () => {
   it('is told who asks, and by what way', async () => {
     using server = await serve();
     await using sides = await twoSides();
-    sides.west.routing.places.set('key', [there(EAST_ROUTER)]);
+    sides.west.routing.byKey.set('key', [there(EAST_ROUTER)]);
     sides.east.local.apply([], [connector(server.port, 'key')]);
     const port = await freePort();
     sides.west.local.apply([listener(port, 'key')], []);
@@ -59,7 +59,7 @@ describe('a connector', () => {
     using server = await serve();
     const { local, routing } = oneSide();
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     const port = await freePort();
     // All of 127.0.0.0/8 is this machine.
     using other = await serve();
@@ -77,7 +77,7 @@ describe('a connector', () => {
     const away = await freePort();
     const { local, routing } = oneSide();
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(good.port, 'key', { name: 'Connector/good' }), connector(away, 'key')]);
     await listening(local);
     const clients = [dial(port), dial(port), dial(port)];
@@ -95,7 +95,7 @@ describe('a connector', () => {
     const away = await freePort();
     const { local, routing } = oneSide(WEST_ROUTER, { limits: { setAsideFirst: 60_000, setAsideMost: 60_000 } });
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     const port = await freePort();
     local.apply([listener(port, 'key')], [connector(away, 'key')]);
     await listening(local);
@@ -118,7 +118,7 @@ describe('a connector', () => {
     await using sides = await twoSides();
     const port = await freePort();
     // The east is nearer, but has no such connector any more.
-    sides.west.routing.places.set('key', [there(EAST_ROUTER, 1), { ...here(WEST_ROUTER), cost: 5 }]);
+    sides.west.routing.byKey.set('key', [there(EAST_ROUTER, 1), { ...here(WEST_ROUTER), cost: 5 }]);
     sides.west.local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     await listening(sides.west.local);
     const client = dial(port);
@@ -191,7 +191,7 @@ describe('a connector', () => {
     await using _ = local;
     // TEST-NET-1 (RFC 5737): nobody answers, or there is no way.
     local.apply([], [connector(9, 'key', { hosts: ['192.0.2.1'] })]);
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     const stream = new Asking();
     const handler = local.enter(stream, ask('key'));
     assert.equal(local.openConnections, 1);

@@ -15,7 +15,7 @@ const ways: Readonly<Record<string, (server: TestServer) => Promise<Path>>> = {
   'within one router': async (server) => {
     const { local, routing } = oneSide();
     const port = await freePort();
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     await until('the listener listens', () => local.state.listeners['Listener/key']?.listening);
     return { port, [Symbol.asyncDispose]: () => local[Symbol.asyncDispose]() };
@@ -23,7 +23,7 @@ const ways: Readonly<Record<string, (server: TestServer) => Promise<Path>>> = {
   'between two routers': async (server) => {
     const sides = await twoSides();
     const port = await freePort();
-    sides.west.routing.places.set('key', [there(EAST_ROUTER)]);
+    sides.west.routing.byKey.set('key', [there(EAST_ROUTER)]);
     sides.east.local.apply([], [connector(server.port, 'key')]);
     sides.west.local.apply([listener(port, 'key')], []);
     await until('the listener listens', () => sides.west.local.state.listeners['Listener/key']?.listening);

@@ -41,13 +41,13 @@ describe('a listener', () => {
     assert.equal(await refused(port), true);
     assert.deepEqual(stateOf(local), { listening: false, reachableKeys: [] });
 
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.routingChanged();
     await listening(local);
     assert.deepEqual(stateOf(local)?.reachableKeys, ['key']);
     const client = await connected(port);
 
-    routing.places.delete('key');
+    routing.byKey.delete('key');
     local.routingChanged();
     assert.equal(stateOf(local)?.listening, false);
     assert.equal(await refused(port), true);
@@ -62,7 +62,7 @@ describe('a listener', () => {
     const port = await listen(other, await freePort());
     const { local, routing } = oneSide(WEST_ROUTER, { portOwner: () => 'thief (pid 7)' });
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     assert.match((await problem(local, 'port-in-use')).message, new RegExp(`127.0.0.1:${port} is in use by thief \\(pid 7\\)`));
     other.close();
@@ -76,7 +76,7 @@ describe('a listener', () => {
     const routers = [oneSide(), oneSide()];
     const [first, second] = routers;
     assert.ok(first !== undefined && second !== undefined);
-    for (const { routing } of routers) routing.places.set('key', [here(WEST_ROUTER)]);
+    for (const { routing } of routers) routing.byKey.set('key', [here(WEST_ROUTER)]);
     first.local.apply([listener(port, 'key')], []);
     await listening(first.local);
     second.local.apply([listener(port, 'key')], []);
@@ -90,7 +90,7 @@ describe('a listener', () => {
     const { local, routing } = oneSide();
     await using _ = local;
     const port = await freePort();
-    for (const key of ['one', 'two']) routing.places.set(key, [here(WEST_ROUTER)]);
+    for (const key of ['one', 'two']) routing.byKey.set(key, [here(WEST_ROUTER)]);
     local.apply([listener(port, 'one'), listener(port, 'two')], []);
     await listening(local, 'one');
     assert.match((await problem(local, 'port-in-use', 'two')).message, /Listener\/one has 127\.0\.0\.1:\d+ already/);
@@ -102,7 +102,7 @@ describe('a listener', () => {
   it('says that a host is not one of this machine', async () => {
     const { local, routing } = oneSide();
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     // TEST-NET-1 (RFC 5737).
     local.apply([listener(await freePort(), 'key', { host: '192.0.2.1' })], []);
     assert.match((await problem(local, 'host-not-local')).message, /"192\.0\.2\.1" is not an address of this machine/);
@@ -111,7 +111,7 @@ describe('a listener', () => {
   it('says that a host has no address', async () => {
     const { local, routing } = oneSide();
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(await freePort(), 'key', { host: 'no-such-host.invalid' })], []);
     await problem(local, 'name-unknown');
     local.apply([listener(await freePort(), 'key', { host: 'localhost' })], []);
@@ -125,7 +125,7 @@ describe('a listener', () => {
     const { local, routing } = oneSide();
     await using _ = local;
     const connectors = [connector(first.port, 'one'), connector(second.port, 'two')];
-    for (const key of ['one', 'two']) routing.places.set(key, [here(WEST_ROUTER)]);
+    for (const key of ['one', 'two']) routing.byKey.set(key, [here(WEST_ROUTER)]);
     const [port, other] = [await freePort(), await freePort()];
     local.apply([listener(port, 'one', { name: 'Listener/key' })], connectors);
     await listening(local);
@@ -148,7 +148,7 @@ describe('a listener', () => {
   it('lets two listeners swap their ports', async () => {
     const { local, routing } = oneSide();
     await using _ = local;
-    for (const key of ['one', 'two']) routing.places.set(key, [here(WEST_ROUTER)]);
+    for (const key of ['one', 'two']) routing.byKey.set(key, [here(WEST_ROUTER)]);
     const [a, b] = [await freePort(), await freePort()];
     local.apply([listener(a, 'one'), listener(b, 'two')], []);
     for (const key of ['one', 'two']) await listening(local, key);
@@ -159,7 +159,7 @@ describe('a listener', () => {
   it('tells of its keys, and of changes once in a turn', async () => {
     const { local, routing } = oneSide();
     await using _ = local;
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     let changes = 0;
     const end = local.onChange(() => {
       changes += 1;
@@ -183,7 +183,7 @@ describe('a listener', () => {
     using server = await echo();
     const { local, routing } = oneSide();
     const port = await freePort();
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     await listening(local);
     const finishing = await connected(port);
@@ -208,7 +208,7 @@ describe('a listener', () => {
     const { local, routing } = oneSide(WEST_ROUTER, { limits: { connections: 1 } });
     await using _ = local;
     const port = await freePort();
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     await listening(local);
     const first = await connected(port);
@@ -228,7 +228,7 @@ describe('a listener', () => {
     const { local, routing } = oneSide(WEST_ROUTER, { log, limits: { sockets: 5 } });
     await using _ = local;
     const port = await freePort();
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     await listening(local);
     const open = [await connected(port), await connected(port)];

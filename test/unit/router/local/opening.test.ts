@@ -38,7 +38,7 @@ function sideThatTries(answer: (tried: Tried, count: number) => void): OneSide &
       return new Asking();
     },
   });
-  side.routing.places.set('key', [OVER_LEFT]);
+  side.routing.byKey.set('key', [OVER_LEFT]);
   return { ...side, tried };
 }
 
@@ -56,7 +56,7 @@ describe('a connection that is being made', () => {
       }
       handler.onReset({ code: 2, reason: 'the link died' });
       // As it is with links: routing hears of it after the streams.
-      routing.places.set('key', [OVER_RIGHT]);
+      routing.byKey.set('key', [OVER_RIGHT]);
     });
     await using _ = local;
     const answer = await enter(local);
@@ -69,7 +69,7 @@ describe('a connection that is being made', () => {
 
   it('waits a moment for a connector that has just moved', async () => {
     const { local, routing, tried } = sideThatTries(({ to, handler }, count) => {
-      if (count === 2) routing.places.set('key', [OVER_RIGHT]);
+      if (count === 2) routing.byKey.set('key', [OVER_RIGHT]);
       handler.onResponse(to === OVER_RIGHT ? { status: 200, fields: {} } : refused(404, 'destination_not_found'));
     });
     await using _ = local;

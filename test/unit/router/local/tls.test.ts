@@ -32,7 +32,7 @@ function dialTls(port: number, options: ConnectionOptions = {}): TlsClient {
 async function tlsListener(tls: TlsBundle, server: { readonly port: number }, limits: Partial<LocalLimits> = {}) {
   const { local, routing } = oneSide(WEST_ROUTER, { limits });
   const port = await freePort();
-  routing.places.set('key', [here(WEST_ROUTER)]);
+  routing.byKey.set('key', [here(WEST_ROUTER)]);
   const apply = (other: TlsBundle): void => local.apply([listener(port, 'key', { tls: other })], [connector(server.port, 'key')]);
   apply(tls);
   return { local, port, apply };
@@ -170,7 +170,7 @@ describe('a connector with TLS', () => {
     );
     const { local, routing } = oneSide();
     const port = await freePort();
-    routing.places.set('key', [here(WEST_ROUTER)]);
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(await listen(server), 'key', config)]);
     await listening(local);
     const peer = dial(port);

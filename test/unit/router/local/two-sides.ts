@@ -27,14 +27,14 @@ export const there = (router: string, cost = 1, connectors = 1): RouteDestinatio
 /** Where keys can be reached, as a test says it. */
 export class FixedRouting {
   readonly self: string;
-  readonly places = new Map<string, readonly RouteDestination[]>();
+  readonly byKey = new Map<string, readonly RouteDestination[]>();
 
   constructor(self: string) {
     this.self = self;
   }
 
   destinations(routingKey: string): readonly RouteDestination[] {
-    return this.places.get(routingKey) ?? [];
+    return this.byKey.get(routingKey) ?? [];
   }
 
   hasListener(): boolean {

@@ -187,7 +187,7 @@ describe('the HTTP/1.1 observer', () => {
   });
 
   it('takes whatever comes', () => {
-    const words = fc.constantFrom(
+    const tokens = fc.constantFrom(
       get,
       ok,
       '\r\n',
@@ -202,7 +202,7 @@ describe('the HTTP/1.1 observer', () => {
     const piece = fc.tuple(
       fc.constantFrom('>' as const, '<' as const),
       fc.oneof(
-        words,
+        tokens,
         fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
       ),
     );

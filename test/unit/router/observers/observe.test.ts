@@ -33,7 +33,7 @@ describe('a listener with an observer', () => {
     });
     await using sides = await twoSides();
     const port = await freePort();
-    sides.west.routing.places.set('web', [there(EAST_ROUTER)]);
+    sides.west.routing.byKey.set('web', [there(EAST_ROUTER)]);
     sides.east.local.apply([], [connector(await listen(server), 'web')]);
     sides.west.local.apply([listener(port, 'web', { observer: 'auto' })], []);
     await until('the listener listens', () => sides.west.local.state.listeners['Listener/web']?.listening);

@@ -115,7 +115,7 @@ test('after any story of links, restarts, replays and clocks, quiet routers answ
         take(network, made, choose);
         assert.deepEqual(impossiblePaths(network, keys), []);
       }
-      network.settle(choose);
+      network.converge(choose);
       assert.deepEqual(impossiblePaths(network, keys), []);
       assert.deepEqual(differences(network, keys, names), []);
       assert.ok(network.longest <= 32_768);

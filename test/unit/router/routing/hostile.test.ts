@@ -155,7 +155,7 @@ test('a router that changes without end is taken at a bounded rate, and its last
   const network = new TestNetwork(['a', 'b', 'c']);
   network.link('a', 'b', 1);
   network.link('b', 'c', 1);
-  network.settle();
+  network.converge();
   const loud = testKey('loud');
   for (let counter = 1; counter <= 5000; counter += 1) {
     const bytes = writeRecord({ router: 'r', epoch: 1, counter, part: 0 }, [about], loud);
@@ -169,13 +169,13 @@ test('a router that changes without end is taken at a bounded rate, and its last
 test('what was left for later is fetched by itself', () => {
   const network = new TestNetwork(['a', 'b']);
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   // 2,500 parts at once, where a router's burst is 1,024 records.
   const keys = Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `${'long-'.repeat(45)}${index}`, connectors: 1, listeners: 0 }));
   network.facts('a', { edge: false, keys });
   network.pass(1000);
   assert.ok(network.routing('b').counters.postponed > 0);
-  network.settle();
+  network.converge();
   assert.equal(network.routing('b').network()[1]?.keys.length, 10_000);
 });
 
@@ -186,7 +186,7 @@ test('few bytes do not bring about many, again and again', () => {
     keys: Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `key-${index}`, connectors: 1, listeners: 0 })),
   });
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   const routing = network.routing('a');
   const all = new Set(Array.from({ length: 64 }, (_, bucket) => bucket));
   const askers = [writeSummary([]), ...writeDigest(true, all, [], 4096)];

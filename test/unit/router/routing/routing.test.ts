@@ -18,7 +18,7 @@ test('a connector in another site is found over the least-cost path', () => {
   network.link('b', 'd', 1);
   network.link('a', 'c', 1);
   network.link('c', 'd', 5);
-  network.settle();
+  network.converge();
   const [found, ...others] = network.routing('a').destinations('backend');
   assert.deepEqual(others, []);
   assert.deepEqual(found, { router: network.id('d'), cost: 2, connectors: 2, path: [network.id('b'), network.id('d')], links: ['a-b'] });
@@ -29,7 +29,7 @@ test('destinations come least cost first, this router before all, with an empty 
   for (const name of ['a', 'b', 'c']) network.facts(name, { edge: false, keys: [connector('backend')] });
   network.link('a', 'b', 7);
   network.link('a', 'c', 3);
-  network.settle();
+  network.converge();
   const found = network.routing('a').destinations('backend');
   assert.deepEqual(
     found.map(({ router, cost }) => [router, cost]),
@@ -47,7 +47,7 @@ test('of several links to a neighbour the cheapest counts, and all are named in 
   network.facts('b', { edge: false, keys: [connector('backend')] });
   network.link('a', 'b', 5, 'second');
   network.link('a', 'b', 2, 'first');
-  network.settle();
+  network.converge();
   assert.deepEqual(
     network
       .routing('a')
@@ -56,7 +56,7 @@ test('of several links to a neighbour the cheapest counts, and all are named in 
     [[2, ['first', 'second']]],
   );
   network.cut('first');
-  network.settle();
+  network.converge();
   assert.deepEqual(
     network
       .routing('a')
@@ -65,7 +65,7 @@ test('of several links to a neighbour the cheapest counts, and all are named in 
     [[5, ['second']]],
   );
   network.link('a', 'b', 9, 'second');
-  network.settle();
+  network.converge();
   assert.deepEqual(
     network
       .routing('a')
@@ -82,7 +82,7 @@ test('an edge site is reached and reaches, but nothing passes through it', () =>
   network.link('a', 'edge/1', 1);
   network.link('edge/1', 'edge/2', 1);
   network.link('edge/2', 'b', 1);
-  network.settle();
+  network.converge();
   assert.deepEqual(network.routing('a').destinations('at-b'), [], 'a does not reach b through the edge site');
   assert.deepEqual(
     network
@@ -108,7 +108,7 @@ test('a path over more than 32 routers is not offered', () => {
   network.facts('s34', { edge: false, keys: [connector('far')] });
   network.facts('s32', { edge: false, keys: [connector('near')] });
   for (const [index, name] of names.entries()) if (index > 0) network.link(names[index - 1] ?? '', name, 1);
-  network.settle();
+  network.converge();
   assert.equal(network.routing('s0').destinations('near')[0]?.path.length, 32);
   assert.deepEqual(network.routing('s0').destinations('far'), []);
   assert.equal(network.routing('s2').destinations('far')[0]?.path.length, 32);
@@ -119,11 +119,11 @@ test('listeners are known of, wherever they are', () => {
   network.link('a', 'b', 1);
   network.link('b', 'c', 1);
   network.facts('c', { edge: false, keys: [{ routingKey: 'backend', connectors: 0, listeners: 1 }] });
-  network.settle();
+  network.converge();
   assert.ok(network.routing('a').hasListener('backend'));
   assert.deepEqual(network.routing('a').destinations('backend'), []);
   network.cut('b-c');
-  network.settle();
+  network.converge();
   assert.ok(!network.routing('a').hasListener('backend'));
 });
 
@@ -131,7 +131,7 @@ test('the network lists all that can be reached, this router first, with links, 
   const network = new TestNetwork(['a', 'b']);
   network.facts('b', { edge: true, keys: [connector('backend', 3)] });
   network.link('a', 'b', 4);
-  network.settle();
+  network.converge();
   const [self, other, ...more] = network.routing('a').network();
   assert.deepEqual(more, []);
   assert.deepEqual(self, {
@@ -153,14 +153,14 @@ test('the network lists all that can be reached, this router first, with links, 
 test('the version rises with each change of an answer, and not by what changes none', () => {
   const network = new TestNetwork(['a', 'b']);
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   const routing = network.routing('a');
   const { version } = routing;
   network.facts('b', { edge: false, keys: [] });
   network.pass(700_000);
   assert.equal(routing.version, version, 'a refresh says nothing new');
   network.facts('b', { edge: false, keys: [connector('new')] });
-  network.settle();
+  network.converge();
   assert.ok(routing.version > version);
 });
 
@@ -169,13 +169,13 @@ test('partitions heal: what changed on either side meanwhile is known on both', 
   network.link('a', 'b', 1);
   network.link('b', 'c', 1);
   network.link('c', 'd', 1);
-  network.settle();
+  network.converge();
   network.cut('b-c');
   network.facts('a', { edge: false, keys: [connector('left')] });
   network.facts('d', { edge: false, keys: [connector('right')] });
-  network.settle();
+  network.converge();
   network.link('b', 'c', 1);
-  network.settle();
+  network.converge();
   assert.deepEqual(differences(network, ['left', 'right']), []);
 });
 
@@ -185,12 +185,12 @@ test('two databases that are all but equal meet with a few small messages', () =
   network.link('a', 'b', 1);
   network.link('b', 'c', 1);
   network.link('a', 'c', 1);
-  network.settle();
+  network.converge();
   network.cut('a-b');
-  network.settle();
+  network.converge();
   const { delivered, bytes } = network;
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   // A summary, what a and b now say of themselves, passed on once more, and digests of the buckets of these two.
   assert.ok(network.delivered - delivered <= 14, `${network.delivered - delivered} messages`);
   assert.ok(network.bytes - bytes < 5000, `${network.bytes - bytes} bytes`);
@@ -201,11 +201,11 @@ test('one key of ten thousand costs one part, not the whole site', () => {
   const keys = Array.from({ length: 10_000 }, (_, index) => connector(`service-${index}.example`));
   network.facts('a', { edge: false, keys });
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   assert.equal(network.routing('b').destinations('service-9999.example').length, 1);
   const { bytes } = network;
   network.facts('a', { edge: false, keys: keys.map((key, index) => (index === 5000 ? connector(key.routingKey, 2) : key)) });
-  network.settle();
+  network.converge();
   assert.equal(network.routing('b').destinations('service-5000.example')[0]?.connectors, 2);
   assert.ok(network.bytes - bytes < 1500, `${network.bytes - bytes} bytes`);
   assert.ok(network.longest <= 32_768);
@@ -214,7 +214,7 @@ test('one key of ten thousand costs one part, not the whole site', () => {
 test('many changes at once go out together', () => {
   const network = new TestNetwork(['a', 'b']);
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   const { delivered } = network;
   for (let index = 0; index < 500; index += 1) network.facts('a', { edge: false, keys: [connector(`key-${index}`)] });
   network.pass(3000);
@@ -229,7 +229,7 @@ test('a key that is more than a key can be is left out, and counted', () => {
     keys: ['', 'x'.repeat(254), 'a\nb', 'é'.repeat(126), 'good', ' spaces are fine ', 'one too many'].map((key) => connector(key)),
   });
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   assert.deepEqual(
     network
       .routing('b')

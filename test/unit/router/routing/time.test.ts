@@ -11,9 +11,9 @@ test('a router that is cut off is unreachable at once and forgotten after half a
   network.link('a', 'b', 1);
   network.link('b', 'c', 1);
   network.facts('c', { edge: false, keys });
-  network.settle();
+  network.converge();
   network.cut('b-c');
-  network.settle();
+  network.converge();
   assert.deepEqual(network.routing('a').destinations('backend'), []);
   const { version } = network.routing('a');
   network.pass(15 * minute);
@@ -27,7 +27,7 @@ test('routers that live are never forgotten', () => {
   network.link('a', 'b', 1);
   network.link('b', 'c', 1);
   network.facts('c', { edge: false, keys });
-  network.settle();
+  network.converge();
   const { version } = network.routing('a');
   network.pass(120 * minute);
   assert.equal(network.routing('a').version, version);
@@ -38,12 +38,12 @@ test('what is old already when it comes is forgotten as early as elsewhere', () 
   const network = new TestNetwork(['a', 'b', 'c']);
   network.facts('c', { edge: false, keys });
   network.link('b', 'c', 1);
-  network.settle();
+  network.converge();
   network.cut('b-c');
   network.pass(24 * minute);
   // Now a hears of c from b, 24 minutes late.
   network.link('a', 'b', 1);
-  network.settle();
+  network.converge();
   const { version } = network.routing('a');
   network.pass(4 * minute);
   assert.equal(network.routing('a').version, version);
@@ -56,7 +56,7 @@ test('a machine that slept for a day, or whose clock was set, forgets nobody for
     const network = new TestNetwork(['a', 'b']);
     network.facts('b', { edge: false, keys });
     network.link('a', 'b', 1);
-    network.settle();
+    network.converge();
     network.now += jump;
     network.pass(5000);
     assert.deepEqual(differences(network, ['backend']), []);
@@ -70,12 +70,12 @@ test('a router that restarts wins back its name, whatever its clock says', () =>
     network.link('a', 'b', 1);
     network.link('b', 'c', 1);
     network.link('c', 'd', 1);
-    network.settle();
+    network.converge();
     network.facts('c', { edge: false, keys: [] });
     network.start('c', network.now + clock);
     network.link('b', 'c', 1);
     network.link('c', 'd', 1);
-    network.settle();
+    network.converge();
     assert.deepEqual(differences(network, ['backend']), [], `its clock ${clock} ms off`);
     assert.equal(network.routing('c').counters.contested > 0, clock < 0);
   }

@@ -135,7 +135,7 @@ export class TestNetwork {
   }
 
   /** Until nothing is on any link and nothing is held back. */
-  settle(choose?: (count: number) => number): void {
+  converge(choose?: (count: number) => number): void {
     while (this.deliver(choose));
     for (let before = -1; before !== this.delivered;) {
       before = this.delivered;

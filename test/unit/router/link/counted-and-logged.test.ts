@@ -14,7 +14,7 @@ import { access, accessPort, siteConfig } from '../support/site.ts';
 const authority = await testAuthority();
 const bundle = await authority.issue();
 
-interface Told extends AsyncDisposable {
+interface Watched extends AsyncDisposable {
   readonly port: number;
   /** Log lines, each JSON. */
   readonly lines: readonly string[];
@@ -27,11 +27,11 @@ function stopClock(t: TestContext): void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
 }
 
-async function start(): Promise<Told> {
+async function start(): Promise<Watched> {
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-  const router = await startRouter({ ...siteConfig('server'), accesses: [access(bundle)] }, {}, { log });
-  const port = await accessPort(router);
+  const started = await startRouter({ ...siteConfig('server'), accesses: [access(bundle)] }, {}, { log });
+  const port = await accessPort(started);
   const count = async (reason: string): Promise<number> => {
     const sample = new RegExp(`^earshot_router_peers_refused_total\\{reason="${reason}"\\} (\\d+)`, 'm');
     return Number(sample.exec(await metrics.metrics())?.[1] ?? 0);
@@ -41,7 +41,7 @@ async function start(): Promise<Told> {
     port,
     lines,
     counted: async (reason) => (await count(reason)) - (before.get(reason) ?? 0),
-    [Symbol.asyncDispose]: () => router[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
   };
 }
 
@@ -55,23 +55,23 @@ async function dial(port: number): Promise<TLSSocket> {
 
 test('what ends a connection of a peer is counted each time, and logged as often as a log can bear', async (t) => {
   stopClock(t);
-  await using told = await start();
+  await using router = await start();
   for (let left = 30; left > 0; left -= 1) {
-    const socket = await dial(told.port);
+    const socket = await dial(router.port);
     socket.end('no HTTP/2 at all, whatever was agreed on');
     socket.resume();
     await once(socket, 'close');
   }
-  await eventually('all are counted', async () => (await told.counted('protocol')) === 30);
-  const cut = told.lines.filter((line) => line.includes('cut off'));
+  await eventually('all are counted', async () => (await router.counted('protocol')) === 30);
+  const cut = router.lines.filter((line) => line.includes('cut off'));
   assert.ok(cut.length >= 20 && cut.length < 30, `${cut.length} lines`);
   assert.match(cut[0] ?? '', /"code":"protocol","reason":"PROTOCOL_ERROR: .*no preface/);
 });
 
 test('keys that nobody serves fill no log', async (t) => {
   stopClock(t);
-  await using told = await start();
-  const socket = await dial(told.port);
+  await using router = await start();
+  const socket = await dial(router.port);
   t.after(() => socket.destroy());
   const session = connectHttp2('https://earshot', { createConnection: () => socket });
   for (let left = 300; left > 0; left -= 1) {
@@ -80,17 +80,17 @@ test('keys that nobody serves fill no log', async (t) => {
     assert.equal(headers[':status'], 404);
   }
   session.destroy();
-  const refused = told.lines.filter((line) => line.includes('connection refused'));
+  const refused = router.lines.filter((line) => line.includes('connection refused'));
   assert.ok(refused.length >= 20 && refused.length < 60, `${refused.length} lines`);
 });
 
-test('handshakes that never end hold only so many places, and those that find none are counted', async (t) => {
-  await using told = await start();
+test('handshakes that never end are bounded in number, and those beyond are counted', async (t) => {
+  await using router = await start();
   const open: Socket[] = [];
   t.after(() => open.forEach((socket) => socket.destroy()));
   let closed = 0;
   for (let left = 100; left > 0; left -= 1) {
-    const socket = connectTcp(told.port, '127.0.0.1');
+    const socket = connectTcp(router.port, '127.0.0.1');
     open.push(socket);
     socket.on('error', () => {});
     socket.once('close', () => {
@@ -99,6 +99,6 @@ test('handshakes that never end hold only so many places, and those that find no
     socket.resume();
   }
   // Of the others some may come to the end of their time meanwhile.
-  await eventually('those beyond the limit are closed', async () => (await told.counted('busy')) === 36 && closed >= 36);
-  assert.ok(told.lines.some((line) => line.includes('too many TLS handshakes')));
+  await eventually('those beyond the limit are closed', async () => (await router.counted('busy')) === 36 && closed >= 36);
+  assert.ok(router.lines.some((line) => line.includes('too many TLS handshakes')));
 });
