@@ -1,5 +1,5 @@
 import type { StreamReset } from '../http2/contract.ts';
-import type { Side } from './side.ts';
+import type { Side } from '../side.ts';
 
 /** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */
 export class LiveConnections {

@@ -22,7 +22,7 @@ import { LiveConnections } from './live-connections.ts';
 import { openFilesLimit, socketsWithin } from './open-files.ts';
 import { Opening, type OpeningContext, type Candidates } from './opening.ts';
 import { portOwner } from './port-owner.ts';
-import { Side } from './side.ts';
+import { Side } from '../side.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {

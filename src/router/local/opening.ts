@@ -4,7 +4,7 @@ import type { Candidate } from './choice.ts';
 import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
 import { errorGiven, failure, type Failure } from './failure.ts';
-import { Side } from './side.ts';
+import { Side } from '../side.ts';
 import { SocketEnd } from './socket-end.ts';
 
 export interface OpeningContext {

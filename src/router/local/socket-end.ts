@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { ErrorCode } from '../http2/errors.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { watchEnded } from './ended-sockets.ts';
-import type { End, Side } from './side.ts';
+import type { End, Side } from '../side.ts';
 
 /** Of a request or an answer, mostly all. */
 const SMALL = 4096;

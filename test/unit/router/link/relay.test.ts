@@ -75,13 +75,24 @@ describe('a relay', () => {
   test('gives a window back only when the other side has room', () => {
     const { from, to, incoming, outgoing } = joined();
     to.full = true;
+    outgoing.onResponse({ status: 200, fields: {} });
     incoming.onData(Buffer.from('ab'));
     incoming.onData(Buffer.from('cd'));
-    assert.deepEqual(from.calls, []);
+    assert.deepEqual(from.calls, ['respond 200']);
     outgoing.onDrain();
-    assert.deepEqual(from.calls, ['consumed 4']);
+    assert.deepEqual(from.calls, ['respond 200', 'consumed 4']);
     outgoing.onDrain();
-    assert.deepEqual(from.calls, ['consumed 4']);
+    assert.deepEqual(from.calls, ['respond 200', 'consumed 4']);
+  });
+
+  test('holds what comes before the answer, and passes it on first', () => {
+    const { from, to, incoming, outgoing } = joined();
+    incoming.onData(Buffer.from('ab'));
+    incoming.onEnd();
+    assert.deepEqual([from.calls, to.calls], [[], []]);
+    outgoing.onResponse({ status: 200, fields: {} });
+    assert.deepEqual(to.calls, ['write ab', 'end']);
+    assert.deepEqual(from.calls, ['respond 200', 'consumed 2']);
   });
 
   test('keeps a reset a reset, both ways, with its code', () => {
@@ -97,9 +108,13 @@ describe('a relay', () => {
   });
 
   test('does not make an orderly end of a reset whose code is no error', () => {
-    const { to, incoming } = joined();
-    incoming.onReset({ code: 0, reason: 'no error' });
-    assert.deepEqual(to.calls, ['reset 8']);
+    const early = joined();
+    early.incoming.onReset({ code: 0, reason: 'no error' });
+    assert.deepEqual(early.to.calls, ['reset 8']);
+    const { from, outgoing } = joined();
+    outgoing.onResponse({ status: 200, fields: {} });
+    outgoing.onReset({ code: 0, reason: 'no error' });
+    assert.deepEqual(from.calls, ['respond 200', 'reset 8']);
   });
 
   test('passes a refusal on, and lets go of the other side', () => {

@@ -1,6 +1,7 @@
-import type { ResponseHead, StreamHandler, StreamReset } from '../http2/contract.ts';
-import { PooledChunks } from '../memory/buffer-pool.ts';
-import type { Tap } from '../observers/contract.ts';
+import type { ResponseHead, StreamHandler, StreamReset } from './http2/contract.ts';
+import { ErrorCode } from './http2/errors.ts';
+import { PooledChunks } from './memory/buffer-pool.ts';
+import type { Tap } from './observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
 export interface End {
@@ -111,13 +112,13 @@ export class Side implements StreamHandler {
     this.#finishIfOver(undefined);
   }
 
-  /** Resets our own end, if it is still there. */
+  /** Resets our own end, if it is still there. What was no orderly end stays none, also where its code says that nothing was wrong. */
   abandon(code: number): void {
     if (this.gone) return;
     this.gone = true;
     this.closed = true;
     this.#held = undefined;
-    this.end?.reset(code);
+    this.end?.reset(code === ErrorCode.NO_ERROR ? ErrorCode.CANCEL : code);
   }
 
   /** Ends the whole connection at once, both ends by a reset. */
