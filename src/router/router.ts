@@ -1,16 +1,14 @@
 import type { Logger } from '../telemetry/log.ts';
 import { Boundary } from './boundary.ts';
-import type { IssuedCertificate, PeerState, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
+import type { IssuedCertificate, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
 import { LinkError } from './link/link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
-import { Access } from './link/accept/access.ts';
 import { authorityOf, keyIn } from './link/authority.ts';
 import { daysLeft } from './link/bundle.ts';
-import { Dialer } from './link/dial/dialer.ts';
+import { ConfiguredLinks } from './link/configured-links.ts';
 import type { Hello } from './link/session/hello.ts';
 import type { LinkHost } from './link/host.ts';
 import type { Link } from './link/link.ts';
-import { LinkTarget } from './link/dial/link-target.ts';
 import { Links } from './link/links.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
@@ -19,8 +17,6 @@ import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
-import { SiblingAccess } from './link/accept/sibling-access.ts';
-import { dialedFrom, SiblingTarget } from './link/dial/sibling-target.ts';
 import type { LocalSide } from './local/contract.ts';
 import { createLocalSide } from './local/local-side.ts';
 import { revokedAmong, isVia, passOn, sitesPassed } from './via.ts';
@@ -63,15 +59,10 @@ class JoinedRouter implements Router, LinkHost {
   readonly #routing: Routing;
   readonly #feed: RoutingFeed;
   readonly #local: LocalSide;
-  readonly #dialers = new Map<string, Dialer>();
-  readonly #siblings = new Map<string, Dialer>();
-  readonly #accesses = new Map<string, Access>();
-  /** Taken out of the config, with connections that may finish. */
-  readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
+  readonly #configured = new ConfiguredLinks(this);
   readonly #listeners = new Set<() => void>();
   readonly #hideMetrics: () => void;
   readonly #expiry: NodeJS.Timeout;
-  #siblingAccess: SiblingAccess | undefined;
   #config: RouterConfig;
   #revokedSites = new Set<string>();
   #revokedSerials = new Set<string>();
@@ -109,14 +100,14 @@ class JoinedRouter implements Router, LinkHost {
       links: () => this.links.all,
       relayed: this.relayed,
       routers: () => this.state.network.length,
-      certificates: (now) => this.#certificates(now),
+      certificates: (now) => certificatesOf(this.#config, now),
     });
-    this.#expiry = setInterval(() => this.#cutExpired(), EXPIRY_CHECK);
+    this.#expiry = setInterval(() => this.#configured.cutExpired(Date.now()), EXPIRY_CHECK);
     this.apply(config);
   }
 
   get state(): RouterState {
-    this.#state ??= this.#look();
+    this.#state ??= { ...this.#local.state, ...this.#configured.state, network: this.#routing.network() };
     return this.#state;
   }
 
@@ -134,15 +125,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#sharesPorts ||= config.siblings !== undefined;
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
     this.#stateFacts();
-    this.#applyAccesses(config);
-    this.#applyLinks(config);
-    this.#applySiblings(config);
-    for (const access of this.#accesses.values()) access.dropRevoked();
-    for (const leaving of this.#leaving) {
-      if (leaving.idle) this.#leaving.delete(leaving);
-      else leaving.dropRevoked();
-    }
-    for (const dialer of this.#dialers.values()) dialer.dropRevoked();
+    this.#configured.apply(config, this.#sharesPorts);
     if (!isAsBefore) this.#block(revoked);
     this.changed();
   }
@@ -155,7 +138,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   async renew(link: string, request: string): Promise<IssuedCertificate> {
-    const opened = this.#dialers.get(link)?.opened;
+    const opened = this.#configured.opened(link);
     if (opened === undefined)
       throw new EarshotError('renew-no-link', `The link ${link} is not up, so its certificate cannot be renewed over it now.`);
     return requestRenewal((head, handler) => opened.request(head, handler), request);
@@ -239,7 +222,7 @@ class JoinedRouter implements Router, LinkHost {
       this.links.delete(link);
       this.log.info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
       this.#feed.down(link);
-      for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
+      this.#configured.linkDown(link);
       this.changed();
     },
     onCost: (link: Link): void => {
@@ -247,33 +230,11 @@ class JoinedRouter implements Router, LinkHost {
     },
   };
 
-  #look(): RouterState {
-    const incoming: PeerState[] = [];
-    for (const access of this.#accesses.values()) {
-      for (const { link, serial, address } of access.incoming) {
-        if (link?.state !== 'up') continue;
-        incoming.push({ siteId: link.peer.site.id, siteName: link.peer.site.name, serial, address });
-      }
-    }
-    return {
-      ...this.#local.state,
-      links: statesOf(this.#dialers),
-      accesses: statesOf(this.#accesses),
-      incoming,
-      network: this.#routing.network(),
-    };
-  }
-
   /** What leads to these sites, or comes from them by way of others, ends too. */
   #block(sites: ReadonlySet<string>): void {
     this.#feed.block(sites);
     this.#local.block(sites);
     for (const passing of this.#passing) if (revokedAmong(sitesOnRoute(passing.head), sites) !== undefined) passing.cut();
-  }
-
-  #cutExpired(): void {
-    const now = Date.now();
-    for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving]) part.cutExpired(now);
   }
 
   #routingChanged(): void {
@@ -296,53 +257,10 @@ class JoinedRouter implements Router, LinkHost {
     this.#feed.setFacts({ edge, keys, name: site.name });
   }
 
-  #applyAccesses(config: RouterConfig): void {
-    const wanted = new Map(config.accesses.map((access) => [access.name, access]));
-    for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
-    for (const [name, access] of wanted) {
-      const known = this.#accesses.get(name);
-      if (known === undefined) this.#accesses.set(name, new Access(this, access, this.#sharesPorts));
-      else known.apply(access, this.#sharesPorts);
-    }
-  }
-
-  #applyLinks(config: RouterConfig): void {
-    const wanted = new Map(config.links.map((link) => [link.name, new LinkTarget(link)]));
-    this.#applyDialers(this.#dialers, wanted);
-  }
-
-  #applySiblings({ siblings }: RouterConfig): void {
-    if (this.#siblingAccess !== undefined && this.#siblingAccess.path !== siblings?.socket) {
-      this.#siblingAccess.drain();
-      this.#leaving.add(this.#siblingAccess);
-      this.#siblingAccess = undefined;
-    }
-    if (siblings !== undefined) this.#siblingAccess ??= new SiblingAccess(this, siblings.socket);
-    const others = siblings === undefined ? [] : dialedFrom(siblings);
-    this.#applyDialers(this.#siblings, new Map(others.map((path) => [path, new SiblingTarget(path)])));
-  }
-
-  #applyDialers(dialers: Map<string, Dialer>, wanted: ReadonlyMap<string, LinkTarget | SiblingTarget>): void {
-    for (const [name, dialer] of dialers) if (!wanted.has(name)) this.#leave(dialers, name, dialer);
-    for (const [name, target] of wanted) {
-      const known = dialers.get(name);
-      if (known === undefined) dialers.set(name, new Dialer(this, name, target));
-      else known.apply(target);
-    }
-  }
-
-  #leave<T extends Dialer | Access>(from: Map<string, T>, name: string, leaving: T): void {
-    from.delete(name);
-    leaving.drain();
-    this.#leaving.add(leaving);
-  }
-
   async #drain(deadline: number): Promise<void> {
     const end = Date.now() + deadline;
     this.log.info({ deadline, connections: this.#local.openConnections, transit: this.relayed.open }, 'draining');
-    for (const access of this.#accesses.values()) access.stop();
-    this.#siblingAccess?.stop();
-    for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.stop();
+    this.#configured.stop();
     const local = this.#local.drain(deadline);
     await until(end, DRAIN_GRACE);
     for (const link of this.links.all) link.retire('this router is closing');
@@ -356,9 +274,7 @@ class JoinedRouter implements Router, LinkHost {
   async #close(): Promise<void> {
     const reason = new LinkError('closed', 'This router has been closed.');
     for (const link of this.links.all) link.cut(reason);
-    const parts = [...this.#dialers.values(), ...this.#siblings.values(), ...this.#accesses.values(), ...this.#leaving];
-    for (const part of parts) part.destroy();
-    this.#siblingAccess?.destroy();
+    this.#configured.destroy();
     clearInterval(this.#expiry);
     this.#feed[Symbol.dispose]();
     this.liveness[Symbol.dispose]();
@@ -366,18 +282,6 @@ class JoinedRouter implements Router, LinkHost {
     clearImmediate(this.#notify);
     this.#listeners.clear();
     await this.#local[Symbol.asyncDispose]();
-  }
-
-  *#certificates(now: number): Iterable<{ readonly bundle: string; readonly days: number }> {
-    const { links, accesses, listeners, connectors } = this.#config;
-    const bundles = new Map(
-      [...links, ...accesses, ...listeners].flatMap(({ tls }) => (tls === undefined ? [] : [[tls.name, tls] as const])),
-    );
-    for (const { tls } of connectors) if (tls !== undefined) bundles.set(tls.bundle.name, tls.bundle);
-    for (const [name, bundle] of bundles) {
-      const days = daysLeft(bundle, now);
-      if (days !== undefined) yield { bundle: name, days };
-    }
   }
 }
 
@@ -388,13 +292,20 @@ function sitesOnRoute({ fields }: RequestHead): readonly string[] {
   return route === undefined ? passed : [...passed, ...route.split(' ')];
 }
 
-function statesOf<T>(parts: ReadonlyMap<string, { readonly state: T }>): Readonly<Record<string, T>> {
-  return Object.fromEntries([...parts].map(([name, { state }]) => [name, state]));
-}
-
 /** Waits so many milliseconds, but not beyond the end. */
 function until(end: number, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, Math.max(0, Math.min(milliseconds, end - Date.now())));
+  });
+}
+
+/** How long the certificates that the config names are good. */
+function certificatesOf(config: RouterConfig, now: number): readonly { readonly bundle: string; readonly days: number }[] {
+  const { links, accesses, listeners, connectors } = config;
+  const all = [...[...links, ...accesses, ...listeners].map(({ tls }) => tls), ...connectors.map(({ tls }) => tls?.bundle)];
+  const bundles = new Map(all.flatMap((tls) => (tls === undefined ? [] : [[tls.name, tls] as const])));
+  return [...bundles].flatMap(([bundle, tls]) => {
+    const days = daysLeft(tls, now);
+    return days === undefined ? [] : [{ bundle, days }];
   });
 }

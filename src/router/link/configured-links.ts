@@ -1,0 +1,111 @@
+import type { RouterConfig, RouterState } from '../contract.ts';
+import { Access } from './accept/access.ts';
+import { SiblingAccess } from './accept/sibling-access.ts';
+import { Dialer } from './dial/dialer.ts';
+import { LinkTarget } from './dial/link-target.ts';
+import type { OpenedLink } from './dial/outgoing.ts';
+import { dialedFrom, SiblingTarget } from './dial/sibling-target.ts';
+import type { LinkHost } from './host.ts';
+import type { Link } from './link.ts';
+
+/**
+ * What makes a router's links, as its config says: a dialer for each link and each sibling that it dials, an access for each port, one for
+ * siblings. What the config no longer names is drained, and kept until nothing of it is left.
+ */
+export class ConfiguredLinks {
+  readonly #host: LinkHost;
+  readonly #dialers = new Map<string, Dialer>();
+  readonly #siblings = new Map<string, Dialer>();
+  readonly #accesses = new Map<string, Access>();
+  #siblingAccess: SiblingAccess | undefined;
+  readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
+
+  constructor(host: LinkHost) {
+    this.#host = host;
+  }
+
+  get state(): Pick<RouterState, 'links' | 'accesses' | 'incoming'> {
+    const incoming = [...this.#accesses.values()].flatMap((access) =>
+      [...access.incoming].flatMap(({ link, serial, address }) =>
+        link?.state === 'up' ? [{ siteId: link.peer.site.id, siteName: link.peer.site.name, serial, address }] : [],
+      ),
+    );
+    return { links: statesOf(this.#dialers), accesses: statesOf(this.#accesses), incoming };
+  }
+
+  /** Takes a new config, and lets go of what has been revoked meanwhile. */
+  apply(config: RouterConfig, sharesPorts: boolean): void {
+    this.#applyAccesses(config, sharesPorts);
+    this.#applyDialers(this.#dialers, new Map(config.links.map((link) => [link.name, new LinkTarget(link)])));
+    this.#applySiblings(config);
+    for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
+    for (const part of [...this.#accesses.values(), ...this.#leaving, ...this.#dialers.values()]) part.dropRevoked();
+  }
+
+  /** A link of the config, if it is up. */
+  opened(name: string): OpenedLink | undefined {
+    return this.#dialers.get(name)?.opened;
+  }
+
+  linkDown(link: Link): void {
+    for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
+  }
+
+  cutExpired(now: number): void {
+    for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving]) part.cutExpired(now);
+  }
+
+  /** Makes no more links; those that are there go on. */
+  stop(): void {
+    for (const part of this.#parts()) part.stop();
+  }
+
+  destroy(): void {
+    for (const part of [...this.#parts(), ...this.#leaving]) part.destroy();
+  }
+
+  #parts(): readonly (Dialer | Access | SiblingAccess)[] {
+    const siblingAccess = this.#siblingAccess === undefined ? [] : [this.#siblingAccess];
+    return [...this.#accesses.values(), ...siblingAccess, ...this.#dialers.values(), ...this.#siblings.values()];
+  }
+
+  #applyAccesses({ accesses }: RouterConfig, sharesPorts: boolean): void {
+    const wanted = new Map(accesses.map((access) => [access.name, access]));
+    for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
+    for (const [name, access] of wanted) {
+      const known = this.#accesses.get(name);
+      if (known === undefined) this.#accesses.set(name, new Access(this.#host, access, sharesPorts));
+      else known.apply(access, sharesPorts);
+    }
+  }
+
+  #applySiblings({ siblings }: RouterConfig): void {
+    if (this.#siblingAccess !== undefined && this.#siblingAccess.path !== siblings?.socket) {
+      this.#siblingAccess.drain();
+      this.#leaving.add(this.#siblingAccess);
+      this.#siblingAccess = undefined;
+    }
+    if (siblings !== undefined) this.#siblingAccess ??= new SiblingAccess(this.#host, siblings.socket);
+    const others = siblings === undefined ? [] : dialedFrom(siblings);
+    this.#applyDialers(this.#siblings, new Map(others.map((path) => [path, new SiblingTarget(path)])));
+  }
+
+  #applyDialers(dialers: Map<string, Dialer>, wanted: ReadonlyMap<string, LinkTarget | SiblingTarget>): void {
+    for (const [name, dialer] of dialers) if (!wanted.has(name)) this.#leave(dialers, name, dialer);
+    for (const [name, target] of wanted) {
+      const known = dialers.get(name);
+      if (known === undefined) dialers.set(name, new Dialer(this.#host, name, target));
+      else known.apply(target);
+    }
+  }
+
+  #leave<T extends Dialer | Access>(from: Map<string, T>, name: string, leaving: T): void {
+    from.delete(name);
+    leaving.drain();
+    this.#leaving.add(leaving);
+  }
+}
+
+function statesOf<T>(parts: ReadonlyMap<string, { readonly state: T }>): Readonly<Record<string, T>> {
+  return Object.fromEntries([...parts].map(([name, { state }]) => [name, state]));
+}
