@@ -1,0 +1,264 @@
+import type { Socket } from 'node:net';
+import type { Destination, ListenerConfig } from '../contract.ts';
+import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
+import { ErrorCode } from '../http2/errors.ts';
+import { LogRation } from '../../telemetry/log-ration.ts';
+import { localMetrics } from './local-metrics.ts';
+import { observe } from '../observers/observe.ts';
+import { revokedAmong, sitesPassed } from '../via.ts';
+import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD } from '../wire.ts';
+import type { RouteDestination, RouterId } from '../routing/contract.ts';
+import { siteOf } from '../routing/names.ts';
+import { candidatesInOrder, keysOf, type Candidate, type ChoiceView } from './choice.ts';
+import { ConnectionIds, idGiven, originGiven } from './connection-id.ts';
+import type { Connectors } from './connectors.ts';
+import type { LocalLimits, LocalSideOptions } from './contract.ts';
+import type { DestinationMemory } from './destination-memory.ts';
+import { failure, fieldsOf, statusOf, type Failure } from './failure.ts';
+import type { MetricsByKey, Role } from './key-metrics.ts';
+import { LiveConnections } from './live-connections.ts';
+import { Opening, type OpeningContext, type Candidates } from './opening.ts';
+import { Side } from '../side.ts';
+import { resetSocket, SocketEnd } from './socket-end.ts';
+
+export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open'> {
+  readonly self: RouterId;
+  readonly limits: LocalLimits;
+  readonly connectors: Connectors;
+  readonly metrics: MetricsByKey;
+  readonly memory: DestinationMemory;
+  readonly view: ChoiceView;
+}
+
+/**
+ * The connections that have an end at a socket of this router, from their first sign to their end: let in or refused, opened, joined, counted
+ * and logged. Each that was let in is in `#live` until it failed or is over; its metrics are of the key that it was opened with.
+ */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #context: OpeningContext;
+  readonly #ration: LogRation;
+  readonly #ids = new ConnectionIds();
+  readonly #live = new LiveConnections();
+  #revoked: ReadonlySet<string> = new Set();
+  #stopped = false;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#ration = new LogRation(options.log);
+    const { limits, connectors, memory, open } = options;
+    this.#context = {
+      limits,
+      connectors,
+      open,
+      noteOutcome: ({ routingKey, to }, refused) => {
+        if (refused && to.path.length > 0) memory.refused(routingKey, to.router);
+      },
+    };
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Lets none in any more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  emptied(deadline: number): Promise<void> {
+    return this.#live.emptied(deadline);
+  }
+
+  severAll(reason: StreamReset): void {
+    this.#live.severAll(reason);
+  }
+
+  block(sites: ReadonlySet<string>): void {
+    this.#revoked = sites;
+    this.#live.sever(({ sitesOnRoute }) => revokedAmong(sitesOnRoute, sites) !== undefined, REVOKED);
+  }
+
+  /** A stream whose route ends here. */
+  accept(stream: Stream, head: RequestHead): StreamHandler {
+    const to: RouteDestination = { router: this.#options.self, cost: 0, connectors: 1, path: [], links: [] };
+    const found = this.#options.connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
+    return this.#fromStream(stream, head, { found }, 'connector');
+  }
+
+  /** A stream without a route. */
+  enter(stream: Stream, head: RequestHead): StreamHandler {
+    const destination: Destination = { kind: 'key', routingKey: head.authority };
+    return this.#fromStream(stream, head, this.#candidates(destination), 'listener');
+  }
+
+  /** A client of a listener. `raw` is the TCP socket below a TLS socket, or the socket itself. */
+  fromSocket(config: ListenerConfig, socket: Socket, raw: Socket): void {
+    const { destination } = config;
+    const candidates = this.#candidates(destination);
+    const sockets = 1 + serverSockets(candidates);
+    const refused = this.#refusal(sockets);
+    if (refused !== undefined) {
+      socket.on('error', () => {});
+      resetSocket(socket, raw);
+      localMetrics.clientsRefused.inc({ reason: refused.code });
+      return;
+    }
+    const client = new Side();
+    const end = new SocketEnd(socket, raw, client);
+    client.end = end;
+    const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
+    this.#open({
+      client,
+      candidates,
+      sockets,
+      role: 'listener',
+      routingKey: firstKey,
+      id: this.#ids.next(),
+      origin: this.#options.site,
+      about: () => ({ listener: config.name, client: raw.remoteAddress }),
+      opened: (server, candidate) => {
+        if (config.observer === 'none') return;
+        const { routingKey, to } = candidate;
+        const taps = observe(config.observer, (protocol) =>
+          this.#options.metrics.requests(routingKey, this.#options.site, siteOf(to.router), protocol),
+        );
+        client.tap = taps?.fromClient;
+        server.tap = taps?.fromServer;
+      },
+      failed: () => {
+        client.gone = true;
+        end.reset();
+      },
+      begin: (start) => start(),
+    });
+  }
+
+  #fromStream(stream: Stream, head: RequestHead, candidates: Candidates, role: Role): StreamHandler {
+    const client = new Side();
+    client.end = stream;
+    client.sitesOnRoute = sitesPassed(head.fields);
+    const routingKey = head.authority;
+    const failed = (why: Failure): void => {
+      if (client.gone) return;
+      client.drop();
+      stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
+    };
+    const sockets = serverSockets(candidates);
+    const refused = this.#refusal(sockets);
+    if (refused !== undefined) {
+      this.#options.metrics.of(routingKey, role).countFailure(refused.code);
+      failed(refused);
+      return client;
+    }
+    this.#open({
+      client,
+      candidates,
+      sockets,
+      role,
+      routingKey,
+      id: idGiven(head.fields) ?? this.#ids.next(),
+      origin: originGiven(head.fields) ?? '',
+      about: () => (role === 'connector' ? {} : { entered: true }),
+      opened: () => stream.respond({ status: 200, fields: {} }),
+      failed,
+      begin: setImmediate,
+    });
+    return client;
+  }
+
+  #candidates(destination: Destination): Candidates {
+    const lookAgain = (): readonly Candidate[] => candidatesInOrder(destination, this.#options.view);
+    return { found: lookAgain(), lookAgain };
+  }
+
+  #refusal(sockets: number): Failure | undefined {
+    if (this.#stopped) return failure('draining', 'This router takes no new connections: it is stopping.');
+    const full = this.#fullness(sockets);
+    if (full === undefined) return undefined;
+    this.#ration.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
+    return failure('busy', full);
+  }
+
+  #fullness(sockets: number): string | undefined {
+    if (this.#live.size >= this.#options.limits.connections) return `This router has ${this.#live.size} connections, which is its limit.`;
+    const most = this.#options.limits.sockets;
+    if (this.#live.sockets + sockets <= most) return undefined;
+    const has = `Connections have ${this.#live.sockets} of the ${most} sockets`;
+    return `${has} that this process's limit of open files leaves them; raise it (ulimit -n, LimitNOFILE=).`;
+  }
+
+  #open(request: OpenRequest): void {
+    const { client, role, id, origin } = request;
+    const { log } = this.#options;
+    const begun = performance.now();
+    this.#live.add(client, request.sockets);
+    const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
+      method: 'CONNECT',
+      authority: routingKey,
+      fields: { [ROUTE_FIELD]: to.path.join(' '), [CONNECTION_FIELD]: id, ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }) },
+    });
+    const opening = new Opening(this.#context, client, request.candidates, headFor, {
+      onOpened: (server, candidate) => {
+        const { routingKey, to } = candidate;
+        if (to.path.length > 0) client.sitesOnRoute = client.sitesOnRoute.length === 0 ? to.path : [...client.sitesOnRoute, ...to.path];
+        const counted = this.#options.metrics.of(routingKey, role);
+        const logged = log.isLevelEnabled('debug');
+        counted.opened += 1;
+        counted.open += 1;
+        this.#options.memory.opened(routingKey, to.router);
+        counted.connectTime.observe((performance.now() - begun) / 1000);
+        if (logged) log.debug({ connection: id, routingKey, to: to.router, ...request.about() }, 'connection opened');
+        request.opened(server, candidate);
+        Side.join(client, server, counted, (reason) => {
+          counted.open -= 1;
+          this.#options.memory.closed(routingKey, to.router);
+          this.#live.delete(client);
+          if (!logged) return;
+          const milliseconds = Math.round(performance.now() - begun);
+          log.debug(
+            { connection: id, routingKey, milliseconds, ...(reason === undefined ? {} : { reset: reason.reason }) },
+            'connection ended',
+          );
+        });
+        // The site may have been revoked while the connection was being made.
+        if (revokedAmong(client.sitesOnRoute, this.#revoked) !== undefined) client.sever(REVOKED);
+      },
+      onFailed: (why) => {
+        this.#options.metrics.of(request.routingKey, role).countFailure(why.code);
+        this.#live.delete(client);
+        const entry = { connection: id, routingKey: request.routingKey, reason: why.code, ...request.about() };
+        const text = `connection refused: ${why.message}`;
+        // Peers and clients can cause these as often as they like.
+        if (why.code === 'client-gone' || log.isLevelEnabled('debug')) log.debug(entry, text);
+        else this.#ration.info(entry, text);
+        request.failed(why);
+      },
+    });
+    request.begin(() => opening.start());
+  }
+}
+
+const REVOKED = { code: ErrorCode.CANCEL, reason: 'a site that it passes through has been revoked here' } as const;
+
+interface OpenRequest {
+  readonly client: Side;
+  /** Streams begin in the next turn: what a peer opens and resets in one go is to cost no server a connection (CVE-2023-44487). */
+  begin(start: () => void): void;
+  readonly candidates: Candidates;
+  /** That it has, and may yet get. */
+  readonly sockets: number;
+  readonly role: Role;
+  /** The key by which a failure is counted. */
+  readonly routingKey: string;
+  readonly id: string;
+  /** The site where it began, or nothing where that is not known. */
+  readonly origin: string;
+  /** For log lines, and asked for only then: the client's address is a system call. */
+  about(): Readonly<Record<string, unknown>>;
+  opened(server: Side, candidate: Candidate): void;
+  failed(why: Failure): void;
+}
+
+/** A server here is a socket; one elsewhere is a stream. */
+const serverSockets = ({ found }: Candidates): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);
