@@ -30,6 +30,9 @@ export interface LinkOptions {
  * One incarnation of a link between two routers: the connections that were opened for it, and its routing stream. It goes
  * one way only, joining → up → down; whoever dialed it makes a new one. Down, it opens no more streams; those that are open
  * go on for as long as their connection lives.
+ *
+ * Invariants: `onUp` is called once at most, and not after `onDown`, which is called once. A connection is in `connections` from when it
+ * joins until it has ended, and none joins once the link is down.
  */
 export class Link {
   readonly id: string;

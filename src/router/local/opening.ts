@@ -22,12 +22,12 @@ export interface OpeningEvents {
 }
 
 /**
- * Milliseconds before each further look for candidates, where the way to the last one broke: what routers know of each other is right again a
+ * Milliseconds before each further look for candidates, where the path to the last one broke: what routers know of each other is right again a
  * moment after a link died or a connector moved. Together less than a second.
  */
 const PAUSES: readonly number[] = [0, 50, 100, 200, 400];
 
-/** Where a connection may go: as found when it came, and, where the way to all of them breaks, as found later. */
+/** Where a connection may go: as found when it came, and, where the path to each of them breaks, as found later. */
 export interface Candidates {
   readonly found: readonly Candidate[];
   /** Left out: nothing else can come of another look. */
@@ -51,8 +51,8 @@ export class Opening {
   readonly #deadline: NodeJS.Timeout;
   #next = 0;
   #looks = 0;
-  /** What failed was the way, not the server at its end. */
-  #wayBroke = false;
+  /** What failed was the path, not the server at its end. */
+  #pathBroke = false;
   #over = false;
   #last: Failure | undefined;
   #giveUp: (() => void) | undefined;
@@ -91,9 +91,9 @@ export class Opening {
     }
   }
 
-  /** Nothing was sent but the request, so another way may be tried. */
+  /** Nothing was sent but the request, so another candidate may be tried. */
   #lookAgain(): void {
-    const pause = this.#wayBroke && this.#source.lookAgain !== undefined ? PAUSES[this.#looks] : undefined;
+    const pause = this.#pathBroke && this.#source.lookAgain !== undefined ? PAUSES[this.#looks] : undefined;
     if (pause === undefined) {
       this.#fail(this.#last ?? failure('no-connector', 'No connector of its routing keys can be reached.'));
       return;
@@ -106,7 +106,7 @@ export class Opening {
         return;
       }
       this.#candidates = this.#source.lookAgain?.().slice(0, 1) ?? [];
-      this.#wayBroke = this.#candidates.length === 0;
+      this.#pathBroke = this.#candidates.length === 0;
       this.#next = 0;
       this.#tryNext();
     }, pause);
@@ -129,19 +129,19 @@ export class Opening {
   #tryThere(candidate: Candidate): void {
     const server = new Side();
     let answered = false;
-    const refuse = (why: Failure, wayBroke = true): void => {
+    const refuse = (why: Failure, pathBroke = true): void => {
       if (answered) return;
       answered = true;
       server.awaiting = undefined;
       server.drop();
-      this.#refused(candidate, why, wayBroke);
+      this.#refused(candidate, why, pathBroke);
     };
     server.awaiting = {
       onResponse: (head) => {
         if (answered || head.status < 200) return;
         if (head.status >= 300) {
           server.abandon(ErrorCode.CANCEL);
-          refuse(answerOf(head, candidate), isOfTheWay(head));
+          refuse(answerOf(head, candidate), isOfThePath(head));
           return;
         }
         answered = true;
@@ -172,9 +172,9 @@ export class Opening {
     this.#events.onOpened(server, candidate);
   }
 
-  #refused(candidate: Candidate, why: Failure, wayBroke: boolean): void {
+  #refused(candidate: Candidate, why: Failure, pathBroke: boolean): void {
     this.#last = why;
-    this.#wayBroke ||= wayBroke;
+    this.#pathBroke ||= pathBroke;
     this.#context.noteOutcome(candidate, true);
     this.#tryNext();
   }
@@ -202,7 +202,7 @@ export class Opening {
  * Whether an answer says that the connection did not get as far as a server: a router in between has no link any more, the
  * connector has moved, or its router is closing.
  */
-function isOfTheWay({ status, fields }: ResponseHead): boolean {
+function isOfThePath({ status, fields }: ResponseHead): boolean {
   const error = errorGiven(fields);
   return status === 404 || error === 'destination_unavailable' || error === 'connection_terminated';
 }

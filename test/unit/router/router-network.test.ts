@@ -219,6 +219,37 @@ test('a new certificate renews the link without losing a connection', async () =
   assert.equal(left, false);
 });
 
+test('a router that closes ends what passes through it, over links too that new ones have replaced', async () => {
+  const authority = await testAuthority();
+  await using echo = await echoServer('hello');
+  const port = await freePort();
+  await using left = await start({
+    ...siteConfig('left'),
+    accesses: [access(await authority.issue())],
+    listeners: [listener('key', port)],
+  });
+  await using right = await start({
+    ...siteConfig('right'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('key', echo.port)],
+  });
+  const ports = [await accessPort(left), await accessPort(right)];
+  const config = siteConfig('middle');
+  const withBundle = (tls: TlsBundle): RouterConfig => ({ ...config, links: ports.map((at) => link(`to-${at}`, at, tls)) });
+  await using middle = await start(withBundle(await authority.issue()));
+  await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  const held = await greeted(port);
+  const serials = [left, right].map(({ state }) => state.incoming[0]?.serial);
+  middle.apply(withBundle(await authority.issue()));
+  for (const [index, site] of [left, right].entries()) {
+    await until(site, 'the new link', ({ incoming }) => incoming.length === 1 && incoming[0]?.serial !== serials[index]);
+  }
+  const failure = once(held, 'error', { signal: AbortSignal.timeout(5_000) });
+  await middle[Symbol.asyncDispose]();
+  const [error] = await failure;
+  assert.equal(error.code, 'ECONNRESET');
+});
+
 test('a revoked certificate ends its links at once, and is told why it stays out', async () => {
   const authority = await testAuthority();
   await using echo = await echoServer('hello');

@@ -24,7 +24,12 @@ const CONNECTIONS_OF_PEER = 256;
 /** What connections may take to finish when their access is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
-/** One port where other sites may open links, and standard clients connections. */
+/**
+ * One port where other sites may open links, and standard clients connections.
+ *
+ * Invariants: of a server and a timer to try again there is at most one, and neither once stopped; `#port` is that of the server while it
+ * listens. Each connection whose peer was let in is in `#incoming` until it has ended, whatever becomes of the server.
+ */
 export class Access {
   readonly #host: LinkHost;
   #sharesPort: boolean;

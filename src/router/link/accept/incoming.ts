@@ -46,7 +46,12 @@ const LOGGED_AT_CLOSE: ReadonlySet<string> = new Set(['silent', 'timeout']);
 const REFUSAL_READ_DEADLINE = 500;
 const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
 
-/** A connection that a peer opened to an access port, TLS done and its certificate looked at. */
+/**
+ * A connection that a peer opened to an access port, TLS done and its certificate looked at.
+ *
+ * Invariants: it bears one routing stream at most, and belongs to one link at most: `#hello` and `#link` are set once, together, when the
+ * peer has proved who it is, and never once it was refused or has closed. Its end takes the link down, and `onClose` is called once.
+ */
 export class Incoming {
   readonly serial: string;
   readonly address: string;

@@ -23,6 +23,10 @@ const CLOSE_DEADLINE = 60_000;
 /**
  * Keeps a link to a target. While it has one that fits it waits; otherwise it opens one, with backoff. A link that no longer
  * fits (a new certificate, other endpoints) is retired only when its successor is up, so that no connection is lost.
+ *
+ * Invariants: at most one attempt runs at a time, that of `#run`; what an aborted one opens nevertheless is cut. `#current` is replaced
+ * by a link that came up, and by nothing else; those before it are in `#replaced` as long as they carry something. Once stopped it makes no
+ * attempt, and `#current` stays.
  */
 export class Dialer {
   readonly name: string;
@@ -68,7 +72,7 @@ export class Dialer {
 
   /** It makes no attempts any more, and nothing of its link is left. */
   get idle(): boolean {
-    return this.#stop.signal.aborted && (this.#current?.opened.link.connections.size ?? 0) === 0;
+    return this.#stop.signal.aborted && !this.#carriesAny;
   }
 
   apply(target: DialTarget): void {
@@ -124,6 +128,10 @@ export class Dialer {
     this.#wake();
   }
 
+  get #carriesAny(): boolean {
+    return [...this.#opened()].some(({ link }) => link.connections.size > 0);
+  }
+
   /** The link, and those that it has replaced as long as they carry something. */
   *#opened(): Iterable<OpenedLink> {
     for (const opened of this.#replaced) {
@@ -136,9 +144,8 @@ export class Dialer {
   /** No more attempts; what the link carries may finish. */
   drain(deadline = CLOSE_DEADLINE): void {
     this.#halt();
-    const link = this.#current?.opened.link;
-    link?.retire('the link has been taken away');
-    if (link !== undefined && link.connections.size > 0) setTimeout(() => this.destroy(), deadline).unref();
+    this.#current?.opened.link.retire('the link has been taken away');
+    if (this.#carriesAny) setTimeout(() => this.destroy(), deadline).unref();
   }
 
   /** No more attempts. */
@@ -148,7 +155,7 @@ export class Dialer {
 
   destroy(): void {
     this.#halt();
-    this.#current?.opened.link.cut(new LinkError('closed', 'The link has been closed.'));
+    for (const { link } of this.#opened()) link.cut(new LinkError('closed', 'The link has been closed.'));
   }
 
   #halt(): void {
@@ -179,6 +186,10 @@ export class Dialer {
     this.#attempt = attempt;
     try {
       const { opened, peer } = await openFirst({ host: this.#host, target, last: this.#silentPeer, signal: attempt.signal });
+      if (attempt.signal.aborted) {
+        opened.link.cut(new LinkError('closed', 'The link was given up.'));
+        return;
+      }
       this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
       linkMetrics.attempts.inc({ outcome: 'up' });
     } catch (error) {

@@ -60,12 +60,17 @@ export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
   }
 }
 
+/**
+ * Invariants: each connection that it opened is in `#connections` until it has ended. `#link` is set once, when the peer has proved who it
+ * is. Once abandoned it opens nothing more, and what was open is closed, also what a dial under way brings later.
+ */
 class Outgoing implements OpenedLink {
   readonly #options: OutgoingOptions;
   readonly #connections = new Set<Connection>();
   #forward: Connection | undefined;
   #link: Link | undefined;
   #drained = false;
+  #abandoned = false;
   serial = '';
   /** When the peer's certificate ends. */
   #expires = Infinity;
@@ -105,20 +110,23 @@ class Outgoing implements OpenedLink {
     this.serial = certificate?.serialNumber ?? '';
     this.#expires = certificate?.validToDate.getTime() ?? Infinity;
     this.#certifiedSites = sitesOf(certificate?.subjectAltName ?? '');
-    if (host.isRevoked({ serial: this.serial })) throw revoked(peer, `certificate ${this.serial}`);
+    if (host.isRevoked({ serial: this.serial })) {
+      socket.destroy();
+      throw revoked(peer, `certificate ${this.serial}`);
+    }
     const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
     this.#forward = forward;
     await Promise.race([this.#exchangeHellos(forward), this.#broken.promise]);
     const link = this.link;
     link.add(forward, true);
     await Promise.race([this.#openReverse(link), this.#broken.promise]);
-    if (signal.aborted) throw new LinkError('closed', `The link to ${peer} was given up.`);
+    if (signal.aborted) throw this.#givenUp();
     link.up();
   }
 
   abandon(error: LinkError): void {
-    if (this.#link === undefined) for (const connection of this.#connections) connection.destroy(error);
-    else this.#link.cut(error);
+    this.#abandoned = true;
+    this.#link?.cut(error);
     for (const connection of this.#connections) connection.destroy(error);
   }
 
@@ -174,6 +182,10 @@ class Outgoing implements OpenedLink {
     const { dial, signal, peer } = this.#options;
     for (let attempt = 0; attempt < REVERSE_ATTEMPTS; attempt += 1) {
       const socket = await dial(REVERSE, CONNECT_DEADLINE, signal);
+      if (this.#abandoned) {
+        socket.destroy();
+        throw this.#givenUp();
+      }
       if (await this.#attach(link, socket)) return;
     }
     throw new LinkError(
@@ -208,6 +220,7 @@ class Outgoing implements OpenedLink {
     try {
       const { stream, body } = await first.promise;
       const hello = readHello(await body.message, reverse.theirs);
+      if (this.#abandoned) throw this.#givenUp();
       if (routerOf(hello) !== link.router) {
         refuse(stream, 421, 'http_request_denied', 'wrong-router: the link is with another router of the site');
         reverse.session.drain();
@@ -274,6 +287,10 @@ class Outgoing implements OpenedLink {
         : connectError(error, peer);
     if (connection === this.#forward) this.#broken.reject(cause);
     if (this.#link?.connections.has(connection) === true) this.#link.gone(connection, cause.message);
+  }
+
+  #givenUp(): LinkError {
+    return new LinkError('closed', `The link to ${this.#options.peer} was given up.`);
   }
 
   #cutOff(error: unknown): void {

@@ -1,41 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Boundary } from '../../../../src/router/boundary.ts';
 import type { Router, RouterConfig } from '../../../../src/router/contract.ts';
 import { openBundle } from '../../../../src/router/link/bundle.ts';
-import type { LinkHost } from '../../../../src/router/link/host.ts';
-import { Links } from '../../../../src/router/link/links.ts';
-import { Liveness } from '../../../../src/router/link/session/liveness.ts';
 import { openLink, type OpenedLink } from '../../../../src/router/link/dial/outgoing.ts';
-import { refuse } from '../../../../src/router/link/refusal.ts';
 import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
-import { access, accessPort, ask, connector, echoServer, link, listener, quiet, siteConfig, start, until } from '../support/site.ts';
+import { linkHost } from '../support/link-host.ts';
+import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
 
 const authority = await testAuthority();
 
 /** A peer that does all that a link needs, and then says on its routing stream what it likes. */
 async function liar(config: RouterConfig, port: number, id: string): Promise<OpenedLink & Disposable> {
-  const { site, siteKey, router, edge } = config;
-  const liveness = new Liveness();
-  const host: LinkHost = {
-    log: quiet,
-    boundary: new Boundary(quiet),
-    self: `${site.id}/${router}`,
-    siteKey,
-    links: new Links(),
-    liveness,
-    hooks: {},
-    events: { onUp: () => {}, onDown: () => {}, onCost: () => {} },
-    draining: false,
-    hello: (of) => ({ versions: [1], router, site, edge, link: of }),
-    isRevoked: () => false,
-    connect: (stream) => refuse(stream, 404, 'destination_not_found'),
-    routingMessage: () => {},
-    changed: () => {},
-  };
+  const host = linkHost(config);
   const bundle = openBundle(await authority.issue(), Date.now());
   const { signal } = new AbortController();
   const opened = await openLink({
@@ -54,7 +33,7 @@ async function liar(config: RouterConfig, port: number, id: string): Promise<Ope
     request: (head, handler) => opened.request(head, handler),
     [Symbol.dispose]: () => {
       opened.link.cut(new Error('the test is over'));
-      liveness[Symbol.dispose]();
+      host[Symbol.dispose]();
     },
   };
 }

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
+import { test } from 'node:test';
+import { openBundle } from '../../../../src/router/link/bundle.ts';
+import { openLink } from '../../../../src/router/link/dial/outgoing.ts';
+import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
+import { FORWARD } from '../../../../src/router/wire.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { linkHost } from '../support/link-host.ts';
+import { access, accessPort, siteConfig, start } from '../support/site.ts';
+
+const authority = await testAuthority();
+
+const attempt = { peer: 'the peer', cost: 1, id: 'abcdefgh01234567', signal: new AbortController().signal };
+
+test('a peer whose certificate is revoked here keeps no connection', async () => {
+  using dialer = linkHost(siteConfig('dialer'), { isRevoked: () => true });
+  const socket = new Socket();
+  await assert.rejects(openLink({ ...attempt, host: dialer, dial: () => Promise.resolve(socket) }), { code: 'revoked' });
+  assert.equal(socket.destroyed, true);
+});
+
+test('a second connection that comes after the first has broken is closed', async () => {
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
+  const endpoint = { host: '127.0.0.1', port: await accessPort(server) };
+  const bundle = openBundle(await authority.issue(), Date.now());
+  using dialer = linkHost(siteConfig('dialer'));
+  const dialed = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<Socket>();
+  const opening = openLink({
+    ...attempt,
+    host: dialer,
+    dial: (protocol, deadline, signal) => {
+      if (protocol === FORWARD) return dialTls({ endpoint, bundle, protocol, deadline, signal });
+      dialed.resolve();
+      return second.promise;
+    },
+  });
+  const refused = assert.rejects(opening, { name: 'LinkError' });
+  await dialed.promise;
+  await server[Symbol.asyncDispose]();
+  await refused;
+  const socket = new Socket();
+  second.resolve(socket);
+  await new Promise(setImmediate);
+  assert.equal(socket.destroyed, true);
+});

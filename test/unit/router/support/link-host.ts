@@ -1,0 +1,30 @@
+import { Boundary } from '../../../../src/router/boundary.ts';
+import type { RouterConfig } from '../../../../src/router/contract.ts';
+import type { LinkHost } from '../../../../src/router/link/host.ts';
+import { Links } from '../../../../src/router/link/links.ts';
+import { refuse } from '../../../../src/router/link/refusal.ts';
+import { Liveness } from '../../../../src/router/link/session/liveness.ts';
+import { quiet } from './site.ts';
+
+/** What a link has of its router, where there is none. */
+export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes: Partial<LinkHost> = {}): LinkHost & Disposable {
+  const liveness = new Liveness();
+  return {
+    log: quiet,
+    boundary: new Boundary(quiet),
+    self: `${site.id}/${router}`,
+    siteKey,
+    links: new Links(),
+    liveness,
+    hooks: {},
+    events: { onUp: () => {}, onDown: () => {}, onCost: () => {} },
+    draining: false,
+    hello: (link) => ({ versions: [1], router, site, edge, link }),
+    isRevoked: () => false,
+    connect: (stream) => refuse(stream, 404, 'destination_not_found'),
+    routingMessage: () => {},
+    changed: () => {},
+    [Symbol.dispose]: () => liveness[Symbol.dispose](),
+    ...changes,
+  };
+}
