@@ -1,4 +1,4 @@
-import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { Side, type ByteCount } from '../side.ts';
 import { LinkError } from './link-errors.ts';
@@ -27,59 +27,80 @@ export function relay(
   counts: RelayCounts,
   live: Set<LiveRelay> = new Set(),
 ): StreamHandler {
-  const client = new Side();
-  const server = new Side();
-  client.end = from;
-  const finish = (): void => {
-    if (live.delete(passing)) counts.open -= 1;
-  };
-  const passing: LiveRelay = {
-    head,
-    cut: () => {
-      client.sever({ code: ErrorCode.CANCEL, reason: 'cut here' });
-      server.abandon(ErrorCode.CANCEL);
-      finish();
-    },
-  };
-  const failed = (): void => {
-    counts.failed += 1;
-    finish();
-    client.drop();
-  };
-  client.awaiting = {
-    onResponse() {},
-    onGone: ({ code }) => {
-      server.abandon(code);
-      finish();
-    },
-  };
-  server.awaiting = {
-    onResponse: (answer) => {
-      if (answer.status >= 200 && answer.status < 300) {
-        from.respond(answer);
-        Side.join(client, server, { toServer: counts, toClient: counts }, finish);
-        return;
-      }
-      server.abandon(ErrorCode.CANCEL);
-      failed();
-      from.respond(answer, { end: true });
-    },
-    onGone: () => {
-      failed();
-      refuse(from, 502, 'connection_terminated');
-    },
-  };
-  try {
-    server.end = open(head, server);
-  } catch (error) {
-    if (!(error instanceof LinkError)) throw error;
-    counts.failed += 1;
-    return refuse(from, 502, 'destination_unavailable', error.message);
+  return new Relay(from, head, counts, live).start(open);
+}
+
+/** Invariant: it is in `#live`, and counted as open, from its start until both ends are over. */
+class Relay implements LiveRelay {
+  readonly head: RequestHead;
+  readonly #from: Stream;
+  readonly #counts: RelayCounts;
+  readonly #live: Set<LiveRelay>;
+  readonly #client = new Side();
+  readonly #server = new Side();
+
+  constructor(from: Stream, head: RequestHead, counts: RelayCounts, live: Set<LiveRelay>) {
+    this.#from = from;
+    this.head = head;
+    this.#counts = counts;
+    this.#live = live;
   }
-  // The session may have refused it within the call.
-  if (server.gone) return client;
-  counts.total += 1;
-  counts.open += 1;
-  live.add(passing);
-  return client;
+
+  start(open: (head: RequestHead, handler: StreamHandler) => Stream): StreamHandler {
+    const [client, server] = [this.#client, this.#server];
+    client.end = this.#from;
+    client.awaiting = {
+      onResponse() {},
+      onGone: ({ code }) => {
+        server.abandon(code);
+        this.#finish();
+      },
+    };
+    server.awaiting = { onResponse: (answer) => this.#answer(answer), onGone: () => this.#fail() };
+    try {
+      server.end = open(this.head, server);
+    } catch (error) {
+      if (!(error instanceof LinkError)) throw error;
+      this.#counts.failed += 1;
+      return refuse(this.#from, 502, 'destination_unavailable', error.message);
+    }
+    // The session may have refused it within the call.
+    if (server.gone) return client;
+    this.#counts.total += 1;
+    this.#counts.open += 1;
+    this.#live.add(this);
+    return client;
+  }
+
+  cut(): void {
+    this.#client.sever({ code: ErrorCode.CANCEL, reason: 'cut here' });
+    this.#server.abandon(ErrorCode.CANCEL);
+    this.#finish();
+  }
+
+  #answer(answer: ResponseHead): void {
+    if (answer.status >= 200 && answer.status < 300) {
+      this.#from.respond(answer);
+      Side.join(this.#client, this.#server, { toServer: this.#counts, toClient: this.#counts }, () => this.#finish());
+      return;
+    }
+    this.#server.abandon(ErrorCode.CANCEL);
+    this.#refused();
+    this.#from.respond(answer, { end: true });
+  }
+
+  #fail(): void {
+    this.#refused();
+    refuse(this.#from, 502, 'connection_terminated');
+  }
+
+  #refused(): void {
+    this.#counts.failed += 1;
+    this.#finish();
+    this.#client.drop();
+  }
+
+  #finish(): void {
+    if (this.#live.delete(this)) this.#counts.open -= 1;
+  }
 }
