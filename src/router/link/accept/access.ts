@@ -12,15 +12,14 @@ import { sendGoaway } from '../session/goaway.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
 import { sameBundle } from '../../../identity/same-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
+import { refusalOfPeer } from './peer-check.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { authorizationCode, certificateError, codeOf, expiredError, sitesOf, weaknessOf } from '../tls-errors.ts';
+import { codeOf, expiredError, sitesOf } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
 const HANDSHAKE_DEADLINE = 5_000;
-/** Connections that may be open with one certificate: a site's routers share one. */
-const CONNECTIONS_OF_PEER = 256;
 /** What connections may take to finish when their access is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -128,22 +127,41 @@ export class Access {
     const { host, port, name } = this.#config;
     let server: Server;
     try {
-      server = createServer({
-        ...contextOf(openBundle(this.#config.tls, Date.now())),
-        requestCert: true,
-        // Whether the peer is let in is decided below, where it can still be told why.
-        rejectUnauthorized: false,
-        ALPNProtocols: [FORWARD, REVERSE],
-        handshakeTimeout: HANDSHAKE_DEADLINE,
-        // A resumed session would let a certificate in without looking at it again.
-        secureOptions: constants.SSL_OP_NO_TICKET,
-        noDelay: true,
-      });
+      server = this.#createServer();
     } catch (error) {
       this.#failed(error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle of ${name} cannot be used.`, error));
       return;
     }
     this.#server = server;
+    server.once('error', (error) => {
+      if (this.#server !== server) return;
+      this.#stopListening();
+      this.#failed(listenError(error, host, port));
+    });
+    server.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 }, () => {
+      if (this.#server !== server) return;
+      // A TCP server that listens has an address and a port.
+      this.#port = (server.address() as AddressInfo).port;
+      this.#failures = 0;
+      this.#problem = undefined;
+      this.#host.log.info({ access: name, host, port: this.#port }, 'access open');
+      this.#host.changed();
+    });
+  }
+
+  /** @throws LinkError, or what OpenSSL has against the bundle */
+  #createServer(): Server {
+    const server = createServer({
+      ...contextOf(openBundle(this.#config.tls, Date.now())),
+      requestCert: true,
+      // Whether the peer is let in is decided in `#accept`, where it can still be told why.
+      rejectUnauthorized: false,
+      ALPNProtocols: [FORWARD, REVERSE],
+      handshakeTimeout: HANDSHAKE_DEADLINE,
+      // A resumed session would let a certificate in without looking at it again.
+      secureOptions: constants.SSL_OP_NO_TICKET,
+      noDelay: true,
+    });
     const { boundary } = this.#host;
     const close = (socket: Socket): void => void socket.destroy();
     server.on(
@@ -162,20 +180,7 @@ export class Access {
       'secureConnection',
       boundary.around('connection', (socket: TLSSocket) => this.#accept(socket), close),
     );
-    server.once('error', (error) => {
-      if (this.#server !== server) return;
-      this.#stopListening();
-      this.#failed(listenError(error, host, port));
-    });
-    server.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 }, () => {
-      if (this.#server !== server) return;
-      // A TCP server that listens has an address and a port.
-      this.#port = (server.address() as AddressInfo).port;
-      this.#failures = 0;
-      this.#problem = undefined;
-      this.#host.log.info({ access: name, host, port: this.#port }, 'access open');
-      this.#host.changed();
-    });
+    return server;
   }
 
   #renew(server: Server): boolean {
@@ -212,6 +217,12 @@ export class Access {
     this.#host.changed();
   }
 
+  #openWith(certificate: string): number {
+    let open = 0;
+    for (const { serial } of this.#incoming) if (serial === certificate) open += 1;
+    return open;
+  }
+
   #begin(socket: Socket): void {
     const address = socket.remoteAddress;
     if (this.#handshakes.begin(socket)) return;
@@ -231,7 +242,7 @@ export class Access {
     this.#handshakes.end(socket);
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
     const certificate = socket.getPeerX509Certificate();
-    const refusal = this.#refusalOf(socket, address);
+    const refusal = refusalOfPeer(socket, address, this.#host, (serial) => this.#openWith(serial));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
@@ -258,27 +269,6 @@ export class Access {
       onClose: () => this.#incoming.delete(incoming),
     });
     this.#incoming.add(incoming);
-  }
-
-  #refusalOf(socket: TLSSocket, address: string): LinkError | undefined {
-    const certificate = socket.getPeerX509Certificate();
-    if (certificate === undefined)
-      return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
-    if (!socket.authorized)
-      return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
-    const weakness = weaknessOf(certificate);
-    if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
-    if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
-      return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
-    }
-    const named = sitesOf(certificate.subjectAltName ?? '');
-    if (this.#host.isRevoked({ serial: certificate.serialNumber }) || named.some((siteId) => this.#host.isRevoked({ siteId }))) {
-      return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
-    }
-    let open = 0;
-    for (const { serial } of this.#incoming) if (serial === certificate.serialNumber) open += 1;
-    if (open >= CONNECTIONS_OF_PEER) return new LinkError('busy', `${CONNECTIONS_OF_PEER} connections are open with this certificate.`);
-    return undefined;
   }
 }
 

@@ -1,0 +1,38 @@
+import type { TLSSocket } from 'node:tls';
+import type { LinkHost } from '../host.ts';
+import { LinkError } from '../link-errors.ts';
+import { UNREVOKE } from '../refusal.ts';
+import { authorizationCode, certificateError, sitesOf, weaknessOf } from '../tls-errors.ts';
+import { FORWARD, REVERSE } from '../../wire.ts';
+
+/** Connections that may be open with one certificate: a site's routers share one. */
+const CONNECTIONS_OF_PEER = 256;
+
+/**
+ * Why a peer that has done its part of TLS is not let in; undefined where it is.
+ * @param open how many connections are open with a certificate of that serial number
+ */
+export function refusalOfPeer(
+  socket: TLSSocket,
+  address: string,
+  host: Pick<LinkHost, 'isRevoked'>,
+  open: (serial: string) => number,
+): LinkError | undefined {
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined)
+    return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
+  if (!socket.authorized)
+    return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
+  const weakness = weaknessOf(certificate);
+  if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
+  if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
+    return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
+  }
+  const named = sitesOf(certificate.subjectAltName ?? '');
+  if (host.isRevoked({ serial: certificate.serialNumber }) || named.some((siteId) => host.isRevoked({ siteId }))) {
+    return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
+  }
+  if (open(certificate.serialNumber) >= CONNECTIONS_OF_PEER)
+    return new LinkError('busy', `${CONNECTIONS_OF_PEER} connections are open with this certificate.`);
+  return undefined;
+}
