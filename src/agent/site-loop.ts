@@ -18,7 +18,7 @@ import { openIdentity, type Identity } from '../platform/linux/identity.ts';
 import { createInputReader } from '../platform/linux/input.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
 import type { Lock } from '../files/lock.ts';
-import { machineHosts } from '../platform/linux/machine.ts';
+import { machineReach } from '../platform/linux/machine.ts';
 import { gatherMaterial } from './material.ts';
 import type { FileProblem } from '../platform/linux/parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles, unreadSite } from '../platform/linux/report.ts';
@@ -257,7 +257,7 @@ class SiteLoop {
       onChange: () => this.refresh(),
     });
     const { settings } = readSettings(site);
-    return this.#trust.step({ resources, site, settings, machine: machineHosts(), userBundles, now: Date.now() });
+    return this.#trust.step({ resources, site, settings, reach: machineReach(), userBundles, now: Date.now() });
   }
 
   async #siteAuthority(resources: SiteResources): Promise<string | undefined> {
@@ -375,7 +375,7 @@ class SiteLoop {
         plan,
         problems,
         trust,
-        machine: machineHosts(),
+        reach: machineReach(),
         controller: { name: 'earshot', namespace: layout.namespace, version },
         ...(this.#router === undefined ? {} : { router: this.#router.state }),
       },

@@ -3,8 +3,9 @@ import type { Site } from '../api/skupper/index.ts';
 import { openLedger } from '../trust/ledger.ts';
 import type { Ledger, LinkOffer } from '../trust/contract.ts';
 import type { LinkConfig, Router, RouterState } from '../router/contract.ts';
-import { certificateHosts, commonBindHost, endpointsOf, listAccesses, reachableHosts, type MachineHosts } from '../site/plan/access.ts';
+import { listAccesses } from '../site/plan/access.ts';
 import { planCertificates } from '../site/plan/certificates.ts';
+import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
 import type { CertificateState, TrustFacts } from '../site/observe/observe-trust.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { nameOf, type SiteResources } from '../site/resources.ts';
@@ -24,7 +25,7 @@ export interface TrustInput {
   readonly resources: SiteResources;
   readonly site: Site;
   readonly settings: SiteSettings;
-  readonly machine: MachineHosts;
+  readonly reach: Reach;
   /** Bundles that the person has put there: never replaced. */
   readonly userBundles: ReadonlySet<string>;
   readonly now: number;
@@ -72,10 +73,10 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
   async function issue(
     input: TrustInput,
   ): Promise<{ readonly certificates: Map<string, CertificateState>; readonly problems: readonly ResourceProblem[] }> {
-    const { resources, site, machine, userBundles, now } = input;
+    const { resources, site, reach, userBundles, now } = input;
     const certificates = new Map<string, CertificateState>();
     const problems: ResourceProblem[] = [];
-    const wanted = [...planCertificates(resources, site, machine)];
+    const wanted = [...planCertificates(resources, site, reach)];
     if (resources.AccessGrant.length > 0) wanted.push(grantServerBundle(input));
     for (const bundle of wanted) {
       if (userBundles.has(bundle.name)) {
@@ -104,7 +105,7 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
   return {
     step: async (input) => {
       latest = input;
-      const { resources, site, settings, machine, now } = input;
+      const { resources, site, settings, reach, now } = input;
       const { certificates, problems } = await issue(input);
       const { accesses } = listAccesses(resources, site);
       const [first] = accesses;
@@ -114,7 +115,7 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
         {
           ...(bindHost === undefined ? {} : { host: bindHost }),
           port: settings.grantPort,
-          hosts: first === undefined ? machine : reachableHosts(first, machine),
+          hosts: reachableHosts(first, reach),
           ...(settings.certificateDays === undefined ? {} : { certificateDays: settings.certificateDays }),
         },
         now,
@@ -134,11 +135,11 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
     },
     follow: async (router, links) => {
       if (latest === undefined) return;
-      const { resources, site, machine, settings, userBundles, now } = latest;
+      const { resources, site, reach, settings, userBundles, now } = latest;
       await renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
       const { accesses } = listAccesses(resources, site);
       try {
-        const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, machine, router.state.accesses) }));
+        const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, router.state.accesses) }));
         await writeStaticLinks(sources, site, now, settings.certificateDays);
       } catch (error) {
         log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
@@ -153,8 +154,8 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
 
 function offerOf(input: TrustInput | undefined, identity: Identity, state: RouterState | undefined): LinkOffer {
   if (input === undefined || state === undefined) throw noSite();
-  const { resources, site, machine } = input;
-  const endpoints = listAccesses(resources, site).accesses.flatMap((access) => endpointsOf(access, machine, state.accesses));
+  const { resources, site, reach } = input;
+  const endpoints = listAccesses(resources, site).accesses.flatMap((access) => endpointsOf(access, reach, state.accesses));
   return {
     siteId: identity.id,
     siteName: nameOf(site),
@@ -167,10 +168,9 @@ function offerOf(input: TrustInput | undefined, identity: Identity, state: Route
   };
 }
 
-function grantServerBundle({ resources, site, machine }: TrustInput): ReturnType<typeof planCertificates>[number] {
+function grantServerBundle({ resources, site, reach }: TrustInput): ReturnType<typeof planCertificates>[number] {
   const { accesses } = listAccesses(resources, site);
-  const hosts =
-    accesses.length === 0 ? certificateHosts({ hosts: [] }, machine) : accesses.flatMap((access) => certificateHosts(access, machine));
+  const hosts = accesses.length === 0 ? certificateHosts(undefined, reach) : accesses.flatMap((access) => certificateHosts(access, reach));
   return {
     name: GRANT_SERVER_BUNDLE,
     resource: `Site/${nameOf(site)}`,

@@ -99,7 +99,7 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
       plan,
       problems: problemsOfFiles(problems),
       trust: noTrust,
-      machine: ['192.0.2.1'],
+      reach: { kind: 'direct', hosts: ['192.0.2.1'] },
       controller: { name: 'earshot', namespace: 'west', version: '1' },
     },
     new Map(),

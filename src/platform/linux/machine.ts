@@ -1,11 +1,16 @@
 import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
-import type { MachineHosts } from '../../site/plan/access.ts';
+import type { Reach } from '../../site/reach.ts';
+
+/** The router's sockets are those of the machine. */
+export function machineReach(): Reach {
+  return { kind: 'direct', hosts: machineHosts() };
+}
 
 /** What others may reach this machine by, the best first; its loopback address where there is nothing else. */
 export function machineHosts(
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
   name: string = hostname(),
-): MachineHosts {
+): readonly string[] {
   const addresses = Object.values(interfaces).flatMap((list) => list ?? []);
   const outward = addresses.filter(({ internal, address }) => !internal && !isLinkLocal(address));
   const ordered = [...outward.filter(({ family }) => family === 'IPv4'), ...outward.filter(({ family }) => family !== 'IPv4')];

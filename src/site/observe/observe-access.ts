@@ -1,6 +1,7 @@
 import type { Endpoint, RouterAccess, RouterAccessStatus, Site, SiteRecord, SiteStatus } from '../../api/skupper/index.ts';
 import type { RouterRecord } from '../../router/contract.ts';
-import { accessName, endpointsOf, listAccesses, type Access } from '../plan/access.ts';
+import { accessName, listAccesses, type Access } from '../plan/access.ts';
+import { endpointsOf } from '../reach.ts';
 import type { View } from './observe.ts';
 import { firstOf, inRouter, stateOf } from './observe-traffic.ts';
 import { keyOf } from '../resources.ts';
@@ -50,8 +51,8 @@ function accessStep(access: Access, { router }: View): StepState {
   return firstOf(...access.roles.map(({ role }) => inRouter(stateOf(router?.accesses, accessName(access, role)))));
 }
 
-function endpointsFor(accesses: readonly Access[], { router, machine }: View): readonly Endpoint[] {
-  return router === undefined ? [] : accesses.flatMap((access) => endpointsOf(access, machine, router.accesses));
+function endpointsFor(accesses: readonly Access[], { router, reach }: View): readonly Endpoint[] {
+  return router === undefined ? [] : accesses.flatMap((access) => endpointsOf(access, reach, router.accesses));
 }
 
 /** Routers of one site are one entry, in the order in which sites are met. */

@@ -12,7 +12,7 @@ import type {
 } from '../../api/skupper/index.ts';
 import type { Condition } from '../../kube/objects.ts';
 import type { RouterState } from '../../router/contract.ts';
-import type { MachineHosts } from '../plan/access.ts';
+import type { Reach } from '../reach.ts';
 import { observeRouterAccess, observeSiteObject } from './observe-access.ts';
 import { observeConnector, observeLink, observeListener, observeMultiKey } from './observe-traffic.ts';
 import { observeCertificate, observeGrant, observeToken, type TrustFacts } from './observe-trust.ts';
@@ -40,7 +40,7 @@ export interface Observation {
   /** Undefined while no router runs. */
   readonly router?: RouterState;
   readonly trust: TrustFacts;
-  readonly machine: MachineHosts;
+  readonly reach: Reach;
   readonly controller: { readonly name: string; readonly namespace: string; readonly version: string };
 }
 

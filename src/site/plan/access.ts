@@ -1,7 +1,7 @@
-/** Where other sites can link to this one: what the router listens on, and what they are told. */
+/** What the router listens on for the links of other sites. */
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
-import type { Endpoint, Site } from '../../api/skupper/index.ts';
-import type { AccessConfig, RouterState } from '../../router/contract.ts';
+import type { Site } from '../../api/skupper/index.ts';
+import type { AccessConfig } from '../../router/contract.ts';
 import { quote, type BundleFinder } from '../bundle-finder.ts';
 import type { Material } from '../material.ts';
 import type { ResourceProblem } from '../problem.ts';
@@ -118,41 +118,6 @@ export function planAccesses(
 
 export function accessName(access: Access, role: Role): string {
   return `${access.resource}/${role}`;
-}
-
-/** The names and addresses of the machine that others may reach it by, the best first. */
-export type MachineHosts = readonly string[];
-
-/**
- * What other sites are told: the names that the resource has, then the address that is listened on, or all of the machine
- * where that is any.
- */
-export function reachableHosts(access: Pick<Access, 'hosts' | 'bindHost'>, machine: MachineHosts): readonly string[] {
-  if (access.hosts.length > 0) return [...new Set(access.hosts)];
-  return access.bindHost === undefined ? machine : [access.bindHost];
-}
-
-/** The one address of this machine that all of them listen on, if there is one. */
-export function commonBindHost(accesses: readonly Pick<Access, 'bindHost'>[]): string | undefined {
-  const [host, ...others] = new Set(accesses.map(({ bindHost }) => bindHost));
-  return others.length === 0 ? host : undefined;
-}
-
-/** Names in the certificate: what others are told, and this machine by itself. */
-export function certificateHosts(access: Pick<Access, 'hosts' | 'bindHost'>, machine: MachineHosts): readonly string[] {
-  const own = access.bindHost === undefined ? [...machine, 'localhost', '127.0.0.1', '::1'] : [access.bindHost];
-  return [...new Set([...access.hosts, ...own])];
-}
-
-/** Only of what really listens. Hosts in order of preference; both roles of a host next to each other. */
-export function endpointsOf(access: Access, machine: MachineHosts, states: RouterState['accesses']): readonly Endpoint[] {
-  return reachableHosts(access, machine).flatMap((host) =>
-    access.roles.flatMap(({ role, port }) => {
-      const state = states[accessName(access, role)];
-      if (state?.listening !== true) return [];
-      return [{ name: role, host, port: String(state.port ?? port), group: access.name }];
-    }),
-  );
 }
 
 function isWildcard(host: string | undefined): host is undefined | '' | '0.0.0.0' | '::' {

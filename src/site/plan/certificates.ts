@@ -1,6 +1,7 @@
 /** Which TLS bundles the site is to make for itself: pure. */
 import type { Site } from '../../api/skupper/index.ts';
-import { certificateHosts, listAccesses, type MachineHosts } from './access.ts';
+import { certificateHosts, type Reach } from '../reach.ts';
+import { listAccesses } from './access.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 
 export interface WantedBundle {
@@ -21,7 +22,7 @@ export interface WantedBundle {
 export const SITE_ISSUERS: ReadonlySet<string> = new Set(['earshot-site-ca', 'skupper-site-ca']);
 
 /** Authorities first, since others may be signed by them. */
-export function planCertificates(resources: SiteResources, site: Site, machine: MachineHosts): readonly WantedBundle[] {
+export function planCertificates(resources: SiteResources, site: Site, reach: Reach): readonly WantedBundle[] {
   const wanted = new Map<string, WantedBundle>();
   for (const certificate of resources.Certificate) {
     const { ca, subject, hosts, client, server, signing } = certificate.spec;
@@ -44,7 +45,7 @@ export function planCertificates(resources: SiteResources, site: Site, machine: 
       issuer: access.issuer === undefined ? { kind: 'default' } : issuerOf(access.issuer),
       order: {
         subject: nameOf(site),
-        hosts: [...new Set([...(before?.order.hosts ?? []), ...certificateHosts(access, machine)])],
+        hosts: [...new Set([...(before?.order.hosts ?? []), ...certificateHosts(access, reach)])],
         client: false,
         server: true,
         signing: false,

@@ -33,7 +33,7 @@ function observe(
       plan,
       problems: [],
       trust: options.trust ?? noTrust,
-      machine: ['192.0.2.7', 'box'],
+      reach: { kind: 'direct', hosts: ['192.0.2.7', 'box'] },
       controller,
       ...(router === undefined ? {} : { router: { ...idle, ...router } }),
     },
