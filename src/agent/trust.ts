@@ -120,7 +120,6 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
         },
         now,
       );
-      const noAccess = first === undefined ? resources.AccessGrant.map((grant): ResourceProblem => withoutAccess(nameOf(grant))) : [];
       const tokenFacts = await tokens.ensure(resources.AccessToken, site, identity);
       return {
         facts: {
@@ -130,7 +129,7 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
           defaultIssuer:
             site.spec.defaultIssuer === undefined || site.spec.defaultIssuer === '' ? 'earshot-site-ca' : site.spec.defaultIssuer,
         },
-        problems: [...problems, ...noAccess],
+        problems,
       };
     },
     follow: async (router, links) => {
@@ -176,16 +175,6 @@ function grantServerBundle({ resources, site, reach }: TrustInput): ReturnType<t
     resource: `Site/${nameOf(site)}`,
     issuer: { kind: 'default' },
     order: { subject: nameOf(site), hosts: [...new Set(hosts)], client: false, server: true, signing: false },
-  };
-}
-
-function withoutAccess(name: string): ResourceProblem {
-  return {
-    resource: `AccessGrant/${name}`,
-    severity: 'error',
-    code: 'no-access',
-    message:
-      'no other site can link to this one, so its tokens would be of no use; set spec.linkAccess: default in the Site, or create a RouterAccess.',
   };
 }
 

@@ -7,6 +7,7 @@ import { readToken } from '../../trust/tokens/token.ts';
 import type { Token } from '../../trust/contract.ts';
 import { readText, writeDurably } from '../../files/durable.ts';
 import { isResourceName, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { acceptsLinks } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
 import { findDefined, manifest, putManifest, removeManifest } from './input-files.ts';
 import { checked, notFound, resourcesOf } from './resource-actions.ts';
@@ -67,8 +68,9 @@ async function requireWayIn(layout: NamespaceLayout): Promise<string> {
       'not-found',
       `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
     );
-  const { linkAccess = 'none' } = site.spec;
-  if (linkAccess !== 'none' || (await resourcesOf(layout, 'RouterAccess')).length > 0) return site.metadata.name ?? 'site';
+  // Of one that cannot be read there is only a status.
+  const RouterAccess = (await resourcesOf(layout, 'RouterAccess')).filter(({ spec }) => 'roles' in spec);
+  if (acceptsLinks({ RouterAccess }, site)) return site.metadata.name ?? 'site';
   throw new CliError(
     'failed',
     `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,

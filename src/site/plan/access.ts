@@ -32,7 +32,15 @@ export interface AccessList {
 
 const none: AccessList = { accesses: [], problems: [] };
 
-export function listAccesses(resources: SiteResources, site: Site): AccessList {
+/** What of a site's resources lets others in. */
+type AccessSources = Pick<SiteResources, 'RouterAccess'>;
+
+/** Whether other sites can link to this one at all. */
+export function acceptsLinks(resources: AccessSources, site: Site): boolean {
+  return listAccesses(resources, site).accesses.length > 0;
+}
+
+export function listAccesses(resources: AccessSources, site: Site): AccessList {
   const implied = impliedAccess(site, resources);
   const problems = [...implied.problems];
   const accesses = [...implied.accesses];
@@ -72,7 +80,7 @@ export function listAccesses(resources: SiteResources, site: Site): AccessList {
 /** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
 export const SITE_SERVER_BUNDLE = 'earshot-site-server';
 
-function impliedAccess(site: Site, resources: SiteResources): AccessList {
+function impliedAccess(site: Site, resources: AccessSources): AccessList {
   const { linkAccess } = site.spec;
   if (linkAccess === undefined || linkAccess === '' || linkAccess === 'none') return none;
   // A RouterAccess with these ports says it better.
@@ -97,7 +105,7 @@ export function planAccesses(
 ): { readonly configs: readonly AccessConfig[]; readonly problems: readonly ResourceProblem[] } {
   const { accesses, problems: listed } = listAccesses(resources, site);
   const configs: AccessConfig[] = [];
-  const problems = [...listed];
+  const problems = [...listed, ...(accesses.length === 0 ? uselessGrants(resources) : [])];
   for (const access of accesses) {
     const { bundle, problems: found } = bundles.find(access.bundle, 'server', access.resource);
     problems.push(...found);
@@ -114,6 +122,12 @@ export function planAccesses(
     }
   }
   return { configs, problems };
+}
+
+function uselessGrants({ AccessGrant }: SiteResources): readonly ResourceProblem[] {
+  const message =
+    'no other site can link to this one, so its tokens would be of no use; set spec.linkAccess: default in the Site, or create a RouterAccess.';
+  return AccessGrant.map((grant) => ({ resource: keyOf(grant), severity: 'error', code: 'no-access', message }));
 }
 
 export function accessName(access: Access, role: Role): string {

@@ -97,6 +97,7 @@ describe('token issue', () => {
 
   it('is refused at a site that lets no one in', async () => {
     await using west = await running('none');
+    await west.answer('RouterAccess', 'local', { roles: [{ name: 'normal' }], tlsCredentials: 'local' }, { status: 'Error' });
     const { code, err } = await west.earshot(['token', 'issue', join(west.home, 'token.yaml')]);
     assert.equal(code, 1);
     assert.match(err, /earshot site update --enable-link-access/);

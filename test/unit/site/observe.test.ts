@@ -203,7 +203,9 @@ test('a grant reports its redemptions, and says when there are none left', () =>
     expires: Date.UTC(2026, 0, 1),
     expired: false,
   };
-  const status = observe([aSite(), grant], {}, { trust: { ...noTrust, grants: new Map([['g', facts]]) } }).get('AccessGrant/g');
+  const status = observe([aSite({ linkAccess: 'default' }), grant], {}, { trust: { ...noTrust, grants: new Map([['g', facts]]) } }).get(
+    'AccessGrant/g',
+  );
   assert.equal(short(status), 'Ready: OK; all its redemptions are used');
   assert.deepEqual(status, { ...status, url: 'https://x', code: 'c', ca: 'CA', redemptions: 1, expirationTime: '2026-01-01T00:00:00Z' });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { acceptsLinks } from '../../../src/site/plan/access.ts';
 import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
 import { wordsOf } from '../../../src/site/problem.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
@@ -52,6 +53,29 @@ test("linkAccess opens both ports as soon as its certificate is there, to peers 
     ],
   );
 });
+
+const aGrant: SiteObject = { apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'g' }, spec: {} };
+const onlyNormal = aRouterAccess('a', { roles: [{ name: 'normal' }] });
+
+for (const [name, spec, access, isOpen] of [
+  ['nothing of it', {}, [], false],
+  ['linkAccess: none', { linkAccess: 'none' }, [], false],
+  ['an empty linkAccess', { linkAccess: '' }, [], false],
+  ['only a RouterAccess for local clients', {}, [onlyNormal], false],
+  ['linkAccess: default', { linkAccess: 'default' }, [], true],
+  ['a RouterAccess', {}, [aRouterAccess('a')], true],
+  ['both', { linkAccess: 'route' }, [onlyNormal], true],
+] as const) {
+  test(`a site with ${name} lets other sites ${isOpen ? 'in' : 'not in, and its grants say so'}`, () => {
+    const site = aSite(spec);
+    const { problems } = plan(site, aGrant, ...access);
+    assert.equal(acceptsLinks(resources(...access), site), isOpen);
+    assert.deepEqual(
+      problems.filter(({ code }) => code === 'no-access').map(({ resource }) => resource),
+      isOpen ? [] : ['AccessGrant/g'],
+    );
+  });
+}
 
 test('an edge site uses the endpoints for edge sites', () => {
   const { config } = plan(aSite({ edge: true }), aLink('east'));
