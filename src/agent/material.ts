@@ -30,7 +30,7 @@ export function gatherMaterial(
   }
   for (const [name, bundle] of user.bundles) bundles.set(name, bundle);
   return {
-    platform: 'linux',
+    capabilities: new Set(),
     bundles,
     unreadable: new Map([...issued.unreadable, ...user.unreadable]),
     ...(siteAuthority === undefined ? {} : { siteAuthority }),

@@ -1,8 +1,9 @@
 import type { Problem, TlsBundle } from '../router/contract.ts';
+import type { Capabilities } from './capabilities.ts';
 
 /** What a site's plan is made from besides its resources: read by a platform, plain here. */
 export interface Material {
-  readonly platform: Platform;
+  readonly capabilities: Capabilities;
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Bundles that are there but cannot be read, and why. */
@@ -14,8 +15,6 @@ export interface Material {
   /** Where a bundle of this name would be put, for messages: `input/certs/web/`. */
   readonly bundlePlace: (name: string) => string;
 }
-
-export type Platform = 'linux' | 'kubernetes';
 
 /** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */
 export type BundleUse = 'server' | 'client' | 'trust';

@@ -13,6 +13,10 @@ export interface ResourceProblem {
   readonly message: string;
 }
 
+export function hasErrors(problems: readonly ResourceProblem[]): boolean {
+  return problems.some(({ severity }) => severity === 'error');
+}
+
 /** As a status shows it: with the field in front. */
 export function wordsOf({ field, message }: Pick<ResourceProblem, 'field' | 'message'>): string {
   return field === undefined ? message : `${field}: ${message}`;

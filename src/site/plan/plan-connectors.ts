@@ -1,70 +1,74 @@
 import type { Connector } from '../../api/skupper/index.ts';
 import type { ConnectorConfig } from '../../router/contract.ts';
 import { quote, type BundleFinder } from '../bundle-finder.ts';
-import { badKey, badPort } from './limits.ts';
-import type { Platform } from '../material.ts';
-import type { ResourceProblem } from '../problem.ts';
+import { notOnPlatform, type Capabilities } from '../capabilities.ts';
+import { hasErrors, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
+import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
 
+/** Each has a config or an error. */
 export function planConnectors(
   resources: SiteResources,
-  platform: Platform,
+  capabilities: Capabilities,
   bundles: BundleFinder,
 ): { readonly configs: readonly ConnectorConfig[]; readonly problems: readonly ResourceProblem[] } {
   const configs: ConnectorConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const connector of resources.Connector) {
-    const found = problemsOf(connector, platform);
-    const tls = tlsOf(connector, bundles);
-    const all = [...found, ...tls.problems];
-    problems.push(...all);
+    const { tls, problems: ofTls } = tlsOf(connector, bundles);
+    const found = [...problemsOf(connector, capabilities), ...ofTls];
+    problems.push(...found);
     const { routingKey, host, port } = connector.spec;
-    if (all.some(({ severity }) => severity === 'error') || host === undefined) continue;
-    configs.push({ name: keyOf(connector), routingKey, hosts: [host], port, ...(tls.tls === undefined ? {} : { tls: tls.tls }) });
+    if (host === undefined || hasErrors(found)) continue;
+    configs.push({ name: keyOf(connector), routingKey, hosts: [host], port, ...(tls === undefined ? {} : { tls }) });
   }
   return { configs, problems };
 }
 
-function problemsOf(connector: Connector, platform: Platform): ResourceProblem[] {
+function problemsOf(connector: Connector, capabilities: Capabilities): readonly ResourceProblem[] {
   const resource = keyOf(connector);
-  const { routingKey, host, port, selector, type, exposePodsByName, includeNotReadyPods } = connector.spec;
-  const problems = [...badKey(resource, 'spec.routingKey', routingKey), ...badPort(resource, 'spec.port', port)];
-  const add = (severity: ResourceProblem['severity'], code: ResourceProblem['code'], field: string, message: string): void => {
-    problems.push({ resource, severity, code, field, message });
-  };
-  const hasHost = host !== undefined && host !== '';
-  const hasSelector = selector !== undefined && selector !== '';
-  if (platform !== 'kubernetes') {
-    if (hasSelector && !hasHost) {
-      add('error', 'not-on-platform', 'spec.selector', 'pods can be selected on Kubernetes only; give the server in spec.host.');
-    } else if (hasSelector) {
-      add(
-        'warning',
-        'not-on-platform',
-        'spec.selector',
-        'pods can be selected on Kubernetes only, so spec.host is used; remove the selector.',
-      );
-    }
-    if (exposePodsByName === true)
-      add('warning', 'not-on-platform', 'spec.exposePodsByName', 'there are pods on Kubernetes only; remove the field.');
-    if (includeNotReadyPods === true)
-      add('warning', 'not-on-platform', 'spec.includeNotReadyPods', 'there are pods on Kubernetes only; remove the field.');
+  const { routingKey, port, type } = connector.spec;
+  return [
+    ...badKey(resource, 'spec.routingKey', routingKey),
+    ...badPort(resource, 'spec.port', port),
+    ...(capabilities.has('pods') ? [] : podProblems(connector, resource)),
+    ...hostProblems(connector, resource, capabilities),
+    ...badType(resource, type),
+  ];
+}
+
+function podProblems({ spec }: Connector, resource: ResourceKey): readonly ResourceProblem[] {
+  const problems: ResourceProblem[] = [];
+  if (isGiven(spec.selector)) {
+    problems.push(
+      isGiven(spec.host)
+        ? notOnPlatform(resource, 'spec.selector', 'pods can be selected on Kubernetes only, so spec.host is used; remove the selector.')
+        : notOnPlatform(resource, 'spec.selector', 'pods can be selected on Kubernetes only; give the server in spec.host.', 'error'),
+    );
   }
-  if (!hasHost && !hasSelector) add('error', 'host', 'spec.host', 'it is missing; name the host or address of the server.');
-  if (hasHost && (host.length > 253 || /[^\w.:%-]/.test(host))) {
-    add('error', 'host', 'spec.host', `${quote(host)} is neither a host name nor an address.`);
+  for (const field of ['exposePodsByName', 'includeNotReadyPods'] as const) {
+    if (spec[field] === true)
+      problems.push(notOnPlatform(resource, `spec.${field}`, 'there are pods on Kubernetes only; remove the field.'));
   }
-  if (type !== undefined && type !== '' && type !== 'tcp') add('error', 'type', 'spec.type', `${quote(type)} is not supported; use tcp.`);
   return problems;
+}
+
+function hostProblems({ spec }: Connector, resource: ResourceKey, capabilities: Capabilities): readonly ResourceProblem[] {
+  const { host, selector } = spec;
+  const wrong = (message: string): ResourceProblem => ({ resource, severity: 'error', code: 'host', field: 'spec.host', message });
+  if (isGiven(host)) return isHost(host) ? [] : [wrong(`${quote(host)} is neither a host name nor an address.`)];
+  // Where pods cannot be selected, that is said of the selector.
+  if (isGiven(selector) && !capabilities.has('pods')) return [];
+  return [wrong('it is missing; name the host or address of the server.')];
 }
 
 function tlsOf(
   connector: Connector,
   bundles: BundleFinder,
 ): { readonly tls?: NonNullable<ConnectorConfig['tls']>; readonly problems: readonly ResourceProblem[] } {
-  const resource: ResourceKey = keyOf(connector);
+  const resource = keyOf(connector);
   const { tlsCredentials, useClientCert, verifyHostname } = connector.spec;
-  if (tlsCredentials === undefined || tlsCredentials === '') {
+  if (!isGiven(tlsCredentials)) {
     if (useClientCert !== true) return { problems: [] };
     const message = 'a certificate can be shown only over TLS; name a bundle in spec.tlsCredentials.';
     return { problems: [{ resource, severity: 'error', code: 'tls-missing', field: 'spec.useClientCert', message }] };

@@ -1,12 +1,12 @@
 import type { Link } from '../../api/skupper/index.ts';
 import type { LinkConfig, LinkEndpoint } from '../../router/contract.ts';
 import { quote, type BundleFinder } from '../bundle-finder.ts';
-import { parsePort } from './limits.ts';
-import type { ResourceProblem } from '../problem.ts';
+import { hasErrors, type ResourceProblem } from '../problem.ts';
 import { keyOf, type SiteResources } from '../resources.ts';
+import { isGiven, isHost, parsePort } from './fields.ts';
 
 /** As the resource has it (`maximumCost` in its schema). */
-const highestCost = 65_535;
+const HIGHEST_COST = 65_535;
 
 /** @param edge an edge site uses the endpoints named `edge`, any other those named `inter-router` */
 export function planLinks(
@@ -20,23 +20,23 @@ export function planLinks(
     const resource = keyOf(link);
     const { endpoints, problems: found } = endpointsOf(link, edge);
     const cost = link.spec.cost ?? 1;
-    if (!(Number.isInteger(cost) && cost >= 1 && cost <= highestCost)) {
+    if (!(Number.isInteger(cost) && cost >= 1 && cost <= HIGHEST_COST)) {
       found.push({
         resource,
         severity: 'error',
         code: 'cost',
         field: 'spec.cost',
-        message: `${cost} is no cost; use a whole number from 1 to ${highestCost}.`,
+        message: `${cost} is no cost; use a whole number from 1 to ${HIGHEST_COST}.`,
       });
     }
     const { tlsCredentials } = link.spec;
-    if (tlsCredentials === undefined || tlsCredentials === '') {
+    if (!isGiven(tlsCredentials)) {
       const message = 'it is missing; a link needs a client certificate. Name a bundle, or redeem a token instead.';
       found.push({ resource, severity: 'error', code: 'tls-missing', field: 'spec.tlsCredentials', message });
     } else {
       const tls = bundles.find(tlsCredentials, 'client', resource);
       found.push(...tls.problems);
-      if (tls.bundle !== undefined && !found.some(({ severity }) => severity === 'error')) {
+      if (tls.bundle !== undefined && !hasErrors(found)) {
         configs.push({ name: resource, endpoints, cost, tls: tls.bundle });
       }
     }
@@ -52,7 +52,7 @@ function endpointsOf(link: Link, edge: boolean): { readonly endpoints: readonly 
   const endpoints: LinkEndpoint[] = [];
   for (const [index, { name, host, port }] of link.spec.endpoints.entries()) {
     // Skupper's own links always have a name; one without serves either role.
-    if (name !== undefined && name !== '' && name !== role) continue;
+    if (isGiven(name) && name !== role) continue;
     const field = `spec.endpoints[${index}]`;
     const number = parsePort(port ?? '');
     if (number === undefined) {
@@ -63,7 +63,7 @@ function endpointsOf(link: Link, edge: boolean): { readonly endpoints: readonly 
         field: `${field}.port`,
         message: `${quote(port ?? '')} is not a port, so this endpoint is left out; use 1 to 65535.`,
       });
-    } else if (host === undefined || host === '' || host.length > 253 || /[^\w.:%-]/.test(host)) {
+    } else if (!isHost(host)) {
       problems.push({
         resource,
         severity: 'warning',

@@ -1,37 +1,25 @@
 import type { Listener, MultiKeyListener } from '../../api/skupper/index.ts';
 import type { Destination, ListenerConfig, Observer, TlsBundle } from '../../router/contract.ts';
 import { quote, type BundleFinder } from '../bundle-finder.ts';
-import { badKey, badPort } from './limits.ts';
-import type { Platform } from '../material.ts';
-import type { ResourceProblem } from '../problem.ts';
+import { notOnPlatform, type Capabilities } from '../capabilities.ts';
+import { hasErrors, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
-
-export interface ListenersPlan {
-  readonly configs: readonly ListenerConfig[];
-  readonly problems: readonly ResourceProblem[];
-  /** `host:port` to the name of the listener that has it. */
-  readonly incumbents: ReadonlyMap<string, string>;
-}
+import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
+import { sharePorts, type HeldPort } from './held-ports.ts';
 
 export function planListeners(
   resources: SiteResources,
-  platform: Platform,
+  capabilities: Capabilities,
   bundles: BundleFinder,
-  previous: ReadonlyMap<string, string>,
-): ListenersPlan {
-  const problems: ResourceProblem[] = [];
+  before: readonly HeldPort[],
+): { readonly configs: readonly ListenerConfig[]; readonly held: readonly HeldPort[]; readonly problems: readonly ResourceProblem[] } {
   const drafts = [
-    ...resources.Listener.map((listener) => draftListener(listener, platform, bundles)),
+    ...resources.Listener.map((listener) => draftListener(listener, capabilities, bundles)),
     ...resources.MultiKeyListener.map((listener) => draftMultiKey(listener, bundles)),
   ];
-  const wanted: ListenerConfig[] = [];
-  for (const draft of drafts) {
-    problems.push(...draft.problems);
-    if (draft.config !== undefined && !draft.problems.some(({ severity }) => severity === 'error')) wanted.push(draft.config);
-  }
-  const { configs, owners, losers } = sharePorts(wanted, previous);
-  problems.push(...losers);
-  return { configs, problems, incumbents: owners };
+  const wanted = drafts.flatMap(({ config, problems }) => (config === undefined || hasErrors(problems) ? [] : [config]));
+  const { configs, held, problems } = sharePorts(wanted, before);
+  return { configs, held, problems: [...drafts.flatMap((draft) => draft.problems), ...problems] };
 }
 
 interface Draft {
@@ -39,13 +27,13 @@ interface Draft {
   readonly problems: readonly ResourceProblem[];
 }
 
-function draftListener(listener: Listener, platform: Platform, bundles: BundleFinder): Draft {
+function draftListener(listener: Listener, capabilities: Capabilities, bundles: BundleFinder): Draft {
   const resource = keyOf(listener);
   const { routingKey, host, port, tlsCredentials, type, exposePodsByName } = listener.spec;
   const problems = [...badKey(resource, 'spec.routingKey', routingKey), ...commonProblems(resource, host, port, type)];
-  if (exposePodsByName === true && platform !== 'kubernetes') {
+  if (exposePodsByName === true && !capabilities.has('pods')) {
     const message = 'pods can be exposed by name on Kubernetes only; the listener itself works. Remove the field.';
-    problems.push({ resource, severity: 'warning', code: 'not-on-platform', field: 'spec.exposePodsByName', message });
+    problems.push(notOnPlatform(resource, 'spec.exposePodsByName', message));
   }
   const observed = observerOf(listener.spec.observer, listener.spec.settings, resource);
   const tls = tlsOf(tlsCredentials, true, resource, bundles);
@@ -91,7 +79,7 @@ function draftMultiKey(listener: MultiKeyListener, bundles: BundleFinder): Draft
         }),
     problems: [
       ...problems,
-      ...commonProblems(resource, host, port, undefined),
+      ...commonProblems(resource, host, port),
       ...observed.problems,
       ...tls.problems,
       ...(needsCa ? [missing('tls-no-ca', `the bundle ${quote(tlsCredentials ?? '')} has no ca.crt to verify clients by; add it.`)] : []),
@@ -132,19 +120,16 @@ function destinationOf(
   return { destination: { kind: 'weighted', routingKeys: Object.fromEntries(entries) }, problems };
 }
 
-function commonProblems(resource: ResourceKey, host: string, port: number, type: string | undefined): ResourceProblem[] {
+function commonProblems(resource: ResourceKey, host: string, port: number, type?: string): ResourceProblem[] {
   const problems = [...badPort(resource, 'spec.port', port)];
-  if (host === '' || host.length > 253 || /[^\w.:%-]/.test(host)) {
+  if (!isHost(host)) {
     const message = `${quote(host)} is neither a host name nor an address; use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
     problems.push({ resource, severity: 'error', code: 'host', field: 'spec.host', message });
   }
-  if (isGiven(type) && type !== 'tcp') {
-    problems.push({ resource, severity: 'error', code: 'type', field: 'spec.type', message: `${quote(type)} is not supported; use tcp.` });
-  }
-  return problems;
+  return [...problems, ...badType(resource, type)];
 }
 
-const observers: ReadonlySet<string> = new Set(['auto', 'none', 'http1', 'http2'] satisfies Observer[]);
+const OBSERVERS: ReadonlySet<string> = new Set(['auto', 'none', 'http1', 'http2'] satisfies Observer[]);
 
 function observerOf(
   field: Observer | undefined,
@@ -159,7 +144,7 @@ function observerOf(
 }
 
 function isObserver(text: string): text is Observer {
-  return observers.has(text);
+  return OBSERVERS.has(text);
 }
 
 function tlsOf(
@@ -173,47 +158,4 @@ function tlsOf(
   if (bundle === undefined || verifiesClients) return bundle === undefined ? { problems } : { bundle, problems };
   const { ca: _, ...withoutClients } = bundle;
   return { bundle: withoutClients, problems };
-}
-
-/** Of two that want one host and port, the one that had it keeps it, otherwise the first by name. */
-function sharePorts(
-  wanted: readonly ListenerConfig[],
-  previous: ReadonlyMap<string, string>,
-): {
-  readonly configs: readonly ListenerConfig[];
-  readonly owners: ReadonlyMap<string, string>;
-  readonly losers: readonly ResourceProblem[];
-} {
-  const owners = new Map<string, string>();
-  for (const { name, host, port } of wanted) {
-    const place = placeOf(host, port);
-    if (!owners.has(place) || previous.get(place) === name) owners.set(place, name);
-  }
-  const configs: ListenerConfig[] = [];
-  const losers: ResourceProblem[] = [];
-  for (const config of wanted) {
-    const place = placeOf(config.host, config.port);
-    const owner = owners.get(place);
-    if (owner === config.name) {
-      configs.push(config);
-      continue;
-    }
-    losers.push({
-      // Names of planned listeners are keys of their resources.
-      resource: config.name as ResourceKey,
-      severity: 'error',
-      code: 'port-taken-twice',
-      field: 'spec.port',
-      message: `${place} is already that of ${owner ?? 'another'}; use another port or host, or delete one of the two.`,
-    });
-  }
-  return { configs, owners, losers };
-}
-
-function placeOf(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host.toLowerCase()}:${port}`;
-}
-
-function isGiven(text: string | undefined | null): text is string {
-  return text !== undefined && text !== null && text !== '';
 }

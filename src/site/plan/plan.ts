@@ -2,10 +2,11 @@
 import type { RouterConfig } from '../../router/contract.ts';
 import { planAccesses } from './access.ts';
 import { BundleFinder } from '../bundle-finder.ts';
+import type { HeldPort } from './held-ports.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import { planListeners } from './plan-listeners.ts';
-import { unusedOf } from './plan-site.ts';
+import { notOnPlatform, type Capabilities } from '../capabilities.ts';
 import type { Material } from '../material.ts';
 import type { ResourceProblem } from '../problem.ts';
 import { allOf, keyOf, nameOf, type SiteResources } from '../resources.ts';
@@ -19,25 +20,25 @@ export interface SitePlan {
   readonly site?: Site;
   readonly config: PlannedConfig;
   readonly problems: readonly ResourceProblem[];
-  /** `host:port` of each listener to its name: a newcomer does not take over what already listens. */
-  readonly incumbents: ReadonlyMap<string, string>;
+  /** For the next plan: a newcomer does not take over what already listens. */
+  readonly heldPorts: readonly HeldPort[];
 }
 
-const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
+const NOTHING: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
 
 /**
  * What is invalid is left out and told as a problem; everything else is planned.
  * @param previous what was planned last: where two listeners want one port, the one that had it keeps it
  * @param unread why the Site that was written cannot be used, where there is none that can
  */
-export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'incumbents'>, unread?: string): SitePlan {
+export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'heldPorts'>, unread?: string): SitePlan {
   const { site, problems: siteProblems } = chooseSite(resources);
   if (site === undefined) {
-    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], incumbents: new Map() };
+    return { config: NOTHING, problems: [...siteProblems, ...missingSite(resources, unread)], heldPorts: [] };
   }
   const bundles = new BundleFinder(material);
-  const listeners = planListeners(resources, material.platform, bundles, previous?.incumbents ?? new Map());
-  const connectors = planConnectors(resources, material.platform, bundles);
+  const listeners = planListeners(resources, material.capabilities, bundles, previous?.heldPorts ?? []);
+  const connectors = planConnectors(resources, material.capabilities, bundles);
   const edge = site.spec?.edge ?? false;
   const links = planLinks(resources, edge, bundles);
   const accesses = planAccesses(resources, site, material, bundles);
@@ -46,13 +47,13 @@ export function planSite(resources: SiteResources, material: Material, previous?
     config: { edge, listeners: listeners.configs, connectors: connectors.configs, links: links.configs, accesses: accesses.configs },
     problems: [
       ...siteProblems,
-      ...unusedOf(site, material.platform),
+      ...unusedOf(site, material.capabilities),
       ...listeners.problems,
       ...connectors.problems,
       ...links.problems,
       ...accesses.problems,
     ],
-    incumbents: listeners.incumbents,
+    heldPorts: listeners.held,
   };
 }
 
@@ -67,6 +68,13 @@ function chooseSite(resources: SiteResources): { readonly site?: Site; readonly 
     message: `this namespace already has the Site ${nameOf(site)}, and a namespace is one site; delete one of the two.`,
   }));
   return { site, problems };
+}
+
+/** What of a Site has no effect on its platform. */
+function unusedOf(site: Site, capabilities: Capabilities): readonly ResourceProblem[] {
+  const { serviceAccount } = site.spec;
+  if (serviceAccount === undefined || serviceAccount === '' || capabilities.has('service-accounts')) return [];
+  return [notOnPlatform(keyOf(site), 'spec.serviceAccount', 'there are service accounts on Kubernetes only; remove the field.')];
 }
 
 function missingSite(resources: SiteResources, unread: string | undefined): readonly ResourceProblem[] {

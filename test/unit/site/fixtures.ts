@@ -52,7 +52,7 @@ export const whole: TlsBundle = { name: 'whole', cert: 'CERT', key: 'KEY', ca: '
 /** Bundles are checked for nothing but what is there. */
 export function aMaterial(given: Partial<Material> = {}): Material {
   return {
-    platform: 'linux',
+    capabilities: new Set(),
     bundles: new Map([['whole', whole]]),
     unreadable: new Map(),
     bundlePlace: (name) => `input/certs/${name}/`,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { Capability } from '../../../src/site/capabilities.ts';
 import { acceptsLinks } from '../../../src/site/plan/access.ts';
 import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
 import { wordsOf } from '../../../src/site/problem.ts';
@@ -137,8 +138,43 @@ for (const [name, objects, expected] of [
   });
 }
 
+for (const [name, object, capability, expected] of [
+  ['the service account of a site', aSite({ serviceAccount: 'router' }), 'service-accounts', ['warning spec.serviceAccount']],
+  ['an empty service account', aSite({ serviceAccount: '' }), 'service-accounts', []],
+  ['pods of a listener by name', aListener('web', { exposePodsByName: true }), 'pods', ['warning spec.exposePodsByName']],
+  [
+    'pods of a connector',
+    aConnector('db', { selector: 'app=db', exposePodsByName: true, includeNotReadyPods: true }),
+    'pods',
+    ['warning spec.selector', 'warning spec.exposePodsByName', 'warning spec.includeNotReadyPods'],
+  ],
+] as const) {
+  test(`${name}: told where the platform cannot do it, so that nobody counts on it`, () => {
+    const all = object.kind === 'Site' ? resources(object) : resources(aSite(), object);
+    const without = planSite(all, aMaterial());
+    assert.deepEqual(
+      without.problems.map(({ severity, code, field }) => (code === 'not-on-platform' ? `${severity} ${field}` : code)),
+      expected,
+    );
+    const capable = planSite(all, aMaterial({ capabilities: new Set([capability]) }));
+    assert.deepEqual(capable.problems, []);
+    assert.deepEqual(capable.config, without.config, 'it runs all the same');
+  });
+}
+
+test('a connector is planned or has an error, whatever its platform can do', () => {
+  const some = fc.constantFrom('', 'a', 'a b');
+  const capabilities = fc.subarray<Capability>(['pods', 'service-accounts']);
+  fc.assert(
+    fc.property(some, some, capabilities, (host, selector, able) => {
+      const all = resources(aSite(), aConnector('db', { host, selector }));
+      const { config, problems } = planSite(all, aMaterial({ capabilities: new Set(able) }));
+      assert.equal(config.connectors.length, problems.some(({ severity }) => severity === 'error') ? 0 : 1);
+    }),
+  );
+});
+
 for (const [name, object, expected] of [
-  ['exposePodsByName', aListener('web', { exposePodsByName: true }), 'warning Listener/web not-on-platform spec.exposePodsByName'],
   [
     'an observer that does not exist',
     aListener('web', { settings: { observer: 'smtp' } }),
@@ -168,14 +204,22 @@ test('of two listeners with one host and port the first by name runs, and the ot
   assert.match(made.problems[0]?.message ?? '', /Listener\/alpha/);
 });
 
-test('a newcomer does not take the port of a listener that has it', () => {
-  const before = plan(aSite(), aListener('beta'));
-  const after = planSite(resources(aSite(), aListener('alpha'), aListener('beta')), aMaterial(), before);
-  assert.deepEqual(
-    after.config.listeners.map(({ name }) => name),
-    ['Listener/beta'],
-  );
-});
+for (const [name, held, expected] of [
+  ['had the port', [{ listener: 'Listener/beta', host: '127.0.0.1', port: 8080 }], 'Listener/beta'],
+  ['had another port', [{ listener: 'Listener/beta', host: '127.0.0.1', port: 8081 }], 'Listener/alpha'],
+  ['is gone', [{ listener: 'Listener/gone', host: '127.0.0.1', port: 8080 }], 'Listener/alpha'],
+] as const) {
+  test(`of two listeners that want one port, where one that ${name} was planned before, ${expected} has it`, () => {
+    // As it comes back from where a platform keeps it.
+    const heldPorts: SitePlan['heldPorts'] = JSON.parse(JSON.stringify(held));
+    const after = planSite(resources(aSite(), aListener('alpha'), aListener('beta')), aMaterial(), { heldPorts });
+    assert.deepEqual(
+      after.config.listeners.map((listener) => listener.name),
+      [expected],
+    );
+    assert.deepEqual(after.heldPorts, [{ listener: expected, host: '127.0.0.1', port: 8080 }]);
+  });
+}
 
 test('without a Site nothing runs, and everything says so', () => {
   const made = plan(aListener('web'), aConnector('db'));

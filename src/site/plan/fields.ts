@@ -1,3 +1,4 @@
+/** What fields that several kinds have may hold. */
 import { quote } from '../bundle-finder.ts';
 import type { ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
@@ -22,4 +23,19 @@ export function parsePort(text: string): number | undefined {
   if (!/^\d{1,5}$/.test(text)) return undefined;
   const port = Number(text);
   return port >= 1 && port <= 65_535 ? port : undefined;
+}
+
+export function badType(resource: ResourceKey, type: string | undefined): readonly ResourceProblem[] {
+  if (!isGiven(type) || type === 'tcp') return [];
+  return [{ resource, severity: 'error', code: 'type', field: 'spec.type', message: `${quote(type)} is not supported; use tcp.` }];
+}
+
+/** A name or an address, as far as text shows it. */
+export function isHost(text: string | undefined): text is string {
+  return text !== undefined && /^[\w.:%-]{1,253}$/.test(text);
+}
+
+/** Left out and empty are the same. */
+export function isGiven(text: string | undefined | null): text is string {
+  return text !== undefined && text !== null && text !== '';
 }

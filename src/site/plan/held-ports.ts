@@ -1,0 +1,45 @@
+/** Which listener has a port: of two that want one, the one that had it keeps it, otherwise the first by name. */
+import type { ListenerConfig } from '../../router/contract.ts';
+import type { ResourceProblem } from '../problem.ts';
+import type { ResourceKey } from '../resources.ts';
+
+/** Plain data, so that a platform can keep it over a restart. One that does not begins again with the first by name. */
+export interface HeldPort {
+  readonly listener: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+export function sharePorts(
+  wanted: readonly ListenerConfig[],
+  before: readonly HeldPort[],
+): { readonly configs: readonly ListenerConfig[]; readonly held: readonly HeldPort[]; readonly problems: readonly ResourceProblem[] } {
+  const incumbents = new Map(before.map((held) => [bindAddress(held), held.listener]));
+  const owners = new Map<string, string>();
+  for (const config of wanted) {
+    const address = bindAddress(config);
+    if (!owners.has(address) || incumbents.get(address) === config.name) owners.set(address, config.name);
+  }
+  const configs = wanted.filter((config) => owners.get(bindAddress(config)) === config.name);
+  const losers = wanted.filter((config) => owners.get(bindAddress(config)) !== config.name);
+  return {
+    configs,
+    held: configs.map(({ name, host, port }) => ({ listener: name, host, port })),
+    problems: losers.map((config) => takenTwice(config, owners.get(bindAddress(config)))),
+  };
+}
+
+function takenTwice(config: ListenerConfig, owner = 'another'): ResourceProblem {
+  return {
+    // Names of planned listeners are keys of their resources.
+    resource: config.name as ResourceKey,
+    severity: 'error',
+    code: 'port-taken-twice',
+    field: 'spec.port',
+    message: `${bindAddress(config)} is already that of ${owner}; use another port or host, or delete one of the two.`,
+  };
+}
+
+function bindAddress({ host, port }: { readonly host: string; readonly port: number }): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host.toLowerCase()}:${port}`;
+}
