@@ -1,4 +1,4 @@
-import { conditions } from '../condition.ts';
+import { conditions } from '../condition-schema.ts';
 import { anyObject, flag, integer, listOf, mapOf, nullable, object, optional, text } from '../schema.ts';
 import { ingressAddresses } from './address.ts';
 

@@ -1,6 +1,6 @@
 /** Fields that several kinds have. */
 import type { TProperties } from 'typebox';
-import { conditions } from '../condition.ts';
+import { conditions } from '../condition-schema.ts';
 import { choice, flag, integer, listOf, mapOf, object, optional, text, type Validation } from '../schema.ts';
 
 /**

@@ -1,4 +1,5 @@
 /** What a Listener's status says: pure, from what is known of its Service and Nodes. */
+import { mergeConditions, type ConditionNow } from '../../api/condition.ts';
 import type { Listener, ListenerIngress, ListenerStatus, PreferredAddressType } from '../../api/listeners/index.ts';
 import type { Node, Service } from '../../kube/objects.ts';
 import {
@@ -10,8 +11,10 @@ import {
   publicPorts,
   type Reachable,
 } from './addresses.ts';
-import { transition, type ConditionState } from './conditions.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
+
+/** Its reasons are of the catalogue. */
+type ConditionState = ConditionNow & { readonly reason: ConditionReason };
 
 /** How it went with the Service, as far as the Listener's author must know. */
 export type Acceptance =
@@ -46,7 +49,7 @@ export function observeListener(listener: Listener, acceptance: Acceptance, arou
     ...(service?.metadata.name === undefined ? {} : { serviceName: service.metadata.name }),
     ingressAddresses: reach.addresses.map((reachable): ListenerIngress => ({ ...reachable, ports: reach.ports })),
     ...(reach.isNodePort ? { nodePorts: reach.ports } : {}),
-    conditions: transition(previous, [acceptedCondition(acceptance), { type: 'Ready', ...ready }], { generation, now }),
+    conditions: mergeConditions(previous, [acceptedCondition(acceptance), { type: 'Ready', ...ready }], { generation, now }),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
 }
