@@ -10,7 +10,7 @@ import { TrustError } from '../trust/errors.ts';
 import { Use } from '../x509/parts.ts';
 import type { CertificateFacts } from '../trust/contract.ts';
 import { problemOf } from '../errors/problem.ts';
-import type { CertificateState } from '../site/observe/observe-trust.ts';
+import type { CertificateState } from '../site/observe/trust-facts.ts';
 import type { WantedBundle } from '../site/plan/certificates.ts';
 import type { Authorities } from './authorities.ts';
 import { isRenewalDue } from './due.ts';

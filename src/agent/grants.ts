@@ -8,7 +8,7 @@ import { readBundle } from '../trust/disk/bundle-files.ts';
 import { TrustError } from '../trust/errors.ts';
 import type { Authority, Grant, GrantServer, GrantStore, IssuedBundle, Ledger, LinkOffer } from '../trust/contract.ts';
 import type { Problem } from '../router/contract.ts';
-import type { GrantFacts } from '../site/observe/observe-trust.ts';
+import type { GrantFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';

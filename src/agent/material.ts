@@ -6,6 +6,7 @@ import type { Purpose } from '../trust/contract.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { BundleProblem, BundleUse, Material } from '../site/material.ts';
 import type { BundleFolder } from '../platform/linux/bundles.ts';
+import { LINUX } from '../platform/linux/machine.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
 
 export interface BundleSources {
@@ -30,7 +31,7 @@ export function gatherMaterial(
   }
   for (const [name, bundle] of user.bundles) bundles.set(name, bundle);
   return {
-    capabilities: new Set(),
+    capabilities: LINUX.capabilities,
     bundles,
     unreadable: new Map([...issued.unreadable, ...user.unreadable]),
     ...(siteAuthority === undefined ? {} : { siteAuthority }),

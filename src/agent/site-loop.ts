@@ -5,7 +5,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
 import { openLedger, revocationsOf } from '../trust/ledger.ts';
 import type { Ledger } from '../trust/contract.ts';
 import type { IssuedCertificate, Router, RouterConfig, RouterHooks, Revocations } from '../router/contract.ts';
-import { noTrust } from '../site/observe/observe-trust.ts';
+import { noTrust } from '../site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../site/observe/observe.ts';
 import { planSite, type SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
@@ -18,7 +18,7 @@ import { openIdentity, type Identity } from '../platform/linux/identity.ts';
 import { createInputReader } from '../platform/linux/input.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
 import type { Lock } from '../files/lock.ts';
-import { machineReach } from '../platform/linux/machine.ts';
+import { LINUX, machineReach } from '../platform/linux/machine.ts';
 import { gatherMaterial } from './material.ts';
 import type { FileProblem } from '../platform/linux/parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles, unreadSite } from '../platform/linux/report.ts';
@@ -299,7 +299,7 @@ class SiteLoop {
         id: identity.id,
         name: plan.site === undefined ? (this.#applied?.site.name ?? '') : nameOf(plan.site),
         namespace: layout.namespace,
-        platform: 'linux',
+        platform: LINUX.name,
         version,
       },
       siteKey: identity.key,

@@ -10,7 +10,7 @@ import { retryOf } from '../trust/tokens/retry.ts';
 import { TrustError } from '../trust/errors.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
 import type { Redeemed, Token } from '../trust/contract.ts';
-import type { TokenFacts } from '../site/observe/observe-trust.ts';
+import type { TokenFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import { problemOf } from '../errors/problem.ts';
 import type { Logger } from '../telemetry/log.ts';

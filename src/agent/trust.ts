@@ -6,7 +6,7 @@ import type { LinkConfig, Router, RouterState } from '../router/contract.ts';
 import { listAccesses } from '../site/plan/access.ts';
 import { planCertificates } from '../site/plan/certificates.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
-import type { CertificateState, TrustFacts } from '../site/observe/observe-trust.ts';
+import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { nameOf, type SiteResources } from '../site/resources.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';

@@ -1,10 +1,33 @@
 /** What only some platforms can do. What a resource asks for in vain is told as its problem. */
 import type { ResourceProblem } from './problem.ts';
-import type { ResourceKey } from './resources.ts';
+import { isKind, type Kind, type ResourceKey } from './resources.ts';
 
-export type Capability = 'pods' | 'service-accounts';
+export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access';
 
 export type Capabilities = ReadonlySet<Capability>;
+
+/** Where sites run: what other sites are told of it, and what it can do. */
+export interface Platform {
+  readonly name: string;
+  readonly capabilities: Capabilities;
+}
+
+/** All other kinds work everywhere. */
+const NEEDED: { readonly [K in Kind]?: Capability } = {
+  AttachedConnector: 'attached-connectors',
+  AttachedConnectorBinding: 'attached-connectors',
+  SecuredAccess: 'secured-access',
+};
+
+export function supportsKind(kind: string, capabilities: Capabilities): kind is Kind {
+  if (!isKind(kind)) return false;
+  const needed = NEEDED[kind];
+  return needed === undefined || capabilities.has(needed);
+}
+
+export function kindNotOnPlatform(kind: Kind): string {
+  return `a ${kind} works on Kubernetes only; remove it.`;
+}
 
 export function notOnPlatform(
   resource: ResourceKey,

@@ -1,58 +1,31 @@
 /** A site's resources, sorted by kind, each kind by name: so that the same set always gives the same plan. */
-import type {
-  AccessGrant,
-  AccessToken,
-  Certificate,
-  Connector,
-  Link,
-  Listener,
-  MultiKeyListener,
-  RouterAccess,
-  Site,
-} from '../api/skupper/index.ts';
+import { skupperResources, type SkupperKind, type SkupperResource } from '../api/skupper/index.ts';
 
-export type SiteObject = Site | Listener | MultiKeyListener | Connector | Link | RouterAccess | AccessGrant | AccessToken | Certificate;
+export type SiteObject = SkupperResource;
 
-export type Kind = SiteObject['kind'];
+export type Kind = SkupperKind;
 
 /** `Listener/backend`. */
 export type ResourceKey = `${Kind}/${string}`;
 
 export type OfKind<K extends Kind> = Extract<SiteObject, { readonly kind: K }>;
 
+export type StatusOf<K extends Kind> = NonNullable<OfKind<K>['status']>;
+
 export type SiteResources = { readonly [K in Kind]: readonly OfKind<K>[] };
 
-/** In the order in which people read them. */
-export const kinds = [
-  'Site',
-  'Listener',
-  'MultiKeyListener',
-  'Connector',
-  'Link',
-  'RouterAccess',
-  'AccessGrant',
-  'AccessToken',
-  'Certificate',
-] as const satisfies readonly Kind[];
+// The keys of a table by kind.
+const KINDS = Object.keys(skupperResources) as readonly Kind[];
 
 export function sortResources(objects: readonly SiteObject[]): SiteResources {
-  const of = <K extends Kind>(kind: K): readonly OfKind<K>[] =>
-    objects.filter((object): object is OfKind<K> => object.kind === kind).sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
-  return {
-    Site: of('Site'),
-    Listener: of('Listener'),
-    MultiKeyListener: of('MultiKeyListener'),
-    Connector: of('Connector'),
-    Link: of('Link'),
-    RouterAccess: of('RouterAccess'),
-    AccessGrant: of('AccessGrant'),
-    AccessToken: of('AccessToken'),
-    Certificate: of('Certificate'),
-  };
+  const sorted = objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const byKind = Map.groupBy(sorted, ({ kind }) => kind);
+  // Each kind has what was grouped under it.
+  return Object.fromEntries(KINDS.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
 }
 
-export function isSiteKind(kind: string): kind is Kind {
-  return kinds.some((known) => known === kind);
+export function isKind(text: string): text is Kind {
+  return Object.hasOwn(skupperResources, text);
 }
 
 export function keyOf(object: Pick<SiteObject, 'kind' | 'metadata'>): ResourceKey {
@@ -64,5 +37,5 @@ export function nameOf(object: Pick<SiteObject, 'metadata'>): string {
 }
 
 export function allOf(resources: SiteResources): readonly SiteObject[] {
-  return kinds.flatMap((kind): readonly SiteObject[] => resources[kind]);
+  return KINDS.flatMap((kind): readonly SiteObject[] => resources[kind]);
 }

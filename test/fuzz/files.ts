@@ -6,7 +6,7 @@ import { layoutOf } from '../../src/platform/linux/layout.ts';
 import { parseResources, type ParsedFile } from '../../src/platform/linux/parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles } from '../../src/platform/linux/report.ts';
 import { readSettings } from '../../src/agent/settings.ts';
-import { noTrust } from '../../src/site/observe/observe-trust.ts';
+import { noTrust } from '../../src/site/observe/trust-facts.ts';
 import { observeSite } from '../../src/site/observe/observe.ts';
 import { planSite } from '../../src/site/plan/plan.ts';
 import { keyOf, sortResources } from '../../src/site/resources.ts';

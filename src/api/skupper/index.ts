@@ -125,18 +125,18 @@ export const attachedConnectorBindings = resource<AttachedConnectorBinding>(
   'attachedconnectorbindings',
 );
 
-/** All of them by kind. */
+/** All of them by kind, in the order in which people read them. */
 export const skupperResources: Readonly<Record<SkupperKind, Resource>> = {
   Site: sites,
   Listener: listeners,
   MultiKeyListener: multiKeyListeners,
   Connector: connectors,
   Link: links,
+  RouterAccess: routerAccesses,
   AccessGrant: accessGrants,
   AccessToken: accessTokens,
-  RouterAccess: routerAccesses,
-  SecuredAccess: securedAccesses,
   Certificate: certificates,
   AttachedConnector: attachedConnectors,
   AttachedConnectorBinding: attachedConnectorBindings,
+  SecuredAccess: securedAccesses,
 };

@@ -3,7 +3,9 @@ import { Composer, isNode, LineCounter, Parser, type Document, type ParsedNode }
 import { setImmediate } from 'node:timers/promises';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
-import { isSiteKind, type SiteObject } from '../../site/resources.ts';
+import { kindNotOnPlatform, supportsKind } from '../../site/capabilities.ts';
+import type { SiteObject } from '../../site/resources.ts';
+import { LINUX } from './machine.ts';
 import { isSecret, readSecret } from './secret.ts';
 import { guardYaml } from './yaml-guard.ts';
 
@@ -155,8 +157,8 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
     return { file, ...place, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
   });
   if (resource === undefined) return { line, problems };
-  if (!isSiteKind(resource.kind)) {
-    const message = `a ${resource.kind} works on Kubernetes only; remove it.`;
+  if (!supportsKind(resource.kind, LINUX.capabilities)) {
+    const message = kindNotOnPlatform(resource.kind);
     return { line, problems: [...problems, { file, line, field: 'kind', severity: 'error', message, ...key }] };
   }
   const other = resource.metadata.namespace;
@@ -171,8 +173,7 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
       ...key,
     });
   }
-  // Of the kinds that are known here, as just asked.
-  return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } } as SiteObject, problems };
+  return { line, object: { ...resource, metadata: { ...resource.metadata, namespace } }, problems };
 }
 
 /** Where a field is, or the nearest of its parents that is there. `spec.ports[0].name` */

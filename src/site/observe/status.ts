@@ -1,10 +1,9 @@
+import { mergeConditions, statusMessage, type Condition, type ConditionNow } from '../../api/condition.ts';
 import type { StatusWord } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
-import type { Condition } from '../../kube/objects.ts';
-import { oneLine, settleConditions, type ConditionNow } from '../conditions.ts';
-import { wordsOf, type ResourceProblem } from '../problem.ts';
-import type { ResourceKey } from '../resources.ts';
 import { conditionReason } from '../../errors/condition-reason.ts';
+import { wordsOf, type ResourceProblem } from '../problem.ts';
+import type { View } from './view.ts';
 
 /** The fields that the status of every kind has. */
 export interface CommonStatus {
@@ -13,60 +12,52 @@ export interface CommonStatus {
   readonly conditions: readonly Condition[];
 }
 
-/** One step on the way to ready. */
-export interface Step {
-  /** The condition's type: `Configured`, `Matched`. */
-  readonly type: string;
-  readonly state: StepState;
-}
-
-export type StepState =
+/** How far one condition has come. */
+export type Progress =
   | { readonly kind: 'done' }
   /** Something is still missing; it may come by itself. */
-  | { readonly kind: 'waiting'; readonly code: Problem['code']; readonly message: string }
+  | ({ readonly kind: 'waiting' } & Problem)
   /** Someone has to change something. */
-  | { readonly kind: 'failed'; readonly code: Problem['code']; readonly message: string };
+  | ({ readonly kind: 'failed' } & Problem);
 
-export const done: StepState = { kind: 'done' };
+export const done: Progress = { kind: 'done' };
 
-export function waiting(code: Problem['code'], message: string): StepState {
+export function waiting(code: Problem['code'], message: string): Progress {
   return { kind: 'waiting', code, message };
 }
 
-export function failed({ code, message }: Problem): StepState {
+export function failed({ code, message }: Problem): Progress {
   return { kind: 'failed', code, message };
 }
 
-export interface Moment {
-  readonly now: string;
-  readonly previous: readonly Condition[];
-  readonly generation?: number;
+/** The first that is not done; what has failed comes before what waits. */
+export function firstOf(...all: readonly Progress[]): Progress {
+  return all.find(({ kind }) => kind === 'failed') ?? all.find(({ kind }) => kind === 'waiting') ?? done;
 }
 
 /**
- * Ready means that every step is done: `Error` where one has failed, `Pending` where one still waits. The message is that of the first
- * step that is not done, or what is to be said of something that works.
+ * Ready means that every condition holds: `Error` where one has failed, `Pending` where one still waits. The message is that of the first
+ * that does not hold, or what is to be said of something that works.
+ * @param conditions by type, in order; `Ready` is added
  */
-export function verdict(steps: readonly Step[], warnings: readonly string[], { now, previous, generation }: Moment): CommonStatus {
-  const bad = steps.find(({ state }) => state.kind === 'failed') ?? steps.find(({ state }) => state.kind === 'waiting');
-  const word: StatusWord = bad === undefined ? 'Ready' : bad.state.kind === 'failed' ? 'Error' : 'Pending';
-  const first = bad === undefined || bad.state.kind === 'done' ? 'OK' : bad.state.message;
-  const conditions = steps.map(({ type, state }): ConditionNow => conditionOf(type, state));
-  conditions.push(bad === undefined ? conditionOf('Ready', done) : conditionOf('Ready', bad.state));
+export function statusOf(conditions: Readonly<Record<string, Progress>>, view: View, notes: readonly string[] = []): CommonStatus {
+  const ready = firstOf(...Object.values(conditions));
+  const next = Object.entries({ ...conditions, Ready: ready }).map(([type, progress]) => conditionOf(type, progress));
+  const warnings = view.own.filter(({ severity }) => severity === 'warning').map(wordsOf);
   return {
-    status: word,
-    message: oneLine([first, ...warnings].join('; ')),
-    conditions: settleConditions(previous, conditions, now, generation),
+    status: ready.kind === 'done' ? 'Ready' : ready.kind === 'failed' ? 'Error' : 'Pending',
+    message: statusMessage([ready.kind === 'done' ? 'OK' : ready.message, ...notes, ...warnings].join('; ')),
+    conditions: mergeConditions(view.previous, next, view),
   };
 }
 
-function conditionOf(type: string, state: StepState): ConditionNow {
-  if (state.kind === 'done') return { type, status: 'True', reason: type, message: 'OK' };
-  return { type, status: 'False', reason: conditionReason(state.code), message: state.message };
+function conditionOf(type: string, progress: Progress): ConditionNow {
+  if (progress.kind === 'done') return { type, status: 'True', reason: type, message: 'OK' };
+  return { type, status: 'False', reason: conditionReason(progress.code), message: progress.message };
 }
 
-/** The first step of every kind: whether the resource could be planned at all. */
-export function configured(problems: readonly ResourceProblem[]): StepState {
+/** The first condition of every kind: whether the resource could be planned at all. */
+export function configured(problems: readonly ResourceProblem[]): Progress {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   if (first === undefined) return done;
@@ -75,10 +66,15 @@ export function configured(problems: readonly ResourceProblem[]): StepState {
   return first.code === 'no-site' ? waiting(first.code, message) : failed({ code: first.code, message });
 }
 
-export function warningsOf(problems: readonly ResourceProblem[]): readonly string[] {
-  return problems.filter(({ severity }) => severity === 'warning').map(wordsOf);
+const STARTING = waiting('starting', 'the router starts');
+
+/** The router has it, and nothing is wrong with it there. */
+export function inRouter(state: { readonly problem?: Problem } | undefined): Progress {
+  if (state === undefined) return STARTING;
+  return state.problem === undefined ? done : failed(state.problem);
 }
 
-export function byResource(problems: readonly ResourceProblem[]): ReadonlyMap<ResourceKey, readonly ResourceProblem[]> {
-  return Map.groupBy(problems, ({ resource }) => resource);
+/** Names come from outside, so what an object inherits does not count. */
+export function stateOf<T>(states: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return states !== undefined && Object.hasOwn(states, name) ? states[name] : undefined;
 }

@@ -6,7 +6,7 @@ import type { HeldPort } from './held-ports.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import { planListeners } from './plan-listeners.ts';
-import { notOnPlatform, type Capabilities } from '../capabilities.ts';
+import { kindNotOnPlatform, notOnPlatform, supportsKind, type Capabilities } from '../capabilities.ts';
 import type { Material } from '../material.ts';
 import type { ResourceProblem } from '../problem.ts';
 import { allOf, keyOf, nameOf, type SiteResources } from '../resources.ts';
@@ -48,6 +48,7 @@ export function planSite(resources: SiteResources, material: Material, previous?
     problems: [
       ...siteProblems,
       ...unusedOf(site, material.capabilities),
+      ...unsupportedKinds(resources, material.capabilities),
       ...listeners.problems,
       ...connectors.problems,
       ...links.problems,
@@ -75,6 +76,12 @@ function unusedOf(site: Site, capabilities: Capabilities): readonly ResourceProb
   const { serviceAccount } = site.spec;
   if (serviceAccount === undefined || serviceAccount === '' || capabilities.has('service-accounts')) return [];
   return [notOnPlatform(keyOf(site), 'spec.serviceAccount', 'there are service accounts on Kubernetes only; remove the field.')];
+}
+
+function unsupportedKinds(resources: SiteResources, capabilities: Capabilities): readonly ResourceProblem[] {
+  return allOf(resources)
+    .filter(({ kind }) => !supportsKind(kind, capabilities))
+    .map((object) => notOnPlatform(keyOf(object), 'kind', kindNotOnPlatform(object.kind), 'error'));
 }
 
 function missingSite(resources: SiteResources, unread: string | undefined): readonly ResourceProblem[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListenerStatus, SiteStatus } from '../../../src/api/skupper/index.ts';
 import type { RouterRecord, RouterState } from '../../../src/router/contract.ts';
-import { noTrust, type TrustFacts } from '../../../src/site/observe/observe-trust.ts';
+import { noTrust, type TrustFacts } from '../../../src/site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../../../src/site/observe/observe.ts';
 import { planSite } from '../../../src/site/plan/plan.ts';
 import type { ResourceKey, SiteObject } from '../../../src/site/resources.ts';

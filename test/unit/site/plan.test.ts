@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Capability } from '../../../src/site/capabilities.ts';
 import { acceptsLinks } from '../../../src/site/plan/access.ts';
+import { noTrust } from '../../../src/site/observe/trust-facts.ts';
+import { observeSite } from '../../../src/site/observe/observe.ts';
 import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
 import { wordsOf } from '../../../src/site/problem.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
@@ -159,6 +161,34 @@ for (const [name, object, capability, expected] of [
     const capable = planSite(all, aMaterial({ capabilities: new Set([capability]) }));
     assert.deepEqual(capable.problems, []);
     assert.deepEqual(capable.config, without.config, 'it runs all the same');
+  });
+}
+
+const apiVersion = 'skupper.io/v2alpha1';
+const metadata = { name: 'x' };
+for (const [object, capability] of [
+  [
+    { apiVersion, kind: 'AttachedConnector', metadata, spec: { siteNamespace: 'west', port: 80, selector: 'app=db' } },
+    'attached-connectors',
+  ],
+  [{ apiVersion, kind: 'AttachedConnectorBinding', metadata, spec: { connectorNamespace: 'n', routingKey: 'k' } }, 'attached-connectors'],
+  [{ apiVersion, kind: 'SecuredAccess', metadata, spec: { ports: [], selector: {} } }, 'secured-access'],
+] as const) {
+  test(`${object.kind} is an error on a platform that does not have it, with a status that says so`, () => {
+    const all = resources(aSite(), object);
+    const made = planSite(all, aMaterial());
+    assert.equal(problem(made), `error ${object.kind}/x not-on-platform kind`);
+    const observation = {
+      resources: all,
+      plan: made,
+      problems: [],
+      trust: noTrust,
+      reach: { kind: 'direct', hosts: [] },
+      controller: { name: 'earshot', namespace: 'west', version: '1' },
+    } as const;
+    const status = observeSite(observation, new Map(), '2026-01-01T00:00:00Z').get(`${object.kind}/x`);
+    assert.equal(`${status?.status}: ${status?.message}`, `Error: kind: a ${object.kind} works on Kubernetes only; remove it.`);
+    assert.deepEqual(planSite(all, aMaterial({ capabilities: new Set([capability]) })).problems, []);
   });
 }
 

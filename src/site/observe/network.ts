@@ -1,0 +1,51 @@
+import type { SiteRecord } from '../../api/skupper/index.ts';
+import type { RouterRecord } from '../../router/contract.ts';
+
+/** A peer may claim any number of listeners. */
+const MOST_ENTRIES = 16;
+
+/** Routers of one site are one entry, in the order in which sites are met. */
+export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord[] {
+  const bySite = Map.groupBy(routers, ({ site }) => site.id);
+  return [...bySite.values()].map((own) => siteRecord(own));
+}
+
+function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
+  const [first] = routers;
+  if (first === undefined) return {};
+  const { id, name, namespace, platform, version } = first.site;
+  const links = routers.flatMap((record) =>
+    // Routers of one site are linked with each other too, which is nobody's concern.
+    record.links
+      .filter((link) => link.siteId !== id)
+      .map((link) => ({
+        name: link.name,
+        remoteSiteId: link.siteId,
+        remoteSiteName: link.siteName,
+        // A router tells only of links that are up.
+        operational: true,
+      })),
+  );
+  const services = new Map<string, { readonly connectors: string[]; readonly listeners: string[] }>();
+  for (const { router, keys } of routers) {
+    for (const { routingKey, connectors, listeners } of keys) {
+      const service = services.getOrInsertComputed(routingKey, () => ({ connectors: [], listeners: [] }));
+      service.connectors.push(...entriesOf(router, connectors));
+      service.listeners.push(...entriesOf(router, listeners));
+    }
+  }
+  return {
+    id,
+    name,
+    namespace,
+    platform,
+    version,
+    links,
+    services: [...services].map(([routingKey, found]) => ({ routingKey, ...found })),
+  };
+}
+
+/** Routers tell how many they have, not what they are called: one entry for each, `router/1`, `router/2`. */
+function entriesOf(router: string, count: number): readonly string[] {
+  return Array.from({ length: Math.min(count, MOST_ENTRIES) }, (_, index) => `${router}/${index + 1}`);
+}

@@ -1,0 +1,35 @@
+import type { Problem } from '../../router/contract.ts';
+
+/** What trust has come to, by the resource's name. Times are milliseconds since 1970. */
+export interface TrustFacts {
+  readonly grants: ReadonlyMap<string, GrantFacts>;
+  readonly tokens: ReadonlyMap<string, TokenFacts>;
+  readonly certificates: ReadonlyMap<string, CertificateState>;
+  /** Of the authority in use. */
+  readonly defaultIssuer?: string;
+}
+
+export interface GrantFacts {
+  readonly code?: string;
+  readonly url?: string;
+  readonly ca?: string;
+  readonly redemptions: number;
+  readonly redemptionsAllowed: number;
+  readonly expires?: number;
+  readonly expired: boolean;
+  readonly problem?: Problem;
+}
+
+export interface TokenFacts {
+  readonly redeemed: boolean;
+  readonly problem?: Problem;
+  /** The problem may go by itself: it is tried again. */
+  readonly retrying?: boolean;
+}
+
+export interface CertificateState {
+  readonly expires?: number;
+  readonly problem?: Problem;
+}
+
+export const noTrust: TrustFacts = { grants: new Map(), tokens: new Map(), certificates: new Map() };

@@ -1,0 +1,28 @@
+import type { Condition } from '../../api/condition.ts';
+import type { RouterState } from '../../router/contract.ts';
+import type { SitePlan } from '../plan/plan.ts';
+import type { ResourceProblem } from '../problem.ts';
+import type { Reach } from '../reach.ts';
+import type { SiteResources } from '../resources.ts';
+import type { TrustFacts } from './trust-facts.ts';
+
+export interface Observation {
+  readonly resources: SiteResources;
+  readonly plan: SitePlan;
+  /** Found outside the plan: in files, by trust. */
+  readonly problems: readonly ResourceProblem[];
+  /** Undefined while no router runs. */
+  readonly router?: RouterState;
+  readonly trust: TrustFacts;
+  readonly reach: Reach;
+  readonly controller: { readonly name: string; readonly namespace: string; readonly version: string };
+}
+
+/** What the observer of a kind is given besides the object. */
+export interface View extends Observation {
+  /** Of this object. */
+  readonly own: readonly ResourceProblem[];
+  readonly previous: readonly Condition[];
+  readonly generation: number | undefined;
+  readonly now: string;
+}
