@@ -1,6 +1,6 @@
-import type { SiteRecord, SkupperKind } from '../../api/skupper/index.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { placeText } from '../../platform/linux/report.ts';
+import { networkOverview, OVERVIEW_KINDS, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
 import { CliError } from '../errors.ts';
 import type { OutputFormat } from '../commands/options.ts';
 import { fieldLines, resourceTable, structured, table } from '../output/output.ts';
@@ -9,24 +9,15 @@ import { readProblems, runningRouters } from './runtime-files.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
 import { notRunning, runtimeSite } from './waiting.ts';
 
-const shown = [
-  'Link',
-  'Listener',
-  'MultiKeyListener',
-  'Connector',
-  'RouterAccess',
-  'AccessGrant',
-] as const satisfies readonly SkupperKind[];
-
 export async function showOverview(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
-  const [sites, routers, problems, ...lists] = await Promise.all([
-    resourcesOf(layout, 'Site'),
+  const kinds = ['Site', ...OVERVIEW_KINDS] as const;
+  const [routers, problems, ...lists] = await Promise.all([
     runningRouters(layout),
     readProblems(layout),
-    ...shown.map((kind) => resourcesOf(layout, kind)),
+    ...kinds.map((kind) => resourcesOf(layout, kind)),
   ]);
-  const resources = shown.map((kind, index) => ({ kind, items: lists[index] ?? [] })).filter(({ items }) => items.length > 0);
+  const { sites, resources } = siteOverview(lists.flat());
   if (output !== undefined) {
     terminal.out(structured({ namespace, routers, problems, sites, resources: resources.flatMap(({ items }) => items) }, output));
     return;
@@ -64,53 +55,34 @@ export async function showNetwork(namespace: string, output: OutputFormat | unde
     terminal.out(structured(network, output));
     return;
   }
-  terminal.out(network.map((record) => siteTree(record, record.name === site.metadata.name && record.namespace === namespace)).join(''));
-  terminal.out(`\n${keyTable(network)}`);
+  const { sites, keys } = networkOverview(network, { name: site.metadata.name, namespace });
+  terminal.out(`${sites.map(siteTree).join('')}\n${keyTable(keys)}`);
 }
 
-function siteTree(
-  { name = '', id = '', namespace = '', platform = '', version = '', links = [], services = [] }: SiteRecord,
-  isThis: boolean,
-): string {
+function siteTree({ name, id, namespace, platform, version, isThis, links, keys }: NetworkSite): string {
   const facts = [platform, version, `namespace ${namespace}`, id].filter((part) => part !== '').join(', ');
-  const head = `${name} (${facts})${isThis ? ', this site' : ''}`;
   const lines = [
-    ...links.map(linkLine),
-    ...services.map(
-      ({ routingKey = '', connectors = [], listeners = [] }) =>
+    ...links.map(({ to, operational }) => `link to ${to}${operational ? '' : ', down'}`),
+    ...keys.map(
+      ({ routingKey, connectors, listeners }) =>
         `key ${routingKey}: ${counted(connectors, 'connector')}, ${counted(listeners, 'listener')}`,
     ),
   ];
   const branches = lines.map((line, index) => `${index === lines.length - 1 ? '└─' : '├─'} ${printable(line)}`);
-  return `${[printable(head), ...branches].join('\n')}\n`;
+  return `${[printable(`${name} (${facts})${isThis ? ', this site' : ''}`), ...branches].join('\n')}\n`;
 }
 
-/** Its name in the network is a number that means nothing to people; programs have it by -o json. */
-function linkLine({ remoteSiteName, remoteSiteId, operational }: NonNullable<SiteRecord['links']>[number]): string {
-  return `link to ${remoteSiteName ?? remoteSiteId ?? 'an unknown site'}${operational === false ? ', down' : ''}`;
-}
-
-/** Each routing key, and at which sites it has what. */
-function keyTable(network: readonly SiteRecord[]): string {
-  const uses = network.flatMap(({ name = '', services = [] }) => services.map((service) => ({ site: name, ...service })));
-  const rows = [...Map.groupBy(uses, ({ routingKey = '' }) => routingKey)]
-    .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, of]) => [
-      key,
-      of
-        .filter(({ connectors = [] }) => connectors.length > 0)
-        .map(({ site }) => site)
-        .join(', ') || '-',
-      of
-        .filter(({ listeners = [] }) => listeners.length > 0)
-        .map(({ site }) => site)
-        .join(', ') || '-',
-    ]);
+function keyTable(keys: readonly KeyOverview[]): string {
+  const rows = keys.map(({ routingKey, connectorsAt, listenersAt }) => [
+    routingKey,
+    connectorsAt.join(', ') || '-',
+    listenersAt.join(', ') || '-',
+  ]);
   return rows.length === 0
     ? 'No routing key has a listener or a connector yet.\n'
     : table(['ROUTING-KEY', 'CONNECTORS-AT', 'LISTENERS-AT'], rows);
 }
 
-function counted(list: readonly unknown[], what: string): string {
-  return `${list.length} ${what}${list.length === 1 ? '' : 's'}`;
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,0 +1,93 @@
+/** What people ask of a site at a glance: pure, from statuses. Commands and pages show the same. */
+import type { Site, SiteRecord } from '../api/skupper/index.ts';
+import { sortResources, type Kind, type SiteObject } from './resources.ts';
+
+/** In the order in which they are shown. */
+export const OVERVIEW_KINDS = [
+  'Link',
+  'Listener',
+  'MultiKeyListener',
+  'Connector',
+  'RouterAccess',
+  'AccessGrant',
+] as const satisfies readonly Kind[];
+
+export interface SiteOverview {
+  /** The first is the one that runs. */
+  readonly sites: readonly Site[];
+  /** Of the kinds of which there is something. */
+  readonly resources: readonly { readonly kind: (typeof OVERVIEW_KINDS)[number]; readonly items: readonly SiteObject[] }[];
+}
+
+export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
+  const sorted = sortResources(objects);
+  const resources = OVERVIEW_KINDS.map((kind) => ({ kind, items: sorted[kind] })).filter(({ items }) => items.length > 0);
+  return { sites: sorted.Site, resources };
+}
+
+export interface NetworkOverview {
+  readonly sites: readonly NetworkSite[];
+  /** By name. */
+  readonly keys: readonly KeyOverview[];
+}
+
+/** A text that is not known is empty. */
+export interface NetworkSite {
+  readonly name: string;
+  readonly id: string;
+  readonly namespace: string;
+  readonly platform: string;
+  readonly version: string;
+  /** The site that was asked. */
+  readonly isThis: boolean;
+  /** A link's own name is a number in the network, which means nothing to people. */
+  readonly links: readonly { readonly to: string; readonly operational: boolean }[];
+  readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
+}
+
+/** A routing key, and the names of the sites that have what of it. */
+export interface KeyOverview {
+  readonly routingKey: string;
+  readonly connectorsAt: readonly string[];
+  readonly listenersAt: readonly string[];
+}
+
+/** @param self the site that sees this network */
+export function networkOverview(
+  network: readonly SiteRecord[],
+  self: { readonly name: string | undefined; readonly namespace: string },
+): NetworkOverview {
+  const sites = network.map((record) => networkSite(record, record.name === self.name && record.namespace === self.namespace));
+  const uses = sites.flatMap(({ name, keys }) => keys.map((key) => ({ site: name, ...key })));
+  const keys = [...Map.groupBy(uses, ({ routingKey }) => routingKey)]
+    .map(([routingKey, of]) => ({
+      routingKey,
+      connectorsAt: of.filter(({ connectors }) => connectors > 0).map(({ site }) => site),
+      listenersAt: of.filter(({ listeners }) => listeners > 0).map(({ site }) => site),
+    }))
+    .toSorted((one, other) => (one.routingKey < other.routingKey ? -1 : 1));
+  return { sites, keys };
+}
+
+function networkSite(
+  { name = '', id = '', namespace = '', platform = '', version = '', links = [], services = [] }: SiteRecord,
+  isThis: boolean,
+): NetworkSite {
+  return {
+    name,
+    id,
+    namespace,
+    platform,
+    version,
+    isThis,
+    links: links.map(({ remoteSiteName, remoteSiteId, operational }) => ({
+      to: remoteSiteName ?? remoteSiteId ?? 'an unknown site',
+      operational: operational !== false,
+    })),
+    keys: services.map(({ routingKey = '', connectors = [], listeners = [] }) => ({
+      routingKey,
+      connectors: connectors.length,
+      listeners: listeners.length,
+    })),
+  };
+}
