@@ -6,7 +6,7 @@ import type { Purpose } from '../trust/contract.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { BundleProblem, BundleUse, Material } from '../site/material.ts';
 import type { BundleFolder } from '../platform/linux/bundles.ts';
-import { LINUX } from '../platform/linux/machine.ts';
+import { linux } from '../platform/linux/machine.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
 
 export interface BundleSources {
@@ -31,12 +31,12 @@ export function gatherMaterial(
   }
   for (const [name, bundle] of user.bundles) bundles.set(name, bundle);
   return {
-    capabilities: LINUX.capabilities,
+    capabilities: linux.capabilities,
     bundles,
     unreadable: new Map([...issued.unreadable, ...user.unreadable]),
     ...(siteAuthority === undefined ? {} : { siteAuthority }),
     check: checkFor,
-    bundlePlace: (name) => `${join(layout.input.certs, name)}/`,
+    bundleLocation: (name) => `${join(layout.input.certs, name)}/`,
   };
 }
 

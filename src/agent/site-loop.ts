@@ -18,7 +18,7 @@ import { openIdentity, type Identity } from '../platform/linux/identity.ts';
 import { createInputReader } from '../platform/linux/input.ts';
 import type { NamespaceLayout } from '../platform/linux/layout.ts';
 import type { Lock } from '../files/lock.ts';
-import { LINUX, machineReach } from '../platform/linux/machine.ts';
+import { linux, machineReach } from '../platform/linux/machine.ts';
 import { gatherMaterial } from './material.ts';
 import type { FileProblem } from '../platform/linux/parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles, unreadSite } from '../platform/linux/report.ts';
@@ -299,7 +299,7 @@ class SiteLoop {
         id: identity.id,
         name: plan.site === undefined ? (this.#applied?.site.name ?? '') : nameOf(plan.site),
         namespace: layout.namespace,
-        platform: LINUX.name,
+        platform: linux.name,
         version,
       },
       siteKey: identity.key,

@@ -18,7 +18,7 @@ export class BundleFinder {
   }
 
   find(name: string, use: BundleUse, resource: ResourceKey, field = 'spec.tlsCredentials'): FoundBundle {
-    const { bundles, unreadable, check, bundlePlace } = this.#material;
+    const { bundles, unreadable, check, bundleLocation } = this.#material;
     const problem = (code: ResourceProblem['code'], message: string, severity: ResourceProblem['severity'] = 'error'): ResourceProblem => ({
       resource,
       severity,
@@ -31,7 +31,7 @@ export class BundleFinder {
     const bundle = bundles.get(name);
     if (bundle === undefined) {
       return {
-        problems: [problem('tls-missing', `there is no TLS bundle named ${quote(name)}; put ${files[use]} into ${bundlePlace(name)}.`)],
+        problems: [problem('tls-missing', `there is no TLS bundle named ${quote(name)}; put ${files[use]} into ${bundleLocation(name)}.`)],
       };
     }
     const found = check(bundle, use);

@@ -13,7 +13,7 @@ export interface Platform {
 }
 
 /** All other kinds work everywhere. */
-const NEEDED: { readonly [K in Kind]?: Capability } = {
+const neededFor: { readonly [K in Kind]?: Capability } = {
   AttachedConnector: 'attached-connectors',
   AttachedConnectorBinding: 'attached-connectors',
   SecuredAccess: 'secured-access',
@@ -21,7 +21,7 @@ const NEEDED: { readonly [K in Kind]?: Capability } = {
 
 export function supportsKind(kind: string, capabilities: Capabilities): kind is Kind {
   if (!isKind(kind)) return false;
-  const needed = NEEDED[kind];
+  const needed = neededFor[kind];
   return needed === undefined || capabilities.has(needed);
 }
 

@@ -13,7 +13,7 @@ export interface Material {
   /** Whether a bundle can serve a purpose, and if not why. */
   readonly check: (bundle: TlsBundle, use: BundleUse) => readonly BundleProblem[];
   /** Where a bundle of this name would be put, for messages: `input/certs/web/`. */
-  readonly bundlePlace: (name: string) => string;
+  readonly bundleLocation: (name: string) => string;
 }
 
 /** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */

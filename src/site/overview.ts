@@ -3,7 +3,7 @@ import type { Site, SiteRecord } from '../api/skupper/index.ts';
 import { sortResources, type Kind, type SiteObject } from './resources.ts';
 
 /** In the order in which they are shown. */
-export const OVERVIEW_KINDS = [
+export const overviewKinds = [
   'Link',
   'Listener',
   'MultiKeyListener',
@@ -16,12 +16,12 @@ export interface SiteOverview {
   /** The first is the one that runs. */
   readonly sites: readonly Site[];
   /** Of the kinds of which there is something. */
-  readonly resources: readonly { readonly kind: (typeof OVERVIEW_KINDS)[number]; readonly items: readonly SiteObject[] }[];
+  readonly resources: readonly { readonly kind: (typeof overviewKinds)[number]; readonly items: readonly SiteObject[] }[];
 }
 
 export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
   const sorted = sortResources(objects);
-  const resources = OVERVIEW_KINDS.map((kind) => ({ kind, items: sorted[kind] })).filter(({ items }) => items.length > 0);
+  const resources = overviewKinds.map((kind) => ({ kind, items: sorted[kind] })).filter(({ items }) => items.length > 0);
   return { sites: sorted.Site, resources };
 }
 

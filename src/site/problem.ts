@@ -18,6 +18,6 @@ export function hasErrors(problems: readonly ResourceProblem[]): boolean {
 }
 
 /** As a status shows it: with the field in front. */
-export function wordsOf({ field, message }: Pick<ResourceProblem, 'field' | 'message'>): string {
+export function problemText({ field, message }: Pick<ResourceProblem, 'field' | 'message'>): string {
   return field === undefined ? message : `${field}: ${message}`;
 }

@@ -15,13 +15,13 @@ export type StatusOf<K extends Kind> = NonNullable<OfKind<K>['status']>;
 export type SiteResources = { readonly [K in Kind]: readonly OfKind<K>[] };
 
 // The keys of a table by kind.
-const KINDS = Object.keys(skupperResources) as readonly Kind[];
+const kinds = Object.keys(skupperResources) as readonly Kind[];
 
 export function sortResources(objects: readonly SiteObject[]): SiteResources {
   const sorted = objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const byKind = Map.groupBy(sorted, ({ kind }) => kind);
   // Each kind has what was grouped under it.
-  return Object.fromEntries(KINDS.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
+  return Object.fromEntries(kinds.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
 }
 
 export function isKind(text: string): text is Kind {
@@ -37,5 +37,5 @@ export function nameOf(object: Pick<SiteObject, 'metadata'>): string {
 }
 
 export function allOf(resources: SiteResources): readonly SiteObject[] {
-  return KINDS.flatMap((kind): readonly SiteObject[] => resources[kind]);
+  return kinds.flatMap((kind): readonly SiteObject[] => resources[kind]);
 }

@@ -1,6 +1,6 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { placeText } from '../../platform/linux/report.ts';
-import { networkOverview, OVERVIEW_KINDS, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
+import { networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
 import { CliError } from '../errors.ts';
 import type { OutputFormat } from '../commands/options.ts';
 import { fieldLines, resourceTable, structured, table } from '../output/output.ts';
@@ -11,7 +11,7 @@ import { notRunning, runtimeSite } from './waiting.ts';
 
 export async function showOverview(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
-  const kinds = ['Site', ...OVERVIEW_KINDS] as const;
+  const kinds = ['Site', ...overviewKinds] as const;
   const [routers, problems, ...lists] = await Promise.all([
     runningRouters(layout),
     readProblems(layout),

@@ -2,7 +2,7 @@ import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os'
 import type { Platform } from '../../site/capabilities.ts';
 import type { Reach } from '../../site/reach.ts';
 
-export const LINUX: Platform = { name: 'linux', capabilities: new Set() };
+export const linux: Platform = { name: 'linux', capabilities: new Set() };
 
 /** The router's sockets are those of the machine. */
 export function machineReach(): Reach {

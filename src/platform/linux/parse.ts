@@ -5,7 +5,7 @@ import { validateResource } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind } from '../../site/capabilities.ts';
 import type { SiteObject } from '../../site/resources.ts';
-import { LINUX } from './machine.ts';
+import { linux } from './machine.ts';
 import { isSecret, readSecret } from './secret.ts';
 import { guardYaml } from './yaml-guard.ts';
 
@@ -157,7 +157,7 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
     return { file, ...place, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
   });
   if (resource === undefined) return { line, problems };
-  if (!supportsKind(resource.kind, LINUX.capabilities)) {
+  if (!supportsKind(resource.kind, linux.capabilities)) {
     const message = kindNotOnPlatform(resource.kind);
     return { line, problems: [...problems, { file, line, field: 'kind', severity: 'error', message, ...key }] };
   }

@@ -5,7 +5,7 @@ import { supportsKind } from '../../site/capabilities.ts';
 import { allOf, keyOf, nameOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { emitYaml } from './write-yaml.ts';
-import { LINUX } from './machine.ts';
+import { linux } from './machine.ts';
 import { isResourceName, resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { statusMode } from './status-mode.ts';
@@ -31,7 +31,7 @@ export function statusFiles(
   for (const problem of problems) {
     const { resource } = problem;
     const [kind = '', name = ''] = resource?.split('/') ?? [];
-    if (problem.severity !== 'error' || !supportsKind(kind, LINUX.capabilities) || !isResourceName(name)) continue;
+    if (problem.severity !== 'error' || !supportsKind(kind, linux.capabilities) || !isResourceName(name)) continue;
     const file = resourceFileName(kind, name);
     if (files.has(file)) continue;
     const message = placeText(problem);
@@ -56,7 +56,7 @@ export function problemsOfFiles(problems: readonly FileProblem[]): readonly Reso
     const concerned = [...(problem.resource === undefined ? [] : [problem.resource]), ...(problem.affected ?? [])];
     return concerned.flatMap((resource): readonly ResourceProblem[] => {
       const [kind = '', name = ''] = resource.split('/');
-      if (!supportsKind(kind, LINUX.capabilities)) return [];
+      if (!supportsKind(kind, linux.capabilities)) return [];
       return [{ resource: `${kind}/${name}`, severity: problem.severity, code: 'invalid-file', message: placeText(problem) }];
     });
   });

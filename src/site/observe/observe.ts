@@ -8,7 +8,7 @@ import type { Observation, View } from './view.ts';
 
 export type AnyStatus = StatusOf<Kind>;
 
-const OBSERVERS: { readonly [K in Kind]: (object: OfKind<K>, view: View) => StatusOf<K> } = {
+const observers: { readonly [K in Kind]: (object: OfKind<K>, view: View) => StatusOf<K> } = {
   Site: observeSiteObject,
   Listener: observeListener,
   MultiKeyListener: observeMultiKey,
@@ -45,7 +45,7 @@ export function observeSite(
 
 function observeObject<K extends Kind>(object: OfKind<K>, view: View): StatusOf<K> {
   // The row of its own kind.
-  const observe = OBSERVERS[object.kind as K];
+  const observe = observers[object.kind as K];
   return observe(object, view);
 }
 

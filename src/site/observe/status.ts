@@ -2,7 +2,7 @@ import { mergeConditions, statusMessage, type Condition, type ConditionNow } fro
 import type { StatusWord } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
 import { conditionReason } from '../../errors/condition-reason.ts';
-import { wordsOf, type ResourceProblem } from '../problem.ts';
+import { problemText, type ResourceProblem } from '../problem.ts';
 import type { View } from './view.ts';
 
 /** The fields that the status of every kind has. */
@@ -43,7 +43,7 @@ export function firstOf(...all: readonly Progress[]): Progress {
 export function statusOf(conditions: Readonly<Record<string, Progress>>, view: View, notes: readonly string[] = []): CommonStatus {
   const ready = firstOf(...Object.values(conditions));
   const next = Object.entries({ ...conditions, Ready: ready }).map(([type, progress]) => conditionOf(type, progress));
-  const warnings = view.own.filter(({ severity }) => severity === 'warning').map(wordsOf);
+  const warnings = view.own.filter(({ severity }) => severity === 'warning').map(problemText);
   return {
     status: ready.kind === 'done' ? 'Ready' : ready.kind === 'failed' ? 'Error' : 'Pending',
     message: statusMessage([ready.kind === 'done' ? 'OK' : ready.message, ...notes, ...warnings].join('; ')),
@@ -61,16 +61,16 @@ export function configured(problems: readonly ResourceProblem[]): Progress {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   if (first === undefined) return done;
-  const message = errors.map(wordsOf).join('; ');
+  const message = errors.map(problemText).join('; ');
   // Without a Site nothing is wrong with the resource itself.
   return first.code === 'no-site' ? waiting(first.code, message) : failed({ code: first.code, message });
 }
 
-const STARTING = waiting('starting', 'the router starts');
+const starting = waiting('starting', 'the router starts');
 
 /** The router has it, and nothing is wrong with it there. */
 export function inRouter(state: { readonly problem?: Problem } | undefined): Progress {
-  if (state === undefined) return STARTING;
+  if (state === undefined) return starting;
   return state.problem === undefined ? done : failed(state.problem);
 }
 

@@ -18,7 +18,7 @@ export function planLinks(
   const problems: ResourceProblem[] = [];
   for (const link of resources.Link) {
     const resource = keyOf(link);
-    const { endpoints, problems: found } = endpointsOf(link, edge);
+    const { endpoints, problems: found } = linkEndpoints(link, edge);
     const cost = link.spec.cost ?? 1;
     if (!(Number.isInteger(cost) && cost >= 1 && cost <= HIGHEST_COST)) {
       found.push({
@@ -45,7 +45,7 @@ export function planLinks(
   return { configs, problems };
 }
 
-function endpointsOf(link: Link, edge: boolean): { readonly endpoints: readonly LinkEndpoint[]; readonly problems: ResourceProblem[] } {
+function linkEndpoints(link: Link, edge: boolean): { readonly endpoints: readonly LinkEndpoint[]; readonly problems: ResourceProblem[] } {
   const resource = keyOf(link);
   const role = edge ? 'edge' : 'inter-router';
   const problems: ResourceProblem[] = [];

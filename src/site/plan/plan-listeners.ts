@@ -129,7 +129,7 @@ function commonProblems(resource: ResourceKey, host: string, port: number, type?
   return [...problems, ...badType(resource, type)];
 }
 
-const OBSERVERS: ReadonlySet<string> = new Set(['auto', 'none', 'http1', 'http2'] satisfies Observer[]);
+const observers: ReadonlySet<string> = new Set(['auto', 'none', 'http1', 'http2'] satisfies Observer[]);
 
 function observerOf(
   field: Observer | undefined,
@@ -144,7 +144,7 @@ function observerOf(
 }
 
 function isObserver(text: string): text is Observer {
-  return OBSERVERS.has(text);
+  return observers.has(text);
 }
 
 function tlsOf(

@@ -24,7 +24,7 @@ export interface SitePlan {
   readonly heldPorts: readonly HeldPort[];
 }
 
-const NOTHING: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
+const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], links: [], accesses: [] };
 
 /**
  * What is invalid is left out and told as a problem; everything else is planned.
@@ -34,7 +34,7 @@ const NOTHING: PlannedConfig = { edge: false, listeners: [], connectors: [], lin
 export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'heldPorts'>, unread?: string): SitePlan {
   const { site, problems: siteProblems } = chooseSite(resources);
   if (site === undefined) {
-    return { config: NOTHING, problems: [...siteProblems, ...missingSite(resources, unread)], heldPorts: [] };
+    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], heldPorts: [] };
   }
   const bundles = new BundleFinder(material);
   const listeners = planListeners(resources, material.capabilities, bundles, previous?.heldPorts ?? []);

@@ -55,7 +55,7 @@ export function aMaterial(given: Partial<Material> = {}): Material {
     capabilities: new Set(),
     bundles: new Map([['whole', whole]]),
     unreadable: new Map(),
-    bundlePlace: (name) => `input/certs/${name}/`,
+    bundleLocation: (name) => `input/certs/${name}/`,
     check: (bundle, use): readonly BundleProblem[] => {
       const missing = use === 'trust' ? bundle.ca === undefined : bundle.key === undefined;
       return missing ? [{ code: use === 'trust' ? 'tls-no-ca' : 'tls-no-key', message: 'something is missing', passing: false }] : [];

@@ -6,7 +6,7 @@ import { acceptsLinks } from '../../../src/site/plan/access.ts';
 import { noTrust } from '../../../src/site/observe/trust-facts.ts';
 import { observeSite } from '../../../src/site/observe/observe.ts';
 import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
-import { wordsOf } from '../../../src/site/problem.ts';
+import { problemText } from '../../../src/site/problem.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
 import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aRouterAccess, aSite, resources, whole } from './fixtures.ts';
 
@@ -15,7 +15,7 @@ function plan(...objects: readonly SiteObject[]): SitePlan {
 }
 
 function problem(of: SitePlan): string {
-  assert.equal(of.problems.length, 1, of.problems.map(wordsOf).join('\n'));
+  assert.equal(of.problems.length, 1, of.problems.map(problemText).join('\n'));
   const [only] = of.problems;
   assert.ok(only);
   return `${only.severity} ${only.resource} ${only.code} ${only.field}`;
