@@ -1,6 +1,5 @@
-/** What only some platforms can do. What a resource asks for in vain is told as its problem. */
-import type { ResourceProblem } from './problem.ts';
-import { isKind, type Kind, type ResourceKey } from './resources.ts';
+/** What only some platforms can do. What a resource asks for in vain is told as its problem, `not-on-platform`. */
+import { isKind, type Kind } from './resources.ts';
 
 export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access';
 
@@ -27,13 +26,4 @@ export function supportsKind(kind: string, capabilities: Capabilities): kind is 
 
 export function kindNotOnPlatform(kind: Kind): string {
   return `a ${kind} works on Kubernetes only; remove it.`;
-}
-
-export function notOnPlatform(
-  resource: ResourceKey,
-  field: string,
-  message: string,
-  severity: ResourceProblem['severity'] = 'warning',
-): ResourceProblem {
-  return { resource, severity, code: 'not-on-platform', field, message };
 }

@@ -13,6 +13,14 @@ export interface ResourceProblem {
   readonly message: string;
 }
 
+export function errorIn(resource: ResourceKey, field: string, code: ResourceProblem['code'], message: string): ResourceProblem {
+  return { resource, severity: 'error', code, field, message };
+}
+
+export function warningIn(resource: ResourceKey, field: string, code: ResourceProblem['code'], message: string): ResourceProblem {
+  return { resource, severity: 'warning', code, field, message };
+}
+
 export function hasErrors(problems: readonly ResourceProblem[]): boolean {
   return problems.some(({ severity }) => severity === 'error');
 }

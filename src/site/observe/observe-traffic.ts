@@ -9,7 +9,7 @@ import type {
   MultiKeyListenerStatus,
 } from '../../api/skupper/index.ts';
 import type { ListenerState } from '../../router/contract.ts';
-import { quote } from '../bundle-finder.ts';
+import { quote } from '../find-bundle.ts';
 import { keyOf } from '../resources.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting, type Progress } from './status.ts';
 import type { View } from './view.ts';

@@ -2,10 +2,11 @@
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { AccessConfig } from '../../router/contract.ts';
-import { quote, type BundleFinder } from '../bundle-finder.ts';
+import { findBundle, quote } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
-import type { ResourceProblem } from '../problem.ts';
+import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
+import { isGiven } from './fields.ts';
 
 export type Role = AccessConfig['role'];
 
@@ -30,8 +31,6 @@ export interface AccessList {
   readonly problems: readonly ResourceProblem[];
 }
 
-const none: AccessList = { accesses: [], problems: [] };
-
 /** What of a site's resources lets others in. */
 type AccessSources = Pick<SiteResources, 'RouterAccess'>;
 
@@ -41,9 +40,8 @@ export function acceptsLinks(resources: AccessSources, site: Site): boolean {
 }
 
 export function listAccesses(resources: AccessSources, site: Site): AccessList {
-  const implied = impliedAccess(site, resources);
-  const problems = [...implied.problems];
-  const accesses = [...implied.accesses];
+  const problems: ResourceProblem[] = [];
+  const accesses = [...impliedAccess(site, resources)];
   for (const routerAccess of resources.RouterAccess) {
     const resource = keyOf(routerAccess);
     const { spec } = routerAccess;
@@ -53,14 +51,14 @@ export function listAccesses(resources: AccessSources, site: Site): AccessList {
       if (name === 'normal') continue;
       if (name !== INTER_ROUTER && name !== EDGE) {
         const message = `${quote(name)} is no role, so it is left out; use inter-router or edge.`;
-        problems.push({ resource, severity: 'warning', code: 'role', field: `spec.roles[${index}].name`, message });
+        problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
         continue;
       }
       roles.push({ role: name, port: port ?? DEFAULT_PORTS[name] });
     }
     if (roles.length === 0) {
       const message = 'there is no inter-router and no edge among them, so no site can link here; add one.';
-      problems.push({ resource, severity: 'error', code: 'no-role', field: 'spec.roles', message });
+      problems.push(errorIn(resource, 'spec.roles', 'no-role', message));
       continue;
     }
     accesses.push({
@@ -71,7 +69,7 @@ export function listAccesses(resources: AccessSources, site: Site): AccessList {
       hosts: spec.subjectAlternativeNames ?? [],
       bundle: spec.tlsCredentials,
       issued: spec.generateTlsCredentials ?? false,
-      ...(spec.issuer === undefined || spec.issuer === '' ? {} : { issuer: spec.issuer }),
+      ...(isGiven(spec.issuer) ? { issuer: spec.issuer } : {}),
     });
   }
   return { accesses, problems };
@@ -80,17 +78,14 @@ export function listAccesses(resources: AccessSources, site: Site): AccessList {
 /** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
 export const SITE_SERVER_BUNDLE = 'earshot-site-server';
 
-function impliedAccess(site: Site, resources: AccessSources): AccessList {
+function impliedAccess(site: Site, resources: AccessSources): readonly Access[] {
   const { linkAccess } = site.spec;
-  if (linkAccess === undefined || linkAccess === '' || linkAccess === 'none') return none;
+  if (!isGiven(linkAccess) || linkAccess === 'none') return [];
   // A RouterAccess with these ports says it better.
   const taken = new Set(resources.RouterAccess.flatMap(({ spec }) => spec.roles.map(({ name, port }) => port ?? defaultPort(name))));
   const roles = ([INTER_ROUTER, EDGE] as const).map((role) => ({ role, port: DEFAULT_PORTS[role] })).filter(({ port }) => !taken.has(port));
-  if (roles.length === 0) return none;
-  return {
-    accesses: [{ resource: keyOf(site), name: nameOf(site), roles, hosts: [], bundle: SITE_SERVER_BUNDLE, issued: true }],
-    problems: [],
-  };
+  if (roles.length === 0) return [];
+  return [{ resource: keyOf(site), name: nameOf(site), roles, hosts: [], bundle: SITE_SERVER_BUNDLE, issued: true }];
 }
 
 function defaultPort(role: string): number | undefined {
@@ -101,13 +96,12 @@ export function planAccesses(
   resources: SiteResources,
   site: Site,
   material: Material,
-  bundles: BundleFinder,
 ): { readonly configs: readonly AccessConfig[]; readonly problems: readonly ResourceProblem[] } {
   const { accesses, problems: listed } = listAccesses(resources, site);
   const configs: AccessConfig[] = [];
   const problems = [...listed, ...(accesses.length === 0 ? uselessGrants(resources) : [])];
   for (const access of accesses) {
-    const { bundle, problems: found } = bundles.find(access.bundle, 'server', access.resource);
+    const { bundle, problems: found } = findBundle(material, access.bundle, 'server', access.resource);
     problems.push(...found);
     if (bundle === undefined) continue;
     const ca = [bundle.ca, material.siteAuthority].filter((pem) => pem !== undefined).join('\n');
@@ -135,5 +129,5 @@ export function accessName(access: Access, role: Role): string {
 }
 
 function isWildcard(host: string | undefined): host is undefined | '' | '0.0.0.0' | '::' {
-  return host === undefined || host === '' || host === '0.0.0.0' || host === '::';
+  return !isGiven(host) || host === '0.0.0.0' || host === '::';
 }

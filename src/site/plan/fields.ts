@@ -1,6 +1,6 @@
 /** What fields that several kinds have may hold. */
-import { quote } from '../bundle-finder.ts';
-import type { ResourceProblem } from '../problem.ts';
+import { quote } from '../find-bundle.ts';
+import { errorIn, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
 
 /**
@@ -10,12 +10,12 @@ import type { ResourceKey } from '../resources.ts';
 export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
   if (/^[!-~]{1,253}$/.test(key)) return [];
   const message = `${quote(key)} cannot be a routing key; use 1 to 253 printable ASCII characters without spaces.`;
-  return [{ resource, severity: 'error', code: 'routing-key', field, message }];
+  return [errorIn(resource, field, 'routing-key', message)];
 }
 
 export function badPort(resource: ResourceKey, field: string, port: number): readonly ResourceProblem[] {
   if (Number.isInteger(port) && port >= 1 && port <= 65_535) return [];
-  return [{ resource, severity: 'error', code: 'port', field, message: `${port} is not a port; use 1 to 65535.` }];
+  return [errorIn(resource, field, 'port', `${port} is not a port; use 1 to 65535.`)];
 }
 
 /** A port as an endpoint has it: text. */
@@ -27,7 +27,7 @@ export function parsePort(text: string): number | undefined {
 
 export function badType(resource: ResourceKey, type: string | undefined): readonly ResourceProblem[] {
   if (!isGiven(type) || type === 'tcp') return [];
-  return [{ resource, severity: 'error', code: 'type', field: 'spec.type', message: `${quote(type)} is not supported; use tcp.` }];
+  return [errorIn(resource, 'spec.type', 'type', `${quote(type)} is not supported; use tcp.`)];
 }
 
 /** A name or an address, as far as text shows it. */

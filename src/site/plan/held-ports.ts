@@ -1,6 +1,6 @@
 /** Which listener has a port: of two that want one, the one that had it keeps it, otherwise the first by name. */
 import type { ListenerConfig } from '../../router/contract.ts';
-import type { ResourceProblem } from '../problem.ts';
+import { errorIn, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
 
 /** Plain data, so that a platform can keep it over a restart. One that does not begins again with the first by name. */
@@ -30,14 +30,9 @@ export function sharePorts(
 }
 
 function takenTwice(config: ListenerConfig, owner = 'another'): ResourceProblem {
-  return {
-    // Names of planned listeners are keys of their resources.
-    resource: config.name as ResourceKey,
-    severity: 'error',
-    code: 'port-taken-twice',
-    field: 'spec.port',
-    message: `${bindAddress(config)} is already that of ${owner}; use another port or host, or delete one of the two.`,
-  };
+  const message = `${bindAddress(config)} is already that of ${owner}; use another port or host, or delete one of the two.`;
+  // Names of planned listeners are keys of their resources.
+  return errorIn(config.name as ResourceKey, 'spec.port', 'port-taken-twice', message);
 }
 
 function bindAddress({ host, port }: { readonly host: string; readonly port: number }): string {

@@ -1,22 +1,22 @@
 import type { Connector } from '../../api/skupper/index.ts';
 import type { ConnectorConfig } from '../../router/contract.ts';
-import { quote, type BundleFinder } from '../bundle-finder.ts';
-import { notOnPlatform, type Capabilities } from '../capabilities.ts';
-import { hasErrors, type ResourceProblem } from '../problem.ts';
+import { findBundle, quote } from '../find-bundle.ts';
+import type { Material } from '../material.ts';
+import type { Capabilities } from '../capabilities.ts';
+import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
 
 /** Each has a config or an error. */
 export function planConnectors(
   resources: SiteResources,
-  capabilities: Capabilities,
-  bundles: BundleFinder,
+  material: Material,
 ): { readonly configs: readonly ConnectorConfig[]; readonly problems: readonly ResourceProblem[] } {
   const configs: ConnectorConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const connector of resources.Connector) {
-    const { tls, problems: ofTls } = tlsOf(connector, bundles);
-    const found = [...problemsOf(connector, capabilities), ...ofTls];
+    const { tls, problems: ofTls } = tlsOf(connector, material);
+    const found = [...problemsOf(connector, material.capabilities), ...ofTls];
     problems.push(...found);
     const { routingKey, host, port } = connector.spec;
     if (host === undefined || hasErrors(found)) continue;
@@ -42,38 +42,40 @@ function podProblems({ spec }: Connector, resource: ResourceKey): readonly Resou
   if (isGiven(spec.selector)) {
     problems.push(
       isGiven(spec.host)
-        ? notOnPlatform(resource, 'spec.selector', 'pods can be selected on Kubernetes only, so spec.host is used; remove the selector.')
-        : notOnPlatform(resource, 'spec.selector', 'pods can be selected on Kubernetes only; give the server in spec.host.', 'error'),
+        ? warningIn(resource, 'spec.selector', 'not-on-platform', `${SELECTED}, so spec.host is used; remove the selector.`)
+        : errorIn(resource, 'spec.selector', 'not-on-platform', `${SELECTED}; give the server in spec.host.`),
     );
   }
   for (const field of ['exposePodsByName', 'includeNotReadyPods'] as const) {
-    if (spec[field] === true)
-      problems.push(notOnPlatform(resource, `spec.${field}`, 'there are pods on Kubernetes only; remove the field.'));
+    if (spec[field] !== true) continue;
+    problems.push(warningIn(resource, `spec.${field}`, 'not-on-platform', 'there are pods on Kubernetes only; remove the field.'));
   }
   return problems;
 }
 
+const SELECTED = 'pods can be selected on Kubernetes only';
+
 function hostProblems({ spec }: Connector, resource: ResourceKey, capabilities: Capabilities): readonly ResourceProblem[] {
   const { host, selector } = spec;
-  const wrong = (message: string): ResourceProblem => ({ resource, severity: 'error', code: 'host', field: 'spec.host', message });
-  if (isGiven(host)) return isHost(host) ? [] : [wrong(`${quote(host)} is neither a host name nor an address.`)];
+  if (isHost(host)) return [];
+  if (isGiven(host)) return [errorIn(resource, 'spec.host', 'host', `${quote(host)} is neither a host name nor an address.`)];
   // Where pods cannot be selected, that is said of the selector.
   if (isGiven(selector) && !capabilities.has('pods')) return [];
-  return [wrong('it is missing; name the host or address of the server.')];
+  return [errorIn(resource, 'spec.host', 'host', 'it is missing; name the host or address of the server.')];
 }
 
 function tlsOf(
   connector: Connector,
-  bundles: BundleFinder,
+  material: Material,
 ): { readonly tls?: NonNullable<ConnectorConfig['tls']>; readonly problems: readonly ResourceProblem[] } {
   const resource = keyOf(connector);
   const { tlsCredentials, useClientCert, verifyHostname } = connector.spec;
   if (!isGiven(tlsCredentials)) {
     if (useClientCert !== true) return { problems: [] };
     const message = 'a certificate can be shown only over TLS; name a bundle in spec.tlsCredentials.';
-    return { problems: [{ resource, severity: 'error', code: 'tls-missing', field: 'spec.useClientCert', message }] };
+    return { problems: [errorIn(resource, 'spec.useClientCert', 'tls-missing', message)] };
   }
-  const { bundle, problems } = bundles.find(tlsCredentials, useClientCert === true ? 'client' : 'trust', resource);
+  const { bundle, problems } = findBundle(material, tlsCredentials, useClientCert === true ? 'client' : 'trust', resource);
   if (bundle === undefined) return { problems };
   const { name, ca } = bundle;
   const used = useClientCert === true ? bundle : { name, ...(ca === undefined ? {} : { ca }) };

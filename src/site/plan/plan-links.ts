@@ -1,8 +1,9 @@
 import type { Link } from '../../api/skupper/index.ts';
 import type { LinkConfig, LinkEndpoint } from '../../router/contract.ts';
-import { quote, type BundleFinder } from '../bundle-finder.ts';
-import { hasErrors, type ResourceProblem } from '../problem.ts';
-import { keyOf, type SiteResources } from '../resources.ts';
+import { findBundle, quote, type FoundBundle } from '../find-bundle.ts';
+import type { Material } from '../material.ts';
+import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
+import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven, isHost, parsePort } from './fields.ts';
 
 /** As the resource has it (`maximumCost` in its schema). */
@@ -12,72 +13,60 @@ const HIGHEST_COST = 65_535;
 export function planLinks(
   resources: SiteResources,
   edge: boolean,
-  bundles: BundleFinder,
+  material: Material,
 ): { readonly configs: readonly LinkConfig[]; readonly problems: readonly ResourceProblem[] } {
   const configs: LinkConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const link of resources.Link) {
-    const resource = keyOf(link);
-    const { endpoints, problems: found } = linkEndpoints(link, edge);
+    const name = keyOf(link);
+    const { endpoints, problems: ofEndpoints } = linkEndpoints(link, edge);
+    const { bundle, problems: ofTls } = tlsOf(link, material);
     const cost = link.spec.cost ?? 1;
-    if (!(Number.isInteger(cost) && cost >= 1 && cost <= HIGHEST_COST)) {
-      found.push({
-        resource,
-        severity: 'error',
-        code: 'cost',
-        field: 'spec.cost',
-        message: `${cost} is no cost; use a whole number from 1 to ${HIGHEST_COST}.`,
-      });
-    }
-    const { tlsCredentials } = link.spec;
-    if (!isGiven(tlsCredentials)) {
-      const message = 'it is missing; a link needs a client certificate. Name a bundle, or redeem a token instead.';
-      found.push({ resource, severity: 'error', code: 'tls-missing', field: 'spec.tlsCredentials', message });
-    } else {
-      const tls = bundles.find(tlsCredentials, 'client', resource);
-      found.push(...tls.problems);
-      if (tls.bundle !== undefined && !hasErrors(found)) {
-        configs.push({ name: resource, endpoints, cost, tls: tls.bundle });
-      }
-    }
+    const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls];
     problems.push(...found);
+    if (bundle !== undefined && !hasErrors(found)) configs.push({ name, endpoints, cost, tls: bundle });
   }
   return { configs, problems };
 }
 
-function linkEndpoints(link: Link, edge: boolean): { readonly endpoints: readonly LinkEndpoint[]; readonly problems: ResourceProblem[] } {
+function badCost(resource: ResourceKey, cost: number): readonly ResourceProblem[] {
+  if (Number.isInteger(cost) && cost >= 1 && cost <= HIGHEST_COST) return [];
+  return [errorIn(resource, 'spec.cost', 'cost', `${cost} is no cost; use a whole number from 1 to ${HIGHEST_COST}.`)];
+}
+
+function tlsOf(link: Link, material: Material): FoundBundle {
+  const { tlsCredentials } = link.spec;
+  if (isGiven(tlsCredentials)) return findBundle(material, tlsCredentials, 'client', keyOf(link));
+  const message = 'it is missing; a link needs a client certificate. Name a bundle, or redeem a token instead.';
+  return { problems: [errorIn(keyOf(link), 'spec.tlsCredentials', 'tls-missing', message)] };
+}
+
+function linkEndpoints(
+  link: Link,
+  edge: boolean,
+): { readonly endpoints: readonly LinkEndpoint[]; readonly problems: readonly ResourceProblem[] } {
   const resource = keyOf(link);
   const role = edge ? 'edge' : 'inter-router';
   const problems: ResourceProblem[] = [];
   const endpoints: LinkEndpoint[] = [];
-  for (const [index, { name, host, port }] of link.spec.endpoints.entries()) {
+  for (const [index, { name, host, port = '' }] of link.spec.endpoints.entries()) {
     // Skupper's own links always have a name; one without serves either role.
     if (isGiven(name) && name !== role) continue;
     const field = `spec.endpoints[${index}]`;
-    const number = parsePort(port ?? '');
+    const number = parsePort(port);
     if (number === undefined) {
-      problems.push({
-        resource,
-        severity: 'warning',
-        code: 'port',
-        field: `${field}.port`,
-        message: `${quote(port ?? '')} is not a port, so this endpoint is left out; use 1 to 65535.`,
-      });
+      const message = `${quote(port)} is not a port, so this endpoint is left out; use 1 to 65535.`;
+      problems.push(warningIn(resource, `${field}.port`, 'port', message));
     } else if (!isHost(host)) {
-      problems.push({
-        resource,
-        severity: 'warning',
-        code: 'host',
-        field: `${field}.host`,
-        message: `${quote(host ?? '')} is neither a host name nor an address, so this endpoint is left out.`,
-      });
+      const message = `${quote(host ?? '')} is neither a host name nor an address, so this endpoint is left out.`;
+      problems.push(warningIn(resource, `${field}.host`, 'host', message));
     } else {
       endpoints.push({ host, port: number });
     }
   }
   if (endpoints.length === 0) {
     const message = `none of its endpoints can be used: ${edge ? 'an edge site needs one named edge' : 'this site needs one named inter-router'}, with host and port.`;
-    problems.push({ resource, severity: 'error', code: 'no-endpoint', field: 'spec.endpoints', message });
+    problems.push(errorIn(resource, 'spec.endpoints', 'no-endpoint', message));
   }
   return { endpoints, problems };
 }

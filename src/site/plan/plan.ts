@@ -1,16 +1,16 @@
 /** What a site's router should run: pure, no clock, no files, no network. */
+import type { Site } from '../../api/skupper/index.ts';
 import type { RouterConfig } from '../../router/contract.ts';
+import { kindNotOnPlatform, supportsKind, type Capabilities } from '../capabilities.ts';
+import type { Material } from '../material.ts';
+import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
+import { allOf, keyOf, nameOf, type SiteResources } from '../resources.ts';
 import { planAccesses } from './access.ts';
-import { BundleFinder } from '../bundle-finder.ts';
+import { isGiven } from './fields.ts';
 import type { HeldPort } from './held-ports.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import { planListeners } from './plan-listeners.ts';
-import { kindNotOnPlatform, notOnPlatform, supportsKind, type Capabilities } from '../capabilities.ts';
-import type { Material } from '../material.ts';
-import type { ResourceProblem } from '../problem.ts';
-import { allOf, keyOf, nameOf, type SiteResources } from '../resources.ts';
-import type { Site } from '../../api/skupper/index.ts';
 
 /** All but identity, keys and what changes without a resource. */
 export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses'>;
@@ -36,12 +36,11 @@ export function planSite(resources: SiteResources, material: Material, previous?
   if (site === undefined) {
     return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], heldPorts: [] };
   }
-  const bundles = new BundleFinder(material);
-  const listeners = planListeners(resources, material.capabilities, bundles, previous?.heldPorts ?? []);
-  const connectors = planConnectors(resources, material.capabilities, bundles);
+  const listeners = planListeners(resources, material, previous?.heldPorts ?? []);
+  const connectors = planConnectors(resources, material);
   const edge = site.spec?.edge ?? false;
-  const links = planLinks(resources, edge, bundles);
-  const accesses = planAccesses(resources, site, material, bundles);
+  const links = planLinks(resources, edge, material);
+  const accesses = planAccesses(resources, site, material);
   return {
     site,
     config: { edge, listeners: listeners.configs, connectors: connectors.configs, links: links.configs, accesses: accesses.configs },
@@ -74,14 +73,15 @@ function chooseSite(resources: SiteResources): { readonly site?: Site; readonly 
 /** What of a Site has no effect on its platform. */
 function unusedOf(site: Site, capabilities: Capabilities): readonly ResourceProblem[] {
   const { serviceAccount } = site.spec;
-  if (serviceAccount === undefined || serviceAccount === '' || capabilities.has('service-accounts')) return [];
-  return [notOnPlatform(keyOf(site), 'spec.serviceAccount', 'there are service accounts on Kubernetes only; remove the field.')];
+  if (!isGiven(serviceAccount) || capabilities.has('service-accounts')) return [];
+  const message = 'there are service accounts on Kubernetes only; remove the field.';
+  return [warningIn(keyOf(site), 'spec.serviceAccount', 'not-on-platform', message)];
 }
 
 function unsupportedKinds(resources: SiteResources, capabilities: Capabilities): readonly ResourceProblem[] {
   return allOf(resources)
     .filter(({ kind }) => !supportsKind(kind, capabilities))
-    .map((object) => notOnPlatform(keyOf(object), 'kind', kindNotOnPlatform(object.kind), 'error'));
+    .map((object) => errorIn(keyOf(object), 'kind', 'not-on-platform', kindNotOnPlatform(object.kind)));
 }
 
 function missingSite(resources: SiteResources, unread: string | undefined): readonly ResourceProblem[] {
