@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { backoffDelay } from '../../work/backoff.ts';
 import { pause } from '../../work/pause.ts';
 import type { Backoff } from '../../work/backoff.ts';
-import type { ListWatch, Selection, WatchEvent } from '../contract.ts';
+import type { ListWatch, Page, Selection, WatchEvent } from '../contract.ts';
 import { ApiError, askedToWait, isClosed, isExpired, TransportError } from '../errors.ts';
 import type { KubeObject } from '../objects.ts';
 import type { Resource } from '../resource.ts';
@@ -35,6 +35,14 @@ export interface WatcherSink<T extends KubeObject> {
   remove(object: T): void;
   /** The list is whole. */
   ready(): void;
+}
+
+export type Effect<T extends KubeObject> = { readonly kind: 'restart' | 'ready' } | { readonly kind: 'put' | 'remove'; readonly object: T };
+
+/** The sink is told of the effects before the state changes: where it throws, the watcher stays where it was. */
+export interface Transition<T extends KubeObject> {
+  readonly next: WatcherState;
+  readonly effects: readonly Effect<T>[];
 }
 
 export interface WatcherOptions<T extends KubeObject> {
@@ -78,18 +86,27 @@ export function afterEnd(
   }
 }
 
-/** The state that an event leads to; the sink is told of it. */
-export function afterEvent<T extends KubeObject>(state: WatcherState, event: WatchEvent<T>, sink: WatcherSink<T>): WatcherState {
+/** What an event of a watch leads to. */
+export function afterEvent<T extends KubeObject>(state: WatcherState, event: WatchEvent<T>): Transition<T> {
   if (event.type === 'BOOKMARK') {
-    if (state.phase === 'watching') return { phase: 'watching', resourceVersion: event.resourceVersion };
-    if (!event.initialEventsEnd) return state;
-    sink.ready();
-    return { phase: 'watching', resourceVersion: event.resourceVersion };
+    const { resourceVersion } = event;
+    if (state.phase === 'watching') return { next: { phase: 'watching', resourceVersion }, effects: [] };
+    return event.initialEventsEnd
+      ? { next: { phase: 'watching', resourceVersion }, effects: [{ kind: 'ready' }] }
+      : { next: state, effects: [] };
   }
-  if (event.type === 'DELETED') sink.remove(event.object);
-  else sink.put(event.object);
-  if (state.phase !== 'watching') return state;
-  return { phase: 'watching', resourceVersion: event.object.metadata.resourceVersion ?? state.resourceVersion };
+  const { object } = event;
+  const effects = [{ kind: event.type === 'DELETED' ? 'remove' : 'put', object } as const];
+  if (state.phase !== 'watching') return { next: state, effects };
+  return { next: { phase: 'watching', resourceVersion: object.metadata.resourceVersion ?? state.resourceVersion }, effects };
+}
+
+/** What a page of a list leads to. */
+export function afterPage<T extends KubeObject>(isFirst: boolean, page: Page<T>): Transition<T> {
+  const objects = page.items.map((object) => ({ kind: 'put', object }) as const);
+  const effects: readonly Effect<T>[] = isFirst ? [{ kind: 'restart' }, ...objects] : objects;
+  if (page.continue !== undefined) return { next: { phase: 'listing', continue: page.continue }, effects };
+  return { next: { phase: 'watching', resourceVersion: page.resourceVersion }, effects: [...effects, { kind: 'ready' }] };
 }
 
 /** Runs until the signal is aborted or the client is closed; never rejects. */
@@ -135,8 +152,8 @@ class Watcher<T extends KubeObject> {
 
   async #recover(failures: number, error: unknown): Promise<void> {
     const { next, strategy } = afterEnd(this.#state, this.#strategy, error);
-    this.#state = next;
     this.#strategy = strategy;
+    this.#advance({ next, effects: [] });
     const own = backoffDelay(this.#options.backoff ?? BACKOFF, failures, this.#random());
     const delay = Math.max(own, Math.min(askedToWait(error), LONGEST_PAUSE));
     this.#options.onTrouble(next.phase === 'watching' ? 'resume' : 'relist', error ?? endedEarly(this.#of), delay);
@@ -144,23 +161,16 @@ class Watcher<T extends KubeObject> {
   }
 
   async #page(): Promise<void> {
-    const { sink, signal, selection } = this.#options;
+    const { signal, selection } = this.#options;
     const token = this.#state.phase === 'listing' ? this.#state.continue : undefined;
     const page = await this.#source.page(this.#of, selection, { signal, ...(token === undefined ? {} : { continue: token }) });
-    if (token === undefined) sink.restart();
-    for (const object of page.items) sink.put(object);
-    if (page.continue === undefined) {
-      sink.ready();
-      this.#state = { phase: 'watching', resourceVersion: page.resourceVersion };
-    } else {
-      this.#state = { phase: 'listing', continue: page.continue };
-    }
+    this.#advance(afterPage(token === undefined, page));
   }
 
   async #watch(): Promise<void> {
-    const { sink, signal, selection } = this.#options;
+    const { signal, selection } = this.#options;
     const state = this.#state;
-    if (state.phase === 'streaming') sink.restart();
+    if (state.phase === 'streaming') this.#advance({ next: state, effects: [{ kind: 'restart' }] });
     const attempt = new AbortController();
     const onAbort = (): void => attempt.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -173,7 +183,7 @@ class Watcher<T extends KubeObject> {
         timeoutSeconds: Math.round(300 + 300 * this.#random()),
         signal: attempt.signal,
         onEvent: (event) => {
-          this.#state = afterEvent(this.#state, event, sink);
+          this.#advance(afterEvent(this.#state, event));
           if (this.#state.phase === 'watching') clearTimeout(late);
         },
       });
@@ -181,6 +191,15 @@ class Watcher<T extends KubeObject> {
       clearTimeout(late);
       signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  #advance({ next, effects }: Transition<T>): void {
+    const { sink } = this.#options;
+    for (const effect of effects) {
+      if ('object' in effect) sink[effect.kind](effect.object);
+      else sink[effect.kind]();
+    }
+    this.#state = next;
   }
 
   #random(): number {
