@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { listenerClasses, listeners, podListeners } from '../../src/api/listeners/index.ts';
 import { podListenersOnNode, runCsiNode } from '../../src/exposure/csi/run-node.ts';
 import { serveCsiController } from '../../src/exposure/csi/serve-controller.ts';
-import type { SocketServer } from '../../src/exposure/csi/server.ts';
+import type { SocketServer } from '../../src/exposure/csi/socket-server.ts';
 import { createClient } from '../../src/kube/client/client.ts';
 import { loadConfig } from '../../src/kube/client/config.ts';
 import type { KubeClient } from '../../src/kube/contract.ts';

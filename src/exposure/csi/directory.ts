@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, opendir, readlink, rename, rmdir, symlink, unlink, type FileHandle } from 'node:fs/promises';
 import { hasCode } from '../../files/errno.ts';
@@ -129,4 +130,9 @@ export class Directory implements AsyncDisposable {
     }
     return names;
   }
+}
+
+/** A name that is hidden from a pod's `ls` and `*`, and that nobody else has used or can guess. */
+export function freshName(): string {
+  return `..${randomUUID()}`;
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
-import { Status } from './status.ts';
+import { Status } from './grpc-status.ts';
 
 /**
  * Everything that this folder refuses, as the orchestrator sees it: the kubelet puts the message into an event of the

@@ -4,8 +4,8 @@ import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import { isRecord } from '../../kube/client/status.ts';
 import { hasCode } from '../../files/errno.ts';
 import { Directory } from './directory.ts';
-import type { Volume } from './entry.ts';
-import { isPodUid, targetOf } from './target.ts';
+import type { Volume } from './volume-entry.ts';
+import { isPodUid, targetOf } from './target-path.ts';
 import { DEFAULT_ADDRESS, isSegment } from './tree.ts';
 
 /** The kubelet's file beside each CSI volume (kubelet, pkg/volume/csi/csi_plugin.go, volDataFileName). */

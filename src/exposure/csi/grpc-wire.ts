@@ -1,6 +1,5 @@
 /** The bytes and header values of gRPC: pure. Source: github.com/grpc/grpc, doc/PROTOCOL-HTTP2.md. */
-import type { Refusal } from './grpc.ts';
-import { Status } from './status.ts';
+import { Status, type Refusal } from './grpc-status.ts';
 
 /** Length-Prefixed-Message: a flag (0: not compressed), the length in four bytes, the message. */
 const PREFIX = 5;

@@ -7,7 +7,7 @@ import {
 } from '../../api/listeners/names.ts';
 import { CsiError } from './errors.ts';
 import type { NodePublishVolumeRequest } from './generated/csi.ts';
-import { parseTarget, type Target } from './target.ts';
+import { parseTarget, type Target } from './target-path.ts';
 
 export interface PodIdentity {
   readonly namespace: string;

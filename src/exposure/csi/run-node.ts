@@ -7,12 +7,12 @@ import { CsiError } from './errors.ts';
 import { findVolumes } from './found-volumes.ts';
 import { IdentityDefinition, NodeDefinition } from './generated/csi.ts';
 import { RegistrationDefinition } from './generated/registration.ts';
-import { createIdentityService } from './identity.ts';
+import { createIdentityService } from './identity-service.ts';
 import type { MountRequestsOptions } from './mount-requests.ts';
-import { createNodeService } from './node.ts';
-import { createPublished } from './published.ts';
-import { createRegistrationService } from './registration.ts';
-import { serveOnSocket, type SocketServer } from './server.ts';
+import { createNodeService } from './node-service.ts';
+import { createPublished } from './published-volumes.ts';
+import { createRegistrationService } from './registration-service.ts';
+import { serveOnSocket, type SocketServer } from './socket-server.ts';
 import { VERSION } from '../../version.ts';
 import { aborted, pause } from '../../work/pause.ts';
 

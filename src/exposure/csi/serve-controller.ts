@@ -1,8 +1,8 @@
 import type { Logger } from '../../telemetry/log.ts';
-import { createControllerService, type ControllerServiceOptions } from './controller.ts';
+import { createControllerService, type ControllerServiceOptions } from './controller-service.ts';
 import { ControllerDefinition, IdentityDefinition } from './generated/csi.ts';
-import { createIdentityService } from './identity.ts';
-import { serveOnSocket, type SocketServer } from './server.ts';
+import { createIdentityService } from './identity-service.ts';
+import { serveOnSocket, type SocketServer } from './socket-server.ts';
 import { VERSION } from '../../version.ts';
 
 export interface CsiControllerOptions extends ControllerServiceOptions {

@@ -1,7 +1,6 @@
 import { hasCode } from '../../files/errno.ts';
-import type { Directory } from './directory.ts';
-import { freshName } from './fresh-name.ts';
-import { removeEntry } from './remove.ts';
+import { freshName, type Directory } from './directory.ts';
+import { removeEntry } from './remove-content.ts';
 import { ADDRESSES, DEFAULT_ADDRESS, isSegment, planChange, type Observed, type Ports, type Step, type Tree } from './tree.ts';
 import { pause } from '../../work/pause.ts';
 

@@ -9,7 +9,7 @@ import { listeners, type Listener, type ListenerPort, type PodListener, type Pod
 import type { Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, PodVolume, Service } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
-import { familiesOf } from '../listeners/observe.ts';
+import { familiesOf } from '../listeners/listener-status.ts';
 import type { PreferredAddressType } from '../../api/listeners/index.ts';
 import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 

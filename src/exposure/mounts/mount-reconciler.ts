@@ -16,7 +16,7 @@ import { freshView } from '../../kube/watch/fresh-view.ts';
 import { mountAnswers, type MountState } from './mount-answers.ts';
 import { checkAsker, checkMount, ownerOf, planEntry, targetOf, type Waiting } from './mount-plan.ts';
 import { mountPreparation } from './mount-preparation.ts';
-import { refuseName } from '../listeners/plan.ts';
+import { refuseName } from '../listeners/service-plan.ts';
 import { isRefusal } from '../../kube/refusal.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Structural } from '../../../../src/api/crd.ts';
 import { customResourceDefinitions } from '../../../../src/api/listeners/crds.ts';
 import type { Listener, ListenerClass } from '../../../../src/api/listeners/index.ts';
-import { planService } from '../../../../src/exposure/listeners/plan.ts';
+import { planService } from '../../../../src/exposure/listeners/service-plan.ts';
 
 /** The defaults that the API server fills in, of one kind's `spec`. */
 function defaultsOf(kind: string): Readonly<Record<string, unknown>> {

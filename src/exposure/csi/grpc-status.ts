@@ -22,3 +22,9 @@ const names = new Map(Object.entries(Status).map(([name, code]) => [code, name] 
 export function nameOf(status: Status): string {
   return names.get(status) ?? String(status);
 }
+
+/** How a call ended other than well. */
+export interface Refusal {
+  readonly status: Status;
+  readonly message: string;
+}

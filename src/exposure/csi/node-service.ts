@@ -2,14 +2,14 @@ import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
 import { podListenersName, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { cacheUntil } from '../../kube/watch/cache-until.ts';
 import type { Cache } from '../../kube/contract.ts';
-import { entryOf } from './entry.ts';
+import { entryOf } from './volume-entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
-import type { CallContext, Implementation } from './grpc.ts';
+import type { CallContext, Implementation } from './grpc-server.ts';
 import { createMountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
-import type { Published } from './published.ts';
-import { parseTarget } from './target.ts';
+import type { Published } from './published-volumes.ts';
+import { parseTarget } from './target-path.ts';
 
 export interface NodeServiceOptions extends MountRequestsOptions {
   readonly kubeletDir: string;

@@ -2,11 +2,11 @@ import { lstat, unlink } from 'node:fs/promises';
 import { ApiError, TransportError } from '../../kube/errors.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { messageOf } from '../../telemetry/log.ts';
+import { counter, duration } from '../../telemetry/metrics.ts';
 import { hasCode } from '../../files/errno.ts';
 import { CsiError } from './errors.ts';
-import { GrpcServer, type Around, type Refusal } from './grpc.ts';
-import { calls, callSeconds } from './metrics.ts';
-import { nameOf, Status } from './status.ts';
+import { GrpcServer, type Around } from './grpc-server.ts';
+import { nameOf, Status, type Refusal } from './grpc-status.ts';
 
 export interface SocketServer extends AsyncDisposable {
   readonly socket: string;
@@ -22,6 +22,9 @@ export interface SocketServerOptions {
   /** What running calls get to end by themselves. */
   readonly stopMilliseconds?: number;
 }
+
+const calls = counter('earshot_csi_calls_total', 'CSI calls answered, by gRPC status.', ['method', 'status']);
+const callSeconds = duration('earshot_csi_call_duration_seconds', 'How long CSI calls took.', ['method']);
 
 const STOP_MILLISECONDS = 5_000;
 /** sun_path (unix(7)), without the closing zero. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Service } from '../../../../src/kube/objects.ts';
-import { applyOverrides } from '../../../../src/exposure/listeners/overrides.ts';
+import { applyOverrides } from '../../../../src/exposure/listeners/service-overrides.ts';
 import { mergeService } from '../../../../src/exposure/listeners/service-merge.ts';
 
 const base: Service = {

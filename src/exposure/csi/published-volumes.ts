@@ -3,16 +3,19 @@ import type { PodListeners } from '../../api/listeners/index.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache } from '../../kube/contract.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { counter, gauge } from '../../telemetry/metrics.ts';
 import { hasCode } from '../../files/errno.ts';
 import { Directory } from './directory.ts';
 import { CsiError } from './errors.ts';
-import { entryOf, findPodListeners, type Volume } from './entry.ts';
-import { publishedVolumes, treeWrites } from './metrics.ts';
-import { removeContent } from './remove.ts';
+import { entryOf, findPodListeners, type Volume } from './volume-entry.ts';
+import { removeContent } from './remove-content.ts';
 import { InTurn } from '../../work/in-turn.ts';
-import { MOUNT, type Target } from './target.ts';
+import { MOUNT, type Target } from './target-path.ts';
 import { treeOf } from './tree.ts';
 import { writeTree } from './tree-writer.ts';
+
+const publishedVolumes = gauge('earshot_csi_published_volumes', 'Listener volumes that pods on this node have.');
+const treeWrites = counter('earshot_csi_tree_writes_total', 'Volumes looked at after a mount or a change of addresses.', ['result']);
 
 export interface PublishedOptions {
   /** The PodListeners of this node. */

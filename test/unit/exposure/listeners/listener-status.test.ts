@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { observeListener, sameStatus, type Acceptance, type Surroundings } from '../../../../src/exposure/listeners/observe.ts';
+import { observeListener, sameStatus, type Acceptance, type Surroundings } from '../../../../src/exposure/listeners/listener-status.ts';
 import type { Node } from '../../../../src/kube/objects.ts';
 import type { ListenerStatus } from '../../../../src/api/listeners/index.ts';
 import { aListener, aNode, aService } from './fixtures.ts';

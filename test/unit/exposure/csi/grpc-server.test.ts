@@ -6,9 +6,9 @@ import { describe, it } from 'node:test';
 import { createChannel, createClient } from 'nice-grpc';
 import { Metadata } from 'nice-grpc-common';
 import { IdentityDefinition } from '../../../../src/exposure/csi/generated/csi.ts';
-import { GrpcServer, type CallContext } from '../../../../src/exposure/csi/grpc.ts';
+import { GrpcServer, type CallContext } from '../../../../src/exposure/csi/grpc-server.ts';
 import { deadlineOf, encodeMessage, frame, unframe } from '../../../../src/exposure/csi/grpc-wire.ts';
-import { Status } from '../../../../src/exposure/csi/status.ts';
+import { Status } from '../../../../src/exposure/csi/grpc-status.ts';
 import { rejects, until } from './node-fixture.ts';
 import { temporaryFolder } from './volume-folder.ts';
 

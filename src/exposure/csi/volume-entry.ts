@@ -1,7 +1,7 @@
 import type { PodListener, PodListeners } from '../../api/listeners/index.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache } from '../../kube/contract.ts';
-import type { Target } from './target.ts';
+import type { Target } from './target-path.ts';
 
 /** A volume of a pod on this node. */
 export interface Volume {

@@ -1,7 +1,7 @@
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import { CsiError } from './errors.ts';
 import type { RegistrationDefinition } from './generated/registration.ts';
-import type { Implementation } from './grpc.ts';
+import type { Implementation } from './grpc-server.ts';
 
 /** Versions of CSI that the kubelet may speak to the driver (it compares the major number, kubelet: csi_plugin.go). */
 const SUPPORTED_VERSIONS = ['1.0.0'];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ListenerClass } from '../../../../src/api/listeners/index.ts';
-import { isOwnedBy, planService } from '../../../../src/exposure/listeners/plan.ts';
+import { isOwnedBy, planService } from '../../../../src/exposure/listeners/service-plan.ts';
 import { differs } from '../../../../src/exposure/listeners/service-patch.ts';
 import type { Service } from '../../../../src/kube/objects.ts';
 import { aClass, aListener, LISTENER_UID } from './fixtures.ts';

@@ -3,7 +3,7 @@ import { LISTENER_NAME_LABEL, podLabelOf } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerClass, type ListenerPort } from '../../api/listeners/index.ts';
 import type { OwnerReference, Service, ServicePort } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
-import { applyOverrides } from './overrides.ts';
+import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 

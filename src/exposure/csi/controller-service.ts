@@ -11,7 +11,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../../kube/resource.t
 import { isObjectName, isPinned, pinnedNode, selectionOf, type Selection } from './claim.ts';
 import { CsiError } from './errors.ts';
 import type { ControllerDefinition, CreateVolumeRequest, VolumeCapability } from './generated/csi.ts';
-import type { Implementation } from './grpc.ts';
+import type { Implementation } from './grpc-server.ts';
 import { BLOCK, parseHandle } from './publish-request.ts';
 import { VolumeSizes } from './volume-sizes.ts';
 

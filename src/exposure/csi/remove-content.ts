@@ -1,7 +1,6 @@
 import { CsiError } from './errors.ts';
 import { hasCode } from '../../files/errno.ts';
-import type { Directory, Name } from './directory.ts';
-import { freshName } from './fresh-name.ts';
+import { freshName, type Directory, type Name } from './directory.ts';
 
 /** As many entries are removed in one go; a pod that put more into its volume is cleaned up over several calls. */
 const MAX_ENTRIES = 200_000;

@@ -8,7 +8,7 @@
 import { once } from 'node:events';
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { deadlineOf, encodeMessage, frame, unframe } from './grpc-wire.ts';
-import { Status } from './status.ts';
+import { Status, type Refusal } from './grpc-status.ts';
 
 /** What a handler knows of its caller. */
 export interface CallContext {
@@ -39,12 +39,6 @@ export type Implementation<D extends ServiceDefinition> = {
     Parameters<D['methods'][M]['responseType']['encode']>[0]
   >;
 };
-
-/** How a call ended other than well. */
-export interface Refusal {
-  readonly status: Status;
-  readonly message: string;
-}
 
 export interface Call extends CallContext {
   readonly method: string;

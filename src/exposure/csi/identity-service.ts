@@ -1,6 +1,6 @@
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import type { IdentityDefinition } from './generated/csi.ts';
-import type { Implementation } from './grpc.ts';
+import type { Implementation } from './grpc-server.ts';
 
 /** PluginCapability.Service.Type. */
 const CONTROLLER_SERVICE = 1;
