@@ -1,12 +1,13 @@
 /** Exposure's controller: which change concerns which key, and who works on it. */
 import type { EventRecorder, KeyString, KubeClient } from '../kube/contract.ts';
+import type { Controller } from '../kube/controller/leadership.ts';
 import { keyOf } from '../kube/key.ts';
 import { WorkQueue } from '../work/queue.ts';
 import type { Reconcile } from '../work/reconcile.ts';
 import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import type { ClusterCaches } from './caches.ts';
-import { reportResults, showQueues } from './controller-metrics.ts';
 import { createListenerReconciler } from './listeners/listener-reconciler.ts';
 import { pinnedNodesOf, targetOf } from './mounts/mount-plan.ts';
 import { createMountReconciler } from './mounts/mount-reconciler.ts';
@@ -22,11 +23,6 @@ export interface ControllerOptions {
   readonly log: Logger;
   /** Reconciles of one kind that run at once. */
   readonly concurrency: number;
-}
-
-export interface Controller {
-  /** Waits for running reconciles, up to the deadline. */
-  stop(deadlineMilliseconds: number): Promise<void>;
 }
 
 /** A key that keeps failing is tried at most this rarely, in milliseconds. */

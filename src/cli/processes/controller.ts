@@ -5,17 +5,17 @@ import type { KubeClient, StartInformer } from '../../kube/contract.ts';
 import { askedToWait, isNamespaceTerminating } from '../../kube/errors.ts';
 import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
-import { whileLeading } from '../../kube/lease/lease.ts';
+import { runElected, runWhileLeading, type Election } from '../../kube/controller/leadership.ts';
 import { WorkQueue } from '../../work/queue.ts';
 import { startClusterCaches, startPolicyCaches, type PolicyCaches } from '../../exposure/caches.ts';
-import { reportResults, showListeners } from '../../exposure/controller-metrics.ts';
-import { startController, type Controller } from '../../exposure/controller.ts';
+import { startController } from '../../exposure/controller.ts';
 import { install } from '../../exposure/installation.ts';
+import { showListeners } from '../../exposure/listener-metrics.ts';
 import type { PresetName } from '../../exposure/presets.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
-import { aborted } from '../../work/pause.ts';
+import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { connect, logTrouble } from './connect.ts';
 
 const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
@@ -34,9 +34,6 @@ export interface ControllerCommand {
   readonly logLevel: LogLevel;
 }
 
-/** What running reconciles get to end by themselves, in milliseconds. */
-const stopDeadline = 10_000;
-
 export async function runController(options: ControllerCommand, stopped: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'controller' });
   registerProcessMetrics();
@@ -53,38 +50,19 @@ export async function runController(options: ControllerCommand, stopped: AbortSi
         ? undefined
         : await serveCsiController({ socket: options.csiSocket, client, ...policy, log: log.child({ part: 'csi' }) });
     log.info({ httpPort: telemetry.port, csiSocket: csi?.socket, identity: options.identity }, 'started');
-    await leadWhenElected(options, log, stopped, (leading) => lead({ options, client, start, policy, log, leading, stopped }));
+    await runElected({ election: electionOf(options), stopped, log }, (leading) =>
+      lead({ options, client, start, policy, log, leading, stopped }),
+    );
   } finally {
     end.abort();
   }
   log.info('stopped');
 }
 
-/** Runs `work` while this replica leads. A lost lease ends the process: what it was doing must not go on. */
-async function leadWhenElected(
-  options: ControllerCommand,
-  log: Logger,
-  stopped: AbortSignal,
-  work: (leading: AbortSignal) => Promise<void>,
-): Promise<void> {
-  if (!options.leaderElection) return work(stopped);
-  const end = new AbortController();
-  // A client of its own, so that a renewal never waits behind a thousand other writes.
-  await using client = await connect('lease', options, end.signal);
+function electionOf(options: ControllerCommand): Election | undefined {
+  if (!options.leaderElection) return undefined;
   const { namespace, identity } = options;
-  await whileLeading(
-    {
-      client,
-      namespace,
-      name: 'earshot-controller',
-      identity,
-      signal: stopped,
-      onChange: (event, holder) => log.info({ event, holder }, 'leader election'),
-      onTrouble: (error) => log.warn({ error }, 'the lease cannot be read or renewed'),
-    },
-    work,
-  );
-  end.abort();
+  return { connect: (signal) => connect('lease', options, signal), namespace, name: 'earshot-controller', identity };
 }
 
 async function lead(parts: {
@@ -120,18 +98,8 @@ async function lead(parts: {
     onResult: reportResults('installation', log),
   });
   installation.add('install');
-  let controller: Controller | undefined;
-  try {
-    const { clusterDomain, concurrency } = options;
-    controller = await startController({ client, caches, events, clusterDomain, log, concurrency });
-    log.info('leading');
-    await aborted(leading);
-  } catch (error) {
-    if (!leading.aborted) throw error;
-  } finally {
-    // After a lost lease another replica may lead soon: nothing is waited for.
-    await controller?.stop(stopped.aborted ? stopDeadline : 0);
-  }
+  const { clusterDomain, concurrency } = options;
+  await runWhileLeading({ leading, stopped, log }, () => startController({ client, caches, events, clusterDomain, log, concurrency }));
 }
 
 function unsynced(caches: PolicyCaches): string | undefined {

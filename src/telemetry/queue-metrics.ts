@@ -1,0 +1,38 @@
+/** What work queues do and hold: metrics that all controllers of a process share. */
+import { messageOf, type Logger } from './log.ts';
+import { counter, duration, gauge } from './metrics.ts';
+
+const reconciles = counter('earshot_reconciles_total', 'Reconciles by queue and outcome.', ['queue', 'outcome']);
+const seconds = duration('earshot_reconcile_duration_seconds', 'How long a reconcile took.', ['queue']);
+const queues = new Map<string, QueueSize>();
+
+gauge('earshot_queue_depth', 'Keys that wait for a place in a work queue.', ['queue'], (made) => {
+  for (const [queue, { depth }] of queues) made.set({ queue }, depth);
+});
+gauge('earshot_queue_delayed', 'Keys that wait for their time: backoff, or a later look.', ['queue'], (made) => {
+  for (const [queue, { delayed }] of queues) made.set({ queue }, delayed);
+});
+
+interface QueueSize {
+  readonly depth: number;
+  readonly delayed: number;
+}
+
+/** Counts and logs the ends of reconciles: the `onResult` of a work queue. */
+export function reportResults(queue: string, log: Logger) {
+  return (key: string, outcome: string, took: number, error?: unknown): void => {
+    reconciles.inc({ queue, outcome });
+    seconds.observe({ queue }, took);
+    if (error !== undefined) log.warn({ queue, key, outcome, error }, `reconcile failed: ${messageOf(error)}`);
+  };
+}
+
+/** Shows how much the queues hold, by name, until it is disposed of. */
+export function showQueues(shown: Readonly<Record<string, QueueSize>>): Disposable {
+  for (const [name, queue] of Object.entries(shown)) queues.set(name, queue);
+  return {
+    [Symbol.dispose]() {
+      for (const name of Object.keys(shown)) queues.delete(name);
+    },
+  };
+}
