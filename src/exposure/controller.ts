@@ -8,9 +8,9 @@ import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import type { ClusterCaches } from './caches.ts';
-import { createListenerReconciler } from './listeners/listener-reconciler.ts';
+import { ListenerReconciler } from './listeners/listener-reconciler.ts';
 import { pinnedNodesOf, targetOf } from './mounts/mount-plan.ts';
-import { createMountReconciler } from './mounts/mount-reconciler.ts';
+import { MountReconciler } from './mounts/mount-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
 import type { PersistentVolume } from '../kube/objects.ts';
 import { TOPOLOGY_KEY } from '../api/listeners/names.ts';
@@ -38,18 +38,12 @@ export async function startController(options: ControllerOptions): Promise<Contr
 
   const queue = (name: string, reconcile: Reconcile): WorkQueue =>
     new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff: BACKOFF, askedToWait, onResult: reportResults(name, log) });
+  const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
+  const listeners = new ListenerReconciler({ client, caches, events, clusterDomain: options.clusterDomain, now });
+  const mounts = new MountReconciler({ client, caches, events, clock: () => performance.now() });
   const queues = {
-    listeners: queue(
-      'listeners',
-      createListenerReconciler({
-        client,
-        caches,
-        events,
-        clusterDomain: options.clusterDomain,
-        now: () => `${new Date().toISOString().slice(0, 19)}Z`,
-      }),
-    ),
-    mounts: queue('mounts', createMountReconciler({ client, caches, events, clock: () => performance.now() })),
+    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
+    mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
   };
   const stopWatching = connect(caches, {

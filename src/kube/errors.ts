@@ -74,8 +74,18 @@ export const isAlreadyExists = (error: unknown): boolean =>
 /** The caller closed the client: nothing will ever come of trying again. */
 export const isClosed = (error: unknown): boolean => error instanceof TransportError && error.code === 'kube-closed';
 
-/** The server understood and refuses the content: trying again changes nothing. */
-export const isInvalid = (error: unknown): boolean => statusIs(error, 422) || statusIs(error, 400);
+/**
+ * The API server will not have this object as it is: repeating the request does not mend it, somebody has to change what
+ * was written. Conflicts and throttling are not among these.
+ *
+ * Server-side apply of a field that the kind does not have, or of a value of the wrong type, is answered with 500 and no
+ * reason (k8s.io/apimachinery, managedfields: the typed patch is no Status error), so its words are what tells it.
+ */
+export function isRefusal(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  if (error.status === 500) return error.statusMessage.startsWith('failed to create typed patch object');
+  return error.status === 400 || error.status === 403 || error.status === 422;
+}
 
 /** The resourceVersion or continue token is too old (410), or newer than what the server holds (after a restored backup). */
 export const isExpired = (error: unknown): boolean =>

@@ -8,7 +8,7 @@ import { cacheUntil } from '../../src/kube/watch/cache-until.ts';
 import { createClient, type ClientOptions } from '../../src/kube/client/client.ts';
 import { createEventRecorder } from '../../src/kube/events/events.ts';
 import { events } from '../../src/kube/events/event-record.ts';
-import { isAlreadyExists, isConflict, isExpired, isInvalid, LeaseLostError, ApiError } from '../../src/kube/errors.ts';
+import { isAlreadyExists, isConflict, isExpired, isRefusal, LeaseLostError, ApiError } from '../../src/kube/errors.ts';
 import { leases } from '../../src/kube/lease/lease-record.ts';
 import { loadConfig } from '../../src/kube/client/config.ts';
 import { resource, services } from '../../src/kube/resource.ts';
@@ -99,7 +99,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
     it('that the server refuses come back with its words', async () => {
       const portless = { metadata: key('no-ports'), spec: { type: 'NodePort', ports: [] } };
       const refused: unknown = await client.create(services, portless).catch((error: unknown) => error);
-      assert(refused instanceof ApiError && isInvalid(refused));
+      assert(isRefusal(refused));
       assert.match(refused.statusMessage, /spec\.ports: Required value/);
     });
 

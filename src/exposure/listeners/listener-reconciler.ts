@@ -2,18 +2,17 @@
 import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerStatus } from '../../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
-import type { Reconcile } from '../../work/reconcile.ts';
-import { ApiError, isAlreadyExists, isNamespaceTerminating } from '../../kube/errors.ts';
+import type { ReconcileResult } from '../../work/reconcile.ts';
+import { isAlreadyExists, isNamespaceTerminating, isRefusal } from '../../kube/errors.ts';
 import { parseKey } from '../../kube/key.ts';
 import type { ObjectReference, Service } from '../../kube/objects.ts';
 import { apiVersionOf, services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
-import { freshView, type FreshView } from '../../kube/watch/fresh-view.ts';
+import { FreshView } from '../../kube/watch/fresh-view.ts';
 import type { ClusterCaches } from '../caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
 import { pinnedNodesOf } from '../mounts/mount-plan.ts';
 import { isOwnedBy, planService } from './service-plan.ts';
-import { isRefusal } from '../../kube/refusal.ts';
 import { differs, patchFor } from './service-patch.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
@@ -27,73 +26,68 @@ export interface ListenerReconcilerOptions {
 }
 
 /** A Service that is not ours is not watched, so its end is found by looking again. */
-const foreignServiceRecheck = 15_000;
+const FOREIGN_SERVICE_RECHECK = 15_000;
 
-export function createListenerReconciler(options: ListenerReconcilerOptions): Reconcile {
-  const { client, caches, events } = options;
-  const view = { listeners: freshView(caches.listeners), services: freshView(caches.services) };
+/** How it went with the Service. */
+interface Outcome {
+  readonly acceptance: Acceptance;
+  readonly service?: Service | undefined;
+  readonly obstacle?: Surroundings['obstacle'];
+  /** Why the API server does not have the Service: the reconcile rejects with it once the status says so. */
+  readonly refusal?: unknown;
+}
 
-  return async (key, signal) => {
-    const listener = view.listeners.get(key);
+export class ListenerReconciler {
+  readonly #options: ListenerReconcilerOptions;
+  readonly #listeners: FreshView<Listener>;
+  readonly #services: FreshView<Service>;
+
+  constructor(options: ListenerReconcilerOptions) {
+    this.#options = options;
+    this.#listeners = new FreshView(options.caches.listeners);
+    this.#services = new FreshView(options.caches.services);
+  }
+
+  /**
+   * A Service that the API server refuses is told of in the status, and only then rejects: that is how a reconcile asks
+   * the queue to be tried again later and later.
+   */
+  async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const listener = this.#listeners.get(key);
     if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
-    const outcome = await bringAboutService(listener, key, signal);
+    const outcome = await this.#bringAboutService(listener, key, signal);
     // The Listener is about to go with its namespace; that its Service went first is no news to anybody.
     if (outcome === 'namespace-terminates') return undefined;
-    const status = observeListener(listener, outcome.acceptance, surroundings(listener, key, outcome), options.now());
-    if (!sameStatus(listener.status ?? undefined, status)) {
-      // Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor.
-      const patch = [
-        { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
-        { op: 'add', path: '/status', value: status },
-      ];
-      view.listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
-      announce(events, listener, status);
-    }
-    if (outcome.retry !== undefined) throw outcome.retry;
-    return outcome.recheck ? { requeueAfter: foreignServiceRecheck } : undefined;
-  };
-
-  interface Outcome {
-    readonly acceptance: Acceptance;
-    readonly service?: Service | undefined;
-    readonly obstacle?: Surroundings['obstacle'];
-    /** Thrown once the status says why, so that the queue tries again later and later. */
-    readonly retry?: unknown;
-    readonly recheck?: boolean;
+    const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
+    if (!sameStatus(listener.status ?? undefined, status)) await this.#writeStatus(listener, key, status, signal);
+    if (outcome.refusal !== undefined) throw outcome.refusal;
+    return outcome.obstacle === undefined ? undefined : { requeueAfter: FOREIGN_SERVICE_RECHECK };
   }
 
-  async function bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
-    const live = view.services.get(key);
+  async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
+    const live = this.#services.get(key);
     const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
-    const { className } = listener.spec;
-    if (typeof className !== 'string' || className === '') {
-      return notAccepted('NoClass', 'spec.className is empty: name a ListenerClass (kubectl get listenerclasses).', own);
-    }
-    const listenerClass = caches.classes.get(className);
-    if (listenerClass === undefined) {
-      const message = `ListenerClass ${className} does not exist. Create it, or name another one in spec.className (kubectl get listenerclasses).`;
-      return notAccepted('ClassNotFound', message, own);
-    }
-    const plan = planService(listener, listenerClass);
-    if (plan.refused !== undefined) return notAccepted(plan.refused.reason, plan.refused.message, own);
+    const plan = planService(listener, this.#options.caches.classes.get(listener.spec.className ?? ''));
+    if (plan.refused !== undefined) return { acceptance: { accepted: false, ...plan.refused }, service: own };
     const acceptance: Acceptance = { accepted: true, notices: plan.notices };
     try {
-      return { acceptance, ...(await ensureService(plan.service, live, listener, signal, view.services)) };
+      return { acceptance, ...(await this.#ensureService(plan.service, live, listener, signal)) };
     } catch (error) {
       if (isNamespaceTerminating(error)) return 'namespace-terminates';
-      if (!(error instanceof ApiError) || !isRefusal(error)) throw error;
-      return { ...notAccepted('ServiceRejected', `The API server refuses the Service: ${error.statusMessage}`, own), retry: error };
+      if (!isRefusal(error)) throw error;
+      const message = `The API server refuses the Service: ${error.statusMessage}`;
+      return { acceptance: { accepted: false, reason: 'ServiceRejected', message }, service: own, refusal: error };
     }
   }
 
-  async function ensureService(
+  async #ensureService(
     intended: Service,
     live: Service | undefined,
     listener: Listener,
     signal: AbortSignal,
-    remember: FreshView<Service>,
-  ): Promise<Omit<Outcome, 'acceptance'>> {
-    if (live !== undefined && !isOwnedBy(live, listener)) return { obstacle: foreignService(live), recheck: true };
+  ): Promise<Pick<Outcome, 'service' | 'obstacle'>> {
+    const { client } = this.#options;
+    if (live !== undefined && !isOwnedBy(live, listener)) return { obstacle: foreignService(live) };
     if (live !== undefined && !differs(intended, live)) return { service: live };
     const { namespace = '', name = '' } = intended.metadata;
     try {
@@ -102,37 +96,40 @@ export function createListenerReconciler(options: ListenerReconcilerOptions): Re
         live === undefined
           ? await client.create(services, intended, { signal, strict: true })
           : await client.patch(services, { namespace, name }, patchFor(intended, live), { type: 'merge', signal, strict: true });
-      remember.wrote(written);
+      this.#services.wrote(written);
       return { service: written };
     } catch (error) {
       if (live !== undefined || !isAlreadyExists(error)) throw error;
       // It exists, and is not in the cache: foreign, or an earlier system's without our label, or newer than the cache.
       const existing = await client.find(services, { namespace, name }, { signal });
       if (existing === undefined) throw error;
-      return ensureService(intended, existing, listener, signal, remember);
+      return this.#ensureService(intended, existing, listener, signal);
     }
   }
 
-  function surroundings(listener: Listener, key: KeyString, outcome: Outcome): Surroundings {
-    const listenerClass = caches.classes.get(listener.spec.className ?? '');
+  #surroundings(listener: Listener, key: KeyString, { service, obstacle }: Outcome): Surroundings {
+    const { caches, clusterDomain } = this.#options;
     return {
-      service: outcome.service,
-      ...(outcome.obstacle === undefined ? {} : { obstacle: outcome.obstacle }),
-      preferredAddressType: preferenceOf(listener, listenerClass),
+      service,
+      ...(obstacle === undefined ? {} : { obstacle }),
+      preferredAddressType: preferenceOf(listener, caches.classes.get(listener.spec.className ?? '')),
       pinnedNodes: new Set(caches.volumes.by('listener', key).flatMap((volume) => pinnedNodesOf(volume, TOPOLOGY_KEY))),
       endpointNodes: new Set(caches.endpoints.by('service', key).flatMap(({ nodes }) => nodes)),
       nodeNamed: (name) => caches.nodes.get(name),
-      clusterDomain: options.clusterDomain,
+      clusterDomain,
     };
   }
-}
 
-function notAccepted(
-  reason: ConditionReason,
-  message: string,
-  service: Service | undefined,
-): { acceptance: Acceptance; service: Service | undefined } {
-  return { acceptance: { accepted: false, reason, message }, service };
+  /** Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor. */
+  async #writeStatus(listener: Listener, key: KeyString, status: ListenerStatus, signal: AbortSignal): Promise<void> {
+    const { client, events } = this.#options;
+    const patch = [
+      { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
+      { op: 'add', path: '/status', value: status },
+    ];
+    this.#listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
+    announce(events, listener, status);
+  }
 }
 
 function foreignService(service: Service): { reason: ConditionReason; message: string } {

@@ -1,6 +1,6 @@
 /** Which Service a Listener should have: pure, no clock, no network. */
 import { LISTENER_NAME_LABEL, podLabelOf } from '../../api/listeners/names.ts';
-import { listeners, type Listener, type ListenerClass, type ListenerPort } from '../../api/listeners/index.ts';
+import { listeners, type Listener, type ListenerClass, type ListenerClassSpec, type ListenerPort } from '../../api/listeners/index.ts';
 import type { OwnerReference, Service, ServicePort } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { applyOverrides } from './service-overrides.ts';
@@ -25,63 +25,82 @@ export type ServicePlan =
 const supportedTypes: ReadonlySet<string> = new Set(['NodePort', 'LoadBalancer', 'ClusterIP']);
 
 /** A label's value, which the Listener's name becomes, is shorter than a name may be. */
-const longestLabelValue = 63;
+const LONGEST_LABEL_VALUE = 63;
 
-export function planService(listener: Listener, listenerClass: ListenerClass): ServicePlan {
-  const { name = '', namespace = '', uid = '' } = listener.metadata;
-  const { spec } = listenerClass;
-  if (!supportedTypes.has(spec.serviceType)) {
-    const message = `ListenerClass ${listenerClass.metadata.name} has serviceType ${spec.serviceType}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`;
-    return { refused: { reason: 'UnsupportedServiceType', message } };
+/** `listenerClass`: the one that the Listener names; undefined where there is none of that name. */
+export function planService(listener: Listener, listenerClass: ListenerClass | undefined): ServicePlan {
+  const { className } = listener.spec;
+  if (typeof className !== 'string' || className === '') {
+    return refuse('NoClass', 'spec.className is empty: name a ListenerClass (kubectl get listenerclasses).');
   }
-  const nameRefusal = refuseName(name);
-  if (nameRefusal !== undefined) return { refused: nameRefusal };
+  if (listenerClass === undefined) {
+    const remedy = 'Create it, or name another one in spec.className (kubectl get listenerclasses).';
+    return refuse('ClassNotFound', `ListenerClass ${className} does not exist. ${remedy}`);
+  }
+  const { serviceType, serviceOverrides } = listenerClass.spec;
+  if (!supportedTypes.has(serviceType)) {
+    const what = `ListenerClass ${listenerClass.metadata.name} has serviceType ${serviceType}`;
+    return refuse('UnsupportedServiceType', `${what}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`);
+  }
+  const refused = refuseName(listener.metadata.name ?? '');
+  if (refused !== undefined) return { refused };
   const { ports, notices } = planPorts(listener.spec.ports ?? []);
   if (ports.length === 0) {
-    const message =
-      'spec.ports is empty, and a Service needs at least one port. Name the ports (for a volume with a class: in the ports of the containers).';
-    return { refused: { reason: 'NoPorts', message } };
+    const remedy = 'Name the ports (for a volume with a class: in the ports of the containers).';
+    return refuse('NoPorts', `spec.ports is empty, and a Service needs at least one port. ${remedy}`);
   }
+  const { service, problems } = applyOverrides(buildService(listener, listenerClass.spec, ports), {
+    classOverrides: serviceOverrides ?? {},
+    objectOverrides: listener.spec.objectOverrides ?? [],
+  });
+  const told = problems.map((problem) => `${problem.path} ${problem.message}`);
+  return { service: seal(service, listener.metadata.name ?? ''), notices: [...notices, ...told] };
+}
 
+function refuse(reason: Refusal['reason'], message: string): ServicePlan {
+  return { refused: { reason, message } };
+}
+
+/** The Service without overrides. What the class leaves out is left to the API server, but for two defaults of our own. */
+function buildService(listener: Listener, spec: ListenerClassSpec, ports: readonly ServicePort[]): Service {
+  const { name = '', namespace = '', uid = '', labels } = listener.metadata;
   const [mountKey, mountValue] = podLabelOf({ name, uid });
-  const isExternal = spec.serviceType !== 'ClusterIP';
-  const isLoadBalancer = spec.serviceType === 'LoadBalancer';
-  const built: Service = {
+  const { serviceType, serviceExternalTrafficPolicy: externalTrafficPolicy, loadBalancerClass } = spec;
+  const isExternal = serviceType !== 'ClusterIP';
+  const isLoadBalancer = serviceType === 'LoadBalancer';
+  return {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: {
       name,
       namespace,
-      labels: { ...listener.metadata.labels },
+      labels: { ...labels },
       annotations: { ...spec.serviceAnnotations },
       ownerReferences: [ownerReferenceTo(listener)],
     },
     spec: {
-      type: spec.serviceType,
+      type: serviceType,
       ports,
       selector: { ...listener.spec.extraPodSelectorLabels, [mountKey]: mountValue },
       publishNotReadyAddresses: listener.spec.publishNotReadyAddresses ?? true,
-      ...(isExternal && spec.serviceExternalTrafficPolicy !== undefined && spec.serviceExternalTrafficPolicy !== null
-        ? { externalTrafficPolicy: spec.serviceExternalTrafficPolicy }
-        : {}),
+      ...(isExternal && isGiven(externalTrafficPolicy) ? { externalTrafficPolicy } : {}),
       ...(isLoadBalancer ? { allocateLoadBalancerNodePorts: spec.loadBalancerAllocateNodePorts ?? true } : {}),
-      ...(isLoadBalancer && spec.loadBalancerClass !== undefined && spec.loadBalancerClass !== null
-        ? { loadBalancerClass: spec.loadBalancerClass }
-        : {}),
+      ...(isLoadBalancer && isGiven(loadBalancerClass) ? { loadBalancerClass } : {}),
     },
   };
-  const { service, problems } = applyOverrides(built, {
-    classOverrides: spec.serviceOverrides ?? {},
-    objectOverrides: listener.spec.objectOverrides ?? [],
-  });
-  return { service: seal(service, name), notices: [...notices, ...problems.map((problem) => `${problem.path} ${problem.message}`)] };
+}
+
+/** The API server stores a field that is written as null. */
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== undefined && value !== null;
 }
 
 /** Whether a Listener of this name can have a Service, and pods that bear its label. */
 export function refuseName(name: string): Refusal | undefined {
-  if (name.length <= longestLabelValue) return undefined;
-  const message = `The Service and its labels take the Listener's name, and Kubernetes allows them ${longestLabelValue} characters; this one has ${name.length}. Use a shorter name (for a volume: a shorter claim name).`;
-  return { reason: 'InvalidName', message };
+  if (name.length <= LONGEST_LABEL_VALUE) return undefined;
+  const limit = `Kubernetes allows them ${LONGEST_LABEL_VALUE} characters; this one has ${name.length}`;
+  const remedy = 'Use a shorter name (for a volume: a shorter claim name).';
+  return { reason: 'InvalidName', message: `The Service and its labels take the Listener's name, and ${limit}. ${remedy}` };
 }
 
 /** Adds what Earshot finds its Services by, after all overrides: the label that the watch selects, and the record of its fields. */

@@ -1,7 +1,7 @@
 /** Writes down how the mounts of a pod stand: addresses in the spec, what is waited for in the status and in events. */
 import { podListeners, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
-import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
-import { parseKey } from '../../kube/key.ts';
+import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
+import { keyOf, parseKey } from '../../kube/key.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
 import { ownerOf, type Waiting } from './mount-plan.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
@@ -9,46 +9,37 @@ import type { ConditionReason } from '../../errors/condition-reason.ts';
 /** How one volume of the pod stands. */
 export type MountState =
   | { readonly handle: string; readonly entries: Readonly<Record<string, PodListener>> }
-  /** `retry` is thrown once everything is written, so that the queue tries again later and later. */
-  | { readonly handle: string; readonly waiting: Waiting; readonly retry?: unknown };
+  /** `refusal`: what the API server will not have. The reconcile rejects with it once everything is written. */
+  | { readonly handle: string; readonly waiting: Waiting; readonly refusal?: unknown };
 
-export interface MountAnswers {
+export class MountAnswers {
+  readonly #client: KubeClient;
+  readonly #events: EventRecorder;
+  readonly #view: FreshView<PodListeners>;
+
+  constructor(client: KubeClient, events: EventRecorder, view: FreshView<PodListeners>) {
+    this.#client = client;
+    this.#events = events;
+    this.#view = view;
+  }
+
   /** Resolves with the object as it is then. */
-  writeEntries(request: PodListeners, key: KeyString, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners>;
-  /** What is waited for is shown; what came is taken back. */
-  writeWaiting(request: PodListeners, key: KeyString, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void>;
-  /** An event on the pod that the object belongs to. */
-  warn(request: PodListeners, reason: ConditionReason, note: string): void;
-}
-
-export function mountAnswers(client: KubeClient, events: EventRecorder, view: FreshView<PodListeners>): MountAnswers {
-  return { writeEntries, writeWaiting, warn };
-
-  async function writeEntries(
-    request: PodListeners,
-    key: KeyString,
-    states: readonly MountState[],
-    signal: AbortSignal,
-  ): Promise<PodListeners> {
-    const changed = states.flatMap((state) =>
-      'entries' in state ? Object.entries(state.entries).filter(([name, entry]) => !sameEntry(request.spec.listeners[name], entry)) : [],
-    );
+  async writeEntries(request: PodListeners, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
+    const changed = states
+      .flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []))
+      .filter(([name, entry]) => !sameEntry(request.spec.listeners[name], entry));
     if (changed.length === 0) return request;
     const patch = [
       { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
       ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
     ];
-    const written = await client.patch(podListeners, parseKey(key), patch, { type: 'json', signal });
-    view.wrote(written);
+    const written = await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'json', signal });
+    this.#view.wrote(written);
     return written;
   }
 
-  async function writeWaiting(
-    request: PodListeners,
-    key: KeyString,
-    shown: ReadonlyMap<string, Waiting | undefined>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** What is waited for is shown; what came is taken back. */
+  async writeWaiting(request: PodListeners, shown: ReadonlyMap<string, Waiting | undefined>, signal: AbortSignal): Promise<void> {
     const before = request.status?.mounts ?? {};
     const changed = [...shown].filter(
       ([handle, waiting]) => waiting?.reason !== before[handle]?.reason || waiting?.message !== before[handle]?.message,
@@ -58,16 +49,19 @@ export function mountAnswers(client: KubeClient, events: EventRecorder, view: Fr
       changed.map(([handle, waiting]) => [handle, waiting === undefined ? null : { reason: waiting.reason, message: waiting.message }]),
     );
     const patch = { metadata: { uid: request.metadata.uid }, status: { mounts } };
-    view.wrote(await client.patch(podListeners, parseKey(key), patch, { type: 'merge', subresource: 'status', signal }));
-    for (const [, waiting] of changed)
-      if (waiting !== undefined) warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
+    const options = { type: 'merge', subresource: 'status', signal } as const;
+    this.#view.wrote(await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, options));
+    for (const [, waiting] of changed) {
+      if (waiting !== undefined) this.warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
+    }
   }
 
-  function warn(request: PodListeners, reason: ConditionReason, note: string): void {
+  /** An event on the pod that the object belongs to. */
+  warn(request: PodListeners, reason: ConditionReason, note: string): void {
     const pod = ownerOf(request);
     if (pod === undefined) return;
     const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };
-    events.record({ regarding, type: 'Warning', reason, action: 'Mount', note });
+    this.#events.record({ regarding, type: 'Warning', reason, action: 'Mount', note });
   }
 }
 

@@ -5,13 +5,19 @@
  * believed until the pod, the claim and the volume, which the node cannot write, say the same.
  */
 import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, podListenersName } from '../../api/listeners/names.ts';
-import { listeners, type Listener, type ListenerPort, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
+import {
+  listeners,
+  type Listener,
+  type ListenerPort,
+  type PodListener,
+  type PodListeners,
+  type PreferredAddressType,
+} from '../../api/listeners/index.ts';
 import type { Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, PodVolume, Service } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
+import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
 import { familiesOf } from '../listeners/listener-status.ts';
-import type { PreferredAddressType } from '../../api/listeners/index.ts';
-import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 
 /** What a mount waits for: `reason` for programs, `message` for people. */
 export interface Waiting {
@@ -38,15 +44,18 @@ export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
   return className === undefined ? undefined : { kind: 'class', namespace, name: claimRef.name, className };
 }
 
-export type MountCheck =
-  | { readonly ok: true; /** Names of the pod's volumes that mount it. */ readonly volumes: readonly string[] }
-  | { readonly ok: false; readonly isForged: boolean; readonly waiting: Waiting };
+/** `volumes`: names of the pod's volumes that mount it. */
+export type MountCheck = { readonly ok: true; readonly pod: Pod; readonly volumes: readonly string[] } | MountRefusal;
+
+/** `isForged`: the pod exists, and runs on another node than the one that asks. */
+export interface MountRefusal {
+  readonly ok: false;
+  readonly isForged: boolean;
+  readonly waiting: Waiting;
+}
 
 /** Whether this pod runs on the node that asks in its name. What a request asks for does not matter yet. */
-export function checkAsker(
-  request: PodListeners,
-  pod: Pod | undefined,
-): (MountCheck & { readonly ok: false }) | { readonly ok: true; readonly pod: Pod } {
+export function checkAsker(request: PodListeners, pod: Pod | undefined): { readonly ok: true; readonly pod: Pod } | MountRefusal {
   const podName = ownerOf(request)?.name ?? '';
   if (pod === undefined || podListenersName(pod.metadata.uid ?? '') !== request.metadata.name) {
     return refuse('PodNotFound', `Pod ${podName} with the uid in this object's name does not exist.`);
@@ -67,10 +76,10 @@ export function checkMount(request: PodListeners, pod: Pod | undefined, volume: 
   if (!isSameNamespace || volumes.length === 0) {
     return refuse('VolumeNotOfPod', `Pod ${podName} has no volume whose claim is bound to PersistentVolume ${volume.metadata.name}.`);
   }
-  return { ok: true, volumes: volumes.map(({ name }) => name) };
+  return { ...asker, volumes: volumes.map(({ name }) => name) };
 }
 
-function refuse(reason: ConditionReason, message: string): MountCheck & { readonly ok: false } {
+function refuse(reason: ConditionReason, message: string): MountRefusal {
   return { ok: false, isForged: false, waiting: { reason, message } };
 }
 
@@ -154,7 +163,7 @@ export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): b
 export type EntryPlan = { readonly entry: PodListener } | { readonly waiting: Waiting };
 
 /**
- * What the pod is told. Where there are node ports, the addresses are those of the pod's own node: they lead to this
+ * What the pod is told; what everybody else is told, the status, is observeListener's. Where there are node ports, the addresses are those of the pod's own node: they lead to this
  * pod, and they are known before the pod has an endpoint. Elsewhere they are the Listener's.
  */
 export function planEntry(

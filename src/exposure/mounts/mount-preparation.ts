@@ -2,62 +2,66 @@
 import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../../api/listeners/names.ts';
 import { listeners, type Listener } from '../../api/listeners/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import type { PersistentVolume, Pod } from '../../kube/objects.ts';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../../kube/resource.ts';
+import { keyOf, parseKey } from '../../kube/key.ts';
+import type { KubeObject, PersistentVolume, Pod, StringMap } from '../../kube/objects.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
 import { isListenerCurrent, isOwnedByVolume, planVolumeListener, type VolumeTarget, type Waiting } from './mount-plan.ts';
 
-export interface MountPreparation {
+export class MountPreparation {
+  readonly #client: KubeClient;
+  readonly #listeners: FreshView<Listener>;
+
+  constructor(client: KubeClient, view: FreshView<Listener>) {
+    this.#client = client;
+    this.#listeners = view;
+  }
+
   /** The Listener of a volume that names a class, made or brought up to date. */
-  ensureListener(
+  async ensureListener(
     target: VolumeTarget & { readonly kind: 'class' },
     known: Listener | undefined,
-    volume: PersistentVolume,
-    pod: Pod,
+    { volume, pod }: Mounted,
     signal: AbortSignal,
-  ): Promise<Listener | { readonly waiting: Waiting }>;
+  ): Promise<Listener | { readonly waiting: Waiting }> {
+    const { namespace, name } = target;
+    if (known !== undefined && !isOwnedByVolume(known, volume)) return { waiting: notOurs(known) };
+    const claim = await this.#client.find(persistentVolumeClaims, { namespace, name }, { signal });
+    if (claim === undefined || claim.metadata.uid !== volume.spec?.claimRef?.uid) {
+      const bound = `PersistentVolume ${volume.metadata.name} is bound to`;
+      const message = `PersistentVolumeClaim ${namespace}/${name}, which ${bound}, does not exist any more.`;
+      return { waiting: { reason: 'ClaimNotFound', message } };
+    }
+    const wanted = planVolumeListener(target, { volume, claim, pod });
+    if (known !== undefined && isListenerCurrent(wanted, known)) return known;
+    // Without a known one it must not exist either: resource version 1 is no object's, so an existing one conflicts.
+    const precondition = known === undefined ? { resourceVersion: '1' } : { uid: known.metadata.uid ?? '' };
+    const object = { ...wanted, metadata: { ...wanted.metadata, ...precondition } };
+    const applied = await this.#client.apply(listeners, object, { signal });
+    this.#listeners.wrote(applied);
+    return applied;
+  }
+
   /** The volume tells which Listener it is part of, the pod is what the Service selects. */
-  label(listener: Listener, volume: PersistentVolume, pod: Pod, signal: AbortSignal): Promise<void>;
+  async label(listener: Listener, { volume, pod }: Mounted, signal: AbortSignal): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = listener.metadata;
+    const [key, value] = podLabelOf({ name, uid });
+    const ofVolume = { [LISTENER_NAMESPACE_LABEL]: namespace, [LISTENER_NAME_LABEL]: name };
+    await Promise.all([this.#label(persistentVolumes, volume, ofVolume, signal), this.#label(pods, pod, { [key]: value }, signal)]);
+  }
+
+  /** The uid makes the patch fail on a successor of the same name. */
+  async #label<T extends KubeObject>(of: Resource<T>, object: T, labels: StringMap, signal: AbortSignal): Promise<void> {
+    const { metadata } = object;
+    if (Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value)) return;
+    await this.#client.patch(of, parseKey(keyOf(object)), { metadata: { uid: metadata.uid, labels } }, { type: 'merge', signal });
+  }
 }
 
-export function mountPreparation(client: KubeClient, view: FreshView<Listener>): MountPreparation {
-  return {
-    async ensureListener(target, known, volume, pod, signal) {
-      const { namespace, name } = target;
-      if (known !== undefined && !isOwnedByVolume(known, volume)) return { waiting: notOurs(known) };
-      const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
-      if (claim === undefined || claim.metadata.uid !== volume.spec?.claimRef?.uid) {
-        const message = `PersistentVolumeClaim ${namespace}/${name}, which PersistentVolume ${volume.metadata.name} is bound to, does not exist any more.`;
-        return { waiting: { reason: 'ClaimNotFound', message } };
-      }
-      const wanted = planVolumeListener(target, { volume, claim, pod });
-      if (known !== undefined && isListenerCurrent(wanted, known)) return known;
-      // Without a known one it must not exist either: resource version 1 is no object's, so an existing one conflicts.
-      const precondition = known === undefined ? { resourceVersion: '1' } : { uid: known.metadata.uid ?? '' };
-      const applied = await client.apply(listeners, { ...wanted, metadata: { ...wanted.metadata, ...precondition } }, { signal });
-      view.wrote(applied);
-      return applied;
-    },
-
-    async label(listener, volume, pod, signal) {
-      const { namespace = '', name = '', uid = '' } = listener.metadata;
-      const [key, value] = podLabelOf({ name, uid });
-      const ofVolume = { [LISTENER_NAMESPACE_LABEL]: namespace, [LISTENER_NAME_LABEL]: name };
-      await Promise.all([
-        hasLabels(volume, ofVolume)
-          ? undefined
-          : client.patch(persistentVolumes, { name: volume.metadata.name ?? '' }, labelPatch(volume, ofVolume), { type: 'merge', signal }),
-        hasLabels(pod, { [key]: value })
-          ? undefined
-          : client.patch(
-              pods,
-              { namespace: pod.metadata.namespace ?? '', name: pod.metadata.name ?? '' },
-              labelPatch(pod, { [key]: value }),
-              { type: 'merge', signal },
-            ),
-      ]);
-    },
-  };
+/** A volume, and a pod that mounts it. */
+export interface Mounted {
+  readonly volume: PersistentVolume;
+  readonly pod: Pod;
 }
 
 function notOurs(listener: Listener): Waiting {
@@ -68,13 +72,4 @@ function notOurs(listener: Listener): Waiting {
   }
   const message = `Listener ${namespace}/${name} exists and was not made for this volume. Rename the claim, or mount that Listener with the annotation listener-name.`;
   return { reason: 'ListenerNotOwned', message };
-}
-
-function hasLabels(object: PersistentVolume | Pod, wanted: Readonly<Record<string, string>>): boolean {
-  return Object.entries(wanted).every(([key, value]) => object.metadata.labels?.[key] === value);
-}
-
-/** The uid makes the patch fail on a successor of the same name. */
-function labelPatch(object: PersistentVolume | Pod, labels: Readonly<Record<string, string>>): unknown {
-  return { metadata: { uid: object.metadata.uid, labels } };
 }

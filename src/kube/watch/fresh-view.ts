@@ -1,48 +1,49 @@
-import type { Cache, KeyString } from '../contract.ts';
+import type { Cache, Change, KeyString } from '../contract.ts';
 import { keyOf } from '../key.ts';
 import type { KubeObject } from '../objects.ts';
+
+/** More than can be deleted while one answer is on its way. */
+const MOST_DELETED = 10_000;
 
 /**
  * A cache that knows at once what this process wrote, before the watch brings it back. A reconcile that looked at the
  * state before its own write would write again.
  */
-export interface FreshView<T extends KubeObject> {
-  get(key: KeyString): T | undefined;
-  /** Remember the server's answer to a write until the cache has it, or something newer. */
-  wrote(object: T): void;
-}
-
-/** More than can be deleted while one answer is on its way. */
-const mostDeleted = 10_000;
-
-export function freshView<T extends KubeObject>(cache: Cache<T>): FreshView<T> {
-  const written = new Map<KeyString, T>();
+export class FreshView<T extends KubeObject> {
+  readonly #cache: Cache<T>;
+  readonly #written = new Map<KeyString, T>();
   /** Uids of objects seen deleted, latest last: the answer to a write may come after the watch told of the end. */
-  const deleted = new Set<string | undefined>();
-  cache.onChange(({ type, object }) => {
+  readonly #deleted = new Set<string | undefined>();
+
+  constructor(cache: Cache<T>) {
+    this.#cache = cache;
+    cache.onChange((change) => this.#seen(change));
+  }
+
+  get(key: KeyString): T | undefined {
+    const cached = this.#cache.get(key);
+    const ours = this.#written.get(key);
+    return ours !== undefined && (cached === undefined || isNewer(ours, cached)) ? ours : cached;
+  }
+
+  /** Remembers the server's answer to a write until the cache has it, or something newer. */
+  wrote(object: T): void {
+    if (this.#deleted.has(object.metadata.uid)) return;
+    const key = keyOf(object);
+    const cached = this.#cache.get(key);
+    if (cached === undefined || isNewer(object, cached)) this.#written.set(key, object);
+  }
+
+  #seen({ type, object }: Change<T>): void {
     const key = keyOf(object);
     if (type === 'deleted') {
-      deleted.add(object.metadata.uid);
-      for (const oldest of deleted.size > mostDeleted ? deleted : []) {
-        deleted.delete(oldest);
-        break;
-      }
+      this.#deleted.add(object.metadata.uid);
+      const [oldest] = this.#deleted;
+      if (this.#deleted.size > MOST_DELETED) this.#deleted.delete(oldest);
     }
-    const ours = written.get(key);
-    if (ours !== undefined && (type === 'deleted' || !isNewer(ours, object))) written.delete(key);
-  });
-  return {
-    get(key) {
-      const cached = cache.get(key);
-      const ours = written.get(key);
-      return ours !== undefined && (cached === undefined || isNewer(ours, cached)) ? ours : cached;
-    },
-    wrote(object) {
-      if (deleted.has(object.metadata.uid)) return;
-      const cached = cache.get(keyOf(object));
-      if (cached === undefined || isNewer(object, cached)) written.set(keyOf(object), object);
-    },
-  };
+    const ours = this.#written.get(key);
+    if (ours !== undefined && (type === 'deleted' || !isNewer(ours, object))) this.#written.delete(key);
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cache, Change } from '../../../src/kube/contract.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
-import { freshView } from '../../../src/kube/watch/fresh-view.ts';
+import { FreshView } from '../../../src/kube/watch/fresh-view.ts';
 
 /** A cache that the test fills, as a watch would. */
 function played(): { readonly cache: Cache<KubeObject>; readonly happens: (change: Change<KubeObject>) => void } {
@@ -38,7 +38,7 @@ function version(resourceVersion: string, uid = 'first'): KubeObject {
 
 test('what was written is seen before the watch brings it, and the cache counts again once it has it', () => {
   const { cache, happens } = played();
-  const view = freshView(cache);
+  const view = new FreshView(cache);
   happens({ type: 'added', object: version('9') });
   view.wrote(version('10'));
   assert.equal(view.get('shop/web')?.metadata.resourceVersion, '10');
@@ -49,7 +49,7 @@ test('what was written is seen before the watch brings it, and the cache counts 
 
 test('an answer older than the cache is not kept', () => {
   const { cache, happens } = played();
-  const view = freshView(cache);
+  const view = new FreshView(cache);
   happens({ type: 'added', object: version('100') });
   view.wrote(version('99'));
   assert.equal(view.get('shop/web')?.metadata.resourceVersion, '100');
@@ -57,7 +57,7 @@ test('an answer older than the cache is not kept', () => {
 
 test('what was written is forgotten when the object is deleted', () => {
   const { cache, happens } = played();
-  const view = freshView(cache);
+  const view = new FreshView(cache);
   happens({ type: 'added', object: version('9') });
   view.wrote(version('10'));
   happens({ type: 'deleted', object: version('10') });
@@ -66,7 +66,7 @@ test('what was written is forgotten when the object is deleted', () => {
 
 test('an answer that comes after the deletion was seen raises no ghost', () => {
   const { cache, happens } = played();
-  const view = freshView(cache);
+  const view = new FreshView(cache);
   happens({ type: 'added', object: version('9') });
   happens({ type: 'deleted', object: version('11') });
   view.wrote(version('10'));
@@ -75,7 +75,7 @@ test('an answer that comes after the deletion was seen raises no ghost', () => {
 
 test('a successor of a deleted object is seen as soon as it is written', () => {
   const { cache, happens } = played();
-  const view = freshView(cache);
+  const view = new FreshView(cache);
   happens({ type: 'added', object: version('9') });
   happens({ type: 'deleted', object: version('11') });
   view.wrote(version('12', 'second'));

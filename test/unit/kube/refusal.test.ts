@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isRefusal } from '../../../src/kube/refusal.ts';
+import { ApiError, isRefusal } from '../../../src/kube/errors.ts';
 
 describe('isRefusal', () => {
   const answers: readonly (readonly [status: number, statusMessage: string, expected: boolean])[] = [
@@ -15,7 +15,7 @@ describe('isRefusal', () => {
   ];
   for (const [status, statusMessage, expected] of answers) {
     it(`is ${expected} for ${status} ${statusMessage}`, () => {
-      assert.equal(isRefusal({ status, statusMessage }), expected);
+      assert.equal(isRefusal(new ApiError('patch Service shop/web', { status, reason: '', message: statusMessage })), expected);
     });
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ListenerClass } from '../../../../src/api/listeners/index.ts';
+import type { Listener, ListenerClass } from '../../../../src/api/listeners/index.ts';
 import { isOwnedBy, planService } from '../../../../src/exposure/listeners/service-plan.ts';
 import { differs } from '../../../../src/exposure/listeners/service-patch.ts';
 import type { Service } from '../../../../src/kube/objects.ts';
@@ -18,7 +18,7 @@ function planned(
   return plan;
 }
 
-function refusal(listener = aListener(), listenerClass = aClass({ serviceType: 'NodePort' })): string {
+function refusal(listener: Listener, listenerClass?: ListenerClass): string {
   const plan = planService(listener, listenerClass);
   assert.ok(plan.refused, 'not refused');
   return plan.refused.reason;
@@ -59,6 +59,9 @@ for (const [serviceType, expected] of [
 }
 
 for (const [name, reason, listener, listenerClass] of [
+  ['no class', 'NoClass', aListener({ className: '' }), undefined],
+  ['a null class', 'NoClass', aListener({ className: null }), undefined],
+  ['a class that is not there', 'ClassNotFound', aListener(), undefined],
   ['no ports', 'NoPorts', aListener({ ports: [] }), aClass({ serviceType: 'ClusterIP' })],
   ['null ports', 'NoPorts', aListener({ ports: null }), aClass({ serviceType: 'ClusterIP' })],
   ['a name that is no label value', 'InvalidName', aListener({}, { name: 'x'.repeat(64) }), aClass({ serviceType: 'ClusterIP' })],

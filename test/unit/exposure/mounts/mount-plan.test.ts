@@ -42,13 +42,13 @@ test('a volume of another driver, unbound, or without attributes is about no Lis
 });
 
 test('a mount is taken for what pod and volume say', () => {
-  assert.deepEqual(checkMount(request, aPod(), aVolume(byClass)), { ok: true, volumes: ['listener'] });
+  assert.deepEqual(checkMount(request, aPod(), aVolume(byClass)), { ok: true, pod: aPod(), volumes: ['listener'] });
 });
 
 test("an ephemeral volume's claim is called after pod and volume", () => {
   const pod = aPod({ volumes: [{ name: 'eph', ephemeral: {} }] });
   const volume = aVolume(byClass, { claimRef: { namespace: 'shop', name: 'web-0-eph', uid: 'c' } });
-  assert.deepEqual(checkMount(request, pod, volume), { ok: true, volumes: ['eph'] });
+  assert.deepEqual(checkMount(request, pod, volume), { ok: true, pod, volumes: ['eph'] });
 });
 
 test('one claim may be mounted as several volumes of a pod', () => {
@@ -59,7 +59,7 @@ test('one claim may be mounted as several volumes of a pod', () => {
       { name: 'b', ...claim },
     ],
   });
-  assert.deepEqual(checkMount(request, pod, aVolume(byClass)), { ok: true, volumes: ['a', 'b'] });
+  assert.deepEqual(checkMount(request, pod, aVolume(byClass)), { ok: true, pod, volumes: ['a', 'b'] });
 });
 
 for (const [name, pod, isForged] of [
