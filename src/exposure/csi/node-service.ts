@@ -8,12 +8,12 @@ import type { NodeDefinition } from './generated/csi.ts';
 import type { CallContext, Implementation } from './grpc-server.ts';
 import { createMountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
-import type { Published } from './published-volumes.ts';
+import type { PublishedVolumes } from './published-volumes.ts';
 import { parseTarget } from './target-path.ts';
 
 export interface NodeServiceOptions extends MountRequestsOptions {
   readonly kubeletDir: string;
-  readonly published: Published;
+  readonly published: PublishedVolumes;
   /** Aborted when the process is to stop: calls that wait end at once, and the kubelet asks again. */
   readonly signal: AbortSignal;
   /** How long a mount waits for its address at most. */

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { PodListeners } from '../../api/listeners/index.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
-import type { Cache } from '../../kube/contract.ts';
+import type { Cache, Change } from '../../kube/contract.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { counter, gauge } from '../../telemetry/metrics.ts';
 import { hasCode } from '../../files/errno.ts';
@@ -9,7 +8,10 @@ import { Directory } from './directory.ts';
 import { CsiError } from './errors.ts';
 import { entryOf, findPodListeners, type Volume } from './volume-entry.ts';
 import { removeContent } from './remove-content.ts';
+import type { Backoff } from '../../work/backoff.ts';
 import { InTurn } from '../../work/in-turn.ts';
+import { pause } from '../../work/pause.ts';
+import { WorkQueue } from '../../work/queue.ts';
 import { MOUNT, type Target } from './target-path.ts';
 import { treeOf } from './tree.ts';
 import { writeTree } from './tree-writer.ts';
@@ -23,7 +25,15 @@ export interface PublishedOptions {
   readonly log: Logger;
   /** Ends the following of changes. */
   readonly signal: AbortSignal;
+  /** Of a volume that cannot be written. */
+  readonly backoff?: Backoff;
 }
+
+/** Between two writes of one volume, so that a reader of the last but one state has time to finish. */
+const REST_MILLISECONDS = 200;
+const BACKOFF: Backoff = { first: 1_000, max: 60_000 };
+/** More volumes than a node has: they do not wait for each other. */
+const CONCURRENCY = 1_000;
 
 /**
  * The volumes that pods on this node have, each kept equal to its entry in PodListeners.
@@ -31,145 +41,136 @@ export interface PublishedOptions {
  * Changes of one volume are written one after another, and those that come meanwhile become one. Where the addresses
  * go away altogether, the files stay as they were: a pod can do more with an address that was right than with none.
  */
-export interface Published {
-  /** Writes the volume and follows its entry from then on. On failure nothing is left of a volume that was not there before. */
-  publish(volume: Volume): Promise<void>;
-  /** Removes the volume's folder; nothing happens where there is none. */
-  unpublish(target: Target): Promise<void>;
-  /** Follows volumes that are on the disk already, from the next change or `refreshAll` on. */
-  follow(volumes: readonly Volume[]): void;
-  /** Compares every volume with its entry, once the cache is whole. */
-  refreshAll(): void;
-  /** Resolves once nothing is being written. */
-  idle(): Promise<void>;
-}
-
-/** Between two writes of one volume, so that a reader of the last but one state has time to finish. */
-const REST_MILLISECONDS = 200;
-const RETRY_MILLISECONDS = { base: 1_000, max: 60_000 } as const;
-
-interface Followed {
-  volume: Volume;
-  isStale: boolean;
-  isRunning: boolean;
-}
-
-export function createPublished({ podListeners: cache, log, signal }: PublishedOptions): Published {
-  const turns = new InTurn();
-  /** By target path. */
-  const followed = new Map<string, Followed>();
+export class PublishedVolumes {
+  readonly #cache: Cache<PodListeners>;
+  readonly #log: Logger;
+  readonly #turns = new InTurn();
+  /** By target path, which is the queue's key too. */
+  readonly #followed = new Map<string, Volume>();
   /** Target paths by name of the pod's PodListeners. */
-  const byName = new Map<string, Set<string>>();
+  readonly #byName = new Map<string, Set<string>>();
+  readonly #changed: WorkQueue;
 
-  const stop = cache.onChange(({ type, object }) => {
-    // As long as the cache is not whole, it may hold the wrong one of two objects: `refreshAll` follows.
-    if (type === 'deleted' || !cache.isSynced) return;
-    for (const path of byName.get(object.metadata.name ?? '') ?? []) {
-      const one = followed.get(path);
-      if (one !== undefined) refresh(one);
-    }
-  });
-  signal.addEventListener('abort', stop, { once: true });
-
-  function add(volume: Volume): Followed {
-    // The same one stays, since a write of it may be under way.
-    const one = followed.get(volume.target.path) ?? { volume, isStale: false, isRunning: false };
-    one.volume = volume;
-    followed.set(volume.target.path, one);
-    const name = podListenersName(volume.target.podUid);
-    byName.set(name, (byName.get(name) ?? new Set()).add(volume.target.path));
-    publishedVolumes.set(followed.size);
-    return one;
+  constructor({ podListeners, log, signal, backoff = BACKOFF }: PublishedOptions) {
+    this.#cache = podListeners;
+    this.#log = log;
+    const reconcile = (path: string, stopping: AbortSignal): Promise<undefined> => this.#refresh(path, stopping);
+    this.#changed = new WorkQueue({ name: 'volumes', reconcile, concurrency: CONCURRENCY, backoff });
+    const stopFollowing = podListeners.onChange((change) => this.#onChange(change));
+    const stop = (): void => {
+      stopFollowing();
+      void this.#changed.stop(0);
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
   }
 
-  function remove({ path, podUid }: Target): void {
-    followed.delete(path);
-    const name = podListenersName(podUid);
-    const paths = byName.get(name);
-    paths?.delete(path);
-    if (paths?.size === 0) byName.delete(name);
-    publishedVolumes.set(followed.size);
-  }
-
-  function refresh(one: Followed): void {
-    one.isStale = true;
-    if (!one.isRunning && !signal.aborted) void keepFresh(one);
-  }
-
-  /** Writes until nothing new has come meanwhile, or the volume is gone. Never rejects. */
-  async function keepFresh(one: Followed): Promise<void> {
-    const { path } = one.volume.target;
-    const isFollowed = (): boolean => followed.get(path) === one && !signal.aborted;
-    one.isRunning = true;
-    let pause = 0;
-    while (one.isStale && isFollowed()) {
-      one.isStale = false;
+  /** Writes the volume and follows its entry from then on. On failure nothing is left of a volume that was not there before. */
+  publish(volume: Volume): Promise<void> {
+    return this.#turns.run(volume.target.path, async () => {
+      const isNew = await makeMount(volume.target);
+      // First followed, then written: a change that comes in between is not lost.
+      this.#follow(volume);
       try {
-        const result = await turns.run(path, async () => (isFollowed() ? write(one.volume) : 'unchanged'));
+        const result = await this.#write(volume);
         treeWrites.inc({ result });
-        if (result === 'kept') log.info(describe(one.volume), 'no address at the moment; the files in the pod stay as they are');
-        pause = result === 'changed' ? REST_MILLISECONDS : 0;
+        if (result === 'kept') throw new CsiError('csi-waiting', `Volume ${volume.handle} has just lost its address.`);
       } catch (error) {
-        treeWrites.inc({ result: 'error' });
-        // What cannot be a file name today cannot be one in a minute: the next change of the entry decides.
-        one.isStale ||= !(error instanceof CsiError);
-        pause = one.isStale ? Math.min(Math.max(pause * 2, RETRY_MILLISECONDS.base), RETRY_MILLISECONDS.max) : 0;
-        log.error(
-          { ...describe(one.volume), error, retryAfterMilliseconds: pause },
-          'the files in the pod could not be brought up to date',
-        );
+        if (isNew) await this.#takeBack(volume);
+        throw error;
       }
-      if (pause > 0) await delay(pause, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-    one.isRunning = false;
+    });
   }
 
-  async function write(volume: Volume): Promise<'changed' | 'unchanged' | 'kept'> {
-    const object = findPodListeners(cache, volume);
+  /** Removes the volume's folder; nothing happens where there is none. */
+  unpublish(target: Target): Promise<void> {
+    return this.#turns.run(target.path, async () => {
+      this.#forget(target);
+      await removeMount(target);
+    });
+  }
+
+  /** Follows volumes that are on the disk already, from the next change or `refreshAll` on. */
+  follow(volumes: readonly Volume[]): void {
+    for (const volume of volumes) this.#follow(volume);
+  }
+
+  /** Compares every volume with its entry, once the cache is whole. */
+  refreshAll(): void {
+    for (const path of this.#followed.keys()) this.#changed.add(path);
+  }
+
+  /** Resolves once nothing is being written. */
+  idle(): Promise<void> {
+    return this.#turns.idle();
+  }
+
+  #onChange({ type, object }: Change<PodListeners>): void {
+    // As long as the cache is not whole, it may hold the wrong one of two objects: `refreshAll` follows.
+    if (type === 'deleted' || !this.#cache.isSynced) return;
+    for (const path of this.#byName.get(object.metadata.name ?? '') ?? []) this.#changed.add(path);
+  }
+
+  #follow(volume: Volume): void {
+    const { path, podUid } = volume.target;
+    this.#followed.set(path, volume);
+    const name = podListenersName(podUid);
+    this.#byName.set(name, (this.#byName.get(name) ?? new Set()).add(path));
+    publishedVolumes.set(this.#followed.size);
+  }
+
+  #forget({ path, podUid }: Target): void {
+    this.#followed.delete(path);
+    const name = podListenersName(podUid);
+    const paths = this.#byName.get(name);
+    paths?.delete(path);
+    if (paths?.size === 0) this.#byName.delete(name);
+    publishedVolumes.set(this.#followed.size);
+  }
+
+  async #takeBack(volume: Volume): Promise<void> {
+    this.#forget(volume.target);
+    try {
+      await removeMount(volume.target);
+    } catch (error) {
+      this.#log.warn({ ...describe(volume), error }, 'could not clean up');
+    }
+  }
+
+  async #refresh(path: string, stopping: AbortSignal): Promise<undefined> {
+    const volume = this.#followed.get(path);
+    if (volume === undefined) return;
+    try {
+      const result = await this.#turns.run(path, async () => (this.#followed.has(path) ? this.#write(volume) : 'unchanged'));
+      treeWrites.inc({ result });
+      if (result === 'kept') this.#log.info(describe(volume), 'no address at the moment; the files in the pod stay as they are');
+      if (result === 'changed') await pause(REST_MILLISECONDS, stopping).catch(() => undefined);
+    } catch (error) {
+      treeWrites.inc({ result: 'error' });
+      this.#log.error({ ...describe(volume), error }, 'the files in the pod could not be brought up to date');
+      // What cannot be a file name today cannot be one in a minute: the next change of the entry decides.
+      if (!(error instanceof CsiError)) throw error;
+    }
+  }
+
+  async #write(volume: Volume): Promise<'changed' | 'unchanged' | 'kept'> {
+    const object = findPodListeners(this.#cache, volume);
     const entry = object === undefined ? undefined : entryOf(object, volume.handle);
     const tree = entry === undefined ? undefined : treeOf(entry);
     if (tree === undefined) return 'kept';
     await using folder = await openMount(volume.target);
     if (folder === undefined) {
-      log.info(describe(volume), 'the volume is gone');
-      remove(volume.target);
+      this.#log.info(describe(volume), 'the volume is gone');
+      this.#forget(volume.target);
       return 'unchanged';
     }
     const { isChanged, leftBehind } = await writeTree(folder, tree);
-    if (isChanged) log.info({ ...describe(volume), address: tree.primary }, 'the pod sees the address');
-    if (leftBehind !== undefined) log.warn({ ...describe(volume), reason: messageOf(leftBehind) }, 'outdated files could not be removed');
+    if (isChanged) this.#log.info({ ...describe(volume), address: tree.primary }, 'the pod sees the address');
+    if (leftBehind !== undefined) {
+      this.#log.warn({ ...describe(volume), reason: messageOf(leftBehind) }, 'outdated files could not be removed');
+    }
     return isChanged ? 'changed' : 'unchanged';
   }
-
-  return {
-    publish: (volume) =>
-      turns.run(volume.target.path, async () => {
-        const isNew = await makeMount(volume.target);
-        // First followed, then written: a change that comes in between is not lost.
-        add(volume);
-        try {
-          const result = await write(volume);
-          treeWrites.inc({ result });
-          if (result === 'kept') throw new CsiError('csi-waiting', `Volume ${volume.handle} has just lost its address.`);
-        } catch (error) {
-          if (isNew) {
-            remove(volume.target);
-            await removeMount(volume.target).catch((problem: unknown) =>
-              log.warn({ ...describe(volume), error: problem }, 'could not clean up'),
-            );
-          }
-          throw error;
-        }
-      }),
-    unpublish: (target) =>
-      turns.run(target.path, async () => {
-        remove(target);
-        await removeMount(target);
-      }),
-    follow: (volumes) => volumes.forEach(add),
-    refreshAll: () => followed.forEach(refresh),
-    idle: () => turns.idle(),
-  };
 }
 
 /** Whether it was not there. The kubelet has made the folder around it. */

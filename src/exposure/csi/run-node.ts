@@ -10,7 +10,7 @@ import { RegistrationDefinition } from './generated/registration.ts';
 import { createIdentityService } from './identity-service.ts';
 import type { MountRequestsOptions } from './mount-requests.ts';
 import { createNodeService } from './node-service.ts';
-import { createPublished } from './published-volumes.ts';
+import { PublishedVolumes } from './published-volumes.ts';
 import { createRegistrationService } from './registration-service.ts';
 import { serveOnSocket, type SocketServer } from './socket-server.ts';
 import { VERSION } from '../../version.ts';
@@ -48,7 +48,7 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   const failed = new AbortController();
   const fail = (error: unknown): void => failed.abort(error);
   const ended = AbortSignal.any([signal, failed.signal]);
-  const published = createPublished({ podListeners: options.podListeners, log, signal: ended });
+  const published = new PublishedVolumes({ podListeners: options.podListeners, log, signal: ended });
   published.follow(await findVolumes(kubeletDir));
 
   await mkdir(dirname(endpoint), { recursive: true });
@@ -75,7 +75,10 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   log.info({ endpoint, registry, nodeName: options.nodeName }, 'serving');
   if (!isRegistered) onReadiness(`the kubelet has not registered the driver (socket ${registry}): is --kubelet-dir its --root-dir?`);
   // Undone only when the process ends, which says why.
-  options.podListeners.synced.then(published.refreshAll, () => undefined);
+  options.podListeners.synced.then(
+    () => published.refreshAll(),
+    () => undefined,
+  );
   watchSockets([driver, registration], options.watchMilliseconds ?? WATCH_MILLISECONDS, ended).catch(fail);
 
   await aborted(ended);

@@ -4,6 +4,9 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { DRIVER_NAME } from '../../../../src/api/listeners/names.ts';
 import { findVolumes, handleOf } from '../../../../src/exposure/csi/found-volumes.ts';
+import { PublishedVolumes } from '../../../../src/exposure/csi/published-volumes.ts';
+import { targetOf } from '../../../../src/exposure/csi/target-path.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
 import { entry, ip, NodeFixture, NODE_NAME, POD_UID, startDriver, until } from './node-fixture.ts';
 import { filesOf, readAsPod, tree } from './volume-folder.ts';
 
@@ -139,6 +142,29 @@ describe('a published volume', () => {
     renameSync(aside, fixture.target());
     assert.equal(address(fixture.target()), '10.0.0.1');
     await until(() => address(fixture.target()) === '10.0.0.2');
+  });
+
+  it('that could not be written is tried again at once when its addresses change', async (t) => {
+    using fixture = new NodeFixture();
+    const target = targetOf(fixture.kubeletDir, POD_UID, 'pvc-1');
+    const log = createLogger({ level: 'silent', component: 'test' });
+    const failed = t.mock.method(log, 'error');
+    const stop = new AbortController();
+    const backoff = { first: 600_000, max: 600_000 };
+    const published = new PublishedVolumes({ podListeners: fixture.cache, log, signal: stop.signal, backoff });
+    fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.1'));
+    mkdirSync(target.parent, { recursive: true });
+    await published.publish({ handle: 'pvc-1', target, namespace: 'default' });
+    const aside = `${target.path}-aside`;
+    renameSync(target.path, aside);
+    writeFileSync(target.path, 'not a folder');
+    fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.2'));
+    await until(() => failed.mock.callCount() > 0);
+    rmSync(target.path);
+    renameSync(aside, target.path);
+    fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.3'));
+    await until(() => address(target.path) === '10.0.0.3');
+    stop.abort();
   });
 
   it('that vanished is forgotten', async () => {
