@@ -3,6 +3,7 @@ import { podListenersName } from '../../api/listeners/names.ts';
 import { cacheUntil } from '../../kube/watch/cache-until.ts';
 import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
+import { keyOf, keyString } from '../../kube/key.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { CsiError } from './errors.ts';
 import type { PodIdentity } from './publish-request.ts';
@@ -15,24 +16,33 @@ export interface MountRequestsOptions {
   readonly podListeners: Cache<PodListeners>;
 }
 
-/** Asks the controller to mount a volume into a pod: one write, none where the request stands already. */
-export type RequestMount = (pod: PodIdentity, handle: string, signal: AbortSignal) => Promise<void>;
-
 /**
+ * Asks the controller to mount volumes into pods: one write each, none where the request stands already.
+ *
  * The request is a key of `spec.mounts` in the pod's PodListeners. That object is all that this node's driver may write,
  * and the controller believes nothing in it before the pod, the claim and the volume say the same.
  */
-export function createMountRequests({ nodeName, client, podListeners: cache }: MountRequestsOptions): RequestMount {
-  // A pod's volumes are mounted at the same time: the first one makes the object, the others add to it.
-  const turns = new InTurn();
-  // What was written here and has not come back by the watch yet.
-  const written = new Map<string, PodListeners>();
-  cache.onChange(({ object }) => written.delete(`${object.metadata.namespace}/${object.metadata.name}`));
+export class MountRequests {
+  readonly #options: MountRequestsOptions;
+  /** A pod's volumes are mounted at the same time: the first one makes the object, the others add to it. */
+  readonly #turns = new InTurn();
+  /** What was written here and has not come back by the watch yet. */
+  readonly #written = new Map<string, PodListeners>();
 
-  async function ask(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
+  constructor(options: MountRequestsOptions) {
+    this.#options = options;
+    options.podListeners.onChange(({ object }) => this.#written.delete(keyOf(object)));
+  }
+
+  request(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
+    return this.#turns.run(pod.uid, () => this.#ask(pod, handle, signal));
+  }
+
+  async #ask(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
+    const { nodeName, client, podListeners: cache } = this.#options;
     const key = { namespace: pod.namespace, name: podListenersName(pod.uid) };
-    const name = `${key.namespace}/${key.name}`;
-    let known = cache.get(name) ?? written.get(name);
+    const name = keyString(key);
+    let known = cache.get(name) ?? this.#written.get(name);
     // Twice at most: between a look and a write somebody else may make the object, or remove it.
     for (let tries = 0; ; tries += 1) {
       checkNode(known, nodeName, name);
@@ -43,7 +53,8 @@ export function createMountRequests({ nodeName, client, podListeners: cache }: M
           known === undefined
             ? await client.create(podListeners, newPodListeners(pod, spec), { signal })
             : await client.patch(podListeners, key, { spec }, { type: 'merge', signal });
-        if (!isIn(cache, made, name)) written.set(name, made);
+        // The watch may be faster than the answer to the write.
+        if (cache.get(name)?.metadata.resourceVersion !== made.metadata.resourceVersion) this.#written.set(name, made);
         return;
       } catch (error) {
         if (tries > 0 || !(isAlreadyExists(error) || isNotFound(error))) throw error;
@@ -54,8 +65,6 @@ export function createMountRequests({ nodeName, client, podListeners: cache }: M
       }
     }
   }
-
-  return (pod, handle, signal) => turns.run(pod.uid, () => ask(pod, handle, signal));
 }
 
 function checkNode(object: PodListeners | undefined, nodeName: string, name: string): void {
@@ -79,10 +88,4 @@ function newPodListeners(pod: PodIdentity, spec: Omit<PodListeners['spec'], 'lis
     },
     spec: { ...spec, listeners: {} },
   };
-}
-
-/** The watch may be faster than the answer to the write. */
-function isIn(cache: Cache<PodListeners>, made: PodListeners, name: string): boolean {
-  const known = cache.get(name);
-  return known !== undefined && known.metadata.resourceVersion === made.metadata.resourceVersion;
 }

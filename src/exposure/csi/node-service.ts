@@ -6,7 +6,7 @@ import { entryOf } from './volume-entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
 import type { CallContext, Implementation } from './grpc-server.ts';
-import { createMountRequests, type MountRequestsOptions } from './mount-requests.ts';
+import { MountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
 import type { PublishedVolumes } from './published-volumes.ts';
 import { parseTarget } from './target-path.ts';
@@ -31,36 +31,10 @@ const MARGIN_MILLISECONDS = 1_000;
  */
 export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
   const { nodeName, kubeletDir, published } = options;
-  const requestMount = createMountRequests(options);
-  /** Mounts that wait, by target path: taken back when the pod goes. */
-  const waiting = new Map<string, Set<AbortController>>();
-
-  async function publish(request: PublishRequest, caller: CallContext): Promise<void> {
-    const { handle, target, pod } = request;
-    const end = new AbortController();
-    const group = waiting.get(target.path) ?? new Set();
-    waiting.set(target.path, group.add(end));
-    const timer = setTimeout(() => end.abort(overdue(request, options.podListeners)), patience(caller.deadline, options.waitMilliseconds));
-    const signal = AbortSignal.any([caller.signal, stopping, end.signal]);
-    try {
-      await withSignal(options.podListeners.synced, signal);
-      await requestMount(pod, handle, signal);
-      const key = keyOf(request);
-      await cacheUntil(options.podListeners, (cache) => reachable(cache.get(key), handle), signal);
-      // Taken back in the very moment: what is queued after the removal would stay for ever.
-      signal.throwIfAborted();
-      await published.publish({ handle, target, namespace: pod.namespace });
-    } finally {
-      clearTimeout(timer);
-      group.delete(end);
-      if (group.size === 0) waiting.delete(target.path);
-    }
-  }
-
-  const stopping = reasoned(options.signal, new CsiError('csi-not-ready', 'The driver stops; the mount goes on with its successor.'));
+  const mounts = new Mounts(options);
   return {
     async nodePublishVolume(request, context) {
-      await publish(parsePublish(request, kubeletDir), context);
+      await mounts.publish(parsePublish(request, kubeletDir), context);
       return {};
     },
 
@@ -68,7 +42,7 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
       parseHandle(volumeId);
       if (targetPath === '') throw new CsiError('csi-request', 'target_path is missing.');
       const target = parseTarget(kubeletDir, targetPath);
-      for (const end of waiting.get(target.path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is taken away again.'));
+      mounts.takeBack(target.path);
       await published.unpublish(target);
       return {};
     },
@@ -77,6 +51,47 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
 
     nodeGetInfo: async () => ({ nodeId: nodeName, accessibleTopology: { segments: new Map([[TOPOLOGY_KEY, nodeName]]) } }),
   };
+}
+
+class Mounts {
+  readonly #options: NodeServiceOptions;
+  readonly #requests: MountRequests;
+  /** Mounts that wait, by target path: taken back when the pod goes. */
+  readonly #waiting = new Map<string, Set<AbortController>>();
+  readonly #stopping: AbortSignal;
+
+  constructor(options: NodeServiceOptions) {
+    this.#options = options;
+    this.#requests = new MountRequests(options);
+    this.#stopping = reasoned(options.signal, new CsiError('csi-not-ready', 'The driver stops; the mount goes on with its successor.'));
+  }
+
+  async publish(request: PublishRequest, caller: CallContext): Promise<void> {
+    const { podListeners, published, waitMilliseconds } = this.#options;
+    const { handle, target, pod } = request;
+    const end = new AbortController();
+    const group = this.#waiting.get(target.path) ?? new Set();
+    this.#waiting.set(target.path, group.add(end));
+    const timer = setTimeout(() => end.abort(overdue(request, podListeners)), patience(caller.deadline, waitMilliseconds));
+    const signal = AbortSignal.any([caller.signal, this.#stopping, end.signal]);
+    try {
+      await withSignal(podListeners.synced, signal);
+      await this.#requests.request(pod, handle, signal);
+      const key = keyOf(request);
+      await cacheUntil(podListeners, (cache) => reachable(cache.get(key), handle), signal);
+      // Taken back in the very moment: what is queued after the removal would stay for ever.
+      signal.throwIfAborted();
+      await published.publish({ handle, target, namespace: pod.namespace });
+    } finally {
+      clearTimeout(timer);
+      group.delete(end);
+      if (group.size === 0) this.#waiting.delete(target.path);
+    }
+  }
+
+  takeBack(path: string): void {
+    for (const end of this.#waiting.get(path) ?? []) end.abort(new CsiError('csi-superseded', 'The volume is taken away again.'));
+  }
 }
 
 function patience(deadline: number, wait = WAIT_MILLISECONDS): number {
