@@ -38,9 +38,8 @@ export function createControllerService(options: ControllerServiceOptions): Impl
       const capacityBytes = sizes.settle(name, request.capacityRange);
       const { namespace, selection } = await findSelection(request, options.client, signal);
       const listenerClass = classOf(selection, namespace, options);
-      const accessibleTopology = isPinned(listenerClass)
-        ? [{ segments: new Map([[TOPOLOGY_KEY, pinnedNode(request.accessibilityRequirements)]]) }]
-        : [];
+      const node = isPinned(listenerClass) ? pinnedNode(request.accessibilityRequirements) : undefined;
+      const accessibleTopology = node === undefined ? [] : [{ segments: new Map([[TOPOLOGY_KEY, node]]) }];
       sizes.remember(name, capacityBytes);
       const volumeContext = new Map([[selection.annotation, selection.name]]);
       return { volume: { capacityBytes, volumeId: name, volumeContext, accessibleTopology } };
@@ -55,9 +54,7 @@ export function createControllerService(options: ControllerServiceOptions): Impl
     async validateVolumeCapabilities({ volumeId, volumeCapabilities }, { signal }) {
       const name = parseHandle(volumeId);
       if (volumeCapabilities.length === 0) throw new CsiError('csi-request', 'volume_capabilities are missing.');
-      // The provisioner gives the PersistentVolume the name by which it asked for the volume.
-      const isKnown =
-        sizes.has(name) || (isObjectName(name) && (await options.client.find(persistentVolumes, { name }, { signal })) !== undefined);
+      const isKnown = sizes.has(name) || (await exists(name, options.client, signal));
       if (!isKnown) throw new CsiError('volume-not-found', `Volume ${JSON.stringify(name)} does not exist.`);
       const isSupported = !volumeCapabilities.some(isBlock);
       return isSupported ? { confirmed: { volumeCapabilities }, message: '' } : { confirmed: undefined, message: BLOCK };
@@ -65,6 +62,11 @@ export function createControllerService(options: ControllerServiceOptions): Impl
 
     controllerGetCapabilities: async () => ({ capabilities: [{ rpc: { type: CREATE_DELETE_VOLUME } }] }),
   };
+}
+
+/** The provisioner gives the PersistentVolume the name by which it asked for the volume. */
+async function exists(name: string, client: Pick<KubeClient, 'find'>, signal: AbortSignal): Promise<boolean> {
+  return isObjectName(name) && (await client.find(persistentVolumes, { name }, { signal })) !== undefined;
 }
 
 /** Any access mode will do: pods only read, and each has its own copy of the files. */

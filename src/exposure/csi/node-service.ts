@@ -115,10 +115,8 @@ function overdue(request: PublishRequest, cache: Cache<PodListeners>): CsiError 
   const object = cache.get(keyOf(request));
   const mounts = object?.status?.mounts ?? {};
   const status = Object.hasOwn(mounts, handle) ? mounts[handle] : undefined;
-  const why =
-    status === undefined
-      ? 'The controller has not taken up this mount: see whether its pods run, and their log.'
-      : `${status.reason}: ${status.message}`;
+  const untouched = 'The controller has not taken up this mount: see whether its pods run, and their log.';
+  const why = status === undefined ? untouched : `${status.reason}: ${status.message}`;
   return new CsiError('csi-waiting', `Volume ${handle} of pod ${pod.namespace}/${pod.name} has no address yet. ${why}`);
 }
 

@@ -1,4 +1,5 @@
 /** What a Listener's status says: pure, from what is known of its Service and Nodes. */
+import { isDeepStrictEqual } from 'node:util';
 import { mergeConditions, type ConditionNow } from '../../api/condition.ts';
 import type { Listener, ListenerIngress, ListenerStatus, PreferredAddressType } from '../../api/listeners/index.ts';
 import type { Node, Service } from '../../kube/objects.ts';
@@ -108,70 +109,68 @@ function acceptedCondition(acceptance: Acceptance): ConditionState {
     : { type: 'Accepted', status: 'True', reason: 'AcceptedWithNotes', message: acceptance.notices.join(' ') };
 }
 
-function readiness(service: Service | undefined, acceptance: Acceptance, reach: Reach): Omit<ConditionState, 'type'> {
-  if (reach.addresses.length > 0) {
-    const list = reach.addresses.map(({ address }) => address).join(', ');
-    if (!acceptance.accepted) {
-      const message = `The addresses are those of the Service as it was before (${list}); see the Accepted condition.`;
-      return { status: 'False', reason: 'NotAccepted', message };
-    }
-    if (reach.lostNodes.length > 0) {
-      const message = `Reachable at ${list}. ${lostNodesMessage(reach.lostNodes)}`;
-      return { status: 'True', reason: 'SomeNodesMissing', message };
-    }
-    return { status: 'True', reason: 'AddressesAssigned', message: `Reachable at ${list}.` };
+type Readiness = Omit<ConditionState, 'type'>;
+
+function readiness(service: Service | undefined, acceptance: Acceptance, reach: Reach): Readiness {
+  if (reach.addresses.length > 0) return withAddresses(acceptance, reach);
+  if (service !== undefined) return notReady(...withoutAddresses(service, reach));
+  return acceptance.accepted ? notReady('NoService', 'The Service is not there yet.') : notReady('NotAccepted', acceptance.message);
+}
+
+function notReady(reason: ConditionReason, message: string): Readiness {
+  return { status: 'False', reason, message };
+}
+
+function withAddresses(acceptance: Acceptance, { addresses, lostNodes }: Reach): Readiness {
+  const list = addresses.map(({ address }) => address).join(', ');
+  if (!acceptance.accepted) {
+    return notReady('NotAccepted', `The addresses are those of the Service as it was before (${list}); see the Accepted condition.`);
   }
-  const status = 'False';
-  if (service === undefined) {
-    const reason = acceptance.accepted ? 'NoService' : 'NotAccepted';
-    return { status, reason, message: acceptance.accepted ? 'The Service is not there yet.' : acceptance.message };
-  }
+  const message = `Reachable at ${list}.`;
+  if (lostNodes.length === 0) return { status: 'True', reason: 'AddressesAssigned', message };
+  return { status: 'True', reason: 'SomeNodesMissing', message: `${message} ${lostNodesMessage(lostNodes)}` };
+}
+
+/** What keeps a Service that exists from having an address, nearest cause first. */
+function withoutAddresses(
+  service: Service,
+  { lostNodes, mutedNodes, isNodePort }: Reach,
+): readonly [reason: ConditionReason, message: string] {
   const { name, namespace } = service.metadata;
-  if (reach.lostNodes.length > 0) return { status, reason: 'NodeMissing', message: lostNodesMessage(reach.lostNodes) };
-  if (reach.mutedNodes.length > 0) {
-    const message = `Node ${reach.mutedNodes.join(', ')} lists no address of the Service's IP families (${familiesOf(service).join(', ')}); see status.addresses of the Node and spec.ipFamilyPolicy in the class's serviceOverrides.`;
-    return { status, reason: 'NodeHasNoAddress', message };
+  if (lostNodes.length > 0) return ['NodeMissing', lostNodesMessage(lostNodes)];
+  if (mutedNodes.length > 0) {
+    const what = `Node ${mutedNodes.join(', ')} lists no address of the Service's IP families (${familiesOf(service).join(', ')})`;
+    return ['NodeHasNoAddress', `${what}; see status.addresses of the Node and spec.ipFamilyPolicy in the class's serviceOverrides.`];
   }
-  if (reach.isNodePort) {
-    const message =
-      'No pod behind this Listener is on a node yet. Addresses appear once a pod that mounts it, or that extraPodSelectorLabels select, has started.';
-    return { status, reason: 'NoNodes', message };
+  if (isNodePort) {
+    const remedy = 'Addresses appear once a pod that mounts it, or that extraPodSelectorLabels select, has started.';
+    return ['NoNodes', `No pod behind this Listener is on a node yet. ${remedy}`];
   }
   if (service.spec?.type === 'LoadBalancer') {
-    const which =
-      service.spec.loadBalancerClass === undefined
-        ? "the cluster's load balancer"
-        : `load balancer class ${service.spec.loadBalancerClass}`;
-    const message = `Service ${namespace}/${name} waits for ${which} to assign an address. If none comes, see the Service's events, and whether the cluster has a load balancer at all.`;
-    return { status, reason: 'LoadBalancerPending', message };
+    const { loadBalancerClass } = service.spec;
+    const which = loadBalancerClass === undefined ? "the cluster's load balancer" : `load balancer class ${loadBalancerClass}`;
+    const remedy = "If none comes, see the Service's events, and whether the cluster has a load balancer at all.";
+    return ['LoadBalancerPending', `Service ${namespace}/${name} waits for ${which} to assign an address. ${remedy}`];
   }
-  return { status, reason: 'ServicePending', message: `Service ${namespace}/${name} has no cluster IP yet.` };
+  return ['ServicePending', `Service ${namespace}/${name} has no cluster IP yet.`];
 }
 
 function lostNodesMessage(names: readonly string[]): string {
-  return `Node ${names.join(', ')} does not exist any more, so its address is left out. A pod pinned there waits for the Node to come back, unless the class has nodeLossPolicy: Release.`;
+  const remedy = 'A pod pinned there waits for the Node to come back, unless the class has nodeLossPolicy: Release.';
+  return `Node ${names.join(', ')} does not exist any more, so its address is left out. ${remedy}`;
 }
 
-/**
- * Whether two statuses say the same. Transition times do not count: they follow from the rest.
- */
+/** Whether two statuses say the same. Transition times do not count: they follow from the rest. */
 export function sameStatus(a: ListenerStatus | undefined, b: ListenerStatus): boolean {
-  return a !== undefined && JSON.stringify(comparable(a)) === JSON.stringify(comparable(b));
+  return a !== undefined && isDeepStrictEqual(comparable(a), comparable(b));
 }
 
 function comparable(status: ListenerStatus): unknown {
-  const ports = (of: Readonly<Record<string, number>>): unknown => Object.entries(of).sort(([a], [b]) => (a < b ? -1 : 1));
-  return [
-    status.serviceName ?? null,
-    (status.ingressAddresses ?? []).map((ingress) => [ingress.address, ingress.addressType, ports(ingress.ports)]),
-    status.nodePorts === undefined || status.nodePorts === null ? null : ports(status.nodePorts),
-    status.observedGeneration ?? null,
-    (status.conditions ?? []).map(({ type, status: state, observedGeneration, reason, message }) => [
-      type,
-      state,
-      observedGeneration,
-      reason,
-      message,
-    ]),
-  ];
+  return {
+    serviceName: status.serviceName ?? null,
+    ingressAddresses: status.ingressAddresses ?? [],
+    nodePorts: status.nodePorts ?? null,
+    observedGeneration: status.observedGeneration ?? null,
+    conditions: (status.conditions ?? []).map(({ lastTransitionTime: _time, ...said }) => said),
+  };
 }

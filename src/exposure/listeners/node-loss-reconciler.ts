@@ -12,6 +12,9 @@ import type { ListenerClass } from '../../api/listeners/index.ts';
 import type { ClusterCaches } from '../caches.ts';
 import { pinnedNodesOf, targetOf } from '../mounts/mount-plan.ts';
 
+/** The API server knows a node that the cache does not: the watch is about to tell. In milliseconds. */
+const NODE_RECHECK = 5_000;
+
 /** The key is the name of a PersistentVolume. */
 export function createNodeLossReconciler(options: {
   readonly client: KubeClient;
@@ -27,17 +30,18 @@ export function createNodeLossReconciler(options: {
     if (pinned.length === 0 || pinned.some((name) => caches.nodes.get(name) !== undefined)) return undefined;
     if (classOf(volume, caches)?.spec.nodeLossPolicy !== 'Release') return undefined;
     // A claim is not deleted on the word of a cache: the API server itself must say that every one of these is gone.
-    for (const name of pinned) if ((await client.find(nodes, { name }, { signal })) !== undefined) return { requeueAfter: 5_000 };
+    for (const name of pinned) if ((await client.find(nodes, { name }, { signal })) !== undefined) return { requeueAfter: NODE_RECHECK };
     const { namespace = '', name, uid } = claim;
-    if ((await client.find(persistentVolumeClaims, { namespace, name }, { signal }))?.metadata.uid !== uid || uid === undefined)
-      return undefined;
+    const found = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
+    if (uid === undefined || found?.metadata.uid !== uid) return undefined;
     await client.delete(persistentVolumeClaims, { namespace, name }, { signal, uid });
+    const lost = `Node ${pinned.join(', ')} was deleted, so its address is given up (nodeLossPolicy: Release).`;
     events.record({
       regarding: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid },
       type: 'Normal',
       reason: 'AddressReleased',
       action: 'Release',
-      note: `Node ${pinned.join(', ')} was deleted, so its address is given up (nodeLossPolicy: Release). The pod gets a new claim, on another node.`,
+      note: `${lost} The pod gets a new claim, on another node.`,
     });
     return undefined;
   };

@@ -30,7 +30,7 @@ export function applyOverrides(
 ): { readonly service: Service; readonly problems: readonly OverrideProblem[] } {
   const problems: OverrideProblem[] = [];
   const report: Reporter = (problem) => {
-    if (problems.length < mostProblems) problems.push({ ...problem, path: shortened(problem.path, longestPath) });
+    if (problems.length < MOST_PROBLEMS) problems.push({ ...problem, path: shortened(problem.path, LONGEST_PATH) });
   };
   let merged: Fields = { ...base };
   for (const { path, value } of applicable(base, overrides, report)) {
@@ -45,11 +45,11 @@ export function applyOverrides(
 }
 
 /** A condition shows them all, and its message has 32 KiB. */
-const mostProblems = 20;
-const longestPath = 300;
+const MOST_PROBLEMS = 20;
+const LONGEST_PATH = 300;
 
 /** Deeper than any Service, and shallow enough for every recursive function that sees the result. */
-const deepestNesting = 32;
+const DEEPEST_NESTING = 32;
 
 type Reporter = (problem: OverrideProblem) => void;
 
@@ -62,8 +62,8 @@ function applicable(base: Service, { classOverrides, objectOverrides }: Override
   const found: Applicable[] = [];
   const take = (path: string, value: unknown, matches: (value: Fields) => boolean) => {
     if (!isFields(value)) report({ kind: 'ignored', path, message: 'must be an object; it is left out.' });
-    else if (isDeeper(value, deepestNesting)) {
-      report({ kind: 'ignored', path, message: `is nested more than ${deepestNesting} deep; all of it is left out.` });
+    else if (isDeeper(value, DEEPEST_NESTING)) {
+      report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; all of it is left out.` });
     } else if (matches(value)) found.push({ path, value });
     else report({ kind: 'ignored', path, message: strangerMessage(base, value) });
   };
@@ -110,17 +110,17 @@ function selectorOf({ spec }: Fields): ReadonlyMap<string, unknown> {
   return new Map(isFields(spec) && isFields(spec['selector']) ? Object.entries(spec['selector']) : []);
 }
 
-const identity = 'is what the Service is found by; it is left out.';
-const serverOwned = 'is set by the API server; it is left out.';
+const IDENTITY = 'is what the Service is found by; it is left out.';
+const SERVER_OWNED = 'is set by the API server; it is left out.';
 
 /** May be repeated, not changed. */
 const fixedFields = new Map([
-  ['apiVersion', identity],
-  ['kind', identity],
+  ['apiVersion', IDENTITY],
+  ['kind', IDENTITY],
 ]);
 const fixedMetadata = new Map([
-  ['name', identity],
-  ['namespace', identity],
+  ['name', IDENTITY],
+  ['namespace', IDENTITY],
 ]);
 
 /** May not be said at all. */
@@ -138,8 +138,8 @@ const setByServer = [
 const foreignMetadata = new Map([
   ['ownerReferences', 'ties the Service to its Listener; it is left out.'],
   ['finalizers', 'belongs to the program that will remove it, and would keep the Service from being deleted; it is left out.'],
-  ['generateName', identity],
-  ...setByServer.map((field) => [field, serverOwned] as const),
+  ['generateName', IDENTITY],
+  ...setByServer.map((field) => [field, SERVER_OWNED] as const),
 ]);
 
 function withoutProtected(base: Service, override: Fields, path: string, report: Reporter): Fields {

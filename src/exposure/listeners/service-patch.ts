@@ -11,7 +11,7 @@ type FieldSet = { readonly [field: string]: FieldSet | 1 };
 type Json = Readonly<Record<string, unknown>>;
 
 /** Deeper than any Service. What is below counts as one value. */
-const deepest = 8;
+const DEEPEST = 8;
 
 /**
  * The Service with a record of which fields were set, as an annotation. A later reconcile, also one of another process,
@@ -87,15 +87,15 @@ function merged(before: FieldSet, wanted: Json): Json {
   return { ...wanted, ...Object.fromEntries(nested) };
 }
 
-function removals(before: Json, wanted: Json | undefined): Readonly<Record<string, null>> {
-  return Object.fromEntries(
-    Object.keys(before)
-      .filter((key) => !Object.hasOwn(wanted ?? {}, key))
-      .map((key) => [key, null]),
-  );
+function removals(before: Json, wanted: Json = {}): Readonly<Record<string, null>> {
+  const unwanted = Object.keys(before).filter((key) => !Object.hasOwn(wanted, key));
+  return Object.fromEntries(unwanted.map((key) => [key, null]));
 }
 
-/** Whatever stands in the annotation: anyone who may write Services can write it, and it means nothing outside labels, annotations and spec. */
+/**
+ * Whatever stands in the annotation: anyone who may write Services can write it, and it means nothing outside labels,
+ * annotations and spec.
+ */
 function recordedFields(live: Service): FieldSet {
   try {
     const recorded: unknown = JSON.parse(live.metadata.annotations?.[INTENT_ANNOTATION] ?? '{}');
@@ -107,15 +107,14 @@ function recordedFields(live: Service): FieldSet {
 
 function subset(fields: FieldSet, ...path: readonly string[]): FieldSet {
   let inner: FieldSet | 1 | undefined = fields;
-  for (const field of path) inner = inner === 1 || inner === undefined ? undefined : Object.hasOwn(inner, field) ? inner[field] : undefined;
-  return inner === 1 || inner === undefined ? {} : inner;
+  for (const field of path) inner = typeof inner === 'object' && Object.hasOwn(inner, field) ? inner[field] : undefined;
+  return typeof inner === 'object' ? inner : {};
 }
 
 function fieldsOf(value: Json, depth = 0): FieldSet {
+  const isNested = (field: string, item: unknown): item is Json => isObject(item) && field !== 'selector' && depth < DEEPEST;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    entries.map(([field, item]) => [field, isObject(item) && field !== 'selector' && depth < deepest ? fieldsOf(item, depth + 1) : 1]),
-  );
+  return Object.fromEntries(entries.map(([field, item]) => [field, isNested(field, item) ? fieldsOf(item, depth + 1) : 1]));
 }
 
 /** Every value of `part` stands in `whole`. An empty map or list says nothing: the API server leaves those out. */
@@ -136,15 +135,9 @@ function contains(whole: unknown, part: unknown): boolean {
   return whole === part;
 }
 
-function sameKeys(a: Json | undefined, b: Json | undefined): boolean {
-  return (
-    Object.keys(a ?? {})
-      .toSorted()
-      .join() ===
-    Object.keys(b ?? {})
-      .toSorted()
-      .join()
-  );
+function sameKeys(a: Json = {}, b: Json = {}): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key));
 }
 
 function isObject(value: unknown): value is Json {

@@ -1,4 +1,5 @@
 /** Writes down how the mounts of a pod stand: addresses in the spec, what is waited for in the status and in events. */
+import { isDeepStrictEqual } from 'node:util';
 import { podListeners, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
@@ -66,16 +67,7 @@ export class MountAnswers {
 }
 
 function sameEntry(a: PodListener | undefined, b: PodListener): boolean {
-  return a !== undefined && JSON.stringify(comparable(a)) === JSON.stringify(comparable(b));
-}
-
-function comparable(entry: PodListener): unknown {
-  const ingress = (entry.ingressAddresses ?? []).map(({ address, addressType, ports }) => [
-    address,
-    addressType,
-    Object.entries(ports).sort(([a], [b]) => (a < b ? -1 : 1)),
-  ]);
-  return [entry.scope, entry.volumeHandle, entry.listenerUid, ingress];
+  return a !== undefined && isDeepStrictEqual({ ...a, ingressAddresses: a.ingressAddresses ?? [] }, b);
 }
 
 /** RFC 6901, section 3. */

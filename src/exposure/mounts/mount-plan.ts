@@ -163,8 +163,9 @@ export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): b
 export type EntryPlan = { readonly entry: PodListener } | { readonly waiting: Waiting };
 
 /**
- * What the pod is told; what everybody else is told, the status, is observeListener's. Where there are node ports, the addresses are those of the pod's own node: they lead to this
- * pod, and they are known before the pod has an endpoint. Elsewhere they are the Listener's.
+ * What the pod is told. Where there are node ports, the addresses are those of the pod's own node: they lead to this
+ * pod, and they are known before the pod has an endpoint. Elsewhere they are the Listener's, which observeListener
+ * decides for its status (listeners/listener-status.ts).
  */
 export function planEntry(
   listener: Listener,
@@ -181,7 +182,8 @@ export function planEntry(
   const nodePorts = status?.nodePorts ?? undefined;
   if (nodePorts === undefined) {
     const ingressAddresses = status?.ingressAddresses ?? [];
-    return ingressAddresses.length > 0 ? { entry: { scope: 'Cluster', ingressAddresses, ...identity } } : { waiting: unready(listener) };
+    if (ingressAddresses.length === 0) return { waiting: unready(listener) };
+    return { entry: { scope: 'Cluster', ingressAddresses, ...identity } };
   }
   if (around.node === undefined) {
     return { waiting: { reason: 'NodeMissing', message: `Node ${around.nodeName} does not exist.` } };

@@ -70,6 +70,7 @@ function notOurs(listener: Listener): Waiting {
     const message = `Listener ${namespace}/${name} belongs to an earlier volume of this claim's name and is being removed.`;
     return { reason: 'ListenerBeingReplaced', message };
   }
-  const message = `Listener ${namespace}/${name} exists and was not made for this volume. Rename the claim, or mount that Listener with the annotation listener-name.`;
+  const remedy = 'Rename the claim, or mount that Listener with the annotation listener-name.';
+  const message = `Listener ${namespace}/${name} exists and was not made for this volume. ${remedy}`;
   return { reason: 'ListenerNotOwned', message };
 }
