@@ -38,7 +38,12 @@ export type PodListenersStatus = ValueOf<typeof podListenersStatus>;
 /** One entry of `PodListeners.spec.listeners`. */
 export type PodListener = ValueOf<typeof podListener>;
 
-/** The Listeners that one pod mounts, and the addresses that reach that pod. */
+/**
+ * The Listeners that one pod mounts, and the addresses that reach that pod. Request and answer are both in the spec: the
+ * node's driver asks by a key of `spec.mounts`, by volume handle, and the controller answers with an entry of
+ * `spec.listeners`, by name of the pod's volume. What a mount still waits for is in the status. Who may write what, and why:
+ * docs/adr/0005.
+ */
 export interface PodListeners extends KubeObject {
   readonly spec: PodListenersSpec;
   readonly status?: PodListenersStatus;

@@ -35,7 +35,7 @@ export function createControllerService(options: ControllerServiceOptions): Impl
     async createVolume(request, { signal }) {
       const name = parseHandle(request.name, 'name');
       checkCapabilities(request.volumeCapabilities);
-      const capacityBytes = sizes.settle(name, request.capacityRange);
+      const capacityBytes = sizes.sizeFor(name, request.capacityRange);
       const { namespace, selection } = await findSelection(request, options.client, signal);
       const listenerClass = classOf(selection, namespace, options);
       const node = isPinned(listenerClass) ? pinnedNode(request.accessibilityRequirements) : undefined;

@@ -12,7 +12,7 @@ export class VolumeSizes {
   readonly #sizes = new Map<string, bigint>();
 
   /** The size to answer with. Throws csi-capacity or volume-exists. */
-  settle(name: string, range: CapacityRange | undefined): bigint {
+  sizeFor(name: string, range: CapacityRange | undefined): bigint {
     const required = range?.requiredBytes ?? 0n;
     const limit = range?.limitBytes ?? 0n;
     if (required < 0n || limit < 0n || (limit > 0n && limit < required)) {

@@ -36,8 +36,9 @@ export interface Surroundings {
 }
 
 /**
- * The status for what is known: the addresses for everybody. Those in a pod's own volume are planEntry's
- * (mounts/mount-plan.ts), since with node ports a pod is told of its own node only. `now` is used only for conditions whose status changes.
+ * The status for what is known: the addresses for everybody. Those in a pod's own volume are decided by planEntry
+ * (mounts/mount-plan.ts), since with node ports a pod is told of its own node only. `now` is used only for conditions
+ * whose status changes.
  *
  * Addresses are listed by node name, then as the node ranks them, so that the first one does not move about.
  */

@@ -34,7 +34,7 @@ export function pathTo(parent: string, key: string): string {
   return parent === '' ? key : `${parent}.${key}`;
 }
 
-/** How the values at one place merge. Where nothing is said: objects by field, everything else replaced. */
+/** How the values of one field merge. Where nothing is said: objects by field, everything else replaced. */
 type Rule =
   | { readonly kind: 'fields'; readonly of: ReadonlyMap<string, Rule> }
   | { readonly kind: 'atomic' }
@@ -111,10 +111,10 @@ function mergeList(
 ): readonly unknown[] {
   const identify = rule.identify([base, override]);
   const merged = [...base];
-  const places = new Map<string, number>();
-  for (const [place, item] of base.entries()) {
+  const positions = new Map<string, number>();
+  for (const [position, item] of base.entries()) {
     const key = identify(item);
-    if (key !== undefined && !places.has(key)) places.set(key, place);
+    if (key !== undefined && !positions.has(key)) positions.set(key, position);
   }
   for (const [index, item] of override.entries()) {
     const at = `${path}[${index}]`;
@@ -123,10 +123,10 @@ function mergeList(
       report(at, `needs ${rule.keys}, to tell which entry it is; it is left out.`);
       continue;
     }
-    const place = places.get(key) ?? merged.length;
-    places.set(key, place);
-    const before = merged[place];
-    merged[place] = mergeFields(isFields(before) ? before : {}, item, unruled, at, report);
+    const position = positions.get(key) ?? merged.length;
+    positions.set(key, position);
+    const before = merged[position];
+    merged[position] = mergeFields(isFields(before) ? before : {}, item, unruled, at, report);
   }
   return merged;
 }

@@ -1,6 +1,6 @@
 /**
  * How an existing Service becomes the intended one: a three-way merge between what was set before, what is to be set,
- * and what is there. Pure. Why not server-side apply: docs/adr/0006-create-then-merge.md.
+ * and what is there. Pure. Why not server-side apply: docs/adr/0007-create-then-merge.md.
  */
 import { INTENT_ANNOTATION } from '../../api/listeners/names.ts';
 import type { Service, ServicePort } from '../../kube/objects.ts';

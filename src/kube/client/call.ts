@@ -1,7 +1,8 @@
 import type { ApplyOptions, DeleteOptions, Key, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
 import type { Exchange } from './exchange.ts';
 import type { KubeObject } from '../objects.ts';
-import { collectionPath, objectPath, selectionQuery, withQuery } from './path.ts';
+import { keyString } from '../key.ts';
+import { collectionPath, objectPath, selectionQuery, withQuery, type Query } from './path.ts';
 import { apiVersionOf } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import type { Verb } from './retry.ts';
@@ -114,19 +115,16 @@ const PATCH_TYPES = {
 } as const;
 
 function objectCall(verb: Verb, of: Resource, key: Key, subresource?: string): Pick<Call, 'verb' | 'name' | 'resource'> {
-  const place = key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
-  if (subresource === undefined) return { verb, name: `${verb} ${of.kind} ${place}`, resource: of.plural };
-  return { verb, name: `${verb} ${of.kind} ${place} (${subresource})`, resource: `${of.plural}/${subresource}` };
+  const name = `${verb} ${of.kind} ${keyString(key)}`;
+  if (subresource === undefined) return { verb, name, resource: of.plural };
+  return { verb, name: `${name} (${subresource})`, resource: `${of.plural}/${subresource}` };
 }
 
 function collectionCall(verb: Verb, of: Resource, { namespace }: Selection): Pick<Call, 'verb' | 'name' | 'resource'> {
   return { verb, name: namespace === undefined ? `${verb} ${of.plural}` : `${verb} ${of.plural} in ${namespace}`, resource: of.plural };
 }
 
-function writeQuery(
-  fieldManager: string,
-  options: WriteOptions,
-): Readonly<Record<string, string | undefined>> & { readonly fieldManager: string } {
+function writeQuery(fieldManager: string, options: WriteOptions): Query {
   return {
     fieldManager: options.fieldManager ?? fieldManager,
     dryRun: options.dryRun === true ? 'All' : undefined,

@@ -7,21 +7,21 @@ const range = (requiredBytes: bigint, limitBytes = 0n) => ({ requiredBytes, limi
 describe('the sizes of volumes that were made lately', () => {
   it('are what was asked for first, as long as later requests admit it', () => {
     const sizes = new VolumeSizes();
-    sizes.remember('a', sizes.settle('a', range(5n)));
-    assert.equal(sizes.settle('a', range(5n, 5n)), 5n);
-    assert.equal(sizes.settle('a', range(3n, 9n)), 5n);
-    assert.equal(sizes.settle('a', undefined), 5n);
-    assert.throws(() => sizes.settle('a', range(6n)), { code: 'volume-exists' });
-    assert.throws(() => sizes.settle('a', range(0n, 4n)), { code: 'volume-exists' });
+    sizes.remember('a', sizes.sizeFor('a', range(5n)));
+    assert.equal(sizes.sizeFor('a', range(5n, 5n)), 5n);
+    assert.equal(sizes.sizeFor('a', range(3n, 9n)), 5n);
+    assert.equal(sizes.sizeFor('a', undefined), 5n);
+    assert.throws(() => sizes.sizeFor('a', range(6n)), { code: 'volume-exists' });
+    assert.throws(() => sizes.sizeFor('a', range(0n, 4n)), { code: 'volume-exists' });
     sizes.forget('a');
-    assert.equal(sizes.settle('a', range(6n)), 6n);
+    assert.equal(sizes.sizeFor('a', range(6n)), 6n);
   });
 
-  it('may be none at all', () => assert.equal(new VolumeSizes().settle('a', undefined), 0n));
+  it('may be none at all', () => assert.equal(new VolumeSizes().sizeFor('a', undefined), 0n));
 
   it('must be possible', () => {
     for (const impossible of [range(2n, 1n), range(-1n), range(0n, -1n)]) {
-      assert.throws(() => new VolumeSizes().settle('a', impossible), { code: 'csi-capacity' });
+      assert.throws(() => new VolumeSizes().sizeFor('a', impossible), { code: 'csi-capacity' });
     }
   });
 
