@@ -1,29 +1,23 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { connectCluster } from '../harness/index.ts';
+import { before, describe, it } from 'node:test';
 import { answerFromOutside } from './support/clients.ts';
 import { byListener, claim, pod, webServer } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 import { expectedTree } from './support/tree.ts';
 
 const PORT = 8080;
 const PORTS = [{ name: 'http', port: PORT }];
 
 describe('which pods a Listener with node ports leads to', { timeout: 400_000 }, () => {
-  const cluster = connectCluster();
+  const namespace = useNamespace('endpoints');
+  const { cluster } = namespace;
   const [node] = cluster.nodes;
   assert.ok(node);
   const [address = ''] = node.addresses;
-  let namespace: Namespace;
   let className: string;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'endpoints');
     className = await namespace.class('outside', { serviceType: 'NodePort' });
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   it('none at first, which the Ready condition says', async () => {

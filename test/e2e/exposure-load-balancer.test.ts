@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { PodListeners, PreferredAddressType } from '../../src/api/listeners/index.ts';
-import { answerService, connectCluster, type LoadBalancerIngress } from '../harness/index.ts';
+import { answerService, type LoadBalancerIngress } from '../harness/index.ts';
 import { API, byListener, claim, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 import { becomesTree, expectedTree } from './support/tree.ts';
 
-const PORTS = [{ name: 'http', port: 8080 }];
 /** No program serves this one, so that the tests can play it. */
 const LOAD_BALANCER_CLASS = 'stand-in.example/cloud';
 
@@ -47,21 +46,16 @@ const rows: readonly Row[] = [
 ];
 
 describe('what a load balancer answers', { timeout: 400_000 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
+  const namespace = useNamespace('lb');
+  const { cluster } = namespace;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'lb');
     for (const { name, answer, preferred } of rows) {
       await exposed(name, preferred);
       await answered(name, answer);
     }
     await namespace.create(pod('reader', { volumes: Object.fromEntries(rows.map(({ name }) => [name, name])) }));
     await namespace.running('reader');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   for (const { name, answer, preferred, expected } of rows) {
@@ -129,12 +123,7 @@ describe('what a load balancer answers', { timeout: 400_000 }, () => {
   });
 
   async function exposed(name: string, preferredAddressType: PreferredAddressType): Promise<void> {
-    const className = await namespace.class(name, {
-      serviceType: 'LoadBalancer',
-      loadBalancerClass: LOAD_BALANCER_CLASS,
-      preferredAddressType,
-    });
-    await namespace.listener(name, { className, ports: PORTS });
+    await namespace.exposed(name, { serviceType: 'LoadBalancer', loadBalancerClass: LOAD_BALANCER_CLASS, preferredAddressType });
     await namespace.create(claim(name, byListener(name)));
   }
 

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, describe, it } from 'node:test';
+import { afterEach, before, describe, it } from 'node:test';
 import type { ListenerIngress } from '../../src/api/listeners/index.ts';
-import { connectCluster, type NodeAddress } from '../harness/index.ts';
+import { type NodeAddress } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { byListener, claim, pod, webServer } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 import { becomesTree, readTree, type TreeFiles } from './support/tree.ts';
 
 const PORT = 8080;
 
 describe("a Node's addresses", { timeout: 400_000 }, () => {
-  const cluster = connectCluster();
+  const namespace = useNamespace('nodes');
+  const { cluster } = namespace;
   const [node] = cluster.nodes;
   assert.ok(node);
   const own: NodeAddress = { type: 'InternalIP', address: node.addresses[0] ?? '' };
@@ -18,12 +19,10 @@ describe("a Node's addresses", { timeout: 400_000 }, () => {
   const [first, second] = [1, 2].map((host) => `198.51.100.${cluster.layout.index * 16 + host}`);
   assert.ok(first !== undefined && second !== undefined);
   const [hostname, otherHostname] = ['one.example.test', 'two.example.test'];
-  let namespace: Namespace;
   /** Of the pod's volumes, on the node. */
   const folders = { ip: '', hostname: '' };
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'nodes');
     for (const preferredAddressType of ['IP', 'Hostname'] as const) {
       const name = preferredAddressType.toLowerCase();
       const className = await namespace.class(name, { serviceType: 'NodePort', preferredAddressType });
@@ -40,10 +39,6 @@ describe("a Node's addresses", { timeout: 400_000 }, () => {
     assert.deepEqual(await namespace.tree('server', 'ip'), await filesOf('ip'), 'the pod sees these files');
   });
   afterEach(restore);
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
 
   const cases: readonly {
     readonly behaviour: string;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { connectCluster } from '../harness/index.ts';
-import { conditionOf, openNamespace, type Namespace } from './support/namespace.ts';
+import { describe, it } from 'node:test';
+import { conditionOf, useNamespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 
@@ -42,16 +41,7 @@ const protectedFields: readonly { readonly name: string; readonly override: Read
 ];
 
 describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
-
-  before(async () => {
-    namespace = await openNamespace(cluster, 'overrides');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
+  const namespace = useNamespace('overrides');
 
   for (const { name, override, note } of protectedFields) {
     it(`an override of what the Listener stands on (${name}) is left out, and the Accepted condition says so`, async () => {
@@ -70,11 +60,7 @@ describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () =
   }
 
   it('an override that replaces the selector is done, and the Accepted condition says what that means', async () => {
-    const className = await namespace.class('other-pods', {
-      serviceType: 'ClusterIP',
-      serviceOverrides: { spec: { selector: { app: 'theirs' } } },
-    });
-    await namespace.listener('other-pods', { className, ports: PORTS });
+    await namespace.exposed('other-pods', { serviceType: 'ClusterIP', serviceOverrides: { spec: { selector: { app: 'theirs' } } } });
     const { message } = await namespace.condition('other-pods', 'Accepted', 'True', 'AcceptedWithNotes');
     assert.match(message, /serviceOverrides\.spec\.selector replaces the whole selector.*use spec\.extraPodSelectorLabels/);
     assert.deepEqual((await namespace.service('other-pods')).spec?.selector, { app: 'theirs' });

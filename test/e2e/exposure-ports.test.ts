@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { ListenerPort } from '../../src/api/listeners/index.ts';
-import { connectCluster } from '../harness/index.ts';
 import { answerFromOutside, echoedFromOutside } from './support/clients.ts';
 import { earshotImage, nodeCommand } from './support/earshot.ts';
 import { byClass, container, pod, SLEEP } from './support/manifests.ts';
-import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
+import { type RunningPod, useNamespace } from './support/namespace.ts';
 import { expectedTree } from './support/tree.ts';
 
 /** Number 5353 on TCP and on UDP: two servers, told apart by what they answer. */
@@ -147,19 +146,14 @@ const refused: readonly {
 ];
 
 describe("a Listener's ports", { timeout: 400_000 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
+  const namespace = useNamespace('ports');
+  const { cluster } = namespace;
   let className: string;
   let nodePorts: string;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'ports');
     className = await namespace.class('inside', { serviceType: 'ClusterIP' });
     nodePorts = await namespace.class('outside', { serviceType: 'NodePort' });
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   for (const { name, behaviour, ports, exposed, note } of rows) {

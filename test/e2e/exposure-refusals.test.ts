@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { ListenerClassSpec } from '../../src/api/listeners/index.ts';
-import { connectCluster } from '../harness/index.ts';
 import { API } from './support/manifests.ts';
-import { conditionOf, openNamespace, type Namespace } from './support/namespace.ts';
+import { conditionOf, useNamespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 
@@ -83,16 +82,7 @@ const refused: readonly {
 ];
 
 describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
-
-  before(async () => {
-    namespace = await openNamespace(cluster, 'refusals');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
+  const namespace = useNamespace('refusals');
 
   for (const { name, spec, classSpec, reason, message } of refused) {
     it(`${name.slice(0, 20)}: the Listener has no Service, condition and event say why`, async () => {
@@ -107,8 +97,7 @@ describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
   }
 
   it('a Service that was good stays when its Listener becomes bad, and the Listener says so', async () => {
-    const className = await namespace.class('turns-bad', { serviceType: 'ClusterIP' });
-    await namespace.listener('turns-bad', { className, ports: PORTS });
+    await namespace.exposed('turns-bad', { serviceType: 'ClusterIP' });
     const good = await namespace.ready('turns-bad');
     const service = await namespace.service('turns-bad');
     await namespace.patch(API, 'Listener', 'turns-bad', { spec: { ports: [{ name: 'HTTP', port: 80 }] } });
@@ -146,8 +135,7 @@ describe('bad input', { timeout: 400_000, concurrency: 4 }, () => {
 
   it('a class that is deleted while it is in use takes nothing away: the Listener says so, and is ready again with the class', async () => {
     const spec = { serviceType: 'ClusterIP', preferredAddressType: 'IP' } as const;
-    const className = await namespace.class('in-use', spec);
-    await namespace.listener('in-use', { className, ports: PORTS });
+    const className = await namespace.exposed('in-use', spec);
     const good = await namespace.ready('in-use');
     await namespace.remove(API, 'ListenerClass', className);
     await namespace.condition('in-use', 'Accepted', 'False', 'ClassNotFound');

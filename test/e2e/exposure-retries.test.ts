@@ -56,11 +56,10 @@ describe('what the API server refuses', { timeout: 400_000, concurrency: 3 }, ()
 
   it('a Listener that is corrected is ready at once, however long it was bad', async () => {
     await using alone = await openNamespace(cluster, 'corrected');
-    const className = await alone.class('corrected', {
+    const className = await alone.exposed('corrected', {
       serviceType: 'ClusterIP',
       serviceOverrides: { spec: { sessionAffinity: 'Perhaps' } },
     });
-    await alone.listener('corrected', { className, ports: PORTS });
     // The next one is more than twelve seconds away.
     await untilAttempts(alone, 9);
     await alone.patch(API, 'ListenerClass', className, { spec: { serviceOverrides: { spec: { sessionAffinity: 'ClientIP' } } } });

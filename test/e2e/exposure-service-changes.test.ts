@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { Service } from '../../src/kube/objects.ts';
-import { connectCluster } from '../harness/index.ts';
 import { assertContains, liveService } from './support/live-service.ts';
 import { API } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 
 const HTTP = [{ name: 'http', port: 8080 }];
 
 describe('the Service of a Listener, when something changes', { timeout: 400_000, concurrency: 4 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
-
-  before(async () => {
-    namespace = await openNamespace(cluster, 'changes');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
+  const namespace = useNamespace('changes');
 
   it('is never touched where it is not its own, which the Ready condition says; once it is gone the Listener gets one', async () => {
     const foreign = {
@@ -28,8 +18,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
       spec: { ports: [{ port: 80 }], selector: { app: 'theirs' } },
     };
     const theirs = await namespace.create<Service>(foreign);
-    const className = await namespace.class('foreign', { serviceType: 'ClusterIP' });
-    await namespace.listener('foreign', { className, ports: HTTP });
+    await namespace.exposed('foreign', { serviceType: 'ClusterIP' });
 
     const { message } = await namespace.condition('foreign', 'Ready', 'False', 'ServiceNotOwned');
     assert.match(
@@ -67,8 +56,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
       },
       spec: { ports: [{ port: 80 }] },
     });
-    const className = await namespace.class('adopted', { serviceType: 'ClusterIP' });
-    await namespace.listener('adopted', { className, ports: HTTP });
+    await namespace.exposed('adopted', { serviceType: 'ClusterIP' });
     const { message } = await namespace.condition('adopted', 'Ready', 'False', 'ServiceNotOwned');
     assert.match(message, /belongs to ConfigMap parent, so it is left alone/);
     assert.equal((await namespace.service('adopted')).metadata.resourceVersion, theirs.metadata.resourceVersion);
@@ -94,8 +82,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
   });
 
   it('loses an annotation that the class loses, and keeps those of others', async () => {
-    const className = await namespace.class('loses', { serviceType: 'ClusterIP', serviceAnnotations: { kept: 'yes', dropped: 'yes' } });
-    await namespace.listener('loses', { className, ports: HTTP });
+    const className = await namespace.exposed('loses', { serviceType: 'ClusterIP', serviceAnnotations: { kept: 'yes', dropped: 'yes' } });
     await liveService(namespace, 'loses');
     await namespace.patch('v1', 'Service', 'loses', { metadata: { annotations: { 'somebody.example/else': 'theirs' } } });
     await namespace.patch(API, 'ListenerClass', className, { spec: { serviceAnnotations: { dropped: null, added: 'yes' } } });
@@ -121,8 +108,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
         ],
       },
     };
-    const className = await namespace.class('override-ends', { serviceType: 'ClusterIP', serviceOverrides });
-    await namespace.listener('override-ends', { className, ports: HTTP });
+    const className = await namespace.exposed('override-ends', { serviceType: 'ClusterIP', serviceOverrides });
     assert.equal((await liveService(namespace, 'override-ends')).spec.sessionAffinity, 'ClientIP');
     await namespace.patch(API, 'ListenerClass', className, {
       spec: { serviceOverrides: { spec: { ports: [{ port: 8080, targetPort: 9090 }] } } },
@@ -144,8 +130,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
   });
 
   it('takes back a field of its own that somebody changed', async () => {
-    const className = await namespace.class('taken-back', { serviceType: 'ClusterIP', serviceAnnotations: { ours: 'yes' } });
-    await namespace.listener('taken-back', { className, ports: HTTP });
+    await namespace.exposed('taken-back', { serviceType: 'ClusterIP', serviceAnnotations: { ours: 'yes' } });
     await liveService(namespace, 'taken-back');
     await namespace.patch('v1', 'Service', 'taken-back', {
       metadata: { annotations: { ours: 'no' } },
@@ -160,8 +145,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
   });
 
   it('comes back when somebody deletes it, and the status names its new address', async () => {
-    const className = await namespace.class('deleted', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
-    await namespace.listener('deleted', { className, ports: HTTP });
+    await namespace.exposed('deleted', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
     const { metadata } = await liveService(namespace, 'deleted');
     await namespace.remove('v1', 'Service', 'deleted');
     const { spec } = await namespace.untilService('deleted', 'to be another one', (service) => service.metadata.uid !== metadata.uid);
@@ -173,8 +157,7 @@ describe('the Service of a Listener, when something changes', { timeout: 400_000
   });
 
   it('changes its type with the class, to node ports and back', async () => {
-    const className = await namespace.class('type', { serviceType: 'ClusterIP' });
-    await namespace.listener('type', { className, ports: HTTP });
+    const className = await namespace.exposed('type', { serviceType: 'ClusterIP' });
     await liveService(namespace, 'type');
     await namespace.patch(API, 'ListenerClass', className, { spec: { serviceType: 'NodePort' } });
     const wide = await namespace.untilListener('type', 'to have node ports', ({ status }) => status?.nodePorts?.['http'] !== undefined);

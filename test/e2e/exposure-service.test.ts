@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { ListenerClassSpec, ListenerSpec } from '../../src/api/listeners/index.ts';
-import { connectCluster } from '../harness/index.ts';
 import { assertContains, liveService } from './support/live-service.ts';
 import { API } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 
 const HTTP = [{ name: 'http', port: 8080 }];
 
@@ -147,16 +146,7 @@ const rows: readonly Row[] = [
 ];
 
 describe('the Service of a Listener', { timeout: 400_000, concurrency: 4 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
-
-  before(async () => {
-    namespace = await openNamespace(cluster, 'service');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
+  const namespace = useNamespace('service');
 
   for (const { name, behaviour, classSpec, spec = {}, metadata, expected } of rows) {
     it(behaviour, async () => {

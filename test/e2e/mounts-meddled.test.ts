@@ -1,10 +1,10 @@
 /** A pod may do with its volume as it likes. What it does must not keep the volume from being followed, nor from being removed. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
-import { connectCluster, eventually } from '../harness/index.ts';
+import { before, describe, it } from 'node:test';
+import { eventually } from '../harness/index.ts';
 import { byClass, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 
 const MEDDLING = {
   'hands its volume to another user': 'chown -R 1000:1000 /listeners/listener',
@@ -13,17 +13,12 @@ const MEDDLING = {
 } as const;
 
 describe('a pod that meddles with its volume', { timeout: 400_000, concurrency: 2 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
+  const namespace = useNamespace('meddled');
+  const { cluster } = namespace;
   let inside: string;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'meddled');
     inside = await namespace.class('inside', { serviceType: 'ClusterIP', preferredAddressType: 'Hostname' });
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   for (const [index, [what, script]] of Object.entries(MEDDLING).entries()) {

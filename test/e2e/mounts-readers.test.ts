@@ -1,27 +1,22 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { answerService, connectCluster } from '../harness/index.ts';
+import { before, describe, it } from 'node:test';
+import { answerService } from '../harness/index.ts';
 import { byClass, byListener, claim, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 import { becomesTree, expectedTree } from './support/tree.ts';
 
 const PORT = 8080;
 const PORTS = [{ name: 'http', containerPort: PORT }];
 
 describe('who may read a listener volume', { timeout: 400_000, concurrency: 4 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
+  const namespace = useNamespace('readers');
+  const { cluster } = namespace;
   let inside: string;
   let balanced: string;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'readers');
     inside = await namespace.class('inside', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
     balanced = await namespace.class('balanced', { serviceType: 'LoadBalancer', loadBalancerClass: 'stand-in.example/cloud' });
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   it('pods by every access mode of a claim, and by a claim that they may only read', async () => {

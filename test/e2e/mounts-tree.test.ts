@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { connectCluster } from '../harness/index.ts';
+import { before, describe, it } from 'node:test';
 import { API, byListener, claim, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 import { becomesTree, expectedTree, type TreeFiles } from './support/tree.ts';
 
 const PORTS = [
@@ -23,13 +22,12 @@ done
 `;
 
 describe('the files in a listener volume', { timeout: 400_000 }, () => {
-  const cluster = connectCluster();
+  const namespace = useNamespace('tree');
+  const { cluster } = namespace;
   const [node] = cluster.nodes;
   assert.ok(node);
-  let namespace: Namespace;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'tree');
     for (const serviceType of ['NodePort', 'ClusterIP'] as const) {
       const name = serviceType.toLowerCase();
       const className = await namespace.class(name, { serviceType, preferredAddressType: 'IP' });
@@ -38,10 +36,6 @@ describe('the files in a listener volume', { timeout: 400_000 }, () => {
     }
     await namespace.create(pod('reader', { node: node.name, volumes: { nodeport: 'nodeport', clusterip: 'clusterip' } }));
     await namespace.running('reader');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   it("are byte for byte the node's address and the node ports, where the scope is Node", async () => {

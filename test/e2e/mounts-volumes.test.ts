@@ -1,33 +1,28 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { ContainerPort } from '../../src/kube/objects.ts';
 import type { Listener, ListenerIngress } from '../../src/api/listeners/index.ts';
-import { connectCluster, eventually } from '../harness/index.ts';
+import { eventually } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, byListener, claim, container, pod, SLEEP, statefulSet, webServer } from './support/manifests.ts';
-import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
+import { type RunningPod, useNamespace } from './support/namespace.ts';
 import { becomesTree, expectedTree } from './support/tree.ts';
 
 const PORT = 8080;
 const PORTS = [{ name: 'http', containerPort: PORT }];
 
 describe('listener volumes', { timeout: 400_000, concurrency: 3 }, () => {
-  const cluster = connectCluster();
+  const namespace = useNamespace('volumes');
+  const { cluster } = namespace;
   const [one, two] = cluster.nodes;
   assert.ok(one !== undefined && two !== undefined);
-  let namespace: Namespace;
   let outside: string;
   let inside: string;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'volumes');
     outside = await namespace.class('outside', { serviceType: 'NodePort' });
     inside = await namespace.class('inside', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   it('of a StatefulSet give each replica a Listener of its own, at which that replica answers', async () => {

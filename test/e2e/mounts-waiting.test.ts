@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { PodListeners } from '../../src/api/listeners/index.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
-import { connectCluster } from '../harness/index.ts';
 import { API, byClass, byListener, claim, pod, type ClaimAnnotations, type Manifest } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { openNamespace, useNamespace } from './support/namespace.ts';
 import { expectedTree } from './support/tree.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
@@ -18,16 +17,8 @@ interface Quota extends KubeObject {
 }
 
 describe('a listener volume that cannot be mounted yet', { timeout: 400_000, concurrency: 4 }, () => {
-  const cluster = connectCluster();
-  let namespace: Namespace;
-
-  before(async () => {
-    namespace = await openNamespace(cluster, 'waiting');
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
+  const namespace = useNamespace('waiting');
+  const { cluster } = namespace;
 
   it('names the class that is missing in an event on the claim, and is mounted soon after it appears', async () => {
     const className = namespace.className('later');
@@ -63,8 +54,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
   });
 
   it('of a bound claim names the Listener that is gone in an event on the pod, and is mounted when it comes back', async () => {
-    const className = await namespace.class('gone', { serviceType: 'ClusterIP' });
-    await namespace.listener('gone', { className, ports: PORTS });
+    const className = await namespace.exposed('gone', { serviceType: 'ClusterIP' });
     await namespace.create(claim('gone', byListener('gone')), pod('binder', { volumes: { listener: 'gone' } }));
     await namespace.running('binder');
     await namespace.remove(API, 'Listener', 'gone');
@@ -154,7 +144,7 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
 });
 
 describe('a claim that can never be a listener volume', { timeout: 400_000 }, () => {
-  const cluster = connectCluster();
+  const namespace = useNamespace('claims');
   const claims: readonly { readonly name: string; readonly annotations: ClaimAnnotations; readonly message: RegExp }[] = [
     {
       name: 'neither',
@@ -174,19 +164,13 @@ describe('a claim that can never be a listener volume', { timeout: 400_000 }, ()
     },
     { name: 'control', annotations: byListener('a\nb'), message: /listener-name.*"a\\nb"/ },
   ];
-  let namespace: Namespace;
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'claims');
     // One pod for all: the scheduler has every claim of a pod provisioned.
     await namespace.create(
       ...claims.map(({ name, annotations }) => claim(name, annotations)),
       pod('never', { volumes: Object.fromEntries(claims.map(({ name }) => [name, name])) }),
     );
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   for (const { name, message } of claims) {

@@ -1,8 +1,9 @@
 /** A namespace of one test, with the ListenerClasses that the test made: everything in it is gone, or going, afterwards. */
 import { randomBytes } from 'node:crypto';
+import { after, before } from 'node:test';
 import type { Listener, ListenerClassSpec, ListenerSpec, PodListeners } from '../../../src/api/listeners/index.ts';
 import type { Condition, KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../../src/kube/objects.ts';
-import { eventually, type Cluster } from '../../harness/index.ts';
+import { connectCluster, eventually, type Cluster } from '../../harness/index.ts';
 import { API, listenerClass, listener as listenerManifest, type Manifest } from './manifests.ts';
 import { collectionOf, collectionOfObject } from './paths.ts';
 import { mountPath, readTree, untilFile, type TreeFiles } from './tree.ts';
@@ -21,13 +22,20 @@ export interface RunningPod extends Pod {
 }
 
 export async function openNamespace(cluster: Cluster, purpose: string): Promise<Namespace> {
-  const name = `e2e-${purpose}-${randomBytes(3).toString('hex')}`;
-  await cluster.api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  // Pods are refused until the controller manager has made it.
-  await eventually('the default service account', () => cluster.api.find(`/api/v1/namespaces/${name}/serviceaccounts/default`), {
-    everyMs: 20,
+  const namespace = new Namespace(cluster, purpose);
+  await namespace.open();
+  return namespace;
+}
+
+/** The namespace of all tests of a `describe`, on the cluster of the run: it is there before they begin, and gone after them. */
+export function useNamespace(purpose: string): Namespace {
+  const namespace = new Namespace(connectCluster(), purpose);
+  before(() => namespace.open());
+  after(async () => {
+    await namespace[Symbol.asyncDispose]();
+    await namespace.cluster.api.close();
   });
-  return new Namespace(cluster, name);
+  return namespace;
 }
 
 export class Namespace implements AsyncDisposable {
@@ -35,9 +43,17 @@ export class Namespace implements AsyncDisposable {
   readonly name: string;
   readonly #classes: string[] = [];
 
-  constructor(cluster: Cluster, name: string) {
+  constructor(cluster: Cluster, purpose: string) {
     this.cluster = cluster;
-    this.name = name;
+    this.name = `e2e-${purpose}-${randomBytes(3).toString('hex')}`;
+  }
+
+  async open(): Promise<void> {
+    const { api } = this.cluster;
+    await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: this.name } });
+    // Pods are refused until the controller manager has made it.
+    const account = `/api/v1/namespaces/${this.name}/serviceaccounts/default`;
+    await eventually('the default service account', () => api.find(account), { everyMs: 20 });
   }
 
   /** Creates manifests one after the other; returns the last one as the API server has it. */
@@ -63,6 +79,13 @@ export class Namespace implements AsyncDisposable {
 
   async listener(name: string, spec: ListenerSpec, metadata: object = {}): Promise<Listener> {
     return this.create<Listener>(listenerManifest(name, spec, metadata));
+  }
+
+  /** Makes a class for this Listener alone, and the Listener, with one port (http, 8080); returns the class's name. */
+  async exposed(name: string, classSpec: ListenerClassSpec): Promise<string> {
+    const className = await this.class(name, classSpec);
+    await this.listener(name, { className, ports: [{ name: 'http', port: 8080 }] });
+    return className;
   }
 
   get<T extends KubeObject>(apiVersion: string, kind: string, name: string): Promise<T | undefined> {
