@@ -1,5 +1,5 @@
 import { gauge } from '../telemetry/metrics.ts';
-import type { PolicyCaches } from './caches.ts';
+import type { PolicyCaches } from './cluster/caches.ts';
 
 export function showListeners(caches: PolicyCaches): void {
   gauge('earshot_listeners', 'Listeners by class and state of their Ready condition.', ['class', 'ready'], (made) => {

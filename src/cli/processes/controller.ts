@@ -7,7 +7,7 @@ import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { runElected, runWhileLeading, type Election } from '../../kube/controller/leadership.ts';
 import { WorkQueue } from '../../work/queue.ts';
-import { startClusterCaches, startPolicyCaches, type PolicyCaches } from '../../exposure/caches.ts';
+import { startClusterCaches, startPolicyCaches, type PolicyCaches } from '../../exposure/cluster/caches.ts';
 import { startController } from '../../exposure/controller.ts';
 import { install } from '../../exposure/installation.ts';
 import { showListeners } from '../../exposure/listener-metrics.ts';

@@ -9,8 +9,8 @@ import type { Reconcile } from '../../work/reconcile.ts';
 import { nodes, persistentVolumeClaims } from '../../kube/resource.ts';
 import type { PersistentVolume } from '../../kube/objects.ts';
 import type { ListenerClass } from '../../api/listeners/index.ts';
-import type { ClusterCaches } from '../caches.ts';
-import { pinnedNodesOf, targetOf } from '../mounts/mount-plan.ts';
+import type { ClusterCaches } from '../cluster/caches.ts';
+import { pinnedNodesOf, targetOf } from '../cluster/volumes.ts';
 
 /** The API server knows a node that the cache does not: the watch is about to tell. In milliseconds. */
 const NODE_RECHECK = 5_000;

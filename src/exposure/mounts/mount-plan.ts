@@ -4,7 +4,7 @@
  * A mount is asked for by a node, and a node is trusted only for its own pods. So nothing that the request says is
  * believed until the pod, the claim and the volume, which the node cannot write, say the same.
  */
-import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, podListenersName } from '../../api/listeners/names.ts';
+import { podListenersName } from '../../api/listeners/names.ts';
 import {
   listeners,
   type Listener,
@@ -17,31 +17,13 @@ import type { Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod
 import { apiVersionOf } from '../../kube/resource.ts';
 import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
+import { type VolumeTarget } from '../cluster/volumes.ts';
 import { familiesOf } from '../listeners/listener-status.ts';
 
 /** What a mount waits for: `reason` for programs, `message` for people. */
 export interface Waiting {
   readonly reason: ConditionReason;
   readonly message: string;
-}
-
-/** Which Listener a volume is about, from the volume alone. */
-export type VolumeTarget =
-  | { readonly kind: 'named'; readonly namespace: string; readonly name: string }
-  | { readonly kind: 'class'; readonly namespace: string; readonly name: string; readonly className: string };
-
-/**
- * Undefined for a volume that is not ours or not bound. A volume made for a class has a Listener of its own, which
- * takes the claim's name.
- */
-export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
-  const { csi, claimRef } = volume.spec ?? {};
-  if (csi?.driver !== DRIVER_NAME || claimRef?.namespace === undefined || claimRef.name === undefined) return undefined;
-  const { namespace } = claimRef;
-  const named = csi.volumeAttributes?.[LISTENER_NAME_ANNOTATION];
-  const className = csi.volumeAttributes?.[LISTENER_CLASS_ANNOTATION];
-  if (named !== undefined) return { kind: 'named', namespace, name: named };
-  return className === undefined ? undefined : { kind: 'class', namespace, name: claimRef.name, className };
 }
 
 /** `volumes`: names of the pod's volumes that mount it. */
@@ -212,12 +194,4 @@ function unready(listener: Listener): Waiting {
         reason: isConditionReason(failing.reason) ? failing.reason : 'ListenerPending',
         message: `Listener ${namespace}/${name}: ${failing.message}`,
       };
-}
-
-/** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). */
-export function pinnedNodesOf(volume: PersistentVolume, topologyKey: string): readonly string[] {
-  return (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [])
-    .flatMap((term) => term.matchExpressions ?? [])
-    .filter((expression) => expression.key === topologyKey && expression.operator === 'In')
-    .flatMap((expression) => expression.values ?? []);
 }

@@ -6,7 +6,8 @@ import { keyOf, parseKey } from '../../kube/key.ts';
 import type { KubeObject, PersistentVolume, Pod, StringMap } from '../../kube/objects.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
-import { isListenerCurrent, isOwnedByVolume, planVolumeListener, type VolumeTarget, type Waiting } from './mount-plan.ts';
+import { isListenerCurrent, isOwnedByVolume, planVolumeListener, type Waiting } from './mount-plan.ts';
+import type { VolumeTarget } from '../cluster/volumes.ts';
 
 export class MountPreparation {
   readonly #client: KubeClient;

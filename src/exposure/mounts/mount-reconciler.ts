@@ -12,11 +12,12 @@ import { keyOf, parseKey } from '../../kube/key.ts';
 import type { PersistentVolume, Pod } from '../../kube/objects.ts';
 import { pods } from '../../kube/resource.ts';
 import { FreshView } from '../../kube/watch/fresh-view.ts';
-import type { ClusterCaches } from '../caches.ts';
+import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
 import { refuseName } from '../listeners/service-plan.ts';
 import { MountAnswers, type MountState } from './mount-answers.ts';
-import { checkAsker, checkMount, ownerOf, planEntry, targetOf, type VolumeTarget, type Waiting } from './mount-plan.ts';
+import { checkAsker, checkMount, ownerOf, planEntry, type Waiting } from './mount-plan.ts';
+import { targetOf, type VolumeTarget } from '../cluster/volumes.ts';
 import { MountPreparation } from './mount-preparation.ts';
 import { MountProgress } from './mount-progress.ts';
 

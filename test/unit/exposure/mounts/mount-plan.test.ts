@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PodListeners } from '../../../../src/api/listeners/index.ts';
-import {
-  checkMount,
-  isListenerCurrent,
-  pinnedNodesOf,
-  planEntry,
-  planVolumeListener,
-  targetOf,
-  type VolumeTarget,
-} from '../../../../src/exposure/mounts/mount-plan.ts';
+import { checkMount, isListenerCurrent, planEntry, planVolumeListener } from '../../../../src/exposure/mounts/mount-plan.ts';
+import { pinnedNodesOf, targetOf, type VolumeTarget } from '../../../../src/exposure/cluster/volumes.ts';
 import { aListener, aNode, aPod, aService, aVolume, LISTENER_UID } from '../listeners/fixtures.ts';
 
 const byClass = { 'listeners.stackable.tech/listener-class': 'public' };

@@ -1,10 +1,17 @@
 /** What the controller keeps of the cluster, each kind cut down to what a reconcile reads. */
-import { listenerClasses, listeners, podListeners, type Listener, type ListenerClass, type PodListeners } from '../api/listeners/index.ts';
-import { DRIVER_NAME, LISTENER_NAME_LABEL, TOPOLOGY_KEY } from '../api/listeners/names.ts';
-import type { Cache, KubeClient, StartInformer } from '../kube/contract.ts';
-import type { EndpointSlice, KubeObject, Node, ObjectMeta, PersistentVolume, Service } from '../kube/objects.ts';
-import { endpointSlices, nodes, persistentVolumes, services } from '../kube/resource.ts';
-import { pinnedNodesOf, targetOf } from './mounts/mount-plan.ts';
+import {
+  listenerClasses,
+  listeners,
+  podListeners,
+  type Listener,
+  type ListenerClass,
+  type PodListeners,
+} from '../../api/listeners/index.ts';
+import { DRIVER_NAME, LISTENER_NAME_LABEL, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import type { Cache, KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { EndpointSlice, KubeObject, Node, ObjectMeta, PersistentVolume, Service } from '../../kube/objects.ts';
+import { endpointSlices, nodes, persistentVolumes, services } from '../../kube/resource.ts';
+import { pinnedNodesOf, targetOf } from './volumes.ts';
 
 /** The nodes with an endpoint of a Service that gets traffic, from one EndpointSlice. */
 export interface EndpointNodes extends KubeObject {

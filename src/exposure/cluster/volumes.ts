@@ -1,0 +1,30 @@
+/** What a PersistentVolume of this driver tells by itself. */
+import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
+import type { PersistentVolume } from '../../kube/objects.ts';
+
+/** Which Listener a volume is about, from the volume alone. */
+export type VolumeTarget =
+  | { readonly kind: 'named'; readonly namespace: string; readonly name: string }
+  | { readonly kind: 'class'; readonly namespace: string; readonly name: string; readonly className: string };
+
+/**
+ * Undefined for a volume that is not ours or not bound. A volume made for a class has a Listener of its own, which
+ * takes the claim's name.
+ */
+export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
+  const { csi, claimRef } = volume.spec ?? {};
+  if (csi?.driver !== DRIVER_NAME || claimRef?.namespace === undefined || claimRef.name === undefined) return undefined;
+  const { namespace } = claimRef;
+  const named = csi.volumeAttributes?.[LISTENER_NAME_ANNOTATION];
+  const className = csi.volumeAttributes?.[LISTENER_CLASS_ANNOTATION];
+  if (named !== undefined) return { kind: 'named', namespace, name: named };
+  return className === undefined ? undefined : { kind: 'class', namespace, name: claimRef.name, className };
+}
+
+/** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). */
+export function pinnedNodesOf(volume: PersistentVolume, topologyKey: string): readonly string[] {
+  return (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [])
+    .flatMap((term) => term.matchExpressions ?? [])
+    .filter((expression) => expression.key === topologyKey && expression.operator === 'In')
+    .flatMap((expression) => expression.values ?? []);
+}
