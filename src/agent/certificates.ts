@@ -8,7 +8,7 @@ import { openSiteAuthority } from '../trust/authority.ts';
 import { readBundle, writeBundle } from '../trust/disk/bundle-files.ts';
 import { TrustError } from '../trust/errors.ts';
 import { Use } from '../x509/parts.ts';
-import type { CertificateFacts } from '../trust/contract.ts';
+import type { CertificateFacts } from '../x509/facts.ts';
 import { problemOf } from '../errors/problem.ts';
 import type { CertificateState } from '../site/observe/trust-facts.ts';
 import type { WantedBundle } from '../site/plan/certificates.ts';

@@ -1,5 +1,5 @@
 import { renewalPlan } from '../trust/renewal.ts';
-import type { CertificateFacts } from '../trust/contract.ts';
+import type { CertificateFacts } from '../x509/facts.ts';
 
 /** Certificates begin so long before they are issued, for clocks that are behind. */
 const backdated = 300_000;

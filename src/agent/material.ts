@@ -1,8 +1,7 @@
 /** What planSite is given: bundles from all places, each name once. */
 import { join } from 'node:path';
 import { certificateFacts } from '../x509/facts.ts';
-import { checkBundle } from '../identity/tls-bundle.ts';
-import type { Purpose } from '../trust/contract.ts';
+import { checkBundle, type Purpose } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { BundleProblem, BundleUse, Material } from '../site/material.ts';
 import type { BundleFolder } from '../platform/linux/bundles.ts';

@@ -1,7 +1,7 @@
 /** The next certificate for a site that asks over its link. Any router of the site can give it: what signs and the record are files. */
 import type { Site } from '../api/skupper/index.ts';
 import { renewFor } from '../trust/renewal.ts';
-import type { Ledger } from '../trust/contract.ts';
+import type { Ledger } from '../trust/stores.ts';
 import type { IssuedCertificate, RouterHooks } from '../router/contract.ts';
 import type { Authorities } from './authorities.ts';
 import { readSettings } from './settings.ts';

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clearTimeout, setTimeout } from 'node:timers';
 import { openLedger, revocationsOf } from '../trust/ledger.ts';
-import type { Ledger } from '../trust/contract.ts';
+import type { Ledger } from '../trust/stores.ts';
 import type { IssuedCertificate, Router, RouterConfig, RouterHooks, Revocations } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../site/observe/observe.ts';

@@ -8,8 +8,9 @@ import { parseToken } from '../trust/tokens/token.ts';
 import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
 import { TrustError } from '../trust/errors.ts';
+import { CertificateError } from '../x509/errors.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
-import type { Redeemed, Token } from '../trust/contract.ts';
+import type { Redeemed, Token } from '../trust/tokens/contract.ts';
 import type { TokenFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import { problemOf } from '../errors/problem.ts';
@@ -58,7 +59,7 @@ export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
       log.info({ token: name, site: won.offer.siteName }, 'token redeemed');
     } catch (error) {
       if (end.signal.aborted) return;
-      const code = error instanceof TrustError ? error.code : undefined;
+      const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
       const asked = error instanceof ServerBusyError ? error.asked : 0;
       attempt.failures += 1;
       const retry = retryOf({ code, failures: attempt.failures, since: performance.now() - attempt.since, asked }, Math.random());

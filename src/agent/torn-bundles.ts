@@ -2,9 +2,9 @@
  * A certificate and its key are two files, and whoever replaces them writes one after the other. For a moment a bundle that no longer
  * fits together therefore counts as it was before.
  */
-import { checkBundle } from '../identity/tls-bundle.ts';
+import { checkBundle } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../router/contract.ts';
-import { sameBundle } from '../identity/same-bundle.ts';
+import { sameBundle } from '../identity/tls-bundle.ts';
 
 export interface Settled {
   readonly bundles: ReadonlyMap<string, TlsBundle>;

@@ -1,7 +1,8 @@
 /** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
 import type { Site } from '../api/skupper/index.ts';
 import { openLedger } from '../trust/ledger.ts';
-import type { Ledger, LinkOffer } from '../trust/contract.ts';
+import type { Ledger } from '../trust/stores.ts';
+import type { LinkOffer } from '../trust/tokens/contract.ts';
 import type { LinkConfig, Router, RouterState } from '../router/contract.ts';
 import { listAccesses } from '../site/plan/access.ts';
 import { planCertificates } from '../site/plan/certificates.ts';

@@ -1,8 +1,15 @@
 import { Buffer } from 'node:buffer';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import type { SiteKey } from '../router/contract.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
+
+/** The key of a site, Ed25519 (RFC 8032): it signs what the site says of itself. */
+export interface SiteKey {
+  /** 32 bytes. */
+  readonly publicKey: Buffer;
+  /** 64 bytes. */
+  sign(message: Uint8Array): Buffer;
+}
 
 /** A new site's key, and the text to keep it as: PKCS #8, PEM, secret. */
 export function generateSiteKey(): { readonly pem: string; readonly key: SiteKey } {

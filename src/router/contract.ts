@@ -4,8 +4,11 @@
  */
 import type { Buffer } from 'node:buffer';
 import type { Problem } from '../errors/problem.ts';
+import type { IssuedCertificate, Revocations } from '../identity/issued.ts';
+import type { SiteKey } from '../identity/site-key.ts';
+import type { TlsBundle } from '../identity/tls-bundle.ts';
 
-export type { Problem };
+export type { IssuedCertificate, Problem, Revocations, SiteKey, TlsBundle };
 
 /** Who a site is to all others. `id` is made from the site's public key (see `docs/protocol.md`), so nobody else can bear it. */
 export interface SiteIdentity {
@@ -14,26 +17,6 @@ export interface SiteIdentity {
   readonly namespace: string;
   readonly platform: string;
   readonly version: string;
-}
-
-/** The site's key, Ed25519 (RFC 8032): it signs what the site says of itself in the routing protocol. */
-export interface SiteKey {
-  /** 32 bytes. */
-  readonly publicKey: Buffer;
-  /** 64 bytes. */
-  sign(message: Uint8Array): Buffer;
-}
-
-/** A TLS bundle as PEM text. Two bundles with equal texts are the same: a change of a text is a reload. */
-export interface TlsBundle {
-  /** The name by which resources refer to it, for messages. */
-  readonly name: string;
-  /** The certificate with its intermediates (`tls.crt`). */
-  readonly cert?: string;
-  /** `tls.key`. */
-  readonly key?: string;
-  /** `ca.crt`. */
-  readonly ca?: string;
 }
 
 export type Observer = 'auto' | 'none' | 'http1' | 'http2';
@@ -110,13 +93,6 @@ export interface AccessConfig {
   readonly role: 'inter-router' | 'edge';
 }
 
-export interface Revocations {
-  /** Sites' ids. */
-  readonly sites: readonly string[];
-  /** Serial numbers of certificates, upper-case hex as `X509Certificate.serialNumber` gives them. */
-  readonly serials: readonly string[];
-}
-
 /** Routers of one site link to each other over Unix sockets, which only the site's user can open. */
 export interface SiblingConfig {
   readonly socket: string;
@@ -190,11 +166,6 @@ export interface RouterHooks {
    * @throws an error whose message the peer is told, without its causes
    */
   renew?(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
-}
-
-export interface IssuedCertificate {
-  readonly cert: string;
-  readonly ca: string;
 }
 
 export interface Router extends AsyncDisposable {

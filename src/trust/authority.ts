@@ -2,11 +2,12 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { rm, rmdir } from 'node:fs/promises';
 import { readBundle } from './disk/bundle-files.ts';
-import { checkBundle } from '../identity/tls-bundle.ts';
-import type { Authority, Clock, PemBundle } from './contract.ts';
 import type { Disk } from '../files/disk.ts';
 import { draftFor } from '../files/durable.ts';
 import { hasCode } from '../files/errno.ts';
+import { checkBundle } from '../identity/bundle-check.ts';
+import type { TlsBundle } from '../identity/tls-bundle.ts';
+import type { Authority, Clock } from './contract.ts';
 import { realDisk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
 import { buildRoot } from './issue.ts';
@@ -95,7 +96,7 @@ export async function readAuthority(directory: string, name: string, clock: Cloc
 }
 
 /** @throws TrustError with the first thing that is wrong */
-export function authorityOf(bundle: PemBundle, name: string, clock: Clock): Authority {
+export function authorityOf(bundle: TlsBundle, name: string, clock: Clock): Authority {
   const check = checkBundle(bundle, { kind: 'authority' }, clock);
   if (!check.ok) throw new TrustError(check.problems[0].code, check.problems[0].message);
   // The check has read both.

@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 import { alternativeNames } from '../x509/alternative-names.ts';
-import type { Authority, CertificateOrder, Clock, IssuedBundle, IssuedCertificate } from './contract.ts';
+import type { IssuedBundle } from '../identity/tls-bundle.ts';
+import type { Authority, CertificateOrder, Clock, NewCertificate } from './contract.ts';
 import {
   bitString,
   context,
@@ -32,7 +33,7 @@ export type KeyToCertify = { readonly csr: string } | { readonly publicKey: stri
  * Signs a certificate for the key of a request (which must be signed by that key) or for a public key (PEM). The request's
  * own subject and extensions are not looked at: the order alone decides.
  */
-export function issueCertificate(authority: Authority, order: CertificateOrder & KeyToCertify, clock: Clock = Date.now): IssuedCertificate {
+export function issueCertificate(authority: Authority, order: CertificateOrder & KeyToCertify, clock: Clock = Date.now): NewCertificate {
   return certify(authority, order, 'csr' in order ? checkRequest(order.csr).publicKey : strong(createPublicKey(order.publicKey)), clock);
 }
 
@@ -54,7 +55,7 @@ function strong(key: KeyObject): KeyObject {
   return key;
 }
 
-function certify(authority: Authority, order: CertificateOrder, publicKey: KeyObject, clock: Clock): IssuedCertificate {
+function certify(authority: Authority, order: CertificateOrder, publicKey: KeyObject, clock: Clock): NewCertificate {
   const validity = validityOf(authority, order.days ?? DEFAULT_DAYS, clock());
   const issuer = readCertificateParts(authority.certificate.raw);
   const { der, serial } = buildCertificate({

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
-import type { Clock, IssuedEntry, Ledger, Revocations, RevokedSite } from './contract.ts';
+import type { Revocations } from '../identity/issued.ts';
+import type { Clock } from './contract.ts';
+import type { IssuedEntry, Ledger, RevokedSite } from './stores.ts';
 import type { Disk } from '../files/disk.ts';
 import { removeDrafts, writeDurably } from '../files/durable.ts';
 import { realDisk } from './disk/disk.ts';

@@ -1,16 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type {
-  Authority,
-  CertificateFacts,
-  Clock,
-  IssuedCertificate,
-  Ledger,
-  PemBundle,
-  PendingKeys,
-  RenewalPlan,
-  RenewalRequest,
-} from './contract.ts';
+import type { TlsBundle } from '../identity/tls-bundle.ts';
+import type { Authority, Clock, NewCertificate } from './contract.ts';
+import type { Ledger, PendingKeys } from './stores.ts';
+import type { CertificateFacts } from '../x509/facts.ts';
 import type { Disk } from '../files/disk.ts';
 import { writeDurably } from '../files/durable.ts';
 import { hasCode } from '../files/errno.ts';
@@ -35,7 +28,7 @@ export function renewalPlan(
 }
 
 /** A request for the successor of a certificate, with a new key that is kept as pending under the bundle's name. */
-export async function requestRenewal(bundle: PemBundle, pending: PendingKeys): Promise<RenewalRequest> {
+export async function requestRenewal(bundle: TlsBundle, pending: PendingKeys): Promise<RenewalRequest> {
   const { commonName } = readCertificates(bundle.cert ?? '', `bundle ${bundle.name}: tls.crt`)[0].facts;
   const key = await pending.keyFor(bundle.name);
   return { key, csr: createRequest(key, commonName ?? bundle.name) };
@@ -96,7 +89,7 @@ export async function renewFor(
   peer: { readonly certificate: Uint8Array; readonly siteId: string },
   request: string,
   { ledger, clock = Date.now, days = 30 }: RenewForOptions,
-): Promise<IssuedCertificate> {
+): Promise<NewCertificate> {
   const { x509, facts, uses } = readCertificate(peer.certificate, "the peer's certificate");
   const { commonName } = facts;
   if (!x509.checkIssued(authority.certificate) || !x509.verify(authority.certificate.publicKey)) {
@@ -165,4 +158,18 @@ function checkValid(facts: CertificateFacts, now: number): void {
 async function refuseRevoked(serial: string, siteId: string, name: string, ledger: Ledger): Promise<void> {
   const isOut = (await ledger.revoked()).some((site) => site.siteIds.includes(siteId) || site.serials.includes(serial));
   if (isOut) throw new TrustError('revoked', `site ${name} (${siteId}) is revoked: its certificate ${serial} is not renewed`);
+}
+
+export interface RenewalPlan {
+  readonly due: boolean;
+  /** When it is or was due. */
+  readonly at: number;
+  readonly expires: number;
+}
+
+export interface RenewalRequest {
+  /** PKCS #10, PEM, for `router.renew`. */
+  readonly csr: string;
+  /** PKCS#8 PEM, for the new bundle. */
+  readonly key: string;
 }

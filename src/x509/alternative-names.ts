@@ -1,22 +1,24 @@
 import { isIP, isIPv4 } from 'node:net';
 import { contextBytes, sequence } from './der-writer.ts';
-import { TrustError } from '../trust/errors.ts';
-import { groupsOf } from './ipv6.ts';
+import { CertificateError } from './errors.ts';
 
 /** The content of the extension `subjectAltName` (RFC 5280 section 4.2.1.6); undefined where there is no name. */
 export function alternativeNames(hosts: readonly string[], siteId: string | undefined): Buffer | undefined {
   const names = [...new Set(hosts)].map(hostName);
-  if (siteId !== undefined) names.push(contextBytes(6, Buffer.from(siteUri(siteId), 'latin1')));
+  if (siteId !== undefined) names.push(contextBytes(6, Buffer.from(`urn:uuid:${siteId}`, 'latin1')));
   return names.length === 0 ? undefined : sequence(...names);
 }
 
-export const siteUri = (siteId: string): string => `urn:uuid:${siteId}`;
+/** Of any version, lower case (RFC 9562 section 4). */
+export const isUuid = (text: string): boolean => UUID.test(text);
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function hostName(host: string): Buffer {
   if (isIP(host) !== 0) return contextBytes(7, addressBytes(host));
   const name = host.endsWith('.') ? host.slice(0, -1) : host;
   if (name.length > 253 || !DNS_NAME.test(name)) {
-    throw new TrustError(
+    throw new CertificateError(
       'bad-argument',
       `host ${JSON.stringify(host.slice(0, 260))} is neither an IP address nor a DNS name that a certificate can hold`,
     );
@@ -30,7 +32,7 @@ const DNS_NAME = /^(?:\*\.)?[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
   if (address.includes('%')) {
-    throw new TrustError('bad-argument', `host ${address} has a zone: it holds on one machine only, so a certificate cannot name it`);
+    throw new CertificateError('bad-argument', `host ${address} has a zone: it holds on one machine only, so a certificate cannot name it`);
   }
   return Buffer.from(
     groupsOf(address)
@@ -38,4 +40,13 @@ function addressBytes(address: string): Buffer {
       .join(''),
     'hex',
   );
+}
+
+/** The eight groups of an IPv6 address, hexadecimal, without leading zeros. `address` is one, and has no zone. */
+export function groupsOf(address: string): readonly string[] {
+  // The URL parser writes every form, the dotted one too, as hexadecimal groups with one `::` at most.
+  const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const head = left === '' ? [] : left.split(':');
+  const tail = right === undefined || right === '' ? [] : right.split(':');
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];
 }

@@ -1,9 +1,22 @@
 import { X509Certificate } from 'node:crypto';
-import type { CertificateFacts } from '../trust/contract.ts';
-import { TrustError } from '../trust/errors.ts';
+import { CertificateError } from './errors.ts';
 import { isCertificateBlock, PemError, readPem } from './pem.ts';
-import { isSiteId } from '../identity/certificate-site.ts';
+import { isUuid } from './alternative-names.ts';
 import { commonNameOf, Extension, readAlternativeNames, readCertificateParts, readUses, type CertificateParts } from './parts.ts';
+
+/** What a status or a metric shows of a certificate. */
+export interface CertificateFacts {
+  readonly subject: string;
+  readonly commonName?: string;
+  readonly issuer: string;
+  readonly serial: string;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly hosts: readonly string[];
+  /** The id that it names, in a URI `urn:uuid:…`. */
+  readonly siteId?: string;
+  readonly isAuthority: boolean;
+}
 
 /** A certificate with all that is asked of one. */
 export interface ReadCertificate {
@@ -16,7 +29,7 @@ export interface ReadCertificate {
   readonly maySign: boolean;
 }
 
-/** All certificates of a PEM text. @throws TrustError `tls-no-cert` or `tls-mangled`, saying where */
+/** All certificates of a PEM text. @throws CertificateError `tls-no-cert` or `tls-mangled`, saying where */
 export function readCertificates(pem: string, where: string): readonly [ReadCertificate, ...ReadCertificate[]] {
   const blocks = blocksOf(pem, where);
   const [first, ...rest] = blocks
@@ -25,19 +38,19 @@ export function readCertificates(pem: string, where: string): readonly [ReadCert
   if (first !== undefined) return [first, ...rest];
   const others = [...new Set(blocks.map(({ label }) => label))].slice(0, 3);
   const holds = others.length === 0 ? 'it has no line "-----BEGIN CERTIFICATE-----"' : `it holds a ${others.join(' and a ')}`;
-  throw new TrustError('tls-no-cert', `${where} holds no certificate: ${holds}`);
+  throw new CertificateError('tls-no-cert', `${where} holds no certificate: ${holds}`);
 }
 
 function blocksOf(pem: string, where: string): ReturnType<typeof readPem> {
   try {
     return readPem(pem);
   } catch (error) {
-    if (error instanceof PemError) throw new TrustError('tls-mangled', `${where} is not PEM: ${error.message}`, error);
+    if (error instanceof PemError) throw new CertificateError('tls-mangled', `${where} is not PEM: ${error.message}`, error);
     throw error;
   }
 }
 
-/** @throws TrustError `tls-mangled` */
+/** @throws CertificateError `tls-mangled` */
 export function readCertificate(der: Uint8Array, where: string): ReadCertificate {
   try {
     const x509 = new X509Certificate(der);
@@ -50,11 +63,11 @@ export function readCertificate(der: Uint8Array, where: string): ReadCertificate
       maySign: maySign(parts.extensions.get(Extension.keyUsage)),
     };
   } catch (error) {
-    throw new TrustError('tls-mangled', `${where} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
+    throw new CertificateError('tls-mangled', `${where} cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
   }
 }
 
-/** The first certificate of a PEM text. @throws TrustError `tls-mangled` or `tls-no-cert`, saying where */
+/** The first certificate of a PEM text. @throws CertificateError `tls-mangled` or `tls-no-cert`, saying where */
 export function certificateFacts(pem: string, where: string): CertificateFacts {
   return readCertificates(pem, where)[0].facts;
 }
@@ -62,7 +75,7 @@ export function certificateFacts(pem: string, where: string): CertificateFacts {
 function factsOf(x509: X509Certificate, parts: CertificateParts): CertificateFacts {
   const names = readAlternativeNames(parts.extensions.get(Extension.subjectAltName));
   const commonName = commonNameOf(parts.subject);
-  const siteId = names.uri.map((uri) => /^urn:uuid:(.+)$/.exec(uri)?.[1]).find((id) => id !== undefined && isSiteId(id));
+  const siteId = names.uri.map((uri) => /^urn:uuid:(.+)$/.exec(uri)?.[1]).find((id) => id !== undefined && isUuid(id));
   return {
     subject: onOneLine(x509.subject),
     ...(commonName === undefined ? {} : { commonName }),

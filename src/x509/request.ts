@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 import { context, objectIdentifier, sequence, set, unsignedInteger, utf8String } from './der-writer.ts';
-import { TrustError } from '../trust/errors.ts';
+import { CertificateError } from './errors.ts';
 import { readPem, writePem } from './pem.ts';
 import { signatureHashes, signed } from './signature.ts';
 import { COMMON_NAME, commonNameOf, publicKeyOf, readRequestParts, weaknessOf, type RequestParts } from './parts.ts';
@@ -23,7 +23,7 @@ export function createRequest(key: string, subject: string): string {
 export function subjectName(commonName: string): Buffer {
   // oxlint-disable-next-line no-control-regex -- they are what is refused
   if (commonName === '' || commonName.length > 64 || /[\u0000-\u001f\u007f]/.test(commonName)) {
-    throw new TrustError(
+    throw new CertificateError(
       'bad-argument',
       `subject ${JSON.stringify(commonName.slice(0, 80))} must have 1 to 64 characters, none of them a control character`,
     );
@@ -40,14 +40,14 @@ export interface CheckedRequest {
 /** A request of an RSA key of 8192 bits has less than half of this. */
 const MAX_CHARACTERS = 8_192;
 
-/** @throws TrustError `request-malformed` or `tls-weak` */
+/** @throws CertificateError `request-malformed` or `tls-weak` */
 export function checkRequest(pem: string): CheckedRequest {
   const parts = parse(pem);
   const publicKey = keyOf(parts.publicKey);
   const weakness = weaknessOf(publicKey);
-  if (weakness !== undefined) throw new TrustError('tls-weak', `the certificate request has ${weakness}`);
+  if (weakness !== undefined) throw new CertificateError('tls-weak', `the certificate request has ${weakness}`);
   if (!isSignedBy(parts, publicKey)) {
-    throw new TrustError('request-malformed', 'the certificate request is not signed by its own key; make a new one');
+    throw new CertificateError('request-malformed', 'the certificate request is not signed by its own key; make a new one');
   }
   const commonName = readName(parts.subject);
   return { publicKey, ...(commonName === undefined ? {} : { commonName }) };
@@ -56,7 +56,7 @@ export function checkRequest(pem: string): CheckedRequest {
 function isSignedBy(parts: RequestParts, publicKey: KeyObject): boolean {
   const hash = signatureHashes.get(parts.signatureAlgorithm);
   if (hash === undefined) {
-    throw new TrustError(
+    throw new CertificateError(
       'tls-weak',
       `the certificate request is signed by the algorithm ${parts.signatureAlgorithm}, which is not taken (SHA-256 or better)`,
     );
@@ -76,7 +76,7 @@ function parse(pem: string): RequestParts {
     if (block === undefined) throw malformed('it has no line "-----BEGIN CERTIFICATE REQUEST-----"');
     return readRequestParts(block.der);
   } catch (error) {
-    throw error instanceof TrustError ? error : malformed(error instanceof Error ? error.message : String(error), error);
+    throw error instanceof CertificateError ? error : malformed(error instanceof Error ? error.message : String(error), error);
   }
 }
 
@@ -96,8 +96,8 @@ function readName(subject: Buffer): string | undefined {
   }
 }
 
-const malformed = (why: string, cause?: unknown): TrustError =>
-  new TrustError('request-malformed', `the certificate request is malformed: ${why}`, cause);
+const malformed = (why: string, cause?: unknown): CertificateError =>
+  new CertificateError('request-malformed', `the certificate request is malformed: ${why}`, cause);
 
 /** Tells keys apart: SHA-256 of the SubjectPublicKeyInfo, hex. */
 export const keyHashOf = (publicKey: KeyObject): string =>

@@ -1,6 +1,6 @@
 import { sign, type KeyObject } from 'node:crypto';
 import { bitString, nothing, objectIdentifier, sequence } from './der-writer.ts';
-import { TrustError } from '../trust/errors.ts';
+import { CertificateError } from './errors.ts';
 
 /** What is signed, how, and the signature: the shape of certificates and of requests alike. */
 export function signed(content: Buffer, key: KeyObject): Buffer {
@@ -31,7 +31,7 @@ export function algorithmFor(key: KeyObject): SignatureAlgorithm {
       return { identifier: sequence(objectIdentifier('1.3.101.113')), hash: null };
     default:
   }
-  throw new TrustError(
+  throw new CertificateError(
     'tls-weak',
     `a key of the kind ${key.asymmetricKeyType ?? 'unknown'} cannot sign: take ECDSA P-256, P-384, P-521, Ed25519 or RSA`,
   );

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Random } from '../../bench/routing/random.ts';
 import { createKey, createRequest } from '../../src/x509/request.ts';
-import type { Token } from '../../src/trust/contract.ts';
+import type { Token } from '../../src/trust/tokens/contract.ts';
 import { encodeRedemption } from '../../src/trust/tokens/redemption.ts';
 import { startGranting } from '../unit/trust/support/grant-server.ts';
 import { makeSite } from '../unit/trust/support/site.ts';

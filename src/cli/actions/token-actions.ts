@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/index.ts';
 import { readToken } from '../../trust/tokens/token.ts';
-import type { Token } from '../../trust/contract.ts';
+import type { Token } from '../../trust/tokens/contract.ts';
 import { readText, writeDurably } from '../../files/durable.ts';
 import { isResourceName, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { acceptsLinks } from '../../site/plan/access.ts';

@@ -2,7 +2,7 @@ import type { ConnectorConfig, Problem } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
 import { Target, type TargetLimits } from './target.ts';
-import { sameBundle } from '../../identity/same-bundle.ts';
+import { sameBundle } from '../../identity/tls-bundle.ts';
 import { clientContext } from './tls-bundle.ts';
 
 /** All connectors of this router, by routing key. */

@@ -3,7 +3,7 @@ import type { ListenerConfig, Problem } from '../contract.ts';
 import { hostPort } from '../host-port.ts';
 import { resolve } from './connect.ts';
 import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
-import { sameBundle } from '../../identity/same-bundle.ts';
+import { sameBundle } from '../../identity/tls-bundle.ts';
 import { serverContext } from './tls-bundle.ts';
 
 export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {

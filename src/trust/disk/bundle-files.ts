@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PemBundle } from '../contract.ts';
+import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Disk } from '../../files/disk.ts';
 import { hasCode } from '../../files/errno.ts';
 import { realDisk } from './disk.ts';
@@ -14,7 +14,7 @@ const MAX_BYTES = 1_048_576;
 const CURRENT = '..data';
 
 /** Reads `tls.crt`, `tls.key` and `ca.crt` of a directory, those that are there: all of one generation where it has generations. */
-export async function readBundle(directory: string, name: string, disk: Disk = realDisk): Promise<PemBundle> {
+export async function readBundle(directory: string, name: string, disk: Disk = realDisk): Promise<TlsBundle> {
   // A generation is removed when the next is there: then it is read again, and never twice for one change.
   for (let tries = 0; tries < 10; tries += 1) {
     const before = await currentOf(directory);
@@ -24,7 +24,7 @@ export async function readBundle(directory: string, name: string, disk: Disk = r
   throw new TrustError('state-unavailable', `${directory} changes faster than it can be read: see what writes there`);
 }
 
-async function readFiles(directory: string, name: string, disk: Disk): Promise<PemBundle> {
+async function readFiles(directory: string, name: string, disk: Disk): Promise<TlsBundle> {
   const texts: { cert?: string; key?: string; ca?: string } = {};
   for (const part of ['cert', 'key', 'ca'] as const) {
     const bytes = await disk.read(join(directory, FILES[part]), MAX_BYTES);
@@ -52,7 +52,7 @@ async function currentOf(directory: string): Promise<string | undefined> {
  * Writes the bundle's files as one: a new generation `..RANDOM`, then one rename of the link `..data`, through which the
  * links `tls.crt`, `tls.key` and `ca.crt` lead. So a reader, and a crash, finds the old three or the new three.
  */
-export async function writeBundle(directory: string, bundle: PemBundle, disk: Disk = realDisk): Promise<void> {
+export async function writeBundle(directory: string, bundle: TlsBundle, disk: Disk = realDisk): Promise<void> {
   const generation = `..${randomBytes(8).toString('hex')}`;
   await disk.makeDirectory(join(directory, generation));
   const parts = (['cert', 'key', 'ca'] as const).filter((part) => bundle[part] !== undefined);

@@ -1,4 +1,4 @@
-import type { Grant } from '../contract.ts';
+import type { Grant } from '../stores.ts';
 
 /** What a grant's file holds: what the status shows, and whose keys were certified. */
 export interface GrantRecord extends Grant {

@@ -1,6 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import type { Clock, Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt, RevokedSite, TrustProblem } from '../contract.ts';
+import type { Clock } from '../contract.ts';
+import type { TrustProblem } from '../errors.ts';
+import type { Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt, RevokedSite } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
 import { removeDrafts, writeDurably } from '../../files/durable.ts';
 import { realDisk } from './disk.ts';

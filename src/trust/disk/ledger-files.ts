@@ -1,4 +1,4 @@
-import type { IssuedEntry, RevokedSite } from '../contract.ts';
+import type { IssuedEntry, RevokedSite } from '../stores.ts';
 import { TrustError } from '../errors.ts';
 
 /** One line of `issued.jsonl`. */

@@ -2,14 +2,16 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { TlsOptions } from 'node:tls';
-import type { GrantServer, GrantServerLimits, GrantServerOptions, IssuedBundle, TrustCode } from '../contract.ts';
+import type { IssuedBundle } from '../../identity/tls-bundle.ts';
+import type { TrustCode } from '../errors.ts';
+import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { isGrantName } from '../disk/grant-store.ts';
 import { issueCertificate } from '../issue.ts';
 import { checkProof, decodeRedemption, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { createThrottle, type Throttle } from './throttle.ts';
-import type { ShownAs } from '../../errors/catalogue.ts';
+import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 const defaultLimits: GrantServerLimits = { bodyBytes: 16_384, requestMilliseconds: 10_000, concurrentRequests: 256, connections: 512 };
@@ -260,7 +262,7 @@ function refusalOf(error: unknown): Answer {
   if (error instanceof HttpRefusal) {
     return { status: error.status, code: error.code, message: error.message, retryAfter: error.retryAfter, isOurs: false };
   }
-  if (error instanceof TrustError && isTold(error.code)) {
+  if (error instanceof EarshotError && isTold(error.code)) {
     return { status: statuses[error.code], code: error.code, message: error.message, isOurs: false };
   }
   // Paths and the like are not for strangers.
@@ -284,7 +286,7 @@ const statuses = {
   'token-used-up': 410,
 } as const satisfies Partial<Record<AnswerCode, number>>;
 
-const isTold = (code: TrustCode): code is keyof typeof statuses => Object.hasOwn(statuses, code);
+const isTold = (code: ErrorCode): code is keyof typeof statuses => Object.hasOwn(statuses, code);
 
 function send(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
   if (response.headersSent || response.destroyed) return;

@@ -1,7 +1,8 @@
 import { createPublicKey, verify } from 'node:crypto';
-import type { LinkOffer, OfferedEndpoint, SigningKey } from '../contract.ts';
+import type { SiteKey } from '../../identity/site-key.ts';
+import type { LinkOffer, OfferedEndpoint } from './contract.ts';
 import { TrustError } from '../errors.ts';
-import { isSiteId, isSiteName, siteIdOf } from '../../identity/certificate-site.ts';
+import { isClaimedSiteId, isSiteName, siteIdOf } from '../../identity/site-id.ts';
 
 /** The body of `POST /v1/redeem/GRANT`, JSON. */
 export interface RedemptionRequest {
@@ -39,7 +40,7 @@ export function redemptionProof(grant: string, { siteId, siteName, csr }: Pick<R
 export function encodeRedemption(
   grant: string,
   wanted: { code: string; siteId: string; siteName: string; csr: string },
-  key: SigningKey,
+  key: SiteKey,
 ): string {
   return JSON.stringify({
     ...wanted,
@@ -60,7 +61,7 @@ export function decodeRedemption(body: Uint8Array): RedemptionRequest {
     csr: textOf(fields, 'csr', 8_192),
   };
   if (!isSiteName(request.siteName)) throw malformed('siteName must be a DNS name in lower case of at most 64 characters');
-  if (!isSiteId(request.siteId)) throw malformed('siteId must be a UUID in lower case');
+  if (!isClaimedSiteId(request.siteId)) throw malformed('siteId must be a UUID in lower case');
   if (request.csr.includes('\0')) throw malformed('csr must be PEM');
   return request;
 }
@@ -138,7 +139,7 @@ export function decodeAnswer(text: string): RedemptionAnswer {
   }
   const siteId = string('siteId');
   const siteName = string('siteName');
-  if (!isSiteId(siteId)) throw failed('siteId must be a UUID in lower case');
+  if (!isClaimedSiteId(siteId)) throw failed('siteId must be a UUID in lower case');
   if (siteName.length > 253 || !/^[\x21-\x7e]+$/.test(siteName)) throw failed('siteName must be a name');
   return { cert: string('cert'), ca: string('ca'), siteId, siteName, endpoints: list.map((one: unknown) => endpointOf(one, failed)) };
 }

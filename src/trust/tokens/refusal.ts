@@ -1,4 +1,4 @@
-import type { TrustCode } from '../contract.ts';
+import type { TrustCode } from '../errors.ts';
 import { TrustError } from '../errors.ts';
 
 /** What a grant server may tell us, in its words, by its code. */

@@ -1,5 +1,5 @@
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
-import type { TrustCode } from '../contract.ts';
+import type { TrustCode } from '../errors.ts';
 
 /** A token that could not be redeemed. */
 export interface Failure {

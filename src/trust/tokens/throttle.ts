@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
-import { groupsOf } from '../../x509/ipv6.ts';
+import { groupsOf } from '../../x509/alternative-names.ts';
 
 /** Slows down who guesses codes. Time is what is asked of `clock` (milliseconds, monotonic). */
 export interface Throttle {

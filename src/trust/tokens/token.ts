@@ -1,5 +1,6 @@
-import type { Token } from '../contract.ts';
+import type { Token } from './contract.ts';
 import { TrustError } from '../errors.ts';
+import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
 import { parseYaml } from '../yaml.ts';
 
@@ -69,7 +70,7 @@ function checkCa(ca: unknown, where: string): string {
     readCertificates(ca, 'spec.ca');
     return ca;
   } catch (error) {
-    if (error instanceof TrustError) throw mangled(where, error.message, error);
+    if (error instanceof CertificateError) throw mangled(where, error.message, error);
     throw error;
   }
 }

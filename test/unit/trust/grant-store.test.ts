@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openGrantStore, openGrantStore as openGrantStoreOn } from '../../../src/trust/disk/grant-store.ts';
 import { openLedger } from '../../../src/trust/ledger.ts';
-import type { GrantStore, RedeemAttempt } from '../../../src/trust/contract.ts';
+import type { GrantStore, RedeemAttempt } from '../../../src/trust/stores.ts';
 import { Crash, crashAfter, failing } from './support/failing-disk.ts';
 import { makePlace } from './support/place.ts';
 import { refusal } from './support/refusal.ts';

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { createKey } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { redeemToken, ServerBusyError } from '../../../src/trust/tokens/redeem.ts';
-import type { RedeemOptions, Token } from '../../../src/trust/contract.ts';
+import type { RedeemOptions, Token } from '../../../src/trust/tokens/contract.ts';
 import { freePort } from '../support/free-port.ts';
 import { startGranting } from './support/grant-server.ts';
 import { refusal } from './support/refusal.ts';

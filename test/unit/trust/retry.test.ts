@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { TrustCode } from '../../../src/trust/contract.ts';
+import type { TrustCode } from '../../../src/trust/errors.ts';
 import { retryOf, type Failure } from '../../../src/trust/tokens/retry.ts';
 
 const failure = (code: TrustCode | undefined, given: Partial<Failure> = {}): Failure => ({

@@ -4,7 +4,7 @@ import { generateKeyPairSync, webcrypto } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Pkcs10CertificateRequest, Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
-import { TrustError } from '../../../src/trust/errors.ts';
+import { CertificateError } from '../../../src/x509/errors.ts';
 import { sequence, Tag } from '../../../src/x509/der-writer.ts';
 import { readChildren, readWhole } from '../../../src/x509/der-reader.ts';
 import { readPem, writePem } from '../../../src/x509/pem.ts';
@@ -62,7 +62,7 @@ describe('A certificate request', () => {
         changed.writeUInt8(changed.readUInt8(at) ^ change, at);
         assert.throws(
           () => checkRequest(writePem('CERTIFICATE REQUEST', changed)),
-          (error: unknown) => error instanceof TrustError && (error.code === 'request-malformed' || error.code === 'tls-weak'),
+          (error: unknown) => error instanceof CertificateError && (error.code === 'request-malformed' || error.code === 'tls-weak'),
         );
       }),
       { numRuns: 1_000 },

@@ -10,7 +10,7 @@ import type { LinkHost } from '../host.ts';
 import { Incoming } from './incoming.ts';
 import { sendGoaway } from '../session/goaway.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
-import { sameBundle } from '../../../identity/same-bundle.ts';
+import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { refusalOfPeer } from './peer-check.ts';
 import { UNREVOKE } from '../refusal.ts';

@@ -1,5 +1,5 @@
 import type { LinkConfig } from '../../contract.ts';
-import { sameBundle } from '../../../identity/same-bundle.ts';
+import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { openBundle } from '../bundle.ts';
 import { hostPort } from '../../host-port.ts';
 import { dialTls } from './tls-dial.ts';

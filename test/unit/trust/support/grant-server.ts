@@ -1,18 +1,12 @@
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { grantUrl, startGrantServer } from '../../../../src/trust/tokens/grant-server.ts';
 import { issueBundle } from '../../../../src/trust/issue.ts';
 import { openGrantStore } from '../../../../src/trust/disk/grant-store.ts';
 import { openLedger } from '../../../../src/trust/ledger.ts';
-import type {
-  Authority,
-  GrantServer,
-  GrantServerOptions,
-  GrantSpec,
-  GrantStore,
-  Ledger,
-  LinkOffer,
-  Token,
-} from '../../../../src/trust/contract.ts';
+import type { Authority } from '../../../../src/trust/contract.ts';
+import type { GrantSpec, GrantStore, Ledger } from '../../../../src/trust/stores.ts';
+import type { GrantServer, GrantServerOptions, LinkOffer, Token } from '../../../../src/trust/tokens/contract.ts';
 import { makePlace } from './place.ts';
 import { makeAuthority } from './site.ts';
 
@@ -42,7 +36,7 @@ export async function startGranting(options: Partial<GrantServerOptions> = {}): 
   const ledger = await openLedger(place.path, { clock });
   const store = await openGrantStore(join(place.path, 'grants'), { ledger, clock });
   const logged: string[] = [];
-  const write = (fields: object, message: string): void => void logged.push(JSON.stringify({ ...fields, message }));
+  const log = pino({ messageKey: 'message' }, { write: (line) => void logged.push(line) });
   const server = await startGrantServer({
     host: '127.0.0.1',
     port: 0,
@@ -51,7 +45,7 @@ export async function startGranting(options: Partial<GrantServerOptions> = {}): 
     ledger,
     authority: () => authority,
     offer: () => offer,
-    log: { info: write, warn: write },
+    log,
     ...options,
   });
   return {

@@ -1,9 +1,10 @@
 import { generateKeyPairSync, sign, X509Certificate, createPrivateKey } from 'node:crypto';
-import type { Authority, Clock, SigningKey } from '../../../../src/trust/contract.ts';
+import type { SiteKey } from '../../../../src/identity/site-key.ts';
+import type { Authority, Clock } from '../../../../src/trust/contract.ts';
 import { buildRoot } from '../../../../src/trust/issue.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
 import { createKey } from '../../../../src/x509/request.ts';
-import { siteIdOf } from '../../../../src/identity/certificate-site.ts';
+import { siteIdOf } from '../../../../src/identity/site-id.ts';
 
 export const DAY = 86_400_000;
 
@@ -20,7 +21,7 @@ export function makeAuthority(
 export interface TestSite {
   readonly siteName: string;
   readonly siteId: string;
-  readonly siteKey: SigningKey;
+  readonly siteKey: SiteKey;
 }
 
 /** A site with a key of its own. */

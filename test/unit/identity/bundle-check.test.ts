@@ -5,11 +5,13 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509';
-import { checkBundle } from '../../../src/identity/tls-bundle.ts';
+import { checkBundle } from '../../../src/identity/bundle-check.ts';
 import { createKey } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { readBundle } from '../../../src/trust/disk/bundle-files.ts';
-import type { PemBundle, Purpose, TrustCode } from '../../../src/trust/contract.ts';
+import type { Purpose } from '../../../src/identity/bundle-check.ts';
+import type { TlsBundle } from '../../../src/identity/tls-bundle.ts';
+import type { TrustCode } from '../../../src/trust/errors.ts';
 import { makePlace } from '../trust/support/place.ts';
 import { refusal } from '../trust/support/refusal.ts';
 import { DAY, makeAuthority, makeClock } from '../trust/support/site.ts';
@@ -30,13 +32,13 @@ const withLine = (pem: string, line: number, text: string): string =>
     .join('\n');
 
 /** Without its certificate or key: an undefined part is no part. */
-function without(bundle: PemBundle, ...parts: readonly ('cert' | 'key' | 'ca')[]): PemBundle {
-  return Object.fromEntries(Object.entries(bundle).filter(([part]) => !parts.some((one) => one === part))) as unknown as PemBundle;
+function without(bundle: TlsBundle, ...parts: readonly ('cert' | 'key' | 'ca')[]): TlsBundle {
+  return Object.fromEntries(Object.entries(bundle).filter(([part]) => !parts.some((one) => one === part))) as unknown as TlsBundle;
 }
 
 const cases: readonly {
   readonly what: string;
-  readonly bundle: PemBundle;
+  readonly bundle: TlsBundle;
   readonly purpose: Purpose;
   readonly problems: readonly [TrustCode, RegExp][];
 }[] = [
@@ -266,7 +268,7 @@ describe('readBundle', () => {
   });
 });
 
-function assertProblem(bundle: PemBundle, code: TrustCode, words: RegExp): void {
+function assertProblem(bundle: TlsBundle, code: TrustCode, words: RegExp): void {
   const check = checkBundle(bundle, { kind: 'server' });
   assert.ok(!check.ok);
   assert.deepEqual(
@@ -282,13 +284,13 @@ function encryptedKey(): string {
 }
 
 /** Ours signs nothing like this. */
-async function selfSigned(algorithm: RsaHashedKeyGenParams): Promise<PemBundle> {
+async function selfSigned(algorithm: RsaHashedKeyGenParams): Promise<TlsBundle> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned({ name: 'CN=web', keys, signingAlgorithm: algorithm });
   return { name: 'web', cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
-async function issuedBySha1(): Promise<PemBundle> {
+async function issuedBySha1(): Promise<TlsBundle> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
   const issuer = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

@@ -1,0 +1,231 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { CodeOf } from '../errors/catalogue.ts';
+import { CertificateError } from '../x509/errors.ts';
+import { readCertificates, type CertificateFacts, type ReadCertificate } from '../x509/facts.ts';
+import { PemError, readPem } from '../x509/pem.ts';
+import { Use, weaknessOf } from '../x509/parts.ts';
+import type { TlsBundle } from './tls-bundle.ts';
+
+/**
+ * Whether a bundle can serve a purpose now, and if not, all that is wrong with it, so that a person mends it in one go.
+ * Warnings are about what works here but may not elsewhere.
+ */
+export function checkBundle(bundle: TlsBundle, purpose: Purpose, clock: () => number = Date.now): BundleCheck {
+  const found: Found = { problems: [], warnings: [], now: clock() };
+  const label = `bundle ${bundle.name}`;
+  const leaf = purpose.kind === 'trust' ? undefined : checkOwn(bundle, purpose, label, found);
+  checkTrusted(bundle, purpose, label, found);
+  const [first, ...rest] = found.problems;
+  if (first !== undefined) return { ok: false, problems: [first, ...rest] };
+  return { ok: true, ...(leaf === undefined ? {} : { leaf: leaf.facts }), warnings: found.warnings };
+}
+
+/** What a bundle is to be used for. */
+export type Purpose =
+  /** Our own server: needs `cert` and `key`; `hosts` that clients will use must be covered. */
+  | { readonly kind: 'server'; readonly hosts?: readonly string[]; readonly clientCa?: boolean }
+  /** Our own client: needs `cert` and `key`, and `ca` where the server is verified by it. */
+  | { readonly kind: 'client'; readonly serverCa?: boolean }
+  /** Only `ca` is used. */
+  | { readonly kind: 'trust' }
+  /** Signs others: `cert` and `key`. */
+  | { readonly kind: 'authority' };
+
+export type BundleCheck =
+  | { readonly ok: true; readonly leaf?: CertificateFacts; readonly warnings: readonly TlsProblem[] }
+  | { readonly ok: false; readonly problems: readonly [TlsProblem, ...TlsProblem[]] };
+
+/** For a status, a log line and a metric. */
+export interface TlsProblem {
+  readonly code: TlsCode;
+  /** What is wrong, where, and what to do. Never holds a key. */
+  readonly message: string;
+}
+
+export type TlsCode = CodeOf<'tls'>;
+
+interface Found {
+  readonly problems: TlsProblem[];
+  readonly warnings: TlsProblem[];
+  readonly now: number;
+}
+
+const wrong = (found: Found, code: TlsCode, message: string): void => {
+  found.problems.push({ code, message });
+};
+
+function readChain(pem: string, where: string, found: Found): ReturnType<typeof readCertificates> | undefined {
+  try {
+    return readCertificates(pem, where);
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    wrong(found, error.code === 'tls-no-cert' ? error.code : 'tls-mangled', error.message);
+    return undefined;
+  }
+}
+
+function checkOwn(
+  bundle: TlsBundle,
+  purpose: Exclude<Purpose, { kind: 'trust' }>,
+  label: string,
+  found: Found,
+): ReadCertificate | undefined {
+  const { cert, key } = bundle;
+  if (cert === undefined) {
+    wrong(found, 'tls-no-cert', `${label} lacks tls.crt: put the certificate there (PEM, with its intermediates behind it)`);
+  }
+  if (key === undefined) wrong(found, 'tls-no-key', `${label} lacks tls.key: put the certificate's private key there (PEM, no passphrase)`);
+  const chain = cert === undefined ? undefined : readChain(cert, `${label}: tls.crt`, found);
+  const privateKey = key === undefined ? undefined : readKey(key, `${label}: tls.key`, found);
+  if (chain === undefined) return undefined;
+  const [leaf] = chain;
+  for (const [index, certificate] of chain.entries()) checkCertificate(certificate, locationOf(`${label}: tls.crt`, index), found);
+  for (const [index, certificate] of chain.entries()) checkOrder(certificate, chain[index + 1], index, label, found);
+  if (privateKey !== undefined && !leaf.x509.checkPrivateKey(privateKey)) {
+    wrong(
+      found,
+      'tls-key-mismatch',
+      `${label}: tls.key is not the key of the first certificate in tls.crt: put the pair there that belongs together`,
+    );
+  }
+  if (purpose.kind === 'authority') checkSigner(leaf, label, found);
+  else checkUse(leaf, purpose.kind, label, found);
+  if (purpose.kind === 'server') checkHosts(leaf, purpose.hosts ?? [], label, found);
+  return leaf;
+}
+
+const locationOf = (file: string, index: number): string => (index === 0 ? file : `${file}: certificate ${index + 1}`);
+
+/** What is wrong is said without a word of the key. */
+function readKey(pem: string, where: string, found: Found): KeyObject | undefined {
+  const mangled = (why: string): undefined => void wrong(found, 'tls-mangled', `${where} ${why}`);
+  let label: string | undefined;
+  try {
+    label = readPem(pem).find((block) => block.label.endsWith('PRIVATE KEY'))?.label;
+  } catch (error) {
+    if (error instanceof PemError) return mangled(`is not PEM: ${error.message}`);
+    throw error;
+  }
+  if (label === undefined) {
+    wrong(found, 'tls-no-key', `${where} holds no private key: it has no line "-----BEGIN PRIVATE KEY-----"`);
+    return undefined;
+  }
+  if (label.startsWith('ENCRYPTED') || /^Proc-Type:.*ENCRYPTED/m.test(pem)) {
+    return mangled('is protected by a passphrase: take it off with "openssl pkey -in tls.key -out plain.key"');
+  }
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return mangled(`cannot be read: the ${label} in it is damaged`);
+  }
+}
+
+function checkCertificate(certificate: ReadCertificate, where: string, found: Found): void {
+  const { notBefore, notAfter } = certificate.facts;
+  if (found.now > notAfter) {
+    wrong(
+      found,
+      'tls-expired',
+      `${where} expired at ${iso(notAfter)} and this machine's clock says ${iso(found.now)}: renew it, or set the clock`,
+    );
+  }
+  if (found.now < notBefore) {
+    wrong(
+      found,
+      'tls-not-yet-valid',
+      `${where} is valid from ${iso(notBefore)} on and this machine's clock says ${iso(found.now)}: set the clock`,
+    );
+  }
+  const weakness = weaknessOf(certificate.x509.publicKey);
+  if (weakness !== undefined) wrong(found, 'tls-weak', `${where} has ${weakness}: make a new key and certificate`);
+  const hash = weakSignatures.get(certificate.parts.signatureAlgorithm);
+  // Nobody relies on what a root says of itself.
+  const isRoot = certificate.x509.checkIssued(certificate.x509);
+  if (hash !== undefined && !isRoot) {
+    wrong(found, 'tls-weak', `${where} is signed with ${hash}: have it issued anew with SHA-256 or better`);
+  }
+}
+
+const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+const weakSignatures = new Map([
+  ['1.2.840.113549.1.1.2', 'MD2'],
+  ['1.2.840.113549.1.1.4', 'MD5'],
+  ['1.2.840.113549.1.1.5', 'SHA-1'],
+  ['1.3.14.3.2.29', 'SHA-1'],
+  ['1.2.840.10040.4.3', 'SHA-1'],
+  ['1.2.840.10045.4.1', 'SHA-1'],
+]);
+
+function checkOrder(certificate: ReadCertificate, next: ReadCertificate | undefined, index: number, label: string, found: Found): void {
+  if (next === undefined || certificate.x509.checkIssued(next.x509)) return;
+  found.warnings.push({
+    code: 'tls-foreign-ca',
+    message: `${label}: tls.crt: certificate ${index + 2} is not the issuer of certificate ${index + 1}: put each one's issuer behind it`,
+  });
+}
+
+function checkSigner(leaf: ReadCertificate, label: string, found: Found): void {
+  if (leaf.facts.isAuthority && leaf.maySign) return;
+  wrong(
+    found,
+    'tls-not-a-ca',
+    `${label}: tls.crt is no certificate authority (basicConstraints CA:TRUE and keyUsage keyCertSign): put an authority's ` +
+      'certificate and key there',
+  );
+}
+
+function checkUse(leaf: ReadCertificate, kind: 'server' | 'client', label: string, found: Found): void {
+  if (leaf.uses === undefined || leaf.uses.includes(Use[kind]) || leaf.uses.includes(Use.any)) return;
+  wrong(
+    found,
+    'tls-wrong-purpose',
+    `${label}: tls.crt is not for a TLS ${kind}: its extendedKeyUsage lacks ${kind}Auth; have it issued for that`,
+  );
+}
+
+function checkHosts(leaf: ReadCertificate, hosts: readonly string[], label: string, found: Found): void {
+  for (const host of hosts) {
+    const isCovered =
+      isIP(host) === 0 ? leaf.x509.checkHost(host, { subject: 'never' }) !== undefined : leaf.x509.checkIP(host) !== undefined;
+    if (isCovered) continue;
+    const covered = leaf.facts.hosts.length === 0 ? 'no host at all' : leaf.facts.hosts.slice(0, 10).join(', ');
+    wrong(found, 'tls-host-mismatch', `${label}: tls.crt is not for ${host}; it is for ${covered}: have it issued with that name`);
+  }
+}
+
+function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found: Found): void {
+  const isNeeded =
+    purpose.kind === 'trust' ||
+    (purpose.kind === 'server' && purpose.clientCa === true) ||
+    (purpose.kind === 'client' && purpose.serverCa === true);
+  const { ca } = bundle;
+  if (ca === undefined) {
+    if (isNeeded) {
+      wrong(found, 'tls-no-ca', `${label} lacks ca.crt: put the certificate there that the other side's certificate comes from`);
+    }
+    return;
+  }
+  const authorities = readChain(ca, `${label}: ca.crt`, found);
+  if (authorities === undefined) return;
+  const each = authorities.map((certificate, index) => {
+    const one: Found = { problems: [], warnings: [], now: found.now };
+    checkCertificate(certificate, locationOf(`${label}: ca.crt`, index), one);
+    checkTrustedOne(certificate, locationOf(`${label}: ca.crt`, index), one);
+    return one;
+  });
+  // One that will do is enough: old and new stand side by side while an authority is changed.
+  const works = each.some(({ problems }) => problems.length === 0);
+  for (const { problems, warnings } of each) {
+    (works ? found.warnings : found.problems).push(...problems);
+    found.warnings.push(...warnings);
+  }
+}
+
+/** OpenSSL takes a self-signed certificate of a server as its own authority; any other must be one. */
+function checkTrustedOne(certificate: ReadCertificate, where: string, found: Found): void {
+  const isOwn = certificate.x509.checkIssued(certificate.x509);
+  if ((certificate.facts.isAuthority && certificate.maySign) || (isOwn && !certificate.facts.isAuthority)) return;
+  wrong(found, 'tls-not-a-ca', `${where} is no certificate authority: put the issuer's certificate there, not the server's`);
+}

@@ -1,0 +1,114 @@
+/**
+ * What a site keeps of its trust. Each has an implementation on a directory (`disk/`) and one in memory (`memory/`), and one
+ * suite of tests that all of them pass.
+ */
+import type { TlsBundle } from '../identity/tls-bundle.ts';
+import type { TrustProblem } from './errors.ts';
+
+/** TLS bundles by name. */
+export interface Bundles {
+  /** Undefined where there is none of that name; of one that is not whole, what is there. @throws TrustError `state-unavailable` */
+  get(name: string): Promise<TlsBundle | undefined>;
+  /** In order. */
+  names(): Promise<readonly string[]>;
+  /** Replaces all three parts as one: a reader finds the old ones or the new ones. */
+  put(bundle: TlsBundle): Promise<void>;
+  /** What is there, whole or not, is never replaced; otherwise it is made, once, however many ask for it. */
+  make(name: string, make: () => TlsBundle): Promise<TlsBundle>;
+  /** Where a person finds it, for messages. */
+  locationOf(name: string): string;
+}
+
+/**
+ * The grants of a site, owned by one process at a time. A redemption is kept before its certificate is made, so no crash
+ * gives more than were allowed; one cut short may cost a redemption, which the same site gets back by asking again with the
+ * same key.
+ */
+export interface GrantStore extends AsyncDisposable {
+  /** Makes the grant, or changes one to a new spec. The time runs from when it was made. @throws TrustError `bad-argument`, `state-…` */
+  ensure(spec: GrantSpec): Promise<Grant>;
+  get(name: string): Grant | undefined;
+  list(): readonly Grant[];
+  remove(name: string): Promise<void>;
+  /** Records that are not as we wrote them: their grants are refused until someone looks. */
+  readonly damaged: readonly TrustProblem[];
+  /** Whether a code opens a grant now; counts nothing. @throws TrustError `token-…` */
+  check(name: string, code: string): Grant;
+  /** Counts it, and keeps the count. @throws TrustError `token-…`, `revoked`, `state-…` */
+  redeem(attempt: RedeemAttempt): Promise<Grant>;
+  /** Called after each redemption, to bring the status up to date. @returns how to end that */
+  onChange(listener: (grant: Grant) => void): () => void;
+}
+
+/** A grant as its resource asks for it. */
+export interface GrantSpec {
+  /** An RFC 1123 label or subdomain; the last part of the URL. */
+  readonly name: string;
+  /** The owner's own code. Without it, one of 160 bits is made. */
+  readonly code?: string;
+  readonly redemptionsAllowed: number;
+  readonly expirationWindowSeconds: number;
+  /** The authority's name; without it the site's default. */
+  readonly issuer?: string;
+}
+
+/** A grant as its status shows it. */
+export interface Grant {
+  readonly name: string;
+  readonly code: string;
+  readonly issuer?: string;
+  readonly redemptionsAllowed: number;
+  readonly redemptions: number;
+  readonly created: number;
+  readonly expires: number;
+  readonly redeemedBy: readonly { readonly siteId: string; readonly siteName: string; readonly at: number }[];
+}
+
+export interface RedeemAttempt {
+  readonly grant: string;
+  readonly code: string;
+  readonly siteId: string;
+  readonly siteName: string;
+  /** SHA-256 of the public key that is to be certified, hex: the same one again is the same redemption. */
+  readonly keyHash: string;
+}
+
+/**
+ * What was issued to other sites and which of them are revoked. Several processes may use one at once: the running site and a
+ * command. A certificate is either on record before its site is revoked, and revoked with it, or refused.
+ */
+export interface Ledger {
+  /** Puts a certificate on record before it is handed out. @throws TrustError `revoked` where its site is out by now */
+  record(entry: IssuedEntry): Promise<void>;
+  issued(): Promise<readonly IssuedEntry[]>;
+  revoked(): Promise<readonly RevokedSite[]>;
+  /**
+   * All that was ever issued to a site, by name or by id, is refused from now on, for good. The same site id stays out until
+   * `unrevoke`; so do grants made before this moment, for a site of that name and for the one who had used them. A site
+   * of that name with another id comes in by a grant made afterwards.
+   */
+  revoke(site: string): Promise<RevokedSite>;
+  /** @returns whether it was revoked */
+  unrevoke(site: string): Promise<boolean>;
+}
+
+export interface IssuedEntry {
+  readonly siteName: string;
+  readonly siteId?: string;
+  readonly serial: string;
+  readonly notAfter: number;
+}
+
+export interface RevokedSite {
+  readonly name: string;
+  readonly at: number;
+  readonly siteIds: readonly string[];
+  readonly serials: readonly string[];
+}
+
+/** Keys that wait for their certificate: made once, kept over a restart, dropped when the bundle is stored. */
+export interface PendingKeys {
+  /** The key of that name, PKCS#8 PEM; made where there is none. @throws TrustError `bad-argument` where it cannot be a name */
+  keyFor(name: string): Promise<string>;
+  drop(name: string): Promise<void>;
+}
