@@ -3,7 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Site } from '../api/skupper/index.ts';
-import { openSiteAuthority, readAuthority } from '../trust/authority.ts';
+import { readAuthority, siteAuthority } from '../trust/authority.ts';
+import { DirectoryBundles } from '../trust/disk/bundles.ts';
 import { TrustError } from '../trust/errors.ts';
 import type { Authority } from '../trust/contract.ts';
 import { SITE_ISSUERS } from '../site/plan/certificates.ts';
@@ -23,7 +24,8 @@ export function createAuthorities(layout: NamespaceLayout): Authorities {
   const known = new Map<string, Promise<Authority>>();
 
   function open(name: string | undefined, site: Site): Promise<Authority> {
-    if (name === undefined || SITE_ISSUERS.has(name)) return openSiteAuthority(layout.internal.ca, { siteName: nameOf(site) });
+    if (name === undefined || SITE_ISSUERS.has(name))
+      return siteAuthority(new DirectoryBundles(layout.internal.site), 'ca', { siteName: nameOf(site) });
     return openNamed(name);
   }
 
@@ -36,7 +38,7 @@ export function createAuthorities(layout: NamespaceLayout): Authorities {
         () => true,
         () => false,
       );
-      if (isThere) return readAuthority(directory, name);
+      if (isThere) return readAuthority(new DirectoryBundles(folder), name);
     }
     throw new TrustError(
       'authority-missing',

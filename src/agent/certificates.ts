@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Site } from '../api/skupper/index.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { issueBundle } from '../trust/issue.ts';
-import { openSiteAuthority } from '../trust/authority.ts';
+import { siteAuthority } from '../trust/authority.ts';
+import { DirectoryBundles } from '../trust/disk/bundles.ts';
 import { readBundle, writeBundle } from '../trust/disk/bundle-files.ts';
 import { TrustError } from '../trust/errors.ts';
 import { Use } from '../x509/parts.ts';
@@ -31,7 +32,7 @@ export function createIssuedBundles(layout: NamespaceLayout, authorities: Author
           'bad-argument',
           'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
         );
-      const own = await openSiteAuthority(join(layout.internal.certs, name), { siteName: order.subject });
+      const own = await siteAuthority(new DirectoryBundles(layout.internal.certs), name, { siteName: order.subject });
       return certificateFacts(own.certificate.toString(), `internal/certs/${name}/tls.crt`);
     }
     const authority = await authorities.find(issuer.kind === 'named' ? issuer.name : undefined, site);

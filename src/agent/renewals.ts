@@ -2,7 +2,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { certificateFacts } from '../x509/facts.ts';
-import { openPendingKeys, requestRenewal } from '../trust/renewal.ts';
+import { openPendingKeys } from '../trust/disk/pending-keys.ts';
+import { requestRenewal } from '../trust/renewal.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
 import type { LinkConfig, Router } from '../router/contract.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';

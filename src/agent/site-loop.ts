@@ -2,7 +2,8 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clearTimeout, setTimeout } from 'node:timers';
-import { openLedger, revocationsOf } from '../trust/ledger.ts';
+import { openLedger } from '../trust/disk/ledger.ts';
+import { revocationsOf } from '../trust/revocation.ts';
 import type { Ledger } from '../trust/stores.ts';
 import type { IssuedCertificate, Router, RouterConfig, RouterHooks, Revocations } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { API_VERSION } from '../api/skupper/names.ts';
 import type { AccessToken, Site } from '../api/skupper/index.ts';
-import { openPendingKeys } from '../trust/renewal.ts';
+import { openPendingKeys } from '../trust/disk/pending-keys.ts';
 import { parseToken } from '../trust/tokens/token.ts';
 import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';

@@ -1,6 +1,6 @@
 /** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
 import type { Site } from '../api/skupper/index.ts';
-import { openLedger } from '../trust/ledger.ts';
+import { openLedger } from '../trust/disk/ledger.ts';
 import type { Ledger } from '../trust/stores.ts';
 import type { LinkOffer } from '../trust/tokens/contract.ts';
 import type { LinkConfig, Router, RouterState } from '../router/contract.ts';

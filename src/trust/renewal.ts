@@ -1,17 +1,13 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, NewCertificate } from './contract.ts';
 import type { Ledger, PendingKeys } from './stores.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
-import type { Disk } from '../files/disk.ts';
-import { writeDurably } from '../files/durable.ts';
-import { hasCode } from '../files/errno.ts';
-import { realDisk } from './disk/disk.ts';
 import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates } from '../x509/facts.ts';
 import { issueCertificate } from './issue.ts';
-import { checkRequest, createKey, createRequest } from '../x509/request.ts';
+import { refuseRenewal } from './revocation.ts';
+import { checkRequest, createRequest } from '../x509/request.ts';
 import { Use } from '../x509/parts.ts';
 
 /**
@@ -32,45 +28,6 @@ export async function requestRenewal(bundle: TlsBundle, pending: PendingKeys): P
   const { commonName } = readCertificates(bundle.cert ?? '', `bundle ${bundle.name}: tls.crt`)[0].facts;
   const key = await pending.keyFor(bundle.name);
   return { key, csr: createRequest(key, commonName ?? bundle.name) };
-}
-
-const MAX_KEY_BYTES = 16_384;
-
-/** Keys that wait for their certificate, a file each (mode 0600) in the directory. */
-export function openPendingKeys(directory: string, disk: Disk = realDisk): PendingKeys {
-  const pathOf = (name: string): string => {
-    if (!/^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) {
-      throw new TrustError('bad-argument', `${JSON.stringify(name.slice(0, 100))} cannot be the name of a bundle`);
-    }
-    return join(directory, `${name}.key`);
-  };
-  return {
-    async keyFor(name) {
-      const path = pathOf(name);
-      const kept = await disk.read(path, MAX_KEY_BYTES);
-      if (kept !== undefined && isKey(kept.toString('utf8'))) return kept.toString('utf8');
-      // One that cannot be read was never certified under our eyes: nothing is lost with it.
-      const key = createKey();
-      await disk.makeDirectory(directory);
-      await writeDurably(path, key, 0o600, disk);
-      return key;
-    },
-    async drop(name) {
-      await disk.remove(pathOf(name));
-      await disk.syncDirectory(directory).catch((error: unknown) => {
-        if (!hasCode(error, 'ENOENT')) throw error;
-      });
-    },
-  };
-}
-
-function isKey(pem: string): boolean {
-  try {
-    createRequest(pem, 'try');
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 export interface RenewForOptions {
@@ -115,7 +72,7 @@ export async function renewFor(
         'a token of its own',
     );
   }
-  await refuseRevoked(facts.serial, peer.siteId, commonName, ledger);
+  refuseRenewal(facts.serial, peer.siteId, commonName, await ledger.revoked());
   const wanted = checkRequest(request).commonName;
   if (wanted !== undefined && wanted !== commonName) {
     throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(commonName)}, and the request is for another`);
@@ -152,12 +109,6 @@ function checkValid(facts: CertificateFacts, now: number): void {
         'set the clock',
     );
   }
-}
-
-/** The serial too: a certificate without a site id in it may be shown by a site with a new id. */
-async function refuseRevoked(serial: string, siteId: string, name: string, ledger: Ledger): Promise<void> {
-  const isOut = (await ledger.revoked()).some((site) => site.siteIds.includes(siteId) || site.serials.includes(serial));
-  if (isOut) throw new TrustError('revoked', `site ${name} (${siteId}) is revoked: its certificate ${serial} is not renewed`);
 }
 
 export interface RenewalPlan {

@@ -3,17 +3,20 @@
  * suite of tests that all of them pass.
  */
 import type { TlsBundle } from '../identity/tls-bundle.ts';
-import type { TrustProblem } from './errors.ts';
+import { TrustError, type TrustProblem } from './errors.ts';
 
-/** TLS bundles by name. */
+/** TLS bundles by name. A name that cannot be one is refused by all. @throws TrustError `bad-argument`, `state-unavailable` */
 export interface Bundles {
-  /** Undefined where there is none of that name; of one that is not whole, what is there. @throws TrustError `state-unavailable` */
+  /** Undefined where there is nothing of that name; of a bundle that is not whole, what is there. */
   get(name: string): Promise<TlsBundle | undefined>;
   /** In order. */
   names(): Promise<readonly string[]>;
   /** Replaces all three parts as one: a reader finds the old ones or the new ones. */
   put(bundle: TlsBundle): Promise<void>;
-  /** What is there, whole or not, is never replaced; otherwise it is made, once, however many ask for it. */
+  /**
+   * Makes a bundle where nothing is, once, however many ask for it at the same time. What is there, whole or not, is never
+   * replaced.
+   */
   make(name: string, make: () => TlsBundle): Promise<TlsBundle>;
   /** Where a person finds it, for messages. */
   locationOf(name: string): string;
@@ -112,3 +115,11 @@ export interface PendingKeys {
   keyFor(name: string): Promise<string>;
   drop(name: string): Promise<void>;
 }
+
+/** @throws TrustError `bad-argument` where a bundle or a pending key cannot have the name */
+export function refuseName(name: string): void {
+  if (isName(name)) return;
+  throw new TrustError('bad-argument', `${JSON.stringify(name.slice(0, 100))} cannot be the name of a bundle`);
+}
+
+export const isName = (name: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(name);

@@ -11,6 +11,16 @@ export function createKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
+/** Whether the text is a private key that can sign. */
+export function isKey(pem: string): boolean {
+  try {
+    createRequest(pem, 'try');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A certificate signing request (PKCS #10, RFC 2986), PEM. It asks for no extension: the authority decides them. */
 export function createRequest(key: string, subject: string): string {
   const privateKey = createPrivateKey(key);

@@ -1,5 +1,5 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
-import { openLedger } from '../../trust/ledger.ts';
+import { openLedger } from '../../trust/disk/ledger.ts';
 import { CliError } from '../errors.ts';
 import { definedResources, removeManifest } from './input-files.ts';
 import type { WaitOptions } from '../commands/options.ts';

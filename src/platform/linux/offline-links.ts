@@ -10,7 +10,7 @@ import type { Endpoint, Site } from '../../api/skupper/index.ts';
 import { certificateFacts } from '../../x509/facts.ts';
 import { issueBundle } from '../../trust/issue.ts';
 import { readBundle, writeBundle } from '../../trust/disk/bundle-files.ts';
-import { revocationsOf } from '../../trust/ledger.ts';
+import { revocationsOf } from '../../trust/revocation.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
 import type { Ledger } from '../../trust/stores.ts';
 import type { Access } from '../../site/plan/access.ts';

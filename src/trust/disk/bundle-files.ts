@@ -9,6 +9,8 @@ import { TrustError } from '../errors.ts';
 
 /** As in Secrets of the type `kubernetes.io/tls`. */
 const FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
+type Part = keyof typeof FILES;
+const PARTS: readonly Part[] = ['cert', 'key', 'ca'];
 const MAX_BYTES = 1_048_576;
 /** The name under which one generation of files is current, as the kubelet does it for Secrets; hidden, so that nobody takes it for a bundle. */
 const CURRENT = '..data';
@@ -26,7 +28,7 @@ export async function readBundle(directory: string, name: string, disk: Disk = r
 
 async function readFiles(directory: string, name: string, disk: Disk): Promise<TlsBundle> {
   const texts: { cert?: string; key?: string; ca?: string } = {};
-  for (const part of ['cert', 'key', 'ca'] as const) {
+  for (const part of PARTS) {
     const bytes = await disk.read(join(directory, FILES[part]), MAX_BYTES);
     if (bytes !== undefined) texts[part] = bytes.toString('utf8');
   }
@@ -54,10 +56,7 @@ async function currentOf(directory: string): Promise<string | undefined> {
  */
 export async function writeBundle(directory: string, bundle: TlsBundle, disk: Disk = realDisk): Promise<void> {
   const generation = `..${randomBytes(8).toString('hex')}`;
-  await disk.makeDirectory(join(directory, generation));
-  const parts = (['cert', 'key', 'ca'] as const).filter((part) => bundle[part] !== undefined);
-  for (const part of parts) await disk.create(join(directory, generation, FILES[part]), bundle[part] ?? '', 0o600);
-  await disk.syncDirectory(join(directory, generation));
+  const parts = await createParts(join(directory, generation), bundle, disk);
   const prepared = `${generation}.link`;
   await disk.link(generation, join(directory, prepared));
   await disk.rename(join(directory, prepared), join(directory, CURRENT));
@@ -66,8 +65,17 @@ export async function writeBundle(directory: string, bundle: TlsBundle, disk: Di
   await removeOthers(directory, generation, disk);
 }
 
-async function pointAt(directory: string, parts: readonly (keyof typeof FILES)[], disk: Disk): Promise<void> {
-  for (const part of ['cert', 'key', 'ca'] as const) {
+/** Its files in a directory of their own. @returns those that it has */
+export async function createParts(directory: string, bundle: TlsBundle, disk: Disk): Promise<readonly Part[]> {
+  await disk.makeDirectory(directory);
+  const parts = PARTS.filter((part) => bundle[part] !== undefined);
+  for (const part of parts) await disk.create(join(directory, FILES[part]), bundle[part] ?? '', 0o600);
+  await disk.syncDirectory(directory);
+  return parts;
+}
+
+async function pointAt(directory: string, parts: readonly Part[], disk: Disk): Promise<void> {
+  for (const part of PARTS) {
     const path = join(directory, FILES[part]);
     const wanted = `${CURRENT}/${FILES[part]}`;
     const there = await readlink(path).catch(() => undefined);

@@ -1,12 +1,6 @@
-import type { Grant } from '../stores.ts';
+import type { GrantRecord } from '../grants.ts';
 
-/** What a grant's file holds: what the status shows, and whose keys were certified. */
-export interface GrantRecord extends Grant {
-  /** The code is the resource's own. */
-  readonly ownCode: boolean;
-  readonly keyHashes: readonly string[];
-}
-
+/** A grant's file: JSON. */
 export function formatGrant(record: GrantRecord): string {
   return `${JSON.stringify({ version: 1, ...record }, null, 1)}\n`;
 }
@@ -48,9 +42,4 @@ function isRedeemer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { siteId, siteName, at } = value as Readonly<Record<string, unknown>>;
   return typeof siteId === 'string' && typeof siteName === 'string' && Number.isSafeInteger(at);
-}
-
-/** What others are shown: no hashes. */
-export function shown({ ownCode: _ownCode, keyHashes: _keyHashes, ...grant }: GrantRecord): Grant {
-  return grant;
 }

@@ -6,7 +6,7 @@ import type { IssuedBundle } from '../../identity/tls-bundle.ts';
 import type { TrustCode } from '../errors.ts';
 import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { TrustError } from '../errors.ts';
-import { isGrantName } from '../disk/grant-store.ts';
+import { isGrantName } from '../grants.ts';
 import { issueCertificate } from '../issue.ts';
 import { checkProof, decodeRedemption, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';

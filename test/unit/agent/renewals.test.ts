@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { issueBundle, issueCertificate } from '../../../src/trust/issue.ts';
-import { openSiteAuthority } from '../../../src/trust/authority.ts';
+import { makeAuthority } from '../trust/support/site.ts';
 import { readBundle, writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
@@ -11,7 +11,7 @@ import { openRenewalRequests } from '../../../src/platform/linux/renewal-request
 import { createRenewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
 import type { LinkConfig } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
-import { aDirectory, aNamespace, until } from '../platform/support.ts';
+import { aNamespace, until } from '../platform/support.ts';
 
 interface Linked {
   readonly layout: NamespaceLayout;
@@ -32,7 +32,7 @@ interface Linked {
 /** A namespace with a link whose certificate has 30 days to go, and another site that renews what it is asked. */
 async function linked(t: TestContext): Promise<Linked> {
   const layout = await aNamespace(t);
-  const authority = await openSiteAuthority(await aDirectory(t), { siteName: 'east' });
+  const authority = makeAuthority({ name: 'east' });
   const bundle = issueBundle(authority, 'to-east', { subject: 'west', client: true });
   await writeBundle(join(layout.internal.certs, 'to-east'), bundle);
   const link: LinkConfig = { name: 'Link/to-east', endpoints: [], cost: 1, tls: bundle };
@@ -113,7 +113,7 @@ describe('a renewal that was asked for', () => {
 describe('a certificate that lives for seconds', () => {
   it('is looked at again before the next look would come, and never for the sake of one with days to go', async (t) => {
     const layout = await aNamespace(t);
-    const authority = await openSiteAuthority(await aDirectory(t), { siteName: 'east' });
+    const authority = makeAuthority({ name: 'east' });
     for (const [days, wanted] of [
       [10 / 86_400, true],
       [30, false],

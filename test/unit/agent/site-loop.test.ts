@@ -11,8 +11,8 @@ import { parse } from 'yaml';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { createKey } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
-import { openLedger } from '../../../src/trust/ledger.ts';
-import { openSiteAuthority } from '../../../src/trust/authority.ts';
+import { openLedger } from '../../../src/trust/disk/ledger.ts';
+import { makeAuthority, openSiteAuthority } from '../trust/support/site.ts';
 import { writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { startSite, type RunningSite } from '../../../src/agent/site-loop.ts';
@@ -394,7 +394,7 @@ test('a site that was revoked by a command is out at once', async (t) => {
 test("a bundle of the person's own is used, and a new one as soon as it is there", async (t) => {
   const { layout, router, put, start } = await prepare(t);
   const directory = join(layout.input.certs, 'mine');
-  const authority = await openSiteAuthority(join(layout.root, 'my-ca'), { siteName: 'my' });
+  const authority = makeAuthority({ name: 'my' });
   const write = async (parts: { readonly cert?: string; readonly key?: string }): Promise<void> => {
     await mkdir(directory, { recursive: true });
     if (parts.cert !== undefined) await writeFile(join(directory, 'tls.crt'), parts.cert);
@@ -418,7 +418,7 @@ test("a bundle of the person's own is used, and a new one as soon as it is there
 test('a bundle whose key stays wrong closes its listener, and says so', async (t) => {
   const { layout, router, put, status, start } = await prepare(t);
   const directory = join(layout.input.certs, 'mine');
-  const authority = await openSiteAuthority(join(layout.root, 'my-ca'), { siteName: 'my' });
+  const authority = makeAuthority({ name: 'my' });
   const { cert } = issueBundle(authority, 'mine', { subject: 'web', hosts: ['web'], server: true });
   await mkdir(directory);
   await writeFile(join(directory, 'tls.crt'), cert);

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { openLedger } from '../../../src/trust/ledger.ts';
-import { openSiteAuthority } from '../../../src/trust/authority.ts';
+import { openLedger } from '../../../src/trust/disk/ledger.ts';
+import { makeAuthority } from '../trust/support/site.ts';
 import { eventually } from '../../harness/wait.ts';
 import { Namespace } from './namespace.ts';
 
-const authorityFolder = await mkdtemp(join(tmpdir(), 'earshot-authority-'));
-const { ca } = await openSiteAuthority(authorityFolder, { siteName: 'east' });
-await rm(authorityFolder, { recursive: true });
+const { ca } = makeAuthority({ name: 'east' });
 const ready = {
   status: 'Ready',
   url: 'https://west.example.com:9090/v1/redeem/east',

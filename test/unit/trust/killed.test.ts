@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openGrantStore } from '../../../src/trust/disk/grant-store.ts';
-import { openLedger } from '../../../src/trust/ledger.ts';
+import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { parseGrant } from '../../../src/trust/disk/grant-file.ts';
 import { makePlace } from './support/place.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openLedger, revocationsOf, openLedger as openLedgerOn } from '../../../src/trust/ledger.ts';
+import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { Crash, crashAfter } from './support/failing-disk.ts';
 import { makePlace } from './support/place.ts';
 import { refusal } from './support/refusal.ts';
@@ -11,58 +11,7 @@ import { DAY, makeClock } from './support/site.ts';
 const east = '11111111-1111-8111-8111-111111111111';
 const other = '22222222-2222-8222-8222-222222222222';
 
-describe('The ledger', () => {
-  it('remembers what was issued, over a restart', async () => {
-    await using place = await makePlace();
-    const entry = { siteName: 'east', siteId: east, serial: 'AB', notAfter: Date.UTC(2030, 1, 1) };
-    await (await openLedger(place.path)).record(entry);
-    assert.deepEqual(await (await openLedger(place.path)).issued(), [entry]);
-  });
-
-  it('revokes all ids and serials of a name, and tells them as the router wants them', async () => {
-    await using place = await makePlace();
-    const clock = makeClock();
-    const ledger = await openLedger(place.path, { clock });
-    await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter: clock() + DAY });
-    await ledger.record({ siteName: 'east', siteId: other, serial: 'A2', notAfter: clock() + DAY });
-    await ledger.record({ siteName: 'north', siteId: '33333333-3333-8333-8333-333333333333', serial: 'B1', notAfter: clock() + DAY });
-    assert.deepEqual(await ledger.revoke('east'), { name: 'east', at: clock(), siteIds: [east, other], serials: ['A1', 'A2'] });
-    assert.deepEqual(revocationsOf(await (await openLedger(place.path)).revoked()), { sites: [east, other], serials: ['A1', 'A2'] });
-  });
-
-  it('revokes by a site id only what that site got', async () => {
-    await using place = await makePlace();
-    const ledger = await openLedger(place.path);
-    await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter: Date.now() + DAY });
-    await ledger.record({ siteName: 'east', siteId: other, serial: 'A2', notAfter: Date.now() + DAY });
-    const { name, siteIds, serials } = await ledger.revoke(other);
-    assert.deepEqual([name, siteIds, serials], ['east', [other], ['A2']]);
-  });
-
-  it('does not know a site to which nothing was issued, and says to whom it was', async () => {
-    await using place = await makePlace();
-    const ledger = await openLedger(place.path);
-    await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /none was issued yet/));
-    await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter: Date.now() + DAY });
-    await assert.rejects(ledger.revoke('nobody'), refusal('unknown-site', /issued to east/));
-  });
-
-  it('gives nothing more to a revoked site, whatever it calls itself, until that is taken back', async () => {
-    await using place = await makePlace();
-    const ledger = await openLedger(place.path);
-    const entry = { siteName: 'east', siteId: east, serial: 'A1', notAfter: Date.now() + DAY };
-    await ledger.record(entry);
-    await ledger.revoke('east');
-    await assert.rejects(ledger.record({ ...entry, siteName: 'west', serial: 'A2' }), refusal('revoked', /is revoked here/));
-    assert.equal(await ledger.unrevoke('east'), true);
-    assert.equal(await ledger.unrevoke('east'), false);
-    await ledger.record({ ...entry, serial: 'A2' });
-    assert.deepEqual(
-      (await ledger.issued()).map(({ serial }) => serial),
-      ['A1', 'A2'],
-    );
-  });
-
+describe('The ledger on disk', () => {
   it('revokes what another process issues at the same moment, or that is refused', async () => {
     await using place = await makePlace();
     const running = await openLedger(place.path);
@@ -123,7 +72,7 @@ describe('The ledger', () => {
       await before.record({ siteName: 'north', siteId: other, serial: 'B1', notAfter: Date.now() + DAY });
       await before.revoke('north');
       const { disk } = crashAfter(limit);
-      const outcome = await openLedgerOn(directory, { disk })
+      const outcome = await openLedger(directory, { disk })
         .then((ledger) => ledger.revoke('east'))
         .catch((error: unknown) => error);
       const after = await openLedger(directory);

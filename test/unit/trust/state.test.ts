@@ -3,12 +3,13 @@ import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { issueBundle } from '../../../src/trust/issue.ts';
-import { openSiteAuthority, readAuthority, openSiteAuthority as openSiteAuthorityOn } from '../../../src/trust/authority.ts';
-import { readBundle, writeBundle, writeBundle as writeBundleOn } from '../../../src/trust/disk/bundle-files.ts';
+import { readAuthority } from '../../../src/trust/authority.ts';
+import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
+import { readBundle, writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import { Crash, crashAfter, failing } from './support/failing-disk.ts';
 import { makePlace } from './support/place.ts';
 import { refusal } from './support/refusal.ts';
-import { DAY, makeAuthority, makeClock } from './support/site.ts';
+import { DAY, makeAuthority, makeClock, openSiteAuthority } from './support/site.ts';
 
 const options = { siteName: 'west' };
 
@@ -43,7 +44,7 @@ describe("A site's authority", () => {
     for (let limit = 0; ; limit += 1) {
       const directory = join(place.path, `${limit}/ca`);
       const { disk } = crashAfter(limit);
-      const outcome = await openSiteAuthorityOn(directory, { ...options, disk }).catch((error: unknown) => error);
+      const outcome = await openSiteAuthority(directory, options, disk).catch((error: unknown) => error);
       const left = await readdir(directory).catch(() => []);
       assert.ok(left.length === 0 || left.length === 2, `after ${limit} steps there is ${left.join()}`);
       const before = left.length === 2 ? await readFile(join(directory, 'tls.crt'), 'utf8') : undefined;
@@ -92,9 +93,9 @@ describe("A site's authority", () => {
     let isFull = true;
     const disk = failing('create', 'ENOSPC', () => isFull);
     const directory = join(place.path, 'ca');
-    await assert.rejects(openSiteAuthorityOn(directory, { ...options, disk }));
+    await assert.rejects(openSiteAuthority(directory, options, disk));
     isFull = false;
-    assert.equal((await openSiteAuthorityOn(directory, { ...options, disk })).name, 'the site authority');
+    assert.equal((await openSiteAuthority(directory, options, disk)).name, 'the site authority');
   });
 });
 
@@ -103,20 +104,20 @@ describe("A user's authority", () => {
     await using place = await makePlace();
     const root = makeAuthority({ name: 'company' });
     const between = issueBundle(root, 'between', { subject: 'company issuing', signing: true, days: 365 });
-    await writeFile(join(place.path, 'tls.crt'), between.cert + root.ca);
-    await writeFile(join(place.path, 'tls.key'), between.key);
-    const authority = await readAuthority(place.path, 'company');
+    const bundles = new DirectoryBundles(place.path);
+    await bundles.put({ name: 'company', cert: between.cert + root.ca, key: between.key });
+    const authority = await readAuthority(bundles, 'company');
     assert.equal(authority.ca, root.ca);
     assert.equal(authority.chain, between.cert);
   });
 
   it('that is not there, or is none, is named with its directory', async () => {
     await using place = await makePlace();
-    await assert.rejects(readAuthority(join(place.path, 'none'), 'none'), refusal('authority-missing', /"none"/, new RegExp(place.path)));
+    const bundles = new DirectoryBundles(place.path);
+    await assert.rejects(readAuthority(bundles, 'none'), refusal('authority-missing', /"none"/, new RegExp(place.path)));
     const leaf = issueBundle(makeAuthority(), 'leaf', { subject: 'leaf', server: true });
-    await writeFile(join(place.path, 'tls.crt'), leaf.cert);
-    await writeFile(join(place.path, 'tls.key'), leaf.key);
-    await assert.rejects(readAuthority(place.path, 'leaf'), refusal('tls-not-a-ca', /leaf/));
+    await bundles.put(leaf);
+    await assert.rejects(readAuthority(bundles, 'leaf'), refusal('tls-not-a-ca', /leaf/));
   });
 });
 
@@ -158,7 +159,7 @@ describe('writeBundle', () => {
       const directory = join(place.path, String(limit));
       await writeBundle(directory, first);
       const { disk } = crashAfter(limit);
-      const outcome = await writeBundleOn(directory, second, disk).catch((error: unknown) => error);
+      const outcome = await writeBundle(directory, second, disk).catch((error: unknown) => error);
       const found = await readBundle(directory, 'link');
       assert.ok([first.key, second.key].includes(found.key ?? ''), `after ${limit} steps`);
       assert.deepEqual(found, plain(found.key === first.key ? first : second), `after ${limit} steps`);

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { grantUrl, startGrantServer } from '../../../../src/trust/tokens/grant-server.ts';
 import { issueBundle } from '../../../../src/trust/issue.ts';
 import { openGrantStore } from '../../../../src/trust/disk/grant-store.ts';
-import { openLedger } from '../../../../src/trust/ledger.ts';
+import { openLedger } from '../../../../src/trust/disk/ledger.ts';
 import type { Authority } from '../../../../src/trust/contract.ts';
 import type { GrantSpec, GrantStore, Ledger } from '../../../../src/trust/stores.ts';
 import type { GrantServer, GrantServerOptions, LinkOffer, Token } from '../../../../src/trust/tokens/contract.ts';

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openGrantStore } from '../../../../src/trust/disk/grant-store.ts';
-import { openLedger } from '../../../../src/trust/ledger.ts';
+import { openLedger } from '../../../../src/trust/disk/ledger.ts';
 import { makeSite } from './site.ts';
 
 const [, , directory = ''] = process.argv;

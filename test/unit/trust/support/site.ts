@@ -1,3 +1,7 @@
+import { basename, dirname } from 'node:path';
+import { siteAuthority, type SiteAuthorityOptions } from '../../../../src/trust/authority.ts';
+import { DirectoryBundles } from '../../../../src/trust/disk/bundles.ts';
+import type { Disk } from '../../../../src/files/disk.ts';
 import { generateKeyPairSync, sign, X509Certificate, createPrivateKey } from 'node:crypto';
 import type { SiteKey } from '../../../../src/identity/site-key.ts';
 import type { Authority, Clock } from '../../../../src/trust/contract.ts';
@@ -30,6 +34,10 @@ export function makeSite(siteName = 'east'): TestSite {
   const raw = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32);
   return { siteName, siteId: siteIdOf(raw), siteKey: { publicKey: raw, sign: (message) => sign(null, message, privateKey) } };
 }
+
+/** The site's own authority in that directory. */
+export const openSiteAuthority = (directory: string, options: SiteAuthorityOptions, disk?: Disk): Promise<Authority> =>
+  siteAuthority(new DirectoryBundles(dirname(directory), disk), basename(directory), options);
 
 /** A clock that is moved by hand. */
 export function makeClock(start = Date.UTC(2027, 0, 1)): Clock & { advance(milliseconds: number): void } {

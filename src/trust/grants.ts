@@ -1,0 +1,105 @@
+/** What may become of a grant, decided from plain objects: see `GrantStore`. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { TrustError } from './errors.ts';
+import type { Grant, GrantSpec, RedeemAttempt } from './stores.ts';
+
+/** All that is kept of a grant: what the status shows, and whose keys were certified. */
+export interface GrantRecord extends Grant {
+  /** The code is the resource's own. */
+  readonly ownCode: boolean;
+  readonly keyHashes: readonly string[];
+}
+
+/** A record has an entry for each redemption and is written anew at each. */
+const MAX_REDEMPTIONS = 10_000;
+const MAX_CODE_CHARACTERS = 1_024;
+/** 160 bits. */
+const CODE_BYTES = 20;
+
+/** The first time decides when it was made and, without a code of the owner's, its code. */
+export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now: number): GrantRecord {
+  const created = before?.created ?? now;
+  const kept = before !== undefined && !before.ownCode ? before.code : undefined;
+  return {
+    name: spec.name,
+    code: spec.code ?? kept ?? randomBytes(CODE_BYTES).toString('base64url'),
+    ...(spec.issuer === undefined ? {} : { issuer: spec.issuer }),
+    redemptionsAllowed: spec.redemptionsAllowed,
+    redemptions: before?.redemptions ?? 0,
+    created,
+    expires: created + Math.round(spec.expirationWindowSeconds * 1_000),
+    redeemedBy: before?.redeemedBy ?? [],
+    ownCode: spec.code !== undefined,
+    keyHashes: before?.keyHashes ?? [],
+  };
+}
+
+/** @throws TrustError `bad-argument` */
+export function refuseSpec(spec: GrantSpec): void {
+  const bad = (why: string): never => {
+    throw new TrustError('bad-argument', `grant ${JSON.stringify(spec.name.slice(0, 100))}: ${why}`);
+  };
+  if (!isGrantName(spec.name)) bad('the name must be a DNS name in lower case of at most 200 characters');
+  if (spec.code !== undefined && (spec.code === '' || spec.code.length > MAX_CODE_CHARACTERS)) {
+    bad(`spec.code must have 1 to ${MAX_CODE_CHARACTERS} characters`);
+  }
+  if (!Number.isSafeInteger(spec.redemptionsAllowed) || spec.redemptionsAllowed < 0 || spec.redemptionsAllowed > MAX_REDEMPTIONS) {
+    bad(`spec.redemptionsAllowed must be a whole number from 0 to ${MAX_REDEMPTIONS}`);
+  }
+  if (!(spec.expirationWindowSeconds > 0) || spec.expirationWindowSeconds > 100 * 366 * 86_400) {
+    bad('spec.expirationWindow must be more than 0 and at most 100 years');
+  }
+}
+
+/** The name becomes a part of a URL, and of a file's name. RFC 1123, as names of resources are. */
+export const isGrantName = (name: string): boolean =>
+  name.length <= 200 && /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name) && !name.includes('..');
+
+/** The code comes first: without it, nobody is told more of a grant than that it is there. */
+export function checkCode(record: GrantRecord | undefined, name: string, code: string, now: number): GrantRecord {
+  if (record === undefined) {
+    throw new TrustError(
+      'token-unknown-grant',
+      `there is no grant ${name}: it was deleted, or the token is of another site. Ask for a new token`,
+    );
+  }
+  if (!isSameCode(code, record.code)) {
+    throw new TrustError(
+      'token-wrong-code',
+      `the code is not that of grant ${name}: the token was edited, or the grant was made anew. Ask for a new token`,
+    );
+  }
+  if (now >= record.expires) {
+    throw new TrustError('token-expired', `grant ${name} expired at ${new Date(record.expires).toISOString()}: ask for a new token`);
+  }
+  return record;
+}
+
+/** In constant time, whatever the lengths. */
+function isSameCode(given: string, right: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(right));
+}
+
+/** The same key of the same site again is the same redemption, for an answer may be lost on its way. */
+export function planRedemption(attempt: RedeemAttempt, grant: GrantRecord, now: number): GrantRecord {
+  const earlier = grant.keyHashes.indexOf(attempt.keyHash);
+  if (earlier !== -1 && grant.redeemedBy[earlier]?.siteId === attempt.siteId) return grant;
+  if (grant.redemptions >= grant.redemptionsAllowed) {
+    throw new TrustError(
+      'token-used-up',
+      `grant ${grant.name} was redeemed ${grant.redemptions} times of ${grant.redemptionsAllowed} allowed: ask for a new token`,
+    );
+  }
+  return {
+    ...grant,
+    redemptions: grant.redemptions + 1,
+    redeemedBy: [...grant.redeemedBy, { siteId: attempt.siteId, siteName: attempt.siteName, at: now }],
+    keyHashes: [...grant.keyHashes, attempt.keyHash],
+  };
+}
+
+/** What others are shown: no hashes. */
+export function shown({ ownCode: _ownCode, keyHashes: _keyHashes, ...grant }: GrantRecord): Grant {
+  return grant;
+}

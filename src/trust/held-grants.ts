@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from 'node:util';
+import { InTurn } from '../work/in-turn.ts';
+import type { Clock } from './contract.ts';
+import { TrustError, type TrustProblem } from './errors.ts';
+import { checkCode, isGrantName, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
+import { refuseRedemption } from './revocation.ts';
+import type { Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt } from './stores.ts';
+
+export interface HeldGrantsOptions {
+  readonly ledger: Ledger;
+  readonly clock?: Clock;
+  /** What was kept before. */
+  readonly records?: Iterable<GrantRecord>;
+  /** By the grant's name. */
+  readonly damaged?: Iterable<readonly [string, TrustProblem]>;
+  readonly keeper?: GrantKeeper;
+}
+
+/** Where grants outlive the process. */
+export interface GrantKeeper {
+  save(record: GrantRecord): Promise<void>;
+  remove(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * The grants of one process, in memory. A change is kept first and counts then; changes are made one after another, so two
+ * redemptions never count on one number.
+ */
+export class HeldGrants implements GrantStore {
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  readonly #keeper: GrantKeeper | undefined;
+  readonly #records: Map<string, GrantRecord>;
+  readonly #damaged: Map<string, TrustProblem>;
+  readonly #listeners = new Set<(grant: Grant) => void>();
+  readonly #turns = new InTurn();
+  #isClosed = false;
+
+  constructor({ ledger, clock = Date.now, records = [], damaged = [], keeper }: HeldGrantsOptions) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#keeper = keeper;
+    this.#records = new Map([...records].map((record) => [record.name, record]));
+    this.#damaged = new Map(damaged);
+  }
+
+  get damaged(): readonly TrustProblem[] {
+    return [...this.#damaged.values()];
+  }
+
+  get(name: string): Grant | undefined {
+    const record = this.#records.get(name);
+    return record === undefined ? undefined : shown(record);
+  }
+
+  list(): readonly Grant[] {
+    return [...this.#records.values()].map(shown);
+  }
+
+  ensure(spec: GrantSpec): Promise<Grant> {
+    return this.#turns.run('', async () => {
+      refuseSpec(spec);
+      this.#refuseDamaged(spec.name);
+      const before = this.#records.get(spec.name);
+      const record = planGrant(spec, before, this.#clock());
+      if (!isDeepStrictEqual(before, record)) await this.#save(record);
+      return shown(record);
+    });
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#turns.run('', async () => {
+      if (!isGrantName(name)) return;
+      await this.#keeper?.remove(name);
+      this.#records.delete(name);
+      this.#damaged.delete(name);
+    });
+  }
+
+  check(name: string, code: string): Grant {
+    return shown(this.#check(name, code));
+  }
+
+  redeem(attempt: RedeemAttempt): Promise<Grant> {
+    return this.#turns.run('', async () => {
+      const before = this.#check(attempt.grant, attempt.code);
+      refuseRedemption(attempt, before, await this.#ledger.revoked());
+      const record = planRedemption(attempt, before, this.#clock());
+      if (record !== before) {
+        await this.#save(record);
+        for (const listener of this.#listeners) listener(shown(record));
+      }
+      return shown(record);
+    });
+  }
+
+  onChange(listener: (grant: Grant) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#turns.run('', async () => {
+      if (this.#isClosed) return;
+      this.#isClosed = true;
+      await this.#keeper?.close();
+    });
+  }
+
+  #check(name: string, code: string): GrantRecord {
+    this.#refuseDamaged(name);
+    return checkCode(this.#records.get(name), name, code, this.#clock());
+  }
+
+  /** What was not kept did not happen. */
+  async #save(record: GrantRecord): Promise<void> {
+    if (this.#isClosed) throw new TrustError('state-busy', "the site's grants are no longer this process's: it is about to stop");
+    await this.#keeper?.save(record);
+    this.#records.set(record.name, record);
+  }
+
+  #refuseDamaged(name: string): void {
+    const problem = this.#damaged.get(name);
+    if (problem !== undefined) throw new TrustError(problem.code, problem.message);
+  }
+}

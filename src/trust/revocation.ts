@@ -1,0 +1,87 @@
+/** Who is out, and what that keeps from whom: see `Ledger`. */
+import { EarshotError } from '../errors/earshot-error.ts';
+import type { Revocations } from '../identity/issued.ts';
+import { TrustError } from './errors.ts';
+import type { Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
+
+/**
+ * All ids and serials on record under a name, or under an id's name. A name that sites of several ids have borne takes them
+ * all out: a name is only what a site calls itself, and who revokes one wants nobody of that name left.
+ */
+export function planRevocation(site: string, issued: readonly IssuedEntry[], before: readonly RevokedSite[], now: number): RevokedSite {
+  const byId = issued.filter(({ siteId }) => siteId === site);
+  const name = byId.at(-1)?.siteName ?? site;
+  const entries = byId.length > 0 ? byId : issued.filter(({ siteName }) => siteName === site);
+  const earlier = before.find((one) => one.name === name || one.siteIds.includes(site));
+  if (entries.length === 0 && earlier === undefined) {
+    const names = [...new Set(issued.map(({ siteName }) => siteName))].sort();
+    const known =
+      names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+    throw new EarshotError(
+      'unknown-site',
+      `no certificate of this site was ever issued to ${JSON.stringify(site.slice(0, 100))}: ${known}.`,
+    );
+  }
+  return {
+    name: earlier?.name ?? name,
+    at: now,
+    siteIds: distinct([...(earlier?.siteIds ?? []), ...entries.flatMap(({ siteId }) => (siteId === undefined ? [] : [siteId]))]),
+    serials: distinct([...(earlier?.serials ?? []), ...entries.map(({ serial }) => serial)]),
+  };
+}
+
+/** A site is in the list once, the last that was revoked at its end. */
+export const withRevoked = (revoked: readonly RevokedSite[], site: RevokedSite): readonly RevokedSite[] => [
+  ...revoked.filter(({ name }) => name !== site.name),
+  site,
+];
+
+/** Without those that bear this name or id. */
+export const withoutRevoked = (revoked: readonly RevokedSite[], site: string): readonly RevokedSite[] =>
+  revoked.filter(({ name, siteIds }) => name !== site && !siteIds.includes(site));
+
+/** For a router's config. */
+export function revocationsOf(revoked: readonly RevokedSite[]): Revocations {
+  return { sites: distinct(revoked.flatMap(({ siteIds }) => siteIds)), serials: distinct(revoked.flatMap(({ serials }) => serials)) };
+}
+
+const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
+
+/** @throws TrustError `revoked` where the certificate is for a site that is out */
+export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[]): void {
+  if (siteId === undefined || !revoked.some(({ siteIds }) => siteIds.includes(siteId))) return;
+  throw new TrustError(
+    'revoked',
+    `site ${siteName} (${siteId}) is revoked here: it gets no certificate until its revocation is taken back`,
+  );
+}
+
+/** See `Ledger.revoke` for who is kept out. */
+export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: readonly RevokedSite[]): void {
+  const isOut = (siteId: string): boolean => revoked.some(({ siteIds }) => siteIds.includes(siteId));
+  if (isOut(attempt.siteId)) {
+    throw new TrustError(
+      'revoked',
+      `site ${attempt.siteName} (${attempt.siteId}) is revoked: no token lets it in until its revocation is taken back`,
+    );
+  }
+  const older = revoked.find(({ name, at }) => name === attempt.siteName && at >= grant.created);
+  if (older !== undefined) {
+    throw new TrustError(
+      'revoked',
+      `a site named ${attempt.siteName} was revoked after grant ${grant.name} was made: ask for a token of a new grant`,
+    );
+  }
+  if (grant.redeemedBy.some(({ siteId }) => isOut(siteId))) {
+    throw new TrustError(
+      'revoked',
+      `a site that had used grant ${grant.name} was revoked, and may have the token still: ask for a token of a new grant`,
+    );
+  }
+}
+
+/** The serial too: a certificate without a site id in it may be shown by a site with a new id. @throws TrustError `revoked` */
+export function refuseRenewal(serial: string, siteId: string, name: string, revoked: readonly RevokedSite[]): void {
+  if (!revoked.some((site) => site.siteIds.includes(siteId) || site.serials.includes(serial))) return;
+  throw new TrustError('revoked', `site ${name} (${siteId}) is revoked: its certificate ${serial} is not renewed`);
+}
