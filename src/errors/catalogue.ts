@@ -40,7 +40,7 @@ export const rooms = {
     'tls-not-yet-valid': ['condition metric answer', 'A certificate begins later than now.', 'Set the clock that is wrong.'],
     'tls-weak': ['condition metric answer', "A key, a signature or the other side's TLS is below today's measure.",
       'Issue a new certificate; update the other side.'],
-    'tls-not-a-ca': ['condition', 'A certificate authority is wanted, and the certificate is none.',
+    'tls-not-a-ca': ['condition metric', 'A certificate authority is wanted, and the certificate is none.',
       "Put the issuer's certificate there, not the server's."],
     'tls-foreign-ca': ['condition metric answer', 'A certificate does not come from the authority that is expected.',
       'Get a new token from the other site, or put the right `ca.crt` there.'],

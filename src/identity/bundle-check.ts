@@ -22,15 +22,27 @@ export function checkBundle(bundle: TlsBundle, purpose: Purpose, clock: () => nu
 }
 
 /** What a bundle is to be used for. */
-export type Purpose =
-  /** Our own server: needs `cert` and `key`; `hosts` that clients will use must be covered. */
-  | { readonly kind: 'server'; readonly hosts?: readonly string[]; readonly clientCa?: boolean }
-  /** Our own client: needs `cert` and `key`, and `ca` where the server is verified by it. */
-  | { readonly kind: 'client'; readonly serverCa?: boolean }
-  /** Only `ca` is used. */
-  | { readonly kind: 'trust' }
-  /** Signs others: `cert` and `key`. */
-  | { readonly kind: 'authority' };
+export type Purpose = Dates &
+  (
+    | {
+        readonly kind: 'server';
+        /** What clients will use: all must be covered. */ readonly hosts?: readonly string[];
+        readonly clientCa?: boolean;
+      }
+    | { readonly kind: 'client'; readonly serverCa?: boolean }
+    /** Only `ca` is used. */
+    | { readonly kind: 'trust' }
+    /** Signs others. */
+    | { readonly kind: 'authority' }
+  );
+
+interface Dates {
+  /**
+   * Whose dates count; all, if it is not said. The other side may know a newer intermediate or authority than we, and where a
+   * clock is wrong, whoever connects decides.
+   */
+  readonly dates?: 'leaf' | 'none';
+}
 
 export type BundleCheck =
   | { readonly ok: true; readonly leaf?: CertificateFacts; readonly warnings: readonly TlsProblem[] }
@@ -80,7 +92,11 @@ function checkOwn(
   const privateKey = key === undefined ? undefined : readKey(key, `${label}: tls.key`, found);
   if (chain === undefined) return undefined;
   const [leaf] = chain;
-  for (const [index, certificate] of chain.entries()) checkCertificate(certificate, locationOf(`${label}: tls.crt`, index), found);
+  for (const [index, certificate] of chain.entries()) {
+    const where = locationOf(`${label}: tls.crt`, index);
+    if (purpose.dates === undefined || (purpose.dates === 'leaf' && index === 0)) checkDates(certificate, where, found);
+    checkStrength(certificate, where, found);
+  }
   for (const [index, certificate] of chain.entries()) checkOrder(certificate, chain[index + 1], index, label, found);
   if (privateKey !== undefined && !leaf.x509.checkPrivateKey(privateKey)) {
     wrong(
@@ -121,22 +137,25 @@ function readKey(pem: string, where: string, found: Found): KeyObject | undefine
   }
 }
 
-function checkCertificate(certificate: ReadCertificate, where: string, found: Found): void {
+function checkDates(certificate: ReadCertificate, where: string, found: Found): void {
   const { notBefore, notAfter } = certificate.facts;
   if (found.now > notAfter) {
     wrong(
       found,
       'tls-expired',
-      `${where} expired at ${iso(notAfter)} and this machine's clock says ${iso(found.now)}: renew it, or set the clock`,
+      `${where} ended at ${iso(notAfter)}, and the clock here says ${iso(found.now)}: renew it, or set the clock`,
     );
   }
   if (found.now < notBefore) {
     wrong(
       found,
       'tls-not-yet-valid',
-      `${where} is valid from ${iso(notBefore)} on and this machine's clock says ${iso(found.now)}: set the clock`,
+      `${where} begins at ${iso(notBefore)}, by the clock of whoever issued it; the clock here says ${iso(found.now)}: set the clock that is wrong`,
     );
   }
+}
+
+function checkStrength(certificate: ReadCertificate, where: string, found: Found): void {
   const weakness = weaknessOf(certificate.x509.publicKey);
   if (weakness !== undefined) wrong(found, 'tls-weak', `${where} has ${weakness}: make a new key and certificate`);
   const hash = weakSignatures.get(certificate.parts.signatureAlgorithm);
@@ -211,8 +230,10 @@ function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found:
   if (authorities === undefined) return;
   const each = authorities.map((certificate, index) => {
     const one: Found = { problems: [], warnings: [], now: found.now };
-    checkCertificate(certificate, locationOf(`${label}: ca.crt`, index), one);
-    checkTrustedOne(certificate, locationOf(`${label}: ca.crt`, index), one);
+    const where = locationOf(`${label}: ca.crt`, index);
+    if (purpose.dates === undefined) checkDates(certificate, where, one);
+    checkStrength(certificate, where, one);
+    checkTrustedOne(certificate, where, one);
     return one;
   });
   // One that will do is enough: old and new stand side by side while an authority is changed.

@@ -4,7 +4,7 @@ import type { IssuedCertificate, Router, RouterConfig, RouterHooks, RouterState 
 import { LinkError } from './link/link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
 import { authorityOf, keyIn } from './link/authority.ts';
-import { daysLeft } from './link/bundle.ts';
+import { daysLeft } from './tls-context.ts';
 import { ConfiguredLinks } from './link/configured-links.ts';
 import type { Hello } from './link/session/hello.ts';
 import type { LinkHost } from './link/host.ts';

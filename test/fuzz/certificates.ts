@@ -150,7 +150,7 @@ class Case {
   }
 
   async #dial(port: number): Promise<Outcome> {
-    const bundle = openBundle(this.#target.bundle, Date.now());
+    const bundle = openBundle(this.#target.bundle, 'client');
     const signal = AbortSignal.timeout(DEADLINE);
     try {
       const socket = await dialTls({ endpoint: { host: '127.0.0.1', port }, bundle, protocol: FORWARD, deadline: DEADLINE, signal });
@@ -164,7 +164,7 @@ class Case {
   }
 
   async #serve(port: number): Promise<Outcome> {
-    const { context } = openBundle(this.#target.bundle, Date.now());
+    const { context } = openBundle(this.#target.bundle, 'client');
     const { promise, resolve } = Promise.withResolvers<ServerResult>();
     connectServer({ host: '127.0.0.1', port }, { context, verifyHostname: this.#random.below(2) === 0 }, DEADLINE, resolve);
     const result = await promise;

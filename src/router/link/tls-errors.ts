@@ -84,23 +84,10 @@ export function connectError(error: unknown, peer: string): LinkError {
   }
 }
 
-/** What keeps a certificate's key or signature below today's measure; undefined for a good one. */
-export function weaknessOf(certificate: X509Certificate): string | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = certificate.publicKey;
-  if ((type === 'rsa' || type === 'rsa-pss') && (details?.modulusLength ?? 0) < 2_048) {
-    return `an RSA key of ${details?.modulusLength ?? 0} bits (2048 are the least)`;
-  }
-  const curve = details?.namedCurve ?? '';
-  if (type === 'ec' && WEAK_CURVE.test(curve)) return `a key on the curve ${curve} (P-256 is the least)`;
-  return undefined;
-}
-
 /** Sites that a certificate names: `URI:urn:uuid:…` among its subject alternative names. */
 export function sitesOf(subjectAltName: string): readonly string[] {
   return [...subjectAltName.matchAll(/(?:^|, )URI:urn:uuid:([0-9a-f-]{36})(?=,|$)/gi)].map(([, id = '']) => id.toLowerCase());
 }
-
-const WEAK_CURVE = /^(prime192|secp1[0-9]{2}|secp192|secp224|sect|c2pnb|c2tnb|wap)/;
 
 function codeOfVerification(code: string): LinkCode {
   switch (code) {

@@ -3,7 +3,7 @@ import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
 import { Target, type TargetLimits } from './target.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
-import { clientContext } from './tls-bundle.ts';
+import { secureContextOf } from '../tls-context.ts';
 
 /** All connectors of this router, by routing key. */
 export class Connectors {
@@ -157,7 +157,9 @@ class Connector {
     this.#tls = undefined;
     this.#tlsProblem = undefined;
     if (tls === undefined) return;
-    const result = clientContext(tls.bundle);
+    const { cert, key } = tls.bundle;
+    const kind = cert === undefined && key === undefined ? 'trust' : 'client';
+    const result = secureContextOf(tls.bundle, { kind, dates: 'none' }, 'TLSv1.2');
     if (result.kind === 'usable') this.#tls = { context: result.context, verifyHostname: tls.verifyHostname };
     else this.#tlsProblem = result.problem;
   }

@@ -4,7 +4,7 @@ import { hostPort } from '../host-port.ts';
 import { resolve } from './connect.ts';
 import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
-import { serverContext } from './tls-bundle.ts';
+import { secureContextOf } from '../tls-context.ts';
 
 export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'onRefused' | 'shared'> {
   /** Whether the listener has anywhere to send a connection now. */
@@ -218,7 +218,7 @@ class Listener {
 
   #readTls(): void {
     const { tls } = this.config;
-    const result = tls === undefined ? undefined : serverContext(tls);
+    const result = tls === undefined ? undefined : secureContextOf(tls, { kind: 'server', dates: 'none' }, 'TLSv1.2');
     this.#tlsProblem = result?.kind === 'unusable' ? result.problem : undefined;
   }
 

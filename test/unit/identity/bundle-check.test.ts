@@ -1,21 +1,19 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, webcrypto } from 'node:crypto';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { BasicConstraintsExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { checkBundle } from '../../../src/identity/bundle-check.ts';
 import { createKey } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
-import { readBundle } from '../../../src/trust/disk/bundle-files.ts';
+import { authorityOf } from '../../../src/trust/authority.ts';
+import { weaknessOf } from '../../../src/x509/parts.ts';
 import type { Purpose } from '../../../src/identity/bundle-check.ts';
 import type { TlsBundle } from '../../../src/identity/tls-bundle.ts';
 import type { TrustCode } from '../../../src/trust/errors.ts';
-import { makePlace } from '../trust/support/place.ts';
-import { refusal } from '../trust/support/refusal.ts';
 import { DAY, makeAuthority, makeClock } from '../trust/support/site.ts';
 
+const ECDSA = { name: 'ECDSA', namedCurve: 'P-256' } as const;
 const authority = makeAuthority();
 const server = issueBundle(authority, 'web', {
   subject: 'web',
@@ -201,11 +199,11 @@ describe('checkBundle', () => {
     const late = checkBundle(old, { kind: 'server' }, () => clock() + 31 * DAY);
     assert.ok(!late.ok);
     assert.equal(late.problems[0].code, 'tls-expired');
-    assert.match(late.problems[0].message, /expired at 2027-01-31T00:00:00\.000Z and this machine's clock says 2027-02-01/);
+    assert.match(late.problems[0].message, /ended at 2027-01-31T00:00:00\.000Z, and the clock here says 2027-02-01/);
     const early = checkBundle(old, { kind: 'server' }, () => clock() - DAY);
     assert.ok(!early.ok);
     assert.equal(early.problems[0].code, 'tls-not-yet-valid');
-    assert.match(early.problems[0].message, /valid from 2026-12-31T23:55:00\.000Z on and this machine's clock says 2026-12-31T00:00/);
+    assert.match(early.problems[0].message, /begins at 2026-12-31T23:55:00\.000Z, .*the clock here says 2026-12-31T00:00/);
   });
 
   it('refuses weak keys and weak signatures', async () => {
@@ -218,6 +216,53 @@ describe('checkBundle', () => {
     assertProblem(rsa, 'tls-weak', /RSA key of 1024 bits/);
     const sha1 = await issuedBySha1();
     assertProblem(sha1, 'tls-weak', /signed with SHA-1/);
+  });
+
+  it('refuses every kind of key that TLS 1.3 has no use for', () => {
+    const keys = [
+      generateKeyPairSync('ec', { namedCurve: 'secp224r1' }),
+      generateKeyPairSync('ec', { namedCurve: 'secp256k1' }),
+      generateKeyPairSync('rsa', { modulusLength: 2_040 }),
+      generateKeyPairSync('x25519'),
+      generateKeyPairSync('dsa', { modulusLength: 1_024 }),
+    ];
+    for (const { publicKey } of keys) assert.notEqual(weaknessOf(publicKey), undefined, String(publicKey.asymmetricKeyType));
+    for (const namedCurve of ['P-256', 'P-384', 'P-521']) {
+      assert.equal(weaknessOf(generateKeyPairSync('ec', { namedCurve }).publicKey), undefined);
+    }
+    assert.equal(weaknessOf(generateKeyPairSync('ed25519').publicKey), undefined);
+  });
+
+  it('takes a certificate whose issuer has no name for what it is, a foreign one', async () => {
+    const keys = await webcrypto.subtle.generateKey(ECDSA, true, ['sign', 'verify']);
+    const certificate = await X509CertificateGenerator.createSelfSigned({
+      name: '',
+      keys,
+      signingAlgorithm: { ...ECDSA, hash: 'SHA-256' },
+    });
+    const check = checkBundle({ ...client, cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) }, { kind: 'client' });
+    assert.ok(check.ok);
+    assert.equal(check.leaf?.issuer, '');
+    const warned = checkBundle({ ...client, cert: client.cert + certificate.toString('pem') }, { kind: 'client' });
+    assert.deepEqual(warned.ok && warned.warnings.map(({ code }) => code), ['tls-foreign-ca']);
+  });
+
+  it('looks at the dates of those that count', () => {
+    const clock = makeClock();
+    const root = makeAuthority({ clock, days: 20 });
+    const between = issueBundle(root, 'between', { subject: 'between', signing: true, days: 10 }, clock);
+    const below = authorityOf(between, 'between', clock);
+    const leaf = issueBundle(below, 'web', { subject: 'web', server: true, days: 10 }, clock);
+    const long = issueBundle(root, 'web', { subject: 'web', server: true, days: 20 }, clock);
+    const mixed = { ...long, cert: long.cert + between.cert };
+    const codes = (bundle: TlsBundle, days: number, dates?: 'leaf' | 'none'): readonly string[] => {
+      const purpose: Purpose = { kind: 'server', clientCa: true, ...(dates === undefined ? {} : { dates }) };
+      const check = checkBundle(bundle, purpose, () => clock() + days * DAY);
+      return check.ok ? [] : check.problems.map(({ code }) => code);
+    };
+    assert.deepEqual([codes(mixed, 15), codes(mixed, 15, 'leaf'), codes(mixed, 15, 'none')], [['tls-expired'], [], []]);
+    assert.deepEqual([codes(leaf, 15, 'leaf'), codes(leaf, 15, 'none')], [['tls-expired'], []]);
+    assert.deepEqual([codes(leaf, -1, 'leaf'), codes(mixed, -1, 'none')], [['tls-not-yet-valid'], []]);
   });
 
   it('takes one good authority beside an old one, and warns of the old one', () => {
@@ -237,34 +282,6 @@ describe('checkBundle', () => {
     const check = checkBundle({ ...server, cert: server.cert + client.cert }, { kind: 'server' });
     assert.ok(check.ok);
     assert.match(check.warnings[0]?.message ?? '', /certificate 2 is not the issuer of certificate 1/);
-  });
-});
-
-describe('readBundle', () => {
-  it('reads the files that are there, also through links', async () => {
-    await using place = await makePlace();
-    await mkdir(join(place.path, 'live'));
-    await writeFile(join(place.path, 'live/fullchain.pem'), server.cert);
-    await mkdir(join(place.path, 'web'));
-    await symlink('../live/fullchain.pem', join(place.path, 'web/tls.crt'));
-    assert.deepEqual(await readBundle(join(place.path, 'web'), 'web'), { name: 'web', cert: server.cert });
-  });
-
-  it('names a directory, an endless or a huge file in the place of one', async () => {
-    await using place = await makePlace();
-    await mkdir(join(place.path, 'a/tls.key'), { recursive: true });
-    await assert.rejects(readBundle(join(place.path, 'a'), 'a'), refusal('state-unavailable', /tls\.key is (a directory|no regular file)/));
-    await mkdir(join(place.path, 'b'));
-    await symlink('/dev/zero', join(place.path, 'b/tls.crt'));
-    await assert.rejects(readBundle(join(place.path, 'b'), 'b'), refusal('state-unavailable', /tls\.crt is (a directory|no regular file)/));
-    await mkdir(join(place.path, 'c'));
-    await writeFile(join(place.path, 'c/ca.crt'), 'x'.repeat(1_048_577));
-    await assert.rejects(readBundle(join(place.path, 'c'), 'c'), refusal('state-unavailable', /ca\.crt has more than the 1048576 bytes/));
-  });
-
-  it('finds nothing where no directory is', async () => {
-    await using place = await makePlace();
-    assert.deepEqual(await readBundle(join(place.path, 'none'), 'none'), { name: 'none' });
   });
 });
 
@@ -291,9 +308,8 @@ async function selfSigned(algorithm: RsaHashedKeyGenParams): Promise<TlsBundle> 
 }
 
 async function issuedBySha1(): Promise<TlsBundle> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256' };
-  const issuer = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const issuer = await webcrypto.subtle.generateKey(ECDSA, true, ['sign', 'verify']);
+  const keys = await webcrypto.subtle.generateKey(ECDSA, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.create({
     subject: 'CN=web',
     issuer: 'CN=old authority',

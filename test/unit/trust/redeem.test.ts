@@ -69,7 +69,7 @@ describe('Redeeming a token', () => {
     const token = await west.issue();
     await assert.rejects(
       redeem(token, { clock: () => Date.now() - DAY }),
-      refusal('clock-wrong', /valid from .* clock says/, /clocks of the two machines differ/),
+      refusal('clock-wrong', /begins at .* clock here says/, /clocks of the two machines differ/),
     );
   });
 

@@ -152,7 +152,7 @@ export class Access {
   /** @throws LinkError, or what OpenSSL has against the bundle */
   #createServer(): Server {
     const server = createServer({
-      ...contextOf(openBundle(this.#config.tls, Date.now())),
+      ...contextOf(openBundle(this.#config.tls, 'server')),
       requestCert: true,
       // Whether the peer is let in is decided in `#accept`, where it can still be told why.
       rejectUnauthorized: false,
@@ -185,7 +185,7 @@ export class Access {
 
   #renew(server: Server): boolean {
     try {
-      server.setSecureContext(contextOf(openBundle(this.#config.tls, Date.now())));
+      server.setSecureContext(contextOf(openBundle(this.#config.tls, 'server')));
     } catch (error) {
       // The old certificate serves for as long as it can.
       const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);

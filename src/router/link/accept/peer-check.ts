@@ -2,7 +2,8 @@ import type { TLSSocket } from 'node:tls';
 import type { LinkHost } from '../host.ts';
 import { LinkError } from '../link-errors.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { authorizationCode, certificateError, sitesOf, weaknessOf } from '../tls-errors.ts';
+import { authorizationCode, certificateError, sitesOf } from '../tls-errors.ts';
+import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
 /** Connections that may be open with one certificate: a site's routers share one. */
@@ -23,7 +24,7 @@ export function refusalOfPeer(
     return new LinkError('tls-no-cert', `No certificate was shown from ${address}. Links need one of this site's authority.`);
   if (!socket.authorized)
     return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
-  const weakness = weaknessOf(certificate);
+  const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
   if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
     return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);

@@ -18,7 +18,7 @@ export class LinkTarget implements DialTarget {
   }
 
   endpoints(): readonly DialEndpoint[] {
-    const bundle = openBundle(this.#config.tls, Date.now());
+    const bundle = openBundle(this.#config.tls, 'client');
     return this.#config.endpoints.map((endpoint) => ({
       peer: hostPort(endpoint),
       dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal }),

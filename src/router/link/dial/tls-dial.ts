@@ -4,7 +4,8 @@ import type { LinkEndpoint } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
-import { authorizationCode, certificateError, connectError, weaknessOf } from '../tls-errors.ts';
+import { authorizationCode, certificateError, connectError } from '../tls-errors.ts';
+import { weaknessOf } from '../../../x509/parts.ts';
 
 export interface DialOptions {
   readonly endpoint: LinkEndpoint;
@@ -77,7 +78,7 @@ function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string
   // Node.js has done this when it set `authorized`; here it stands for all to see, since nothing else names the peer.
   const host = checkServerIdentity(endpoint.host, socket.getPeerCertificate());
   if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
-  const weakness = weaknessOf(certificate);
+  const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
   if (socket.alpnProtocol !== protocol) {
     return new LinkError(

@@ -15,7 +15,7 @@ const authority = await testAuthority();
 /** A peer that does all that a link needs, and then says on its routing stream what it likes. */
 async function liar(config: RouterConfig, port: number, id: string): Promise<OpenedLink & Disposable> {
   const host = linkHost(config);
-  const bundle = openBundle(await authority.issue(), Date.now());
+  const bundle = openBundle(await authority.issue(), 'client');
   const { signal } = new AbortController();
   const opened = await openLink({
     host,

@@ -94,7 +94,7 @@ const incomplete: readonly [string, (bundle: TlsBundle) => TlsBundle][] = [
   ['tls-no-cert', ({ name, key = '', ca = '' }) => ({ name, key, ca })],
   ['tls-no-key', ({ name, cert = '', ca = '' }) => ({ name, cert, ca })],
   ['tls-no-ca', ({ name, cert = '', key = '' }) => ({ name, cert, key })],
-  ['tls-mangled', (bundle) => ({ ...bundle, cert: 'no certificate' })],
+  ['tls-no-cert', (bundle) => ({ ...bundle, cert: 'no certificate' })],
   ['tls-mangled', (bundle) => ({ ...bundle, ca: (bundle.ca ?? '').slice(40) })],
   [
     'tls-key-mismatch',

@@ -1,0 +1,43 @@
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContext, type SecureVersion } from 'node:tls';
+import { checkBundle, type Purpose, type TlsCode } from '../identity/bundle-check.ts';
+import type { TlsBundle } from '../identity/tls-bundle.ts';
+
+export type ContextResult =
+  | { readonly kind: 'usable'; readonly context: SecureContext }
+  | { readonly kind: 'unusable'; readonly problem: { readonly code: TlsCode; readonly message: string } };
+
+/** What `node:tls` needs of a bundle, if it serves the purpose; else the first thing that is wrong with it, as a sentence. */
+export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion: SecureVersion): ContextResult {
+  const check = checkBundle(bundle, purpose);
+  if (!check.ok) {
+    const [{ code, message }] = check.problems;
+    return unusable(code, `The TLS ${message}.`);
+  }
+  const { name, cert, key, ca } = bundle;
+  try {
+    const context = createSecureContext({
+      minVersion,
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+      ...(ca === undefined ? {} : { ca }),
+    });
+    return { kind: 'usable', context };
+  } catch (error) {
+    // OpenSSL's errors name no secret; their first line is enough.
+    const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+    return unusable('tls-mangled', `The TLS bundle ${name} cannot be used: ${why}.`);
+  }
+}
+
+const unusable = (code: TlsCode, message: string): ContextResult => ({ kind: 'unusable', problem: { code, message } });
+
+/** Days until a bundle's certificate ends; undefined where it cannot be read. */
+export function daysLeft(bundle: TlsBundle, now: number): number | undefined {
+  if (bundle.cert === undefined) return undefined;
+  try {
+    return (new X509Certificate(bundle.cert).validToDate.getTime() - now) / 86_400_000;
+  } catch {
+    return undefined;
+  }
+}
