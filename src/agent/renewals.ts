@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { certificateFacts } from '../x509/facts.ts';
-import { openPendingKeys } from '../trust/disk/pending-keys.ts';
+import { DirectoryPendingKeys } from '../trust/disk/pending-keys.ts';
 import { requestRenewal } from '../trust/renewal.ts';
 import { writeBundle } from '../trust/disk/bundle-files.ts';
 import type { LinkConfig, Router } from '../router/contract.ts';
@@ -32,7 +32,7 @@ const SHORTEST_PAUSE = 500;
 const soon = { within: 6_000, again: 500 };
 
 export function createRenewals(layout: NamespaceLayout, log: Logger, onRenewed: () => void): Renewals {
-  const pending = openPendingKeys(join(layout.internal.root, 'pending'));
+  const pending = new DirectoryPendingKeys(join(layout.internal.root, 'pending'));
   const tries = new Map<string, { readonly next: number; readonly failures: number }>();
   const running = new Set<string>();
   const requests = openRenewalRequests(layout);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { API_VERSION } from '../api/skupper/names.ts';
 import type { AccessToken, Site } from '../api/skupper/index.ts';
-import { openPendingKeys } from '../trust/disk/pending-keys.ts';
+import { DirectoryPendingKeys } from '../trust/disk/pending-keys.ts';
 import { parseToken } from '../trust/tokens/token.ts';
 import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
@@ -43,7 +43,7 @@ interface Attempt {
 
 export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
   const attempts = new Map<string, Attempt>();
-  const pending = openPendingKeys(join(layout.internal.root, 'pending'));
+  const pending = new DirectoryPendingKeys(join(layout.internal.root, 'pending'));
   const end = new AbortController();
   let redeemed: Map<string, string> | undefined;
   const record = join(layout.internal.root, 'redeemed.json');

@@ -4,7 +4,7 @@ import type { Authority, Clock, NewCertificate } from './contract.ts';
 import type { Ledger, PendingKeys } from './stores.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from './errors.ts';
-import { readCertificate, readCertificates } from '../x509/facts.ts';
+import { readCertificate, readCertificates, type ReadCertificate } from '../x509/facts.ts';
 import { issueCertificate } from './issue.ts';
 import { refuseRenewal } from './revocation.ts';
 import { checkRequest, createRequest } from '../x509/request.ts';
@@ -39,7 +39,7 @@ export interface RenewForOptions {
 /**
  * The accepting side's answer, for `RouterHooks.renew`: the successor has the names of the certificate that the peer showed,
  * nothing else, and is on record before it is handed out.
- * @throws TrustError that says why not
+ * @throws EarshotError that says why not
  */
 export async function renewFor(
   authority: Authority,
@@ -47,51 +47,50 @@ export async function renewFor(
   request: string,
   { ledger, clock = Date.now, days = 30 }: RenewForOptions,
 ): Promise<NewCertificate> {
-  const { x509, facts, uses } = readCertificate(peer.certificate, "the peer's certificate");
-  const { commonName } = facts;
-  if (!x509.checkIssued(authority.certificate) || !x509.verify(authority.certificate.publicKey)) {
-    throw new TrustError(
-      'tls-foreign-ca',
-      `the certificate ${facts.serial} of ${facts.subject} is not of the authority ${authority.name}: who issued it must renew it`,
-    );
+  const { siteId } = peer;
+  const shown = readCertificate(peer.certificate, "the peer's certificate");
+  checkIssuedBy(authority, shown);
+  checkValid(shown.facts, clock());
+  const siteName = checkRenewable(shown, siteId);
+  refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
+  const wanted = checkRequest(request).commonName;
+  if (wanted !== undefined && wanted !== siteName) {
+    throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
   }
-  checkValid(facts, clock());
+  const server = shown.uses?.includes(Use.server) === true;
+  const order = { subject: siteName, siteId, hosts: shown.facts.hosts, client: true, server, csr: request, days };
+  const issued = issueCertificate(authority, order, clock);
+  await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
+  return issued;
+}
+
+function checkIssuedBy(authority: Authority, { x509, facts }: ReadCertificate): void {
+  if (x509.checkIssued(authority.certificate) && x509.verify(authority.certificate.publicKey)) return;
+  throw new TrustError(
+    'tls-foreign-ca',
+    `the certificate ${facts.serial} of ${facts.subject} is not of the authority ${authority.name}: who issued it must renew it`,
+  );
+}
+
+/** @returns the name of its site */
+function checkRenewable({ facts, uses }: ReadCertificate, siteId: string): string {
   if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client))) {
     throw new TrustError(
       'tls-wrong-purpose',
       `the certificate ${facts.serial} of ${facts.subject} is not a client's: only a link's own certificate is renewed over it`,
     );
   }
-  if (commonName === undefined) {
+  if (facts.commonName === undefined) {
     throw new TrustError('request-malformed', `the certificate ${facts.serial} has no common name, so nobody can say whose it is`);
   }
-  if (facts.siteId !== undefined && facts.siteId !== peer.siteId) {
+  if (facts.siteId !== undefined && facts.siteId !== siteId) {
     throw new TrustError(
       'request-malformed',
-      `the certificate ${facts.serial} is that of site ${facts.siteId}, and site ${peer.siteId} asks for the next one: it must redeem ` +
+      `the certificate ${facts.serial} is that of site ${facts.siteId}, and site ${siteId} asks for the next one: it must redeem ` +
         'a token of its own',
     );
   }
-  refuseRenewal(facts.serial, peer.siteId, commonName, await ledger.revoked());
-  const wanted = checkRequest(request).commonName;
-  if (wanted !== undefined && wanted !== commonName) {
-    throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(commonName)}, and the request is for another`);
-  }
-  const issued = issueCertificate(
-    authority,
-    {
-      subject: commonName,
-      siteId: peer.siteId,
-      hosts: facts.hosts,
-      client: true,
-      server: uses?.includes(Use.server) === true,
-      csr: request,
-      days,
-    },
-    clock,
-  );
-  await ledger.record({ siteName: commonName, siteId: peer.siteId, serial: issued.serial, notAfter: issued.notAfter });
-  return issued;
+  return facts.commonName;
 }
 
 function checkValid(facts: CertificateFacts, now: number): void {

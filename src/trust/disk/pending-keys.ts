@@ -10,30 +10,40 @@ import { realDisk } from './disk.ts';
 const MAX_KEY_BYTES = 16_384;
 
 /** A file each (mode 0600) in the directory. */
-export function openPendingKeys(directory: string, disk: Disk = realDisk): PendingKeys {
-  const turns = new InTurn();
-  const pathOf = (name: string): string => {
+export class DirectoryPendingKeys implements PendingKeys {
+  readonly #directory: string;
+  readonly #disk: Disk;
+  readonly #turns = new InTurn();
+
+  constructor(directory: string, disk: Disk = realDisk) {
+    this.#directory = directory;
+    this.#disk = disk;
+  }
+
+  keyFor(name: string): Promise<string> {
+    return this.#turns.run(name, async () => {
+      const path = this.#pathOf(name);
+      const kept = (await this.#disk.read(path, MAX_KEY_BYTES))?.toString('utf8');
+      if (kept !== undefined && isKey(kept)) return kept;
+      // One that cannot be read was never certified under our eyes: nothing is lost with it.
+      const key = createKey();
+      await this.#disk.makeDirectory(this.#directory);
+      await writeDurably(path, key, 0o600, this.#disk);
+      return key;
+    });
+  }
+
+  drop(name: string): Promise<void> {
+    return this.#turns.run(name, async () => {
+      await this.#disk.remove(this.#pathOf(name));
+      await this.#disk.syncDirectory(this.#directory).catch((error: unknown) => {
+        if (!hasCode(error, 'ENOENT')) throw error;
+      });
+    });
+  }
+
+  #pathOf(name: string): string {
     refuseName(name);
-    return join(directory, `${name}.key`);
-  };
-  return {
-    keyFor: (name) =>
-      turns.run(name, async () => {
-        const path = pathOf(name);
-        const kept = (await disk.read(path, MAX_KEY_BYTES))?.toString('utf8');
-        if (kept !== undefined && isKey(kept)) return kept;
-        // One that cannot be read was never certified under our eyes: nothing is lost with it.
-        const key = createKey();
-        await disk.makeDirectory(directory);
-        await writeDurably(path, key, 0o600, disk);
-        return key;
-      }),
-    drop: (name) =>
-      turns.run(name, async () => {
-        await disk.remove(pathOf(name));
-        await disk.syncDirectory(directory).catch((error: unknown) => {
-          if (!hasCode(error, 'ENOENT')) throw error;
-        });
-      }),
-  };
+    return join(this.#directory, `${name}.key`);
+  }
 }

@@ -4,6 +4,9 @@ import type { LinkOffer, OfferedEndpoint } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { isClaimedSiteId, isSiteName, siteIdOf } from '../../identity/site-id.ts';
 
+/** Behind it stands the grant's name. */
+export const REDEEM_PATH = '/v1/redeem/';
+
 /** The body of `POST /v1/redeem/GRANT`, JSON. */
 export interface RedemptionRequest {
   readonly code: string;

@@ -3,14 +3,6 @@ import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { groupsOf } from '../../x509/alternative-names.ts';
 
-/** Slows down who guesses codes. Time is what is asked of `clock` (milliseconds, monotonic). */
-export interface Throttle {
-  /** Milliseconds until this address may try (again); 0 for now. */
-  waitFor(address: string): number;
-  /** A try that may have been a guess. */
-  guessed(address: string): void;
-}
-
 /** Slips of the pen and a token pasted twice. */
 const FREE_GUESSES = 5;
 const WAIT: Backoff = { first: 1_000, max: 900_000 };
@@ -22,41 +14,49 @@ const BURST = 200;
 const REFILL_EACH_SECOND = 2;
 
 /**
- * Each address waits twice as long after each wrong guess as before; all addresses together have a supply of wrong guesses
- * that refills slowly. While it is empty, honest redeemers wait too, and come in when it is their turn: that is the price of
- * a code that a person made up. (One of ours has 160 bits: no number of guesses finds it.)
+ * Slows down who guesses codes. Each address waits twice as long after each wrong guess as before; all addresses together have
+ * a supply of wrong guesses that refills slowly. While it is empty, honest redeemers wait too, and come in when it is their
+ * turn: that is the price of a code that a person made up. (One of ours has 160 bits: no number of guesses finds it.)
  */
-export function createThrottle(clock: Clock): Throttle {
-  const addresses = new Map<string, Guesser>();
-  let supply = BURST;
-  let supplied = clock();
+export class Throttle {
+  readonly #clock: Clock;
+  /** Who has not guessed for longest comes first. */
+  readonly #guessers = new Map<string, Guesser>();
+  #supply = BURST;
+  #supplied: number;
 
-  const refill = (now: number): void => {
-    supply = Math.min(BURST, supply + ((now - supplied) / 1_000) * REFILL_EACH_SECOND);
-    supplied = now;
-  };
+  /** @param clock milliseconds, monotonic */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#supplied = clock();
+  }
 
-  return {
-    waitFor(address) {
-      const now = clock();
-      refill(now);
-      const shared = supply >= 1 ? 0 : ((1 - supply) / REFILL_EACH_SECOND) * 1_000;
-      return Math.max(shared, (addresses.get(networkOf(address))?.until ?? now) - now, 0);
-    },
-    guessed(address) {
-      const now = clock();
-      refill(now);
-      supply = Math.max(0, supply - 1);
-      const network = networkOf(address);
-      const before = addresses.get(network);
-      const count = (before === undefined || now - before.last > FORGET_AFTER ? 0 : before.count) + 1;
-      const wait = count <= FREE_GUESSES ? 0 : backoffDelay(WAIT, count - FREE_GUESSES, 0);
-      // Put at the end, so that the first of the map is the one who has not guessed for longest.
-      addresses.delete(network);
-      addresses.set(network, { count, last: now, until: now + wait });
-      if (addresses.size > MAX_ADDRESSES) for (const first of addresses.keys()) return void addresses.delete(first);
-    },
-  };
+  /** Milliseconds until this address may try (again); 0 for now. */
+  waitFor(address: string): number {
+    const now = this.#refill();
+    const shared = this.#supply >= 1 ? 0 : ((1 - this.#supply) / REFILL_EACH_SECOND) * 1_000;
+    return Math.max(shared, (this.#guessers.get(networkOf(address))?.until ?? now) - now, 0);
+  }
+
+  /** A try that may have been a guess. */
+  guessed(address: string): void {
+    const now = this.#refill();
+    this.#supply = Math.max(0, this.#supply - 1);
+    const network = networkOf(address);
+    const before = this.#guessers.get(network);
+    const count = (before === undefined || now - before.last > FORGET_AFTER ? 0 : before.count) + 1;
+    const wait = count <= FREE_GUESSES ? 0 : backoffDelay(WAIT, count - FREE_GUESSES, 0);
+    this.#guessers.delete(network);
+    this.#guessers.set(network, { count, last: now, until: now + wait });
+    if (this.#guessers.size > MAX_ADDRESSES) for (const first of this.#guessers.keys()) return void this.#guessers.delete(first);
+  }
+
+  #refill(): number {
+    const now = this.#clock();
+    this.#supply = Math.min(BURST, this.#supply + ((now - this.#supplied) / 1_000) * REFILL_EACH_SECOND);
+    this.#supplied = now;
+    return now;
+  }
 }
 
 interface Guesser {

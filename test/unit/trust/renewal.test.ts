@@ -8,7 +8,7 @@ import { checkBundle } from '../../../src/identity/bundle-check.ts';
 import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
-import { openPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
+import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
 import { renewalPlan, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
 import type { IssuedBundle } from '../../../src/identity/tls-bundle.ts';
 import type { CertificateOrder } from '../../../src/trust/contract.ts';
@@ -47,7 +47,7 @@ describe('A certificate is due for renewal', () => {
 describe('A pending key', () => {
   it('lies in a file for its user alone, and leaves nothing behind where there was none', async () => {
     await using place = await makePlace();
-    const pending = openPendingKeys(join(place.path, 'pending'));
+    const pending = new DirectoryPendingKeys(join(place.path, 'pending'));
     await pending.drop('none');
     assert.deepEqual(await readdir(place.path), []);
     await pending.keyFor('to-west');
@@ -57,8 +57,8 @@ describe('A pending key', () => {
   it('that was damaged is made anew, since nothing was certified with it', async () => {
     await using place = await makePlace();
     await writeFile(join(place.path, 'to-west.key'), 'half a k');
-    const key = await openPendingKeys(place.path).keyFor('to-west');
-    assert.equal(await openPendingKeys(place.path).keyFor('to-west'), key);
+    const key = await new DirectoryPendingKeys(place.path).keyFor('to-west');
+    assert.equal(await new DirectoryPendingKeys(place.path).keyFor('to-west'), key);
   });
 });
 
@@ -67,7 +67,7 @@ describe('A renewal', () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path, { clock });
     const bundle = bundleOf({ hosts: ['east.example.com'] });
-    const { csr, key } = await requestRenewal(bundle, openPendingKeys(join(place.path, 'pending')));
+    const { csr, key } = await requestRenewal(bundle, new DirectoryPendingKeys(join(place.path, 'pending')));
     const issued = await renewFor(authority, peerOf(bundle), csr, { ledger, clock, days: 10 });
     const facts = certificateFacts(issued.cert, 'it');
     assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.notAfter], ['east', siteId, ['east.example.com'], now + 10 * DAY]);

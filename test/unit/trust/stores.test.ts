@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/trust/contract.ts';
 import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { openGrantStore } from '../../../src/trust/disk/grant-store.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
-import { openPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
+import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
 import { MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../../src/trust/memory/stores.ts';
 import { storeContract, type Stores } from './stores-contract.ts';
 import { makePlace, type Place } from './support/place.ts';
@@ -17,7 +17,7 @@ async function onDisk(place: Place, clock: Clock): Promise<Stores> {
     bundles: new DirectoryBundles(join(place.path, 'certs')),
     ledger,
     grants,
-    pending: openPendingKeys(join(place.path, 'pending')),
+    pending: new DirectoryPendingKeys(join(place.path, 'pending')),
     [Symbol.asyncDispose]: async () => {
       await grants[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();

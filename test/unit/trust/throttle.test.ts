@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createThrottle, networkOf } from '../../../src/trust/tokens/throttle.ts';
+import { networkOf, Throttle } from '../../../src/trust/tokens/throttle.ts';
 import { makeClock } from './support/site.ts';
 
 describe('The throttle', () => {
   it('lets an address make five slips, then doubles its wait up to a quarter of an hour', () => {
     const clock = makeClock(0);
-    const throttle = createThrottle(clock);
+    const throttle = new Throttle(clock);
     const waits: number[] = [];
     for (let count = 0; count < 20; count += 1) {
       throttle.guessed('192.0.2.1');
@@ -18,7 +18,7 @@ describe('The throttle', () => {
   });
 
   it('holds back one address, and not its neighbours', () => {
-    const throttle = createThrottle(() => 0);
+    const throttle = new Throttle(() => 0);
     for (let count = 0; count < 10; count += 1) throttle.guessed('192.0.2.1');
     assert.ok(throttle.waitFor('192.0.2.1') > 0);
     assert.ok(throttle.waitFor('::ffff:192.0.2.1') > 0, 'it is the same');
@@ -27,7 +27,7 @@ describe('The throttle', () => {
 
   it('forgets an address that has not guessed for an hour', () => {
     const clock = makeClock(0);
-    const throttle = createThrottle(clock);
+    const throttle = new Throttle(clock);
     for (let count = 0; count < 8; count += 1) throttle.guessed('192.0.2.1');
     clock.advance(3_600_001);
     throttle.guessed('192.0.2.1');
@@ -36,7 +36,7 @@ describe('The throttle', () => {
 
   it('slows all down where many addresses guess together', () => {
     const clock = makeClock(0);
-    const throttle = createThrottle(clock);
+    const throttle = new Throttle(clock);
     for (let count = 0; count < 200; count += 1) throttle.guessed(`192.0.2.${count}`);
     assert.equal(throttle.waitFor('203.0.113.1'), 500);
     clock.advance(500);
@@ -47,7 +47,7 @@ describe('The throttle', () => {
 
   it('holds a bounded number of addresses, those that guessed last', () => {
     const clock = makeClock(0);
-    const throttle = createThrottle(clock);
+    const throttle = new Throttle(clock);
     for (let count = 0; count < 12; count += 1) throttle.guessed('192.0.2.1');
     clock.advance(60_000);
     assert.ok(throttle.waitFor('192.0.2.1') > 0);

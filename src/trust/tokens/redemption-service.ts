@@ -1,0 +1,227 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
+import { checkRequest, keyHashOf } from '../../x509/request.ts';
+import { TrustError, type TrustCode } from '../errors.ts';
+import { isGrantName } from '../grants.ts';
+import { issueCertificate } from '../issue.ts';
+import type { GrantServerLimits, GrantServerOptions } from './contract.ts';
+import { checkProof, decodeRedemption, REDEEM_PATH, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
+import { Throttle } from './throttle.ts';
+
+/** Answers requests; what goes wrong is an answer, too. */
+export class RedemptionService {
+  readonly #options: GrantServerOptions;
+  readonly #limits: GrantServerLimits;
+  readonly #throttle: Throttle;
+  readonly #mayLog = createLogPace();
+  readonly #counts = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: GrantServerOptions, limits: GrantServerLimits) {
+    this.#options = options;
+    this.#limits = limits;
+    this.#throttle = new Throttle(options.monotonic ?? (() => performance.now()));
+  }
+
+  /** How often each answer was given. */
+  get answered(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#counts);
+  }
+
+  count(answer: string): void {
+    this.#counts.set(answer, (this.#counts.get(answer) ?? 0) + 1);
+  }
+
+  /** Resolves once nothing is being answered any more. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  onRequest(request: IncomingMessage, response: ServerResponse): void {
+    response.on('error', () => {});
+    if (this.#running.size >= this.#limits.concurrentRequests) {
+      this.count('server-busy');
+      send(
+        response,
+        503,
+        { code: 'server-busy', message: 'too many redemptions at once: come back in a second' },
+        { 'retry-after': '1', connection: 'close' },
+      );
+      return;
+    }
+    const answering = this.#answer(request, response).finally(() => this.#running.delete(answering));
+    this.#running.add(answering);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const address = request.socket.remoteAddress ?? '';
+    try {
+      const body = await this.#redeem(request, address);
+      this.count('redeemed');
+      send(response, 200, body);
+    } catch (error) {
+      const { status, code, message, retryAfter, isOurs } = refusalOf(error);
+      this.count(code);
+      if (this.#mayLog()) this.#options.log?.warn({ address, code, error: isOurs ? error : undefined }, 'a redemption was refused');
+      const headers: Record<string, string> = {};
+      if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
+      // What is left of a body that nobody reads would be taken for the next request.
+      if (!request.complete) headers['connection'] = 'close';
+      send(response, status, { code, message }, headers);
+    }
+  }
+
+  async #redeem(request: IncomingMessage, address: string): Promise<RedemptionAnswer> {
+    const name = grantOf(request);
+    this.#refuseGuesser(address);
+    const wanted = decodeRedemption(await readBody(request, this.#limits));
+    // Once more: many requests may have begun before the first guess was counted. From here on to the count nothing waits.
+    this.#refuseGuesser(address);
+    try {
+      this.#options.store.check(name, wanted.code);
+    } catch (error) {
+      if (error instanceof TrustError && (error.code === 'token-wrong-code' || error.code === 'token-unknown-grant')) {
+        this.#throttle.guessed(address);
+      }
+      throw error;
+    }
+    return certify(name, wanted, address, this.#options);
+  }
+
+  #refuseGuesser(address: string): void {
+    const wait = this.#throttle.waitFor(address);
+    if (wait > 0) throw new HttpRefusal(429, 'server-busy', 'too many wrong codes: wait, then try again', Math.ceil(wait / 1_000));
+  }
+}
+
+/** Refused guesses must not fill the disk with log lines: ten at once, then one a second. */
+function createLogPace(): () => boolean {
+  let left = 10;
+  let last = performance.now();
+  return () => {
+    const now = performance.now();
+    left = Math.min(10, left + (now - last) / 1_000);
+    last = now;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
+  };
+}
+
+/** An answer that is not about what was asked but about how. */
+class HttpRefusal extends EarshotError<AnswerCode> {
+  readonly status: number;
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, code: AnswerCode, message: string, retryAfter?: number) {
+    super(code, message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** All that can be refused is refused before the redemption is counted. */
+async function certify(name: string, wanted: RedemptionRequest, address: string, options: GrantServerOptions): Promise<RedemptionAnswer> {
+  const { store, ledger, clock = Date.now } = options;
+  checkProof(name, wanted);
+  const { siteId, siteName, csr } = wanted;
+  const keyHash = keyHashOf(checkRequest(csr).publicKey);
+  const authority = await options.authority(store.get(name)?.issuer);
+  const offer = options.offer();
+  if (offer.endpoints.length === 0) {
+    throw new TrustError(
+      'server-failed',
+      `site ${offer.siteName} has nowhere to link to: enable link access there (linkAccess of its Site), then try again`,
+    );
+  }
+  const grant = await store.redeem({ grant: name, code: wanted.code, siteId, siteName, keyHash });
+  const issued = issueCertificate(authority, { subject: siteName, siteId, client: true, csr, days: options.certificateDays ?? 30 }, clock);
+  await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
+  options.log?.info(
+    {
+      grant: name,
+      siteId,
+      siteName,
+      serial: issued.serial,
+      address,
+      redemptions: grant.redemptions,
+      redemptionsAllowed: grant.redemptionsAllowed,
+    },
+    'a token was redeemed',
+  );
+  return { cert: issued.cert, ca: issued.ca, ...offer };
+}
+
+function grantOf({ url = '', method }: IncomingMessage): string {
+  const [path = ''] = url.split('?', 1);
+  const name = path.slice(REDEEM_PATH.length);
+  if (!path.startsWith(REDEEM_PATH) || !isGrantName(name)) {
+    throw new HttpRefusal(404, 'token-unknown-grant', 'here is only POST /v1/redeem/GRANT: take the url of the token as it is');
+  }
+  if (method !== 'POST') throw new HttpRefusal(405, 'request-malformed', 'a token is redeemed with POST');
+  return name;
+}
+
+async function readBody(request: IncomingMessage, limits: GrantServerLimits): Promise<Buffer> {
+  const tooLarge = (): HttpRefusal => new HttpRefusal(413, 'request-malformed', `the body may have ${limits.bodyBytes} bytes`);
+  if (Number(request.headers['content-length'] ?? 0) > limits.bodyBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    // A stream without an encoding gives buffers. The server's requestTimeout ends a body that does not come.
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > limits.bodyBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof HttpRefusal ? error : new HttpRefusal(400, 'request-malformed', 'the body was cut short');
+  }
+  return Buffer.concat(chunks);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly code: AnswerCode;
+  readonly message: string;
+  readonly retryAfter?: number | undefined;
+  /** Something of this site is out of order, which its owner should read in the log. */
+  readonly isOurs: boolean;
+}
+
+function refusalOf(error: unknown): Answer {
+  if (error instanceof HttpRefusal) {
+    return { status: error.status, code: error.code, message: error.message, retryAfter: error.retryAfter, isOurs: false };
+  }
+  if (error instanceof EarshotError && isTold(error.code)) {
+    return { status: statuses[error.code], code: error.code, message: error.message, isOurs: false };
+  }
+  // Paths and the like are not for strangers.
+  const message =
+    error instanceof TrustError && error.code === 'server-failed'
+      ? error.message
+      : 'the other site could not issue a certificate: its log says why. Try again when that is mended';
+  return { status: 500, code: 'server-failed', message, isOurs: true };
+}
+
+/** What a site that redeems is told; all else is this site's own trouble. */
+type AnswerCode = TrustCode & ShownAs<'answer'>;
+
+const statuses = {
+  'request-malformed': 400,
+  'tls-weak': 400,
+  'token-wrong-code': 403,
+  revoked: 403,
+  'token-unknown-grant': 404,
+  'token-expired': 410,
+  'token-used-up': 410,
+} as const satisfies Partial<Record<AnswerCode, number>>;
+
+const isTold = (code: ErrorCode): code is keyof typeof statuses => Object.hasOwn(statuses, code);
+
+function send(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+  if (response.headersSent || response.destroyed) return;
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers });
+  response.end(`${JSON.stringify(body)}\n`);
+}
