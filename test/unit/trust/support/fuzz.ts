@@ -3,6 +3,8 @@
  * `node test/unit/trust/support/fuzz.ts TARGET CASES [SEED]`, and says how to see a failure again.
  */
 import assert from 'node:assert/strict';
+import { Random } from '../../../../bench/routing/random.ts';
+import { mutate } from '../../../fuzz/mutate.ts';
 import { TrustError } from '../../../../src/trust/errors.ts';
 import { CertificateError } from '../../../../src/x509/errors.ts';
 import { certificateFacts } from '../../../../src/x509/facts.ts';
@@ -87,10 +89,10 @@ export const fuzzTargets: Readonly<Record<string, FuzzTarget>> = {
 export async function fuzz(name: string, cases: number, seed: number): Promise<number> {
   const target = fuzzTargets[name];
   assert.ok(target !== undefined, `there is no target ${name}: take one of ${Object.keys(fuzzTargets).join(', ')}`);
-  const random = randomFrom(seed);
+  const random = new Random(seed);
   let taken = 0;
   for (let count = 0; count < cases; count += 1) {
-    const bytes = mutate(target.samples[random(target.samples.length)] ?? Buffer.alloc(0), random);
+    const bytes = mutate(random, random.pick(target.samples));
     try {
       await target.read(bytes);
       taken += 1;
@@ -100,70 +102,6 @@ export async function fuzz(name: string, cases: number, seed: number): Promise<n
     }
   }
   return taken;
-}
-
-type Random = (below: number) => number;
-
-/** mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): Random {
-  let state = seed | 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
-const tricky = [
-  '\0',
-  '\n',
-  '"',
-  '\\u0000',
-  '{',
-  '[',
-  '}',
-  ']',
-  '-',
-  '&a ',
-  '*a',
-  '__proto__',
-  'é',
-  '\ufeff',
-  '-----BEGIN CERTIFICATE-----',
-  '=',
-  '1e999',
-  'null',
-  '\u0080\u0000',
-  ' ',
-];
-
-function mutate(sample: Buffer, random: Random): Buffer {
-  let bytes = Buffer.from(sample);
-  for (let left = 1 + random(4); left > 0; left -= 1) {
-    const at = random(bytes.length + 1);
-    const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)];
-    switch (random(6)) {
-      case 0:
-        if (at < bytes.length) bytes[at] = random(256);
-        break;
-      case 1:
-        bytes = Buffer.concat([before, after.subarray(random(20))]);
-        break;
-      case 2:
-        bytes = Buffer.concat([before, Buffer.from(tricky[random(tricky.length)] ?? ''), after]);
-        break;
-      case 3:
-        bytes = before.length === 0 ? bytes : Buffer.from(before);
-        break;
-      case 4:
-        bytes = Buffer.concat([before, bytes.subarray(random(bytes.length + 1)).subarray(0, 64), after]);
-        break;
-      default:
-        if (at < bytes.length) bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8));
-    }
-  }
-  return bytes;
 }
 
 if (import.meta.main) {
