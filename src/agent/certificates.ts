@@ -1,76 +1,103 @@
-/** Makes and renews the TLS bundles that a site is to have of its own (`internal/certs/`). */
 import { X509Certificate } from 'node:crypto';
-import { join } from 'node:path';
 import type { Site } from '../api/skupper/index.ts';
-import { certificateFacts } from '../x509/facts.ts';
-import { issueBundle } from '../trust/issue.ts';
-import { siteAuthority } from '../trust/authority.ts';
-import { DirectoryBundles } from '../trust/disk/bundles.ts';
-import { readBundle, writeBundle } from '../trust/disk/bundle-files.ts';
-import { TrustError } from '../trust/errors.ts';
-import { Use } from '../x509/parts.ts';
-import type { CertificateFacts } from '../x509/facts.ts';
 import { problemOf } from '../errors/problem.ts';
+import type { TlsBundle } from '../router/contract.ts';
 import type { CertificateState } from '../site/observe/trust-facts.ts';
 import type { WantedBundle } from '../site/plan/certificates.ts';
+import type { Authority } from '../trust/contract.ts';
+import type { CertificateFacts } from '../x509/facts.ts';
+import { TrustError } from '../trust/errors.ts';
+import { issueBundle } from '../trust/issue.ts';
+import { renewalPlan } from '../trust/renewal.ts';
+import { certificateFacts } from '../x509/facts.ts';
+import { Use } from '../x509/parts.ts';
 import type { Authorities } from './authorities.ts';
-import { isRenewalDue } from './due.ts';
-import type { NamespaceLayout } from '../platform/linux/layout.ts';
+import type { BundleSet, Stores } from './ports.ts';
 
-export interface IssuedBundles {
-  /** Brings one up to date. @returns how it stands, and whether it was written just now */
-  ensure(wanted: WantedBundle, site: Site, now: number, days?: number): Promise<CertificateState & { readonly written: boolean }>;
+export interface EnsureOptions {
+  readonly site: Site;
+  readonly issued: BundleSet;
+  readonly now: number;
+  /** For how long a new one is issued; left out: the default. */
+  readonly days?: number;
 }
 
-export function createIssuedBundles(layout: NamespaceLayout, authorities: Authorities): IssuedBundles {
-  async function makeNew(wanted: WantedBundle, site: Site, days: number | undefined): Promise<CertificateFacts> {
-    const { order, issuer, name } = wanted;
-    const ordered = { ...order, ...(days === undefined || order.signing ? {} : { days }) };
-    if (issuer.kind === 'self') {
-      if (!order.signing)
+/** Makes and renews the TLS bundles that a site is to have of its own. */
+export class Certificates {
+  readonly #stores: Pick<Stores, 'authorities' | 'bundles'>;
+  readonly #authorities: Authorities;
+  /** Read once for each bundle: passes come every few seconds. */
+  readonly #read = new WeakMap<TlsBundle, ReadLeaf>();
+
+  constructor(stores: Pick<Stores, 'authorities' | 'bundles'>, authorities: Authorities) {
+    this.#stores = stores;
+    this.#authorities = authorities;
+  }
+
+  /** Brings one up to date. @returns how it stands, and whether it was written just now */
+  async ensure(wanted: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
+    const { site, issued, now } = options;
+    try {
+      const unreadable = issued.unreadable.get(wanted.name);
+      if (unreadable !== undefined) return { problem: unreadable, written: false };
+      const bundle = issued.bundles.get(wanted.name) ?? (await this.#stores.bundles.read(wanted.name));
+      const leaf = this.#leafOf(bundle);
+      const authority = await this.#issuerOf(wanted, site);
+      if (leaf !== undefined && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
+      const made = await this.#make(wanted, authority, options.days);
+      return { expires: made.notAfter, written: true };
+    } catch (error) {
+      return { problem: problemOf(error), written: false };
+    }
+  }
+
+  #leafOf(bundle: TlsBundle): ReadLeaf | undefined {
+    const { name, cert, key } = bundle;
+    if (cert === undefined || key === undefined) return undefined;
+    return this.#read.getOrInsertComputed(bundle, () => ({ facts: this.#factsOf(name, cert), x509: new X509Certificate(cert) }));
+  }
+
+  #factsOf(name: string, cert: string): CertificateFacts {
+    return certificateFacts(cert, `${this.#stores.bundles.location(name)}/tls.crt`);
+  }
+
+  /** @returns undefined for one that signs itself */
+  async #issuerOf({ issuer }: WantedBundle, site: Site): Promise<Authority | undefined> {
+    if (issuer.kind === 'self') return undefined;
+    return this.#authorities.find(issuer.kind === 'named' ? issuer.name : undefined, site);
+  }
+
+  async #make({ name, order }: WantedBundle, authority: Authority | undefined, days: number | undefined): Promise<CertificateFacts> {
+    if (authority === undefined) {
+      if (!order.signing) {
         throw new TrustError(
           'bad-argument',
           'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
         );
-      const own = await siteAuthority(new DirectoryBundles(layout.internal.certs), name, { siteName: order.subject });
-      return certificateFacts(own.certificate.toString(), `internal/certs/${name}/tls.crt`);
-    }
-    const authority = await authorities.find(issuer.kind === 'named' ? issuer.name : undefined, site);
-    const bundle = issueBundle(authority, name, ordered);
-    await writeBundle(join(layout.internal.certs, name), bundle);
-    return certificateFacts(bundle.cert, `internal/certs/${name}/tls.crt`);
-  }
-
-  return {
-    ensure: async (wanted, site, now, days) => {
-      try {
-        const bundle = await readBundle(join(layout.internal.certs, wanted.name), wanted.name);
-        const facts =
-          bundle.cert === undefined || bundle.key === undefined
-            ? undefined
-            : certificateFacts(bundle.cert, `internal/certs/${wanted.name}/tls.crt`);
-        const authority =
-          wanted.issuer.kind === 'self'
-            ? undefined
-            : await authorities.find(wanted.issuer.kind === 'named' ? wanted.issuer.name : undefined, site);
-        const certificate = facts === undefined || bundle.cert === undefined ? undefined : new X509Certificate(bundle.cert);
-        const stands =
-          facts !== undefined &&
-          certificate !== undefined &&
-          serves(facts, wanted) &&
-          isFor(certificate, wanted) &&
-          // Made while the clock was ahead.
-          facts.notBefore <= now &&
-          (authority === undefined || certificate.checkIssued(authority.certificate)) &&
-          !isRenewalDue(facts, now);
-        if (stands) return { expires: facts.notAfter, written: false };
-        const made = await makeNew(wanted, site, days);
-        return { expires: made.notAfter, written: true };
-      } catch (error) {
-        return { problem: problemOf(error), written: false };
       }
-    },
-  };
+      const own = await this.#stores.authorities.selfSigned(name, order.subject);
+      return this.#factsOf(name, own.certificate.toString());
+    }
+    const bundle = issueBundle(authority, name, { ...order, ...(days === undefined || order.signing ? {} : { days }) });
+    await this.#stores.bundles.write(bundle);
+    return this.#factsOf(name, bundle.cert);
+  }
+}
+
+interface ReadLeaf {
+  readonly facts: CertificateFacts;
+  readonly x509: X509Certificate;
+}
+
+function stands({ facts, x509 }: ReadLeaf, wanted: WantedBundle, authority: Authority | undefined, now: number): boolean {
+  return (
+    serves(facts, wanted) &&
+    isFor(x509, wanted) &&
+    // Made while the clock was ahead.
+    facts.notBefore <= now &&
+    (authority === undefined || x509.checkIssued(authority.certificate)) &&
+    !isRenewalDue(facts, now)
+  );
 }
 
 /** Names that it has besides do no harm: an address that comes and goes does not make a new certificate each time. */
@@ -96,4 +123,13 @@ function canonical(host: string): string {
   } catch {
     return host.toLowerCase();
   }
+}
+
+/** Milliseconds. Certificates begin so long before they are issued, for clocks that are behind. */
+const BACKDATED = 300_000;
+
+/** Late in its life, and never in the first half of the time that it was issued for: a short-lived one would otherwise be due at once. */
+export function isRenewalDue(facts: Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>, now: number): boolean {
+  const issuedFor = facts.notAfter - facts.notBefore - BACKDATED;
+  return renewalPlan(facts, now).due && facts.notAfter - now <= Math.max(issuedFor, 0) / 2;
 }

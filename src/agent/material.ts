@@ -1,66 +1,35 @@
-/** What planSite is given: bundles from all places, each name once. */
-import { join } from 'node:path';
-import { certificateFacts } from '../x509/facts.ts';
-import { checkBundle, type Purpose } from '../identity/bundle-check.ts';
+/** What planSite is given: bundles from all sources, each name once. */
 import type { TlsBundle } from '../router/contract.ts';
-import type { BundleProblem, BundleUse, Material } from '../site/material.ts';
-import type { BundleFolder } from '../platform/linux/bundles.ts';
-import { linux } from '../platform/linux/machine.ts';
-import type { NamespaceLayout } from '../platform/linux/layout.ts';
+import type { Material } from '../site/material.ts';
+import { certificateFacts } from '../x509/facts.ts';
+import type { BundleSet } from './ports.ts';
 
 export interface BundleSources {
-  /** `input/certs`. */
-  readonly user: BundleFolder;
-  /** Secrets in `input/resources`. */
-  readonly secrets: readonly TlsBundle[];
-  /** `internal/certs`. */
-  readonly issued: BundleFolder;
+  readonly user: BundleSet;
+  /** That came along with resources. */
+  readonly attached: readonly TlsBundle[];
+  readonly issued: BundleSet;
 }
 
-/** The person's own directory counts first, then a Secret, unless what was issued is its renewal; then what was issued. */
-export function gatherMaterial(
-  { user, secrets, issued }: BundleSources,
-  siteAuthority: string | undefined,
-  layout: NamespaceLayout,
-): Material {
+/** The user's own counts first, then what came with a resource, unless what was issued is its renewal; then what was issued. */
+export function gatherBundles({ user, attached, issued }: BundleSources): Pick<Material, 'bundles' | 'unreadable'> {
   const bundles = new Map(issued.bundles);
-  for (const secret of secrets) {
-    const own = bundles.get(secret.name);
-    if (own === undefined || !isRenewalOf(own, secret)) bundles.set(secret.name, secret);
+  for (const bundle of attached) {
+    const own = bundles.get(bundle.name);
+    if (own === undefined || !isRenewalOf(own, bundle)) bundles.set(bundle.name, bundle);
   }
   for (const [name, bundle] of user.bundles) bundles.set(name, bundle);
-  return {
-    capabilities: linux.capabilities,
-    bundles,
-    unreadable: new Map([...issued.unreadable, ...user.unreadable]),
-    ...(siteAuthority === undefined ? {} : { siteAuthority }),
-    check: checkFor,
-    bundleLocation: (name) => `${join(layout.input.certs, name)}/`,
-  };
+  const unreadable = [...issued.unreadable, ...user.unreadable].map(([name, { message }]) => [name, message] as const);
+  return { bundles, unreadable: new Map(unreadable) };
 }
 
 /** Of the same subject, by the same authority, and younger. */
-function isRenewalOf(own: TlsBundle, secret: TlsBundle): boolean {
-  if (own.cert === undefined || secret.cert === undefined) return false;
+function isRenewalOf(own: TlsBundle, given: TlsBundle): boolean {
+  if (own.cert === undefined || given.cert === undefined) return false;
   try {
-    const [next, first] = [certificateFacts(own.cert, own.name), certificateFacts(secret.cert, secret.name)];
+    const [next, first] = [certificateFacts(own.cert, own.name), certificateFacts(given.cert, given.name)];
     return next.subject === first.subject && next.issuer === first.issuer && next.notBefore >= first.notBefore;
   } catch {
     return false;
   }
-}
-
-const purposes: Readonly<Record<BundleUse, Purpose>> = {
-  server: { kind: 'server' },
-  client: { kind: 'client', serverCa: true },
-  trust: { kind: 'trust' },
-};
-
-/** A wrong clock, or a renewal that is late: whoever connects decides. */
-const passing: ReadonlySet<string> = new Set(['tls-expired', 'tls-not-yet-valid']);
-
-function checkFor(bundle: TlsBundle, use: BundleUse): readonly BundleProblem[] {
-  const found = checkBundle(bundle, purposes[use]);
-  if (found.ok) return found.warnings.map(({ code, message }) => ({ code, message, passing: true }));
-  return found.problems.map(({ code, message }) => ({ code, message, passing: passing.has(code) }));
 }

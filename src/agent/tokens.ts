@@ -1,39 +1,31 @@
-/** AccessTokens: each is redeemed once, and becomes a TLS bundle and a Link. */
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import type { AccessToken, Link, Site } from '../api/skupper/index.ts';
 import { API_VERSION } from '../api/skupper/names.ts';
-import type { AccessToken, Site } from '../api/skupper/index.ts';
-import { DirectoryPendingKeys } from '../trust/disk/pending-keys.ts';
-import { parseToken } from '../trust/tokens/token.ts';
-import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
-import { retryOf } from '../trust/tokens/retry.ts';
-import { TrustError } from '../trust/errors.ts';
-import { CertificateError } from '../x509/errors.ts';
-import { writeBundle } from '../trust/disk/bundle-files.ts';
-import type { Redeemed, Token } from '../trust/tokens/contract.ts';
+import { problemOf } from '../errors/problem.ts';
 import type { TokenFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
-import { problemOf } from '../errors/problem.ts';
 import type { Logger } from '../telemetry/log.ts';
-import { emitYaml } from '../platform/linux/write-yaml.ts';
-import { makeDirectory, readText, writeDurably } from '../files/durable.ts';
-import type { Identity } from '../platform/linux/identity.ts';
-import { resourceFileName, type NamespaceLayout } from '../platform/linux/layout.ts';
-
-export interface Tokens extends Disposable {
-  /** Starts redeeming what is new; the rest goes on by itself. */
-  ensure(tokens: readonly AccessToken[], site: Site, identity: Identity): Promise<ReadonlyMap<string, TokenFacts>>;
-}
+import type { Redeemed, Token } from '../trust/tokens/contract.ts';
+import { TrustError } from '../trust/errors.ts';
+import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
+import { retryOf } from '../trust/tokens/retry.ts';
+import { parseToken } from '../trust/tokens/token.ts';
+import { CertificateError } from '../x509/errors.ts';
+import type { Identity, Stores } from './ports.ts';
 
 export interface TokensOptions {
-  readonly layout: NamespaceLayout;
+  readonly stores: Pick<Stores, 'bundles' | 'pendingKeys' | 'tokens'>;
+  readonly identity: Identity;
   readonly log: Logger;
   /** A token was redeemed or failed. */
   readonly onChange: () => void;
 }
 
 interface Attempt {
+  readonly name: string;
+  readonly site: Site;
   readonly mark: string;
+  /** performance.now() */
   readonly since: number;
   facts: TokenFacts;
   failures: number;
@@ -41,96 +33,114 @@ interface Attempt {
   timer?: ReturnType<typeof setTimeout>;
 }
 
-export function createTokens({ layout, log, onChange }: TokensOptions): Tokens {
-  const attempts = new Map<string, Attempt>();
-  const pending = new DirectoryPendingKeys(join(layout.internal.root, 'pending'));
-  const end = new AbortController();
-  let redeemed: Map<string, string> | undefined;
-  const record = join(layout.internal.root, 'redeemed.json');
+/** AccessTokens: each is redeemed once, and becomes a TLS bundle and a Link. */
+export class Tokens implements Disposable {
+  readonly #options: TokensOptions;
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #end = new AbortController();
+  #redeemed: Map<string, string> | undefined;
 
-  async function run(name: string, attempt: Attempt, token: Token, site: Site, identity: Identity): Promise<void> {
+  constructor(options: TokensOptions) {
+    this.#options = options;
+  }
+
+  /** Starts redeeming what is new; the rest goes on by itself. */
+  async ensure(tokens: readonly AccessToken[], site: Site): Promise<ReadonlyMap<string, TokenFacts>> {
+    this.#redeemed ??= new Map(await this.#options.stores.tokens.redeemed());
+    const names = new Set(tokens.map(nameOf));
+    for (const [name, { timer }] of this.#attempts) {
+      if (names.has(name)) continue;
+      clearTimeout(timer);
+      this.#attempts.delete(name);
+    }
+    for (const token of tokens) this.#ensureOne(token, site, this.#redeemed);
+    return new Map([...this.#attempts].map(([name, { facts }]) => [name, facts]));
+  }
+
+  [Symbol.dispose](): void {
+    this.#end.abort();
+    for (const { timer } of this.#attempts.values()) clearTimeout(timer);
+  }
+
+  #ensureOne(resource: AccessToken, site: Site, redeemed: ReadonlyMap<string, string>): void {
+    const name = nameOf(resource);
+    const mark = markOf(resource);
+    const before = this.#attempts.get(name);
+    if (before?.mark === mark || before?.running === true) return;
+    clearTimeout(before?.timer);
+    const since = performance.now();
+    const attempt: Attempt = { name, site, mark, since, facts: { redeemed: redeemed.get(name) === mark }, failures: 0, running: false };
+    this.#attempts.set(name, attempt);
+    if (attempt.facts.redeemed) return;
+    try {
+      void this.#run(attempt, parseToken(resource, `AccessToken ${name}`));
+    } catch (error) {
+      attempt.facts = { redeemed: false, problem: problemOf(error) };
+    }
+  }
+
+  async #run(attempt: Attempt, token: Token): Promise<void> {
     attempt.running = true;
     try {
-      const key = await pending.keyFor(`token-${name}`);
-      const won = await redeemToken(token, { siteName: nameOf(site), siteId: identity.id, siteKey: identity.key, key, signal: end.signal });
-      await store(name, won, attempt.mark);
-      await pending.drop(`token-${name}`);
-      attempt.facts = { redeemed: true };
-      log.info({ token: name, site: won.offer.siteName }, 'token redeemed');
+      await this.#redeem(attempt, token);
     } catch (error) {
-      if (end.signal.aborted) return;
-      const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
-      const asked = error instanceof ServerBusyError ? error.asked : 0;
-      attempt.failures += 1;
-      const retry = retryOf({ code, failures: attempt.failures, since: performance.now() - attempt.since, asked }, Math.random());
-      if (retry !== undefined) {
-        attempt.timer = setTimeout(() => void run(name, attempt, token, site, identity), retry.after);
-        attempt.timer.unref();
-        if (retry.isQuiet) return;
-      }
-      const problem = problemOf(error);
-      const retrying = retry !== undefined;
-      attempt.facts = { redeemed: false, problem, retrying };
-      log.warn({ token: name, code: problem.code, retrying }, `token not redeemed: ${problem.message}`);
+      if (this.#end.signal.aborted || this.#failed(attempt, token, error) === 'quiet') return;
     } finally {
       attempt.running = false;
     }
-    onChange();
+    this.#options.onChange();
+  }
+
+  async #redeem(attempt: Attempt, token: Token): Promise<void> {
+    const { stores, identity, log } = this.#options;
+    const { name, site } = attempt;
+    const key = await stores.pendingKeys.keyFor(`token-${name}`);
+    const redeemed = await redeemToken(token, {
+      siteName: nameOf(site),
+      siteId: identity.id,
+      siteKey: identity.key,
+      key,
+      signal: this.#end.signal,
+    });
+    await this.#keep(attempt, redeemed);
+    await stores.pendingKeys.drop(`token-${name}`);
+    attempt.facts = { redeemed: true };
+    log.info({ token: name, site: redeemed.offer.siteName }, 'token redeemed');
   }
 
   /** The bundle first, then the Link that needs it, then the record that the token is used: a crash between them costs another try with the same key. */
-  async function store(name: string, { offer, linkCost, bundle }: Redeemed, mark: string): Promise<void> {
-    await writeBundle(join(layout.internal.certs, name), bundle);
-    const link = {
+  async #keep({ name, mark }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
+    const { stores } = this.#options;
+    await stores.bundles.write({ ...bundle, name });
+    const link: Link = {
       apiVersion: API_VERSION,
       kind: 'Link',
       metadata: { name, annotations: { 'earshot/site-id': offer.siteId, 'earshot/site-name': offer.siteName } },
       spec: { endpoints: offer.endpoints, cost: linkCost, tlsCredentials: name },
     };
-    await makeDirectory(layout.internal.links, 0o700);
-    await writeDurably(join(layout.internal.links, resourceFileName('Link', name)), emitYaml(link), 0o600);
-    redeemed?.set(name, mark);
-    await writeDurably(record, JSON.stringify(Object.fromEntries(redeemed ?? [])), 0o600);
+    await stores.tokens.putLink(link);
+    this.#redeemed?.set(name, mark);
+    await stores.tokens.setRedeemed(this.#redeemed ?? new Map());
   }
 
-  return {
-    ensure: async (tokens, site, identity) => {
-      redeemed ??= await readRecord(record);
-      const names = new Set(tokens.map(nameOf));
-      for (const [name, attempt] of attempts) {
-        if (names.has(name)) continue;
-        clearTimeout(attempt.timer);
-        attempts.delete(name);
-      }
-      for (const resource of tokens) {
-        const name = nameOf(resource);
-        const mark = markOf(resource);
-        const before = attempts.get(name);
-        if (before?.mark === mark) continue;
-        if (before?.running === true) continue;
-        clearTimeout(before?.timer);
-        const attempt: Attempt = {
-          mark,
-          since: performance.now(),
-          facts: { redeemed: redeemed.get(name) === mark },
-          failures: 0,
-          running: false,
-        };
-        attempts.set(name, attempt);
-        if (attempt.facts.redeemed) continue;
-        try {
-          void run(name, attempt, parseToken(resource, `AccessToken ${name}`), site, identity);
-        } catch (error) {
-          attempt.facts = { redeemed: false, problem: problemOf(error) };
-        }
-      }
-      return new Map([...attempts].map(([name, { facts }]) => [name, facts]));
-    },
-    [Symbol.dispose]: () => {
-      end.abort();
-      for (const { timer } of attempts.values()) clearTimeout(timer);
-    },
-  };
+  /** @returns whether it is worth a word */
+  #failed(attempt: Attempt, token: Token, error: unknown): 'quiet' | 'told' {
+    const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
+    const asked = error instanceof ServerBusyError ? error.asked : 0;
+    attempt.failures += 1;
+    const { failures, since } = attempt;
+    const retry = retryOf({ code, failures, since: performance.now() - since, asked }, Math.random());
+    if (retry !== undefined) {
+      attempt.timer = setTimeout(() => void this.#run(attempt, token), retry.after);
+      attempt.timer.unref();
+      if (retry.isQuiet) return 'quiet';
+    }
+    const problem = problemOf(error);
+    const retrying = retry !== undefined;
+    attempt.facts = { redeemed: false, problem, retrying };
+    this.#options.log.warn({ token: attempt.name, code: problem.code, retrying }, `token not redeemed: ${problem.message}`);
+    return 'told';
+  }
 }
 
 /** Tells one token from another of its name, without keeping the code. */
@@ -138,17 +148,4 @@ function markOf({ spec }: AccessToken): string {
   return createHash('sha256')
     .update(JSON.stringify([spec.url, spec.code]))
     .digest('hex');
-}
-
-async function readRecord(path: string): Promise<Map<string, string>> {
-  const text = await readText(path, { bytes: 4 * 1024 * 1024 });
-  if (text === undefined) return new Map();
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return new Map();
-    return new Map(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
-  } catch {
-    // Only hints: at worst a used token is tried again, and refused.
-    return new Map();
-  }
 }

@@ -1,44 +1,47 @@
-/**
- * A certificate and its key are two files, and whoever replaces them writes one after the other. For a moment a bundle that no longer
- * fits together therefore counts as it was before.
- */
 import { checkBundle } from '../identity/bundle-check.ts';
-import type { TlsBundle } from '../router/contract.ts';
 import { sameBundle } from '../identity/tls-bundle.ts';
+import type { TlsBundle } from '../router/contract.ts';
 
-export interface Settled {
+export interface HeldBundles {
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Some are held back: look again soon. */
-  readonly restless: boolean;
+  readonly holds: boolean;
 }
 
 /** Milliseconds. */
-const patience = 2000;
+const PATIENCE = 2000;
 
-export function createSettler(): (bundles: ReadonlyMap<string, TlsBundle>, now: number) => Settled {
-  const lastWhole = new Map<string, TlsBundle>();
-  const tornSince = new Map<string, number>();
+/**
+ * A certificate and its key are written one after the other by whoever replaces them. For a moment a bundle that no longer fits
+ * together therefore counts as it was before.
+ */
+export class TornBundles {
+  readonly #lastWhole = new Map<string, TlsBundle>();
+  readonly #tornSince = new Map<string, number>();
+  #latest: { readonly given: ReadonlyMap<string, TlsBundle>; readonly held: HeldBundles } | undefined;
 
-  return (bundles, now) => {
-    const settled = new Map<string, TlsBundle>();
-    let restless = false;
-    for (const [name, bundle] of bundles) {
-      const whole = lastWhole.get(name);
-      if (sameBundle(whole, bundle) || isWhole(bundle)) {
-        lastWhole.set(name, bundle);
-        tornSince.delete(name);
-        settled.set(name, bundle);
-        continue;
-      }
-      const since = tornSince.getOrInsert(name, now);
-      const isHeld = whole !== undefined && now - since >= 0 && now - since < patience;
-      restless ||= isHeld;
-      settled.set(name, isHeld ? whole : bundle);
+  /** @returns the same object as before while nothing has changed */
+  hold(given: ReadonlyMap<string, TlsBundle>, now: number): HeldBundles {
+    if (this.#latest?.given === given && !this.#latest.held.holds) return this.#latest.held;
+    const bundles = new Map([...given].map(([name, bundle]) => [name, this.#holdOne(name, bundle, now)]));
+    for (const known of [this.#lastWhole, this.#tornSince]) {
+      for (const name of known.keys()) if (!given.has(name)) known.delete(name);
     }
-    for (const name of lastWhole.keys()) if (!bundles.has(name)) lastWhole.delete(name);
-    for (const name of tornSince.keys()) if (!bundles.has(name)) tornSince.delete(name);
-    return { bundles: settled, restless };
-  };
+    const held = { bundles, holds: [...bundles].some(([name, bundle]) => bundle !== given.get(name)) };
+    this.#latest = { given, held };
+    return held;
+  }
+
+  #holdOne(name: string, bundle: TlsBundle, now: number): TlsBundle {
+    const whole = this.#lastWhole.get(name);
+    if (sameBundle(whole, bundle) || isWhole(bundle)) {
+      this.#lastWhole.set(name, bundle);
+      this.#tornSince.delete(name);
+      return bundle;
+    }
+    const since = this.#tornSince.getOrInsert(name, now);
+    return whole !== undefined && now - since >= 0 && now - since < PATIENCE ? whole : bundle;
+  }
 }
 
 /** A certificate with its key; the time does not matter here. */

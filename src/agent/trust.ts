@@ -1,52 +1,45 @@
-/** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
 import type { Site } from '../api/skupper/index.ts';
-import { openLedger } from '../trust/disk/ledger.ts';
-import type { Ledger } from '../trust/stores.ts';
-import type { LinkOffer } from '../trust/tokens/contract.ts';
+import { EarshotError } from '../errors/earshot-error.ts';
 import type { LinkConfig, Router, RouterState } from '../router/contract.ts';
-import { listAccesses } from '../site/plan/access.ts';
-import { planCertificates } from '../site/plan/certificates.ts';
-import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
 import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.ts';
+import { listAccesses, type Access } from '../site/plan/access.ts';
+import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
 import type { ResourceProblem } from '../site/problem.ts';
+import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
 import { nameOf, type SiteResources } from '../site/resources.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
-import type { Authorities } from './authorities.ts';
-import { createGrants, GRANT_SERVER_BUNDLE } from './grants.ts';
-import type { Identity } from '../platform/linux/identity.ts';
-import { createIssuedBundles } from './certificates.ts';
-import type { NamespaceLayout } from '../platform/linux/layout.ts';
-import { createRenewals } from './renewals.ts';
+import type { Ledger } from '../trust/stores.ts';
+import type { LinkOffer } from '../trust/tokens/contract.ts';
+import { defaultIssuerOf, type Authorities } from './authorities.ts';
+import { Certificates } from './certificates.ts';
+import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
+import { OfflineLinks } from './offline-links.ts';
+import type { BundleSet, Identity, SitePlatform } from './ports.ts';
+import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
-import { createStaticLinks } from '../platform/linux/offline-links.ts';
-import { createTokens } from './tokens.ts';
-import { EarshotError } from '../errors/earshot-error.ts';
+import { Tokens } from './tokens.ts';
 
 export interface TrustInput {
   readonly resources: SiteResources;
   readonly site: Site;
   readonly settings: SiteSettings;
   readonly reach: Reach;
-  /** Bundles that the person has put there: never replaced. */
-  readonly userBundles: ReadonlySet<string>;
+  /** Bundles that the user has put there: never replaced. */
+  readonly userBundles: ReadonlyMap<string, unknown>;
   readonly now: number;
 }
 
 export interface TrustOutcome {
   readonly facts: TrustFacts;
   readonly problems: readonly ResourceProblem[];
-}
-
-export interface Trust extends AsyncDisposable {
-  /** Brings everything in line with the resources. */
-  step(input: TrustInput): Promise<TrustOutcome>;
-  /** What depends on the router's state: links for others, renewals. */
-  follow(router: Router, links: readonly LinkConfig[]): Promise<void>;
+  /** What the site has of its own now. */
+  readonly issued: BundleSet;
 }
 
 export interface TrustOptions {
-  readonly layout: NamespaceLayout;
+  readonly platform: Pick<SitePlatform, 'stores' | 'source' | 'offlineLinks'>;
   readonly identity: Identity;
+  readonly ledger: Ledger;
   readonly authorities: Authorities;
   readonly log: Logger;
   readonly routerState: () => RouterState | undefined;
@@ -54,101 +47,132 @@ export interface TrustOptions {
   readonly onChange: () => void;
 }
 
-export async function createTrust(options: TrustOptions): Promise<Trust> {
-  const { layout, identity, authorities, log, routerState, onChange } = options;
-  const ledger: Ledger = await openLedger(layout.internal.trust);
-  const issued = createIssuedBundles(layout, authorities);
-  const writeStaticLinks = createStaticLinks({ layout, ledger, authorities });
-  const tokens = createTokens({ layout, log, onChange });
-  const renewals = createRenewals(layout, log, onChange);
-  let latest: TrustInput | undefined;
-  const grants = createGrants({
-    layout,
-    ledger,
-    log,
-    onChange,
-    offer: () => offerOf(latest, identity, routerState()),
-    authority: (issuer) => (latest === undefined ? Promise.reject(noSite()) : authorities.find(issuer, latest.site)),
-  });
+/** Trust of one site, as its leading process looks after it: certificates, grants, tokens, links for others, renewal. */
+export class Trust implements AsyncDisposable {
+  readonly #options: TrustOptions;
+  readonly #certificates: Certificates;
+  readonly #grants: Grants;
+  readonly #tokens: Tokens;
+  readonly #renewals: Renewals;
+  readonly #offlineLinks: OfflineLinks;
+  #latest: TrustInput | undefined;
 
-  async function issue(
-    input: TrustInput,
-  ): Promise<{ readonly certificates: Map<string, CertificateState>; readonly problems: readonly ResourceProblem[] }> {
-    const { resources, site, reach, userBundles, now } = input;
+  constructor(options: TrustOptions) {
+    const { platform, identity, ledger, authorities, log, onChange } = options;
+    const { stores, source } = platform;
+    this.#options = options;
+    this.#certificates = new Certificates(stores, authorities);
+    this.#tokens = new Tokens({ stores, identity, log, onChange });
+    this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange });
+    this.#offlineLinks = new OfflineLinks({ bundles: stores.bundles, ledger, authorities, sink: platform.offlineLinks });
+    this.#grants = new Grants({
+      stores,
+      ledger,
+      log,
+      onChange,
+      offer: () => offerOf(this.#latest, identity, options.routerState()),
+      authority: (issuer) => (this.#latest === undefined ? Promise.reject(noSite()) : authorities.find(issuer, this.#latest.site)),
+    });
+  }
+
+  /** Brings everything in line with the resources and the time. */
+  async step(input: TrustInput): Promise<TrustOutcome> {
+    this.#latest = input;
+    const { resources, site, now } = input;
+    const { certificates, problems, issued } = await this.#issue(input);
+    const { accesses } = listAccesses(resources, site);
+    const grants = await this.#grants.ensure(resources.AccessGrant, grantSettings(input, accesses), now);
+    const tokens = await this.#tokens.ensure(resources.AccessToken, site);
+    return { facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' }, problems, issued };
+  }
+
+  /** What depends on the router's state: links for others, renewals. */
+  async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
+    if (this.#latest === undefined) return;
+    const { resources, site, reach, settings, userBundles, now } = this.#latest;
+    await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
+    const { accesses } = listAccesses(resources, site);
+    try {
+      const states = accesses.length === 0 ? {} : router.state.accesses;
+      const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, states) }));
+      await this.#offlineLinks.ensure(sources, site, now, settings.certificateDays);
+    } catch (error) {
+      this.#options.log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#tokens[Symbol.dispose]();
+    this.#renewals[Symbol.dispose]();
+    await this.#grants[Symbol.asyncDispose]();
+  }
+
+  async #issue(input: TrustInput): Promise<Issue> {
+    const { bundles } = this.#options.platform.stores;
     const certificates = new Map<string, CertificateState>();
     const problems: ResourceProblem[] = [];
-    const wanted = [...planCertificates(resources, site, reach)];
-    if (resources.AccessGrant.length > 0) wanted.push(grantServerBundle(input));
-    for (const bundle of wanted) {
-      if (userBundles.has(bundle.name)) {
+    let issued = await bundles.list();
+    let anyWritten = false;
+    for (const bundle of wantedBundles(input)) {
+      if (input.userBundles.has(bundle.name)) {
         certificates.set(bundle.name, {});
         continue;
       }
       // The site's own servers keep the default lifetime: what is settable is that of links.
-      const { problem, expires, written } = await issued.ensure(bundle, site, now);
-      certificates.set(bundle.name, { ...(expires === undefined ? {} : { expires }), ...(problem === undefined ? {} : { problem }) });
-      if (written) {
-        log.info({ bundle: bundle.name, hosts: bundle.order.hosts }, 'certificate issued');
-        if (bundle.order.signing) authorities.forget();
-      }
-      if (problem !== undefined && !bundle.resource.startsWith('Certificate/')) {
-        problems.push({
-          resource: bundle.resource,
-          severity: 'error',
-          code: problem.code,
-          message: `its certificate cannot be made: ${problem.message}`,
-        });
-      }
+      const { written, ...state } = await this.#certificates.ensure(bundle, { site: input.site, issued, now: input.now });
+      certificates.set(bundle.name, state);
+      problems.push(...problemsOf(bundle, state));
+      if (written) this.#written(bundle);
+      anyWritten ||= written;
     }
-    return { certificates, problems };
+    if (anyWritten) issued = await bundles.list();
+    return { certificates, problems, issued };
   }
 
+  #written({ name, order }: WantedBundle): void {
+    this.#options.log.info({ bundle: name, hosts: order.hosts }, 'certificate issued');
+    if (order.signing) this.#options.authorities.forget();
+  }
+}
+
+interface Issue {
+  readonly certificates: ReadonlyMap<string, CertificateState>;
+  readonly problems: readonly ResourceProblem[];
+  readonly issued: BundleSet;
+}
+
+function wantedBundles(input: TrustInput): readonly WantedBundle[] {
+  const { resources, site, reach } = input;
+  const wanted = planCertificates(resources, site, reach);
+  return resources.AccessGrant.length === 0 ? wanted : [...wanted, grantServerBundle(input)];
+}
+
+function grantServerBundle({ resources, site, reach }: TrustInput): WantedBundle {
+  const { accesses } = listAccesses(resources, site);
+  const hosts = accesses.length === 0 ? certificateHosts(undefined, reach) : accesses.flatMap((access) => certificateHosts(access, reach));
   return {
-    step: async (input) => {
-      latest = input;
-      const { resources, site, settings, reach, now } = input;
-      const { certificates, problems } = await issue(input);
-      const { accesses } = listAccesses(resources, site);
-      const [first] = accesses;
-      const bindHost = commonBindHost(accesses);
-      const grantFacts = await grants.ensure(
-        resources.AccessGrant,
-        {
-          ...(bindHost === undefined ? {} : { host: bindHost }),
-          port: settings.grantPort,
-          hosts: reachableHosts(first, reach),
-          ...(settings.certificateDays === undefined ? {} : { certificateDays: settings.certificateDays }),
-        },
-        now,
-      );
-      const tokenFacts = await tokens.ensure(resources.AccessToken, site, identity);
-      return {
-        facts: {
-          grants: grantFacts,
-          tokens: tokenFacts,
-          certificates,
-          defaultIssuer:
-            site.spec.defaultIssuer === undefined || site.spec.defaultIssuer === '' ? 'earshot-site-ca' : site.spec.defaultIssuer,
-        },
-        problems,
-      };
-    },
-    follow: async (router, links) => {
-      if (latest === undefined) return;
-      const { resources, site, reach, settings, userBundles, now } = latest;
-      await renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
-      const { accesses } = listAccesses(resources, site);
-      try {
-        const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, router.state.accesses) }));
-        await writeStaticLinks(sources, site, now, settings.certificateDays);
-      } catch (error) {
-        log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
-      }
-    },
-    [Symbol.asyncDispose]: async () => {
-      tokens[Symbol.dispose]();
-      await grants[Symbol.asyncDispose]();
-    },
+    name: GRANT_SERVER_BUNDLE,
+    resource: `Site/${nameOf(site)}`,
+    issuer: { kind: 'default' },
+    order: { subject: nameOf(site), hosts: [...new Set(hosts)], client: false, server: true, signing: false },
+  };
+}
+
+/** A Certificate tells of its problem itself. */
+function problemsOf({ resource }: WantedBundle, { problem }: CertificateState): readonly ResourceProblem[] {
+  if (problem === undefined || resource.startsWith('Certificate/')) return [];
+  return [{ resource, severity: 'error', code: problem.code, message: `its certificate cannot be made: ${problem.message}` }];
+}
+
+function grantSettings({ settings, reach }: TrustInput, accesses: readonly Access[]): GrantSettings {
+  const [first] = accesses;
+  const host = commonBindHost(accesses);
+  const { grantPort: port, certificateDays } = settings;
+  return {
+    ...(host === undefined ? {} : { host }),
+    port,
+    hosts: reachableHosts(first, reach),
+    ...(certificateDays === undefined ? {} : { certificateDays }),
   };
 }
 
@@ -168,17 +192,6 @@ function offerOf(input: TrustInput | undefined, identity: Identity, state: Route
   };
 }
 
-function grantServerBundle({ resources, site, reach }: TrustInput): ReturnType<typeof planCertificates>[number] {
-  const { accesses } = listAccesses(resources, site);
-  const hosts = accesses.length === 0 ? certificateHosts(undefined, reach) : accesses.flatMap((access) => certificateHosts(access, reach));
-  return {
-    name: GRANT_SERVER_BUNDLE,
-    resource: `Site/${nameOf(site)}`,
-    issuer: { kind: 'default' },
-    order: { subject: nameOf(site), hosts: [...new Set(hosts)], client: false, server: true, signing: false },
-  };
-}
-
-function noSite(): EarshotError {
+export function noSite(): EarshotError {
   return new EarshotError('no-site', 'this namespace has no Site that runs; create one');
 }

@@ -15,6 +15,10 @@ export class Passes {
     return this.#ended;
   }
 
+  get running(): boolean {
+    return this.#running !== undefined;
+  }
+
   request(): void {
     if (this.#ended) return;
     this.#again = true;

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';
 import { Random } from '../../bench/routing/random.ts';
-import { gatherMaterial } from '../../src/agent/material.ts';
-import { layoutOf } from '../../src/platform/linux/layout.ts';
+import { Planner } from '../../src/agent/planner.ts';
+import { linux } from '../../src/platform/linux/machine.ts';
 import { parseResources, type ParsedFile } from '../../src/platform/linux/parse.ts';
 import { problemsFile, problemsOfFiles, statusFiles } from '../../src/platform/linux/report.ts';
 import { readSettings } from '../../src/agent/settings.ts';
 import { noTrust } from '../../src/site/observe/trust-facts.ts';
 import { observeSite } from '../../src/site/observe/observe.ts';
-import { planSite } from '../../src/site/plan/plan.ts';
 import { keyOf, sortResources } from '../../src/site/resources.ts';
 import { mutate } from './mutate.ts';
 import { BUNDLES, hostileResource, SAMPLES } from './resource-words.ts';
@@ -22,8 +21,6 @@ export const files: Target = {
   slowest: 3_000,
   run,
 };
-
-const layout = layoutOf('west', '/nowhere');
 
 async function run({ cases, seed, first, step }: Plan): Promise<Tally> {
   const sum = { accepted: 0, refused: 0, objects: 0, problems: 0, configured: 0 };
@@ -83,13 +80,20 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
   const seen = new Set<string>();
   const firsts = objects.map(({ value }) => value).filter((value) => !seen.has(keyOf(value)) && seen.add(keyOf(value)));
   const resources = sortResources(firsts);
-  const issued = { bundles: new Map(BUNDLES.map((bundle) => [bundle.name, bundle])), unreadable: new Map(), directories: [] };
-  const material = gatherMaterial(
-    { user: { bundles: new Map(), unreadable: new Map(), directories: [] }, secrets: bundles.map(({ value }) => value), issued },
-    undefined,
-    layout,
+  const empty = { bundles: new Map(), unreadable: new Map() };
+  const snapshot = {
+    resources,
+    problems: problemsOfFiles(problems),
+    bundles: empty,
+    attached: bundles.map(({ value }) => value),
+    restless: false,
+  };
+  const issued = { ...empty, bundles: new Map(BUNDLES.map((bundle) => [bundle.name, bundle])) };
+  const bundleLocation = (name: string): string => `input/certs/${name}/`;
+  const { plan } = new Planner().plan(
+    { snapshot, issued, siteAuthority: undefined, capabilities: linux.capabilities, bundleLocation },
+    Date.now(),
   );
-  const plan = planSite(resources, material);
   if (plan.site !== undefined) readSettings(plan.site);
   for (const { port } of [...plan.config.listeners, ...plan.config.connectors])
     assert.ok(Number.isInteger(port) && port >= 0 && port <= 65_535, `port ${port}`);
@@ -97,7 +101,7 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
     {
       resources,
       plan,
-      problems: problemsOfFiles(problems),
+      problems: snapshot.problems,
       trust: noTrust,
       reach: { kind: 'direct', hosts: ['192.0.2.1'] },
       controller: { name: 'earshot', namespace: 'west', version: '1' },
@@ -105,7 +109,7 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
     new Map(),
     '2027-01-01T00:00:00Z',
   );
-  const written = statusFiles(resources, statuses, problems, '2027-01-01T00:00:00Z');
+  const written = statusFiles({ resources, statuses, problems: snapshot.problems }, '2027-01-01T00:00:00Z');
   for (const [name, { text }] of written) {
     assert.match(name, /^[A-Za-z]+-[a-z0-9][-a-z0-9.]*\.yaml$/);
     if (isReadBack) assert.deepEqual(typeof parse(text), 'object');

@@ -1,5 +1,6 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
-import { openRenewalRequests, type RenewalAnswer } from '../../platform/linux/renewal-requests.ts';
+import type { RenewalAnswer } from '../../agent/ports.ts';
+import { openRenewalRequests } from '../../platform/linux/renewal-requests.ts';
 import { CliError } from '../errors.ts';
 import { notFound, resourcesOf } from './resource-actions.ts';
 import { readRuntime } from './runtime-files.ts';

@@ -2,7 +2,8 @@
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { stopped, unsettled } from '../../platform/linux/stale-status.ts';
+import { markedStale } from '../../agent/stale-status.ts';
+import { stopped } from '../../platform/linux/stale-status.ts';
 import { CliError } from '../errors.ts';
 import { definedResources, findDefined, manifest, putManifest, removeManifest, type Manifest } from './input-files.ts';
 import type { OutputFormat, Wait, WaitOptions } from '../commands/options.ts';
@@ -115,7 +116,7 @@ export async function resourcesOf<K extends SkupperKind>(layout: NamespaceLayout
 function withoutRouter<T extends SkupperResource>(resource: T, namespace: string): T {
   const now = new Date().toISOString();
   // A status with fewer fields, all of which may be left out.
-  return { ...resource, status: unsettled(resource.status ?? {}, stopped(namespace), now) } as T;
+  return { ...resource, status: markedStale(resource.status ?? {}, stopped(namespace), now) } as T;
 }
 
 export function notFound(kind: SkupperKind, name: string, there: readonly string[]): CliError {

@@ -1,15 +1,16 @@
 /** What the running process writes back: resources with their status, problems with files, and itself. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { hasCode } from '../../files/errno.ts';
 import { readText } from '../../files/durable.ts';
-import { resourceFileName, type NamespaceLayout, type RunningRouter } from '../../platform/linux/layout.ts';
+import { resourceFileName, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import type { FileProblem } from '../../platform/linux/parse.ts';
-import { runningRouters as alive } from '../../platform/linux/routers.ts';
 
-const mostBytes = 64 * 1024 * 1024;
+export { runningRouters } from '../../platform/linux/routers.ts';
+
+const MOST_BYTES = 64 * 1024 * 1024;
 
 export type OfKind<K extends SkupperKind> = Extract<SkupperResource, { readonly kind: K }>;
 
@@ -33,19 +34,6 @@ export async function readProblems(layout: NamespaceLayout): Promise<readonly Fi
   return Array.isArray(problems) ? problems.filter(isFileProblem) : [];
 }
 
-/** The routers of the namespace that run on this machine now. */
-export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
-  const routers = await alive(layout);
-  const are = await Promise.all(routers.map(({ pid }) => isRun(pid)));
-  return routers.filter((_, index) => are[index]);
-}
-
-/** The file outlives a process that was killed, and its pid may be another program's by now. */
-async function isRun(pid: number): Promise<boolean> {
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined);
-  return command === undefined || command.split('\0').includes('run');
-}
-
 async function readResource(path: string): Promise<SkupperResource | undefined> {
   const value = await readYaml(path);
   if (!isObject(value) || !('kind' in value) || !('metadata' in value) || !isObject(value.metadata)) return undefined;
@@ -58,7 +46,7 @@ function isOfKind<K extends SkupperKind>(resource: SkupperResource, kind: K): re
 }
 
 async function readYaml(path: string): Promise<unknown> {
-  const text = await readText(path, { bytes: mostBytes });
+  const text = await readText(path, { bytes: MOST_BYTES });
   if (text === undefined) return undefined;
   try {
     return parse(text, { maxAliasCount: 0 });

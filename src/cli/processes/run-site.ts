@@ -3,8 +3,9 @@ import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles } from '../../platform/linux/layout.ts';
 import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../../platform/linux/routers.ts';
-import { makeNamespace, startSite } from '../../agent/site-loop.ts';
-import { restate, starting, timestamp } from '../../platform/linux/stale-status.ts';
+import { makeNamespace, startSite } from '../../platform/linux/site.ts';
+import { starting, timestamp } from '../../agent/stale-status.ts';
+import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit, socketsWithin } from '../../router/local/open-files.ts';
 import { startRouter } from '../../router/router.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
@@ -48,7 +49,7 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   // A socket of one that was killed.
   await withdrawRouter(layout, router);
   // What a process wrote that has ended says nothing of this one, and nobody may take it for that.
-  if ((await runningRouters(layout)).length === 0) await restate(layout.runtime.resources, starting, timestamp());
+  if ((await runningRouters(layout)).length === 0) await markStale(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
   await using telemetry = await serveTelemetry({
     port: options.httpPort,

@@ -1,15 +1,10 @@
 /** Who the site is: its key, made once. */
-import type { SiteKey } from '../../router/contract.ts';
+import type { Identity } from '../../agent/ports.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { generateSiteKey, siteKeyFrom } from '../../identity/site-key.ts';
 import { makeDirectory, readText, writeDurably } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
-
-export interface Identity {
-  readonly id: string;
-  readonly key: SiteKey;
-}
 
 /**
  * A new key is made only where none has ever been: a damaged one is for the person to restore, since a new key is

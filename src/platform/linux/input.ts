@@ -1,6 +1,8 @@
 /** All of `input/resources` (and of `internal/links`): read anew only where a file has changed. */
-import { lstat, opendir, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { TlsBundle } from '../../router/contract.ts';
 import { keyOf, type SiteObject } from '../../site/resources.ts';
 import { codeOf, hasCode } from '../../files/errno.ts';
@@ -8,6 +10,7 @@ import { FileError } from '../../files/errors.ts';
 import { readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { parseResources, type FileProblem, type ParsedFile, type Placed } from './parse.ts';
+import { isFresh, isSameStamp, lookAt, stampOf, type Stamp } from './stamps.ts';
 
 export interface Input {
   readonly objects: readonly SiteObject[];
@@ -18,89 +21,137 @@ export interface Input {
   readonly restless: boolean;
 }
 
-export interface InputReader {
-  read(): Promise<Input>;
+/** A file of the last listing, and what it held when it was last read. */
+interface Entry {
+  readonly path: string;
+  /** As the person knows it. */
+  readonly file: string;
+  known: { readonly stamp: Stamp; readonly parsed: ParsedFile } | undefined;
 }
 
-/** What each file held when it was last read, by its path. */
-type Cache = Map<string, { readonly stamp: string; readonly parsed: ParsedFile }>;
+interface Listing {
+  /** Of the directory; undefined: list it again. */
+  readonly stamp: Stamp | undefined;
+  readonly entries: readonly Entry[];
+  readonly problem?: FileProblem;
+}
 
-const limits = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 };
+const LIMITS = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 };
 
 /** Milliseconds: a file that was written to more recently may be half of what it is to be, and counts as it was. */
 const MAY_BE_HALF = 40;
 
-/** The person's own files come first: what is defined there and in `internal/links` is theirs. */
-export function createInputReader(layout: NamespaceLayout, clock: () => number = Date.now): InputReader {
-  const folders = [layout.input.resources, layout.internal.links];
-  let cache: Cache = new Map();
+/** Files looked at before others get a turn, so that little is held at once. */
+const SLICE = 128;
 
-  async function readFolder(folder: string, next: Cache): Promise<{ readonly files: readonly ParsedFile[]; readonly restless: boolean }> {
-    const { names, problem } = await listFolder(folder, layout.root);
+export class InputReader {
+  readonly #layout: NamespaceLayout;
+  readonly #clock: () => number;
+  readonly #listings = new Map<string, Listing>();
+  #latest: { readonly files: readonly ParsedFile[]; readonly input: Input } | undefined;
+
+  constructor(layout: NamespaceLayout, clock: () => number = Date.now) {
+    this.#layout = layout;
+    this.#clock = clock;
+  }
+
+  /** The same object as before where nothing has changed. */
+  async read(): Promise<Input> {
+    const { input, internal, root } = this.#layout;
+    const read: FolderRead[] = [];
+    // The person's own files come first: what is defined there and in `internal/links` is theirs.
+    for (const folder of [input.resources, internal.links]) read.push(await this.#readFolder(folder));
+    const files = read.flatMap((folder) => folder.files);
+    const restless = read.some((folder) => folder.restless);
+    const latest = this.#latest;
+    if (latest !== undefined && latest.input.restless === restless && isSame(latest.files, files)) return latest.input;
+    const combined = { ...combine(files, `${relative(root, internal.links)}/`), restless };
+    this.#latest = { files, input: combined };
+    return combined;
+  }
+
+  async #readFolder(folder: string): Promise<FolderRead> {
+    const { entries, problem } = await this.#list(folder);
     const files: ParsedFile[] = problem === undefined ? [] : [failure(problem)];
     let restless = false;
     let bytes = 0;
-    for (const name of names) {
-      const path = join(folder, name);
-      const file = relative(layout.root, path);
-      try {
-        const found = await stat(path, { bigint: true });
-        bytes += Number(found.size);
-        if (bytes > limits.allBytes) {
-          files.push(
-            failure({
-              file,
-              severity: 'error',
-              message: `with it the files of this directory are more than ${limits.allBytes} bytes, so it is not read.`,
-            }),
-          );
+    for (let first = 0; first < entries.length; first += SLICE) {
+      const slice = entries.slice(first, first + SLICE);
+      const looked = await lookAt(slice.map(({ path }) => path));
+      for (const [index, entry] of slice.entries()) {
+        const found = looked[index];
+        if (found === undefined || found instanceof Error) {
+          entry.known = undefined;
+          // Gone since it was listed: the next event brings the rest.
+          if (!(await isGone(entry.path, found))) files.push(failure({ file: entry.file, severity: 'error', message: unreadable(found) }));
           continue;
         }
-        const stamp = `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
-        const known = cache.get(path);
-        const isHeld = known !== undefined && known.stamp !== stamp && folder === layout.input.resources && isBeingWritten(found.mtimeNs);
+        bytes += found.size;
+        const isHeld = folder === this.#layout.input.resources && this.#isBeingWritten(entry, found);
         restless ||= isHeld;
-        if (known !== undefined && (known.stamp === stamp || isHeld)) {
-          next.set(path, known);
-          files.push(known.parsed);
-          continue;
-        }
-        const fresh = await parseFile(path, file, layout);
-        if (fresh === undefined) continue;
-        const parsed = known === undefined ? fresh : keepLastValid(fresh, known.parsed);
-        next.set(path, { stamp, parsed });
-        files.push(parsed);
-      } catch (error) {
-        // Gone since it was listed: the next event brings the rest.
-        if (hasCode(error, 'ENOENT') && !(await isDangling(path))) continue;
-        files.push(
-          failure({
-            file,
-            severity: 'error',
-            message: hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).`,
-          }),
-        );
+        const parsed = bytes > LIMITS.allBytes ? tooMuch(entry) : isHeld ? entry.known?.parsed : await this.#readFile(entry, found);
+        if (parsed !== undefined) files.push(parsed);
       }
     }
     return { files, restless };
   }
 
-  /** A time to come is that of another clock. */
-  function isBeingWritten(modified: bigint): boolean {
-    const age = clock() - Number(modified / 1_000_000n);
+  async #list(folder: string): Promise<Listing> {
+    const [found] = await lookAt([folder]);
+    const stamp = found === undefined || found instanceof Error || isFresh(found, this.#clock()) ? undefined : stampOf(found);
+    const before = this.#listings.get(folder);
+    if (before?.stamp !== undefined && stamp !== undefined && isSameStamp(before.stamp, stamp)) return before;
+    const { root } = this.#layout;
+    const { names, problem } = await listFolder(folder, root);
+    const known = new Map(before?.entries.map((entry) => [entry.path, entry]));
+    const entries = names.map((name): Entry => {
+      const path = join(folder, name);
+      return known.get(path) ?? { path, file: relative(root, path), known: undefined };
+    });
+    const listing = { stamp: problem === undefined ? stamp : undefined, entries, ...(problem === undefined ? {} : { problem }) };
+    this.#listings.set(folder, listing);
+    return listing;
+  }
+
+  /** Was there before, and is another now, since a moment. A time to come is that of another clock. */
+  #isBeingWritten({ known }: Entry, stats: Stats): boolean {
+    if (known === undefined || isSameStamp(known.stamp, stats)) return false;
+    const age = this.#clock() - stats.mtimeMs;
     return age >= 0 && age < MAY_BE_HALF;
   }
 
-  return {
-    read: async () => {
-      const next: Cache = new Map();
-      const read = [];
-      for (const folder of folders) read.push(await readFolder(folder, next));
-      cache = next;
-      const files = read.flatMap((folder) => folder.files);
-      return { ...combine(files, `${relative(layout.root, layout.internal.links)}/`), restless: read.some(({ restless }) => restless) };
-    },
-  };
+  async #readFile(entry: Entry, stats: Stats): Promise<ParsedFile | undefined> {
+    const { known, path, file } = entry;
+    if (known !== undefined && isSameStamp(known.stamp, stats)) return known.parsed;
+    const fresh = await parseFile(path, file, this.#layout);
+    const parsed = fresh === undefined || known === undefined ? fresh : keepLastValid(fresh, known.parsed);
+    entry.known = parsed === undefined ? undefined : { stamp: stampOf(stats), parsed };
+    return parsed;
+  }
+}
+
+interface FolderRead {
+  readonly files: readonly ParsedFile[];
+  readonly restless: boolean;
+}
+
+/** What cannot be read is a new object each time. */
+function isSame(before: readonly ParsedFile[], now: readonly ParsedFile[]): boolean {
+  return before.length === now.length && now.every((file, index) => file === before[index] || isDeepStrictEqual(file, before[index]));
+}
+
+function tooMuch(entry: Entry): ParsedFile {
+  entry.known = undefined;
+  const message = `with it the files of this directory are more than ${LIMITS.allBytes} bytes, so it is not read.`;
+  return failure({ file: entry.file, severity: 'error', message });
+}
+
+async function isGone(path: string, error: unknown): Promise<boolean> {
+  return hasCode(error, 'ENOENT') && !(await isDangling(path));
+}
+
+function unreadable(error: unknown): string {
+  return hasCode(error, 'ENOENT') ? 'it is a link to nothing.' : `it cannot be read (${codeOf(error)}).`;
 }
 
 async function isDangling(path: string): Promise<boolean> {
@@ -118,11 +169,11 @@ async function listFolder(folder: string, root: string): Promise<{ readonly name
       // Editors' drafts and backups: .x.swp, x~, #x#, 4913.
       if (!/\.(ya?ml|json)$/.test(entry.name) || /^[.#]/.test(entry.name)) continue;
       names.push(entry.name);
-      if (names.length > limits.files) {
+      if (names.length > LIMITS.files) {
         names.pop();
         return {
           names: names.sort(),
-          problem: { file, severity: 'error', message: `it has more than ${limits.files} files; the rest is not read.` },
+          problem: { file, severity: 'error', message: `it has more than ${LIMITS.files} files; the rest is not read.` },
         };
       }
     }
@@ -135,7 +186,7 @@ async function listFolder(folder: string, root: string): Promise<{ readonly name
 
 async function parseFile(path: string, file: string, layout: NamespaceLayout): Promise<ParsedFile | undefined> {
   try {
-    const text = await readText(path, { bytes: limits.fileBytes, within: layout.root });
+    const text = await readText(path, { bytes: LIMITS.fileBytes, within: layout.root });
     return text === undefined ? undefined : await parseResources(text, file, layout.namespace);
   } catch (error) {
     if (!(error instanceof FileError)) {

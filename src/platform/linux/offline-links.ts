@@ -5,80 +5,33 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { OfflineLink, OfflineLinkSink } from '../../agent/ports.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
-import type { Endpoint, Site } from '../../api/skupper/index.ts';
-import { certificateFacts } from '../../x509/facts.ts';
-import { issueBundle } from '../../trust/issue.ts';
-import { readBundle, writeBundle } from '../../trust/disk/bundle-files.ts';
-import { revocationsOf } from '../../trust/revocation.ts';
-import type { IssuedBundle } from '../../identity/tls-bundle.ts';
-import type { Ledger } from '../../trust/stores.ts';
-import type { Access } from '../../site/plan/access.ts';
-import type { Authorities } from '../../agent/authorities.ts';
-import { emitYaml } from './write-yaml.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
-import { isRenewalDue } from '../../agent/due.ts';
 import type { NamespaceLayout } from './layout.ts';
+import { emitYaml } from './write-yaml.ts';
 
-export interface StaticLinkSource {
-  readonly access: Access;
-  /** Of what listens now. */
-  readonly endpoints: readonly Endpoint[];
-}
+export class OfflineLinkFiles implements OfflineLinkSink {
+  readonly #directory: string;
 
-export interface StaticLinksOptions {
-  readonly layout: NamespaceLayout;
-  readonly ledger: Ledger;
-  readonly authorities: Authorities;
-}
-
-export type WriteStaticLinks = (sources: readonly StaticLinkSource[], site: Site, now: number, days?: number) => Promise<void>;
-
-export function createStaticLinks({ layout, ledger, authorities }: StaticLinksOptions): WriteStaticLinks {
-  /** One certificate for each access, put on record so that it can be revoked by its name; then the next one is made. */
-  async function bundleFor(
-    name: string,
-    site: Site,
-    issuer: string | undefined,
-    now: number,
-    days: number | undefined,
-  ): Promise<IssuedBundle> {
-    const directory = join(layout.internal.certs, name);
-    const { cert, key, ca } = await readBundle(directory, name);
-    const authority = await authorities.find(issuer, site);
-    if (cert !== undefined && key !== undefined && ca !== undefined) {
-      const facts = certificateFacts(cert, `internal/certs/${name}/tls.crt`);
-      const { serials } = revocationsOf(await ledger.revoked());
-      if (facts.notBefore <= now && !isRenewalDue(facts, now) && !serials.includes(facts.serial)) return { name, cert, key, ca };
-    }
-    const made = issueBundle(authority, name, { subject: name, client: true, ...(days === undefined ? {} : { days }) });
-    await ledger.record({ siteName: name, serial: made.serial, notAfter: certificateFacts(made.cert, name).notAfter });
-    await writeBundle(directory, made);
-    return made;
+  constructor({ runtime }: NamespaceLayout) {
+    this.#directory = runtime.links;
   }
 
-  return async (sources, site, now, days) => {
-    const wanted = new Map<string, string>();
-    for (const { access, endpoints } of sources) {
-      if (endpoints.length === 0) continue;
-      const name = `link-${access.name}`;
-      const bundle = await bundleFor(name, site, access.issuer, now, days);
-      for (const [host, own] of Map.groupBy(endpoints, (endpoint) => endpoint.host ?? '')) {
-        wanted.set(`${name}-${fileWord(host)}.yaml`, linkFile(name, own, bundle));
-      }
-    }
-    await mkdir(layout.runtime.links, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(layout.runtime.links)) {
-      if (!wanted.has(name) && /^link-.*\.yaml$/.test(name)) await removeFile(join(layout.runtime.links, name));
+  async replace(links: readonly OfflineLink[]): Promise<void> {
+    const wanted = new Map(links.map((link) => [`${link.name}-${fileWord(link.host)}.yaml`, linkFile(link)]));
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#directory)) {
+      if (!wanted.has(name) && /^link-.*\.yaml$/.test(name)) await removeFile(join(this.#directory, name));
     }
     for (const [name, text] of wanted) {
-      const path = join(layout.runtime.links, name);
+      const path = join(this.#directory, name);
       if ((await readText(path, { bytes: 1024 * 1024 })) !== text) await writeDurably(path, text, 0o600);
     }
-  };
+  }
 }
 
-function linkFile(name: string, endpoints: readonly Endpoint[], { cert, key, ca }: IssuedBundle): string {
+function linkFile({ name, endpoints, bundle: { cert, key, ca } }: OfflineLink): string {
   const encode = (text: string): string => Buffer.from(text).toString('base64');
   const secret = {
     apiVersion: 'v1',

@@ -4,26 +4,21 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { RenewalAnswer, RenewalRequests } from '../../agent/ports.ts';
 import { hasCode } from '../../files/errno.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isResourceName, requireResourceName, type NamespaceLayout } from './layout.ts';
 
-export type RenewalAnswer =
-  /** Serial numbers in upper-case hex; `until` in RFC 3339. */
-  { readonly serial: string; readonly before: string; readonly until: string } | { readonly refused: string };
-
-export interface RenewalRequests {
+/** With what the command does. */
+export interface RenewalRequestFiles extends RenewalRequests {
   ask(link: string): Promise<void>;
-  /** Links whose request has no answer yet. */
-  open(): Promise<ReadonlySet<string>>;
-  answer(link: string, answer: RenewalAnswer): Promise<void>;
   /** @returns undefined where there is none yet */
   answerTo(link: string): Promise<RenewalAnswer | undefined>;
   /** The answer has been read. */
   drop(link: string): Promise<void>;
 }
 
-export function openRenewalRequests({ internal }: NamespaceLayout): RenewalRequests {
+export function openRenewalRequests({ internal }: NamespaceLayout): RenewalRequestFiles {
   const pathOf = (link: string): string => {
     requireResourceName(link, 'Link');
     return join(internal.root, `renew-${link}.json`);

@@ -1,48 +1,44 @@
 /** The files of `runtime/`: each resource with its status, and what in the input cannot be used. */
-import type { AnyStatus } from '../../site/observe/observe.ts';
+import type { Report } from '../../agent/ports.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { supportsKind } from '../../site/capabilities.ts';
-import { allOf, keyOf, nameOf, type ResourceKey, type SiteResources } from '../../site/resources.ts';
+import { allOf, keyOf, nameOf } from '../../site/resources.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { emitYaml } from './write-yaml.ts';
 import { linux } from './machine.ts';
 import { isResourceName, resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
-import { statusMode } from './status-mode.ts';
 import type { WrittenFile } from './status-writer.ts';
 import { conditionReason } from '../../errors/condition-reason.ts';
 
-export function statusFiles(
-  resources: SiteResources,
-  statuses: ReadonlyMap<ResourceKey, AnyStatus>,
-  problems: readonly FileProblem[],
-  now: string,
-): ReadonlyMap<string, WrittenFile> {
+export function statusFiles({ resources, statuses, problems }: Report, now: string): ReadonlyMap<string, WrittenFile> {
   const files = new Map<string, WrittenFile>();
   for (const object of allOf(resources)) {
     const { apiVersion, kind, metadata, spec } = object;
     const status = statuses.get(keyOf(object));
-    files.set(resourceFileName(kind, nameOf(object)), {
-      text: emitYaml({ apiVersion, kind, metadata, spec, status }),
-      mode: statusMode(kind),
-    });
+    files.set(resourceFileName(kind, nameOf(object)), { text: emitYaml({ apiVersion, kind, metadata, spec, status }), mode: modeOf(kind) });
   }
   // A resource that cannot be read has a status all the same.
-  for (const problem of problems) {
-    const { resource } = problem;
-    const [kind = '', name = ''] = resource?.split('/') ?? [];
-    if (problem.severity !== 'error' || !supportsKind(kind, linux.capabilities) || !isResourceName(name)) continue;
+  for (const { resource, severity, message } of problems) {
+    const [kind = '', name = ''] = resource.split('/');
+    if (severity !== 'error' || !isResourceName(name)) continue;
     const file = resourceFileName(kind, name);
     if (files.has(file)) continue;
-    const message = placeText(problem);
     const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: conditionReason('invalid-file'), message };
     files.set(file, {
       text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }),
-      mode: statusMode(kind),
+      mode: modeOf(kind),
     });
   }
   return files;
 }
+
+/** The mode of the file that holds a resource of this kind with its status: only the owner may read one that holds a code. */
+export function modeOf(kind: string): number {
+  return withCode.has(kind) ? 0o600 : 0o644;
+}
+
+const withCode: ReadonlySet<string> = new Set(['AccessGrant', 'AccessToken']);
 
 /** `input/resources/web.yaml:5:9: spec.port: must be …`, as compilers say it. */
 export function placeText({ file, line, column, field, message }: FileProblem): string {

@@ -1,28 +1,52 @@
 /** The routers of a site on one machine: who runs, and which of them looks after the site. */
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Leadership, Siblings } from '../../agent/ports.ts';
 import type { SiblingConfig } from '../../router/contract.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isLabel, routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
 import { tryLock, type Lock } from '../../files/lock.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { pause } from '../../work/pause.ts';
 
 /** sun_path of unix(7), without the closing zero byte. */
-const longestSocketPath = 107;
+const LONGEST_SOCKET_PATH = 107;
+
+/** Milliseconds before each look: whoever asks whether a router runs holds its lock for a moment. */
+const LOOKS = [0, 20, 50];
 
 /** @throws EarshotError `router-running` where another process runs this router */
 export async function lockRouter(layout: NamespaceLayout, router: string): Promise<Lock> {
-  const lock = tryLock(join(layout.runtime.run, `.router-${router}.lock`));
-  if (lock !== undefined) return lock;
+  for (const wait of LOOKS) {
+    await pause(wait);
+    const lock = tryLock(lockOf(layout, router));
+    if (lock !== undefined) return lock;
+  }
   const running = await readRouter(routerFiles(layout, router).state);
   const who = running === undefined ? 'another process' : `process ${running.pid}`;
   const message = `${who} already runs the router ${router} of the namespace ${layout.namespace}; end it first, or run another router of the site with --router NAME.`;
   throw new EarshotError('router-running', message);
 }
 
-/** Held by the one process of a site that writes statuses and looks after trust. */
-export function tryLead(layout: NamespaceLayout): Lock | undefined {
-  return tryLock(join(layout.runtime.run, '.leader.lock'));
+/** Held by the one process of a site that writes statuses and looks after trust: once it has that, to its end. */
+export class LeaderLock implements Leadership {
+  readonly #path: string;
+  #lock: Lock | undefined;
+
+  constructor({ runtime }: NamespaceLayout) {
+    this.#path = join(runtime.run, '.leader.lock');
+  }
+
+  lead(): boolean {
+    this.#lock ??= tryLock(this.#path);
+    return this.#lock !== undefined;
+  }
+
+  resign(): void {
+    this.#lock?.[Symbol.dispose]();
+    this.#lock = undefined;
+  }
 }
 
 export async function announceRouter(layout: NamespaceLayout, state: RunningRouter): Promise<void> {
@@ -35,28 +59,68 @@ export async function withdrawRouter(layout: NamespaceLayout, router: string): P
   await removeFile(socket);
 }
 
-/** The routers that run now, by their files and the processes that these name. */
+/** The routers that run now. A file outlives a process that was killed, and its pid may be another program's by now; its lock does not. */
 export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
+  return (await announced(layout)).filter(({ router }) => isRunning(layout, router));
+}
+
+/** The site's other routers on this machine. */
+export class SiblingRouters implements Siblings {
+  readonly #layout: NamespaceLayout;
+  readonly #router: string;
+
+  constructor(layout: NamespaceLayout, router: string) {
+    this.#layout = layout;
+    this.#router = router;
+  }
+
+  /**
+   * A router that has siblings opens its ports so that they can be shared (SO_REUSEPORT), and then any other process of this user can
+   * share them too, such as another site's. So a router on its own has none, unless the site is to have two: then the first is ready for
+   * the second from the start, and need not close its ports for a moment when that comes. It has none either where a socket's path would
+   * be longer than the system allows.
+   */
+  async config(expected: boolean): Promise<SiblingConfig | undefined> {
+    const { socket } = routerFiles(this.#layout, this.#router);
+    if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) return undefined;
+    const others = await this.#others();
+    if (others.length === 0 && !expected) return undefined;
+    return { socket, others: others.sort().map((name) => routerFiles(this.#layout, name).socket) };
+  }
+
+  async run(): Promise<boolean> {
+    return (await this.#others()).length > 0;
+  }
+
+  async #others(): Promise<string[]> {
+    const names = (await announced(this.#layout)).map(({ router }) => router);
+    return names.filter((name) => name !== this.#router && isRunning(this.#layout, name));
+  }
+}
+
+async function announced(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
   const names = await readdir(layout.runtime.run).catch((): string[] => []);
   const states = await Promise.all(
     names.filter((name) => name.endsWith('.json')).map((name) => readRouter(join(layout.runtime.run, name))),
   );
-  return states.filter((state) => state !== undefined).filter(({ pid }) => isAlive(pid));
+  return states.filter((state) => state !== undefined);
 }
 
-/**
- * A router that has siblings opens its ports so that they can be shared (SO_REUSEPORT), and then any other process of this user can
- * share them too, such as another site's. So a router on its own has none, unless the site is to have two: then the first is ready for
- * the second from the start, and need not close its ports for a moment when that comes.
- * @param expected whether others are to come
- * @returns undefined where no other router of the site runs, or a socket's path would be longer than the system allows
- */
-export async function siblingsOf(layout: NamespaceLayout, router: string, expected = false): Promise<SiblingConfig | undefined> {
-  const { socket } = routerFiles(layout, router);
-  if (Buffer.byteLength(socket) > longestSocketPath) return undefined;
-  const others = (await runningRouters(layout)).map(({ router: name }) => name).filter((name) => name !== router);
-  if (others.length === 0 && !expected) return undefined;
-  return { socket, others: others.sort().map((name) => routerFiles(layout, name).socket) };
+function lockOf({ runtime }: NamespaceLayout, router: string): string {
+  return join(runtime.run, `.router-${router}.lock`);
+}
+
+function isRunning(layout: NamespaceLayout, router: string): boolean {
+  const path = lockOf(layout, router);
+  if (!existsSync(path)) return false;
+  try {
+    const lock = tryLock(path);
+    lock?.[Symbol.dispose]();
+    return lock === undefined;
+  } catch {
+    // Not ours to look at: better one too many than two at one socket.
+    return true;
+  }
 }
 
 async function readRouter(path: string): Promise<RunningRouter | undefined> {
@@ -80,14 +144,4 @@ function isRunningRouter(value: unknown): value is RunningRouter {
     typeof value.router === 'string' &&
     isLabel(value.router)
   );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it is there, and another user's.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }

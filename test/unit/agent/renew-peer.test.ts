@@ -6,8 +6,9 @@ import { test } from 'node:test';
 import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
-import { openSiteAuthority } from '../trust/support/site.ts';
-import { startSite } from '../../../src/agent/site-loop.ts';
+import { siteAuthority } from '../../../src/trust/authority.ts';
+import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
+import { startSite } from '../../../src/platform/linux/site.ts';
 import type { Router, RouterConfig, RouterHooks } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { aNamespace } from '../platform/support.ts';
@@ -28,7 +29,7 @@ test('every router of a site renews for its peers, since a link stays with the r
   await using second = await startSite({ layout, router: 'second', version: '1', log, start });
   assert.deepEqual([leader.unready, second.unready], [undefined, undefined]);
 
-  const authority = await openSiteAuthority(layout.internal.ca, { siteName: 'west' });
+  const authority = await siteAuthority(new DirectoryBundles(layout.internal.site), 'ca', { siteName: 'west' });
   const certificate = new X509Certificate(issueBundle(authority, 'east', { subject: 'east', client: true }).cert).raw;
   const peer = { certificate, siteId: 'b2b69931-5078-863f-be7c-731a4583ea47' };
   const ledger = await openLedger(layout.internal.trust);

@@ -7,8 +7,10 @@ import { makeAuthority } from '../trust/support/site.ts';
 import { readBundle, writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { BundleFolder } from '../../../src/platform/linux/bundles.ts';
+import { openStores } from '../../../src/platform/linux/stores.ts';
 import { openRenewalRequests } from '../../../src/platform/linux/renewal-requests.ts';
-import { createRenewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
+import { Renewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
 import type { LinkConfig } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { aNamespace, until } from '../platform/support.ts';
@@ -29,6 +31,12 @@ interface Linked {
   serial(): Promise<string>;
 }
 
+function renewalsIn(layout: NamespaceLayout, onChange: () => void): Renewals {
+  const stores = openStores(layout, new BundleFolder(layout.internal.certs));
+  const log = createLogger({ level: 'silent', component: 'test' });
+  return new Renewals({ stores, bundleLocation: (name) => `input/certs/${name}/`, log, onChange });
+}
+
 /** A namespace with a link whose certificate has 30 days to go, and another site that renews what it is asked. */
 async function linked(t: TestContext): Promise<Linked> {
   const layout = await aNamespace(t);
@@ -37,7 +45,7 @@ async function linked(t: TestContext): Promise<Linked> {
   await writeBundle(join(layout.internal.certs, 'to-east'), bundle);
   const link: LinkConfig = { name: 'Link/to-east', endpoints: [], cost: 1, tls: bundle };
   let ended = 0;
-  const renewals = createRenewals(layout, createLogger({ level: 'silent', component: 'test' }), () => void (ended += 1));
+  const renewals = renewalsIn(layout, () => void (ended += 1));
   return {
     layout,
     authority,
@@ -98,7 +106,7 @@ describe('a renewal that was asked for', () => {
     await west.requests.ask('to-east');
     assert.equal(await west.look({ ours: false }), 0);
     assert.deepEqual(await west.requests.answerTo('to-east'), {
-      refused: 'its certificate is your own: put another into input/certs/to-east',
+      refused: 'its certificate is your own: put another into input/certs/to-east/',
     });
   });
 
@@ -121,7 +129,7 @@ describe('a certificate that lives for seconds', () => {
       const now = Date.now();
       const tls = issueBundle(authority, 'to-east', { subject: 'west', client: true, days }, () => now);
       const looks = Promise.withResolvers<boolean>();
-      const renewals = createRenewals(layout, createLogger({ level: 'silent', component: 'test' }), () => looks.resolve(true));
+      const renewals = renewalsIn(layout, () => looks.resolve(true));
       const router: RenewingRouter = {
         state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
         renew: () => Promise.reject(new Error('not now')),

@@ -1,6 +1,4 @@
 /** A namespace in a folder of its own, the command line in this process, and a stand-in for what runs the namespace. */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,7 +6,8 @@ import { CommanderError } from 'commander';
 import { stringify } from 'yaml';
 import { exitCodeOf } from '../../../src/cli/errors.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
-import { DEFAULT_ROUTER, layoutOf, resourceFileName, routerFiles, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { DEFAULT_ROUTER, layoutOf, resourceFileName, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { announceRouter, lockRouter } from '../../../src/platform/linux/routers.ts';
 
 export interface Result {
   readonly code: number;
@@ -19,7 +18,7 @@ export interface Result {
 export class Namespace implements AsyncDisposable {
   readonly home: string;
   readonly layout: NamespaceLayout;
-  #runner: ChildProcess | undefined;
+  #lock: Disposable | undefined;
 
   private constructor(home: string) {
     this.home = home;
@@ -47,12 +46,12 @@ export class Namespace implements AsyncDisposable {
     }
   }
 
-  /** A process that looks as if it ran the namespace. */
+  /** As if this process ran the namespace. */
   async run(): Promise<void> {
-    this.#runner = spawn('sh', ['-c', 'read line', 'run'], { stdio: ['pipe', 'ignore', 'ignore'] });
-    await once(this.#runner, 'spawn');
-    const state = { pid: this.#runner.pid, router: DEFAULT_ROUTER, httpPort: 9, startedAt: '2030-01-01T00:00:00Z', version: '0' };
-    await this.write(routerFiles(this.layout, DEFAULT_ROUTER).state, JSON.stringify(state));
+    await mkdir(this.layout.runtime.run, { recursive: true });
+    this.#lock = await lockRouter(this.layout, DEFAULT_ROUTER);
+    const startedAt = '2030-01-01T00:00:00Z';
+    await announceRouter(this.layout, { pid: process.pid, router: DEFAULT_ROUTER, httpPort: 9, startedAt, version: '0' });
   }
 
   /** What the running process would write back. */
@@ -79,10 +78,7 @@ export class Namespace implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#runner?.exitCode === null) {
-      this.#runner.kill('SIGKILL');
-      await once(this.#runner, 'exit');
-    }
+    this.#lock?.[Symbol.dispose]();
     await rm(this.home, { recursive: true, force: true });
   }
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { untilRunning } from '../../../src/cli/actions/waiting.ts';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
-import { announceRouter } from '../../../src/platform/linux/routers.ts';
-import { makeNamespace } from '../../../src/agent/site-loop.ts';
+import { announceRouter, lockRouter } from '../../../src/platform/linux/routers.ts';
+import { makeNamespace } from '../../../src/platform/linux/site.ts';
 
 async function namespaceOf(t: TestContext): Promise<NamespaceLayout> {
   const base = await mkdtemp(join(tmpdir(), 'earshot-running-'));
@@ -21,11 +20,10 @@ const terminal = (note: (text: string) => void) => ({ out: () => {}, note, input
 
 test('a service is started only once its process says that it runs, so that the next command finds it', async (t) => {
   const layout = await namespaceOf(t);
-  // A process counts by its command line.
-  const service = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000_000)', 'run'], { stdio: 'ignore' });
-  t.after(() => service.kill('SIGKILL'));
+  // A router counts once it has its lock and says where it is to be reached.
+  using _lock = await lockRouter(layout, 'router');
   let announced: Promise<void> | undefined;
-  const started = { pid: service.pid ?? 0, router: 'router', httpPort: 1, startedAt: '2026-01-01T00:00:00Z', version: '0' };
+  const started = { pid: process.pid, router: 'router', httpPort: 1, startedAt: '2026-01-01T00:00:00Z', version: '0' };
   await untilRunning(
     layout,
     30_000,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { createInputReader, type Input } from '../../../src/platform/linux/input.ts';
+import { InputReader, type Input } from '../../../src/platform/linux/input.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { keyOf } from '../../../src/site/resources.ts';
 import { aNamespace } from './support.ts';
@@ -18,7 +18,7 @@ async function prepare(
   readonly put: (name: string, text: string) => Promise<void>;
 }> {
   const layout = await aNamespace(t);
-  const reader = createInputReader(layout, () => NOW);
+  const reader = new InputReader(layout, () => NOW);
   let tick = 0;
   return {
     layout,

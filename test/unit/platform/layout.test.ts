@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { baseDirectory, isLabel, isResourceName, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
 import { machineHosts } from '../../../src/platform/linux/machine.ts';
-import { announceRouter, lockRouter, runningRouters, siblingsOf } from '../../../src/platform/linux/routers.ts';
+import { announceRouter, lockRouter, runningRouters, SiblingRouters } from '../../../src/platform/linux/routers.ts';
 import { startWatch } from '../../../src/platform/linux/watch.ts';
 import { aDirectory, aNamespace, until } from './support.ts';
 
@@ -45,17 +45,24 @@ test('a router runs once, and its name says which process has it', async (t) => 
 
 test('a router has siblings only while others run, and none of those that were killed', async (t) => {
   const layout = await aNamespace(t);
-  const announce = (router: string, pid: number): Promise<void> =>
-    announceRouter(layout, { pid, router, httpPort: 1, startedAt: '', version: '1' });
-  await announce('router', process.pid);
-  // Above the greatest pid that Linux gives (PID_MAX_LIMIT).
-  await announce('dead', 4_194_305);
+  const announce = (router: string): Promise<void> =>
+    announceRouter(layout, { pid: process.pid, router, httpPort: 1, startedAt: '', version: '1' });
+  using _own = await lockRouter(layout, 'router');
+  await announce('router');
+  // Killed, and its pid is that of another program by now: this one.
+  (await lockRouter(layout, 'dead'))[Symbol.dispose]();
+  await announce('dead');
+  await announce('older');
   await writeFile(join(layout.runtime.run, 'garbage.json'), '{"pid":');
-  assert.equal(await siblingsOf(layout, 'router'), undefined);
-  assert.deepEqual(await siblingsOf(layout, 'router', true), { socket: join(layout.runtime.run, 'router.sock'), others: [] });
-  await announce('b', process.pid);
+  const siblings = new SiblingRouters(layout, 'router');
+  assert.equal(await siblings.run(), false);
+  assert.equal(await siblings.config(false), undefined);
+  assert.deepEqual(await siblings.config(true), { socket: join(layout.runtime.run, 'router.sock'), others: [] });
+  using _other = await lockRouter(layout, 'b');
+  await announce('b');
   assert.deepEqual((await runningRouters(layout)).map(({ router }) => router).sort(), ['b', 'router']);
-  assert.deepEqual(await siblingsOf(layout, 'router'), {
+  assert.equal(await siblings.run(), true);
+  assert.deepEqual(await siblings.config(false), {
     socket: join(layout.runtime.run, 'router.sock'),
     others: [join(layout.runtime.run, 'b.sock')],
   });

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { certificateFacts } from '../../../src/x509/facts.ts';
-import { openLedger } from '../../../src/trust/disk/ledger.ts';
+import { Authorities } from '../../../src/agent/authorities.ts';
+import { OfflineLinks } from '../../../src/agent/offline-links.ts';
+import { BundleFolder } from '../../../src/platform/linux/bundles.ts';
+import { openStores } from '../../../src/platform/linux/stores.ts';
 import { revocationsOf } from '../../../src/trust/revocation.ts';
-import { createAuthorities } from '../../../src/agent/authorities.ts';
 import { layoutOf } from '../../../src/platform/linux/layout.ts';
-import { makeNamespace } from '../../../src/agent/site-loop.ts';
-import { createStaticLinks } from '../../../src/platform/linux/offline-links.ts';
+import { makeNamespace } from '../../../src/platform/linux/site.ts';
+import { OfflineLinkFiles } from '../../../src/platform/linux/offline-links.ts';
 import { listAccesses } from '../../../src/site/plan/access.ts';
 import { aSite, resources } from '../site/fixtures.ts';
 
@@ -22,11 +24,13 @@ test('a link for others that was revoked is given a new certificate, since nobod
   const site = aSite({ linkAccess: 'default' });
   const [access] = listAccesses(resources(site), site).accesses;
   assert.ok(access);
-  const ledger = await openLedger(layout.internal.trust);
-  const writeLinks = createStaticLinks({ layout, ledger, authorities: createAuthorities(layout) });
+  const stores = openStores(layout, new BundleFolder(layout.internal.certs));
+  const ledger = await stores.ledger();
+  const authorities = new Authorities(stores.authorities);
+  const links = new OfflineLinks({ bundles: stores.bundles, ledger, authorities, sink: new OfflineLinkFiles(layout) });
   const serial = async (): Promise<string> => {
     const endpoints = [{ name: 'inter-router', host: '192.0.2.1', port: '55671' }];
-    await writeLinks([{ access, endpoints }], site, Date.now());
+    await links.ensure([{ access, endpoints }], site, Date.now());
     const [secret] = parseAllDocuments(await readFile(join(layout.runtime.links, `link-${access.name}-192.0.2.1.yaml`), 'utf8'));
     const cert: unknown = secret?.getIn(['data', 'tls.crt']);
     return certificateFacts(Buffer.from(String(cert), 'base64').toString(), 'the link').serial;

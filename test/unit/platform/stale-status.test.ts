@@ -3,7 +3,8 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { cannotStart, restate, restated, starting, stopped } from '../../../src/platform/linux/stale-status.ts';
+import { cannotStart, starting } from '../../../src/agent/stale-status.ts';
+import { markedText, markStale, stopped } from '../../../src/platform/linux/stale-status.ts';
 import { aDirectory } from './support.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
@@ -22,7 +23,7 @@ status:
 `;
 
 test('a status of an earlier process says that the router starts, and nothing of it is known', () => {
-  assert.deepEqual(parse(restated(ready, starting, NOW) ?? ''), {
+  assert.deepEqual(parse(markedText(ready, starting, NOW) ?? ''), {
     apiVersion: 'skupper.io/v2alpha1',
     kind: 'Listener',
     metadata: { name: 'web' },
@@ -36,11 +37,11 @@ test('a status of an earlier process says that the router starts, and nothing of
 });
 
 test('a status that says so already is left alone', () => {
-  const once = restated(ready, starting, NOW) ?? '';
-  assert.equal(restated(once, starting, '2031-01-01T00:00:00Z'), undefined);
-  assert.match(restated(once, stopped('west'), NOW) ?? '', /nothing runs the namespace west; start it with `earshot -n west run`/);
+  const once = markedText(ready, starting, NOW) ?? '';
+  assert.equal(markedText(once, starting, '2031-01-01T00:00:00Z'), undefined);
+  assert.match(markedText(once, stopped('west'), NOW) ?? '', /nothing runs the namespace west; start it with `earshot -n west run`/);
   assert.match(
-    restated(once, cannotStart('the key is damaged'), NOW) ?? '',
+    markedText(once, cannotStart('the key is damaged'), NOW) ?? '',
     /status: Error\n {2}message: "the router cannot start: the key is damaged"/,
   );
 });
@@ -52,7 +53,7 @@ test('what is no resource is left alone, and what cannot be read is removed', as
   await writeFile(join(directory, 'Listener-empty.yaml'), '');
   await writeFile(join(directory, 'AccessGrant-east.yaml'), ready.replace('Listener', 'AccessGrant'));
   await writeFile(join(directory, 'notes.txt'), ready);
-  await restate(directory, starting, NOW);
+  await markStale(directory, starting, NOW);
   assert.deepEqual((await readdir(directory)).sort(), ['AccessGrant-east.yaml', 'Listener-empty.yaml', 'Listener-web.yaml', 'notes.txt']);
   assert.equal((await stat(join(directory, 'AccessGrant-east.yaml'))).mode & 0o777, 0o600);
   assert.match(await readFile(join(directory, 'Listener-web.yaml'), 'utf8'), /the router starts/);
@@ -63,14 +64,14 @@ test('a status that cannot be written anew is removed, so that it does not go on
   const file = join(directory, 'Listener-web.yaml');
   await writeFile(file, ready);
   // A directory in the draft's place: writing fails, for root too.
-  await mkdir(join(directory, '.Listener-web.yaml.standing.tmp'));
-  await restate(directory, starting, NOW);
+  await mkdir(join(directory, '.Listener-web.yaml.stale.tmp'));
+  await markStale(directory, starting, NOW);
   await assert.rejects(stat(file), { code: 'ENOENT' });
 });
 
 test('a directory that is not there has no statuses', async (t) => {
   const directory = await aDirectory(t);
   await rm(directory, { recursive: true });
-  await restate(directory, starting, NOW);
+  await markStale(directory, starting, NOW);
   await assert.rejects(stat(directory), { code: 'ENOENT' });
 });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
-import { makeNamespace } from '../../../src/agent/site-loop.ts';
+import { makeNamespace } from '../../../src/platform/linux/site.ts';
 
 export async function aDirectory(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'earshot-platform-'));

@@ -15,11 +15,12 @@ import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { makeAuthority, openSiteAuthority } from '../trust/support/site.ts';
 import { writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
-import { startSite, type RunningSite } from '../../../src/agent/site-loop.ts';
+import type { Agent } from '../../../src/agent/agent.ts';
+import { startSite } from '../../../src/platform/linux/site.ts';
 import type { Router, RouterConfig, RouterHooks, RouterState } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { freePort } from '../support/free-port.ts';
-import { aNamespace, until } from '../platform/support.ts';
+import { aNamespace, until } from './support.ts';
 
 const log = createLogger({ level: 'silent', component: 'test' });
 
@@ -87,18 +88,18 @@ interface Setting {
   readonly router: FakeRouter;
   readonly put: (name: string, text: string) => Promise<void>;
   readonly status: (file: string) => Promise<Record<string, unknown> | undefined>;
-  readonly start: () => Promise<RunningSite>;
+  readonly start: () => Promise<Agent>;
 }
 
 async function prepare(t: TestContext): Promise<Setting> {
-  const sites: RunningSite[] = [];
+  const sites: Agent[] = [];
   // Before the directory's own: hooks run in their order, and a site writes until it ends.
   t.after(async () => {
     for (const site of sites) await site[Symbol.asyncDispose]();
   });
   const layout = await aNamespace(t);
   const router = new FakeRouter();
-  const start = async (): Promise<RunningSite> => {
+  const start = async (): Promise<Agent> => {
     const site = await startSite({
       layout,
       router: 'router',

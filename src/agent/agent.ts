@@ -1,0 +1,274 @@
+import type { IssuedCertificate, RouterConfig, RouterHooks } from '../router/contract.ts';
+import { noTrust } from '../site/observe/trust-facts.ts';
+import type { SitePlan } from '../site/plan/plan.ts';
+import { nameOf } from '../site/resources.ts';
+import { messageOf, type Logger } from '../telemetry/log.ts';
+import type { Ledger } from '../trust/stores.ts';
+import { revocationsOf } from '../trust/revocation.ts';
+import { renewFor } from '../trust/renewal.ts';
+import { Passes } from '../work/passes.ts';
+import { Authorities } from './authorities.ts';
+import { OnceLog } from './once-log.ts';
+import { Planner } from './planner.ts';
+import type { BundleSet, Identity, SitePlatform, Snapshot } from './ports.ts';
+import { Reporter } from './reporter.ts';
+import { RunningRouter, type StartRouter } from './running-router.ts';
+import { readSettings } from './settings.ts';
+import { cannotStart, stopping, type StaleStatus } from './stale-status.ts';
+import { noSite, Trust, type TrustOutcome } from './trust.ts';
+
+export interface AgentOptions {
+  readonly platform: SitePlatform;
+  /** Which router of the site this process runs. */
+  readonly router: string;
+  readonly version: string;
+  readonly log: Logger;
+  readonly start: StartRouter;
+  /** Milliseconds since 1970. */
+  readonly clock?: () => number;
+}
+
+/** Milliseconds: something is on its way that nothing will tell of. */
+const SOON = 500;
+
+/** Milliseconds: what a router changes comes in bursts. */
+const REPORT_AFTER = 30;
+
+/**
+ * Keeps one site, as one of its routers: reads what is wanted, looks after trust, plans, tells the router, and reports what came of it.
+ *
+ * Passes run one at a time and are level-triggered: each brings everything in line with what is there and what time it is. What has not
+ * changed since the last one is neither planned, nor told to the router, nor reported anew. A pass that fails changes nothing that runs.
+ * Only the leader writes statuses and looks after trust; every router of the site plans and runs.
+ */
+export class Agent implements AsyncDisposable {
+  readonly #options: AgentOptions;
+  readonly #clock: () => number;
+  readonly #passes: Passes;
+  readonly #planner = new Planner();
+  readonly #authorities: Authorities;
+  readonly #router: RunningRouter;
+  readonly #reporter: Reporter;
+  readonly #once = new OnceLog();
+  #unready: string | undefined = 'starting';
+  #leads = false;
+  #identity: Identity | undefined;
+  #ledger: Ledger | undefined;
+  #trust: Trust | undefined;
+  #following: Disposable | undefined;
+  #reportTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: AgentOptions) {
+    const { platform, log, version, start, clock = Date.now } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#passes = new Passes(() => this.#tryPass());
+    this.#authorities = new Authorities(platform.stores.authorities);
+    const hooks: RouterHooks = { renew: (peer, request) => this.#renew(peer, request) };
+    this.#router = new RunningRouter({ start, hooks, log, onChange: () => this.#onRouterChange() });
+    this.#reporter = new Reporter({
+      statuses: platform.statuses,
+      reach: () => platform.reach(),
+      controller: { name: 'earshot', namespace: platform.namespace, version },
+      routerState: () => this.#router.state,
+      clock,
+    });
+  }
+
+  /** Resolves after the first pass. Whatever keeps the site from running is in `unready`. */
+  async start(): Promise<void> {
+    this.#following = this.#options.platform.source.follow(() => this.#passes.request());
+    this.#passes.request();
+    await this.#passes.idle();
+  }
+
+  /** Why the site does not carry traffic yet; undefined when it does. */
+  get unready(): string | undefined {
+    return this.#unready;
+  }
+
+  /** Reads everything again now. */
+  reload(): void {
+    this.#passes.request();
+  }
+
+  /** Lets connections finish for so many milliseconds at most. */
+  async drain(deadline: number): Promise<void> {
+    await this.#endPasses();
+    await this.#markStale(stopping);
+    await this.#router.drain(deadline);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#endPasses();
+    await this.#trust?.[Symbol.asyncDispose]();
+    await this.#router[Symbol.asyncDispose]();
+    await this.#markStale(this.#options.platform.stopped);
+    this.#options.platform.leadership.resign();
+  }
+
+  async #endPasses(): Promise<void> {
+    this.#following?.[Symbol.dispose]();
+    clearTimeout(this.#reportTimer);
+    await this.#passes.end();
+  }
+
+  /** The last word of this process on the statuses, unless another router of the site has the next one. */
+  async #markStale(stale: StaleStatus): Promise<void> {
+    const { statuses, siblings } = this.#options.platform;
+    await statuses.close();
+    if (this.#leads && !(await siblings.run())) await statuses.markStale(stale);
+  }
+
+  async #tryPass(): Promise<void> {
+    try {
+      await this.#pass();
+    } catch (error) {
+      const message = messageOf(error);
+      this.#unready = message;
+      this.#sayOnce('pass', error, `the site cannot be brought up to date: ${message}`);
+      if (this.#reporter.seen !== undefined || !this.#leads) return;
+      await this.#options.platform.statuses.markStale(cannotStart(message)).catch((cause: unknown) => this.#reportFailed(cause));
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { source, stores } = this.#options.platform;
+    const now = this.#clock();
+    await this.#takeLead();
+    this.#identity ??= await stores.identity(this.#leads);
+    const snapshot = await source.read();
+    const trust = await this.#stepTrust(snapshot, now);
+    const plan = await this.#plan(snapshot, trust.issued, now);
+    const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
+    this.#reporter.see({ snapshot, plan, problems: [...trust.problems, ...settings], trust: trust.facts });
+    await this.#apply(plan, snapshot.unreadSite);
+    if (this.#router.running !== undefined) await this.#trust?.follow(this.#router.running, plan.config.links);
+    this.#report();
+  }
+
+  /** The first process of a site leads; when it ends or loses that, another does. */
+  async #takeLead(): Promise<void> {
+    const led = this.#leads;
+    this.#leads = await this.#options.platform.leadership.lead();
+    if (this.#leads === led) return;
+    if (this.#leads) {
+      this.#options.log.info('this process looks after the site');
+      // Whoever led before has reported since.
+      this.#reporter.changed();
+      return;
+    }
+    this.#options.log.warn('another process looks after the site from now on');
+    const trust = this.#trust;
+    this.#trust = undefined;
+    await trust?.[Symbol.asyncDispose]();
+  }
+
+  async #stepTrust({ resources, bundles }: Snapshot, now: number): Promise<TrustOutcome> {
+    const { platform, log } = this.#options;
+    const [site] = resources.Site;
+    if (!this.#leads || this.#identity === undefined || site === undefined) {
+      return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list() };
+    }
+    this.#trust ??= new Trust({
+      platform,
+      identity: this.#identity,
+      ledger: await this.#records(),
+      authorities: this.#authorities,
+      log,
+      routerState: () => this.#router.state,
+      onChange: () => this.#passes.request(),
+    });
+    const { settings } = readSettings(site);
+    return this.#trust.step({ resources, site, settings, reach: platform.reach(), userBundles: bundles.bundles, now });
+  }
+
+  async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<SitePlan> {
+    const { source, capabilities } = this.#options.platform;
+    const siteAuthority = await this.#siteAuthority(snapshot);
+    const bundleLocation = (name: string): string => source.bundleLocation(name);
+    const { plan, holds } = this.#planner.plan({ snapshot, issued, siteAuthority, capabilities, bundleLocation }, now);
+    if (holds || snapshot.restless) this.#passes.requestIn(SOON);
+    return plan;
+  }
+
+  async #siteAuthority({ resources }: Snapshot): Promise<string | undefined> {
+    const [site] = resources.Site;
+    if (site === undefined) return undefined;
+    try {
+      return (await this.#authorities.default(site, this.#leads))?.ca;
+    } catch (error) {
+      this.#sayOnce('authority', error, `the site's certificate authority cannot be used: ${messageOf(error)}`);
+      return undefined;
+    }
+  }
+
+  async #apply(plan: SitePlan, unreadSite: string | undefined): Promise<void> {
+    if (this.#identity === undefined) {
+      this.#unready = 'the process that looks after the site has not made its key yet';
+      return;
+    }
+    const siteless =
+      unreadSite === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unreadSite}`;
+    if (plan.site !== undefined || this.#router.config !== undefined) await this.#router.apply(await this.#configOf(plan, this.#identity));
+    this.#unready = plan.site === undefined ? siteless : undefined;
+  }
+
+  async #configOf(plan: SitePlan, { id, key }: Identity): Promise<RouterConfig> {
+    const { platform, router, version } = this.#options;
+    const siblings = await platform.siblings.config(plan.site?.spec.ha === true);
+    const name = plan.site === undefined ? (this.#router.config?.site.name ?? '') : nameOf(plan.site);
+    return {
+      site: { id, name, namespace: platform.namespace, platform: platform.name, version },
+      siteKey: key,
+      router,
+      ...plan.config,
+      revoked: revocationsOf(await (await this.#records()).revoked()),
+      ...(siblings === undefined ? {} : { siblings }),
+    };
+  }
+
+  /** Also where another router looks after the site: a link stays with the router that it came to, and may outlast its certificate. */
+  async #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): Promise<IssuedCertificate> {
+    const site = this.#reporter.seen?.plan.site;
+    if (site === undefined) throw noSite();
+    const authority = await this.#authorities.signerOf(peer.certificate, site);
+    const { certificateDays: days } = readSettings(site).settings;
+    return renewFor(authority, peer, request, { ledger: await this.#records(), ...(days === undefined ? {} : { days }) });
+  }
+
+  async #records(): Promise<Ledger> {
+    this.#ledger ??= await this.#options.platform.stores.ledger();
+    return this.#ledger;
+  }
+
+  #onRouterChange(): void {
+    this.#reporter.changed();
+    if (this.#passes.ended) return;
+    // What listens decides what other sites are told, and a link that comes up may have a renewal due.
+    if (this.#router.linksChanged()) this.#passes.request();
+    this.#reportTimer ??= setTimeout(() => {
+      this.#reportTimer = undefined;
+      // The next pass reports again: it comes within seconds.
+      this.#reportChange().catch((error: unknown) => this.#reportFailed(error));
+    }, REPORT_AFTER);
+  }
+
+  /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */
+  async #reportChange(): Promise<void> {
+    await this.#passes.idle();
+    if (!this.#passes.ended && !this.#passes.running) this.#report();
+  }
+
+  #report(): void {
+    if (this.#leads) this.#reporter.report();
+  }
+
+  #reportFailed(error: unknown): void {
+    this.#sayOnce('report', error, `the statuses cannot be brought up to date: ${messageOf(error)}`);
+  }
+
+  #sayOnce(what: string, error: unknown, message: string): void {
+    this.#once.say(`${what}: ${message}`, () => this.#options.log.error({ error }, message));
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * What the engine that keeps a site asks of the platform that the site lives on. The engine decides what a site does; a platform knows
+ * where its resources, keys and statuses are. So nothing here is a path, an object of a cluster, or a way to watch either: names and
+ * sentences for people come from the platform as text.
+ *
+ * Whatever rejects, rejects for now: the engine tells why, and asks again at the next pass.
+ */
+import type { Endpoint, Link } from '../api/skupper/index.ts';
+import type { Problem } from '../errors/problem.ts';
+import type { SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
+import type { Platform } from '../site/capabilities.ts';
+import type { AnyStatus } from '../site/observe/observe.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import type { Reach } from '../site/reach.ts';
+import type { ResourceKey, SiteResources } from '../site/resources.ts';
+import type { Authority } from '../trust/contract.ts';
+import type { GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
+import type { IssuedBundle } from '../identity/tls-bundle.ts';
+import type { StaleStatus } from './stale-status.ts';
+
+export interface SitePlatform extends Platform {
+  readonly namespace: string;
+  readonly source: Source;
+  readonly stores: Stores;
+  readonly statuses: StatusSink;
+  /** How other sites reach this one, as far as it is known now. May throw: the report or the pass is then repeated. */
+  reach(): Reach;
+  readonly leadership: Leadership;
+  readonly siblings: Siblings;
+  readonly offlineLinks: OfflineLinkSink;
+  /** What the statuses say once nothing runs the site: how to start it is the platform's to say. */
+  readonly stopped: StaleStatus;
+}
+
+/** What somebody wants of the site. */
+export interface Source {
+  /** As it stands now; the same object as before where nothing has changed, which costs little. */
+  read(): Promise<Snapshot>;
+  /**
+   * Calls back soon after anything changed that a pass takes in (what `read` gives, the stores, the siblings), and every few seconds
+   * in any case: what depends on the time happens by that.
+   */
+  follow(onChange: () => void): Disposable;
+  /** Where somebody puts a TLS bundle of that name, for messages. */
+  bundleLocation(name: string): string;
+}
+
+export interface Snapshot {
+  readonly resources: SiteResources;
+  /** What is wrong with what was written, also with resources that are not there for it. Each message says where it stands. */
+  readonly problems: readonly ResourceProblem[];
+  /** Why the Site that somebody wrote is not there; undefined where it is, or nobody wrote one. */
+  readonly unreadSite?: string;
+  /** The user's own: never replaced. */
+  readonly bundles: BundleSet;
+  /** TLS bundles that came along with resources: the site may renew them. */
+  readonly attached: readonly TlsBundle[];
+  /** Something is being written at this moment: look again soon. */
+  readonly restless: boolean;
+}
+
+/** TLS bundles by the name that `tlsCredentials` uses. A bundle that has not changed is the same object as before. */
+export interface BundleSet {
+  readonly bundles: ReadonlyMap<string, TlsBundle>;
+  /** Those that are there but cannot be read, and why. */
+  readonly unreadable: ReadonlyMap<string, Problem>;
+}
+
+export interface Stores {
+  /**
+   * Who the site is.
+   * @param mayCreate only the leader makes the key, and only where there has never been one
+   * @returns undefined where there is none and none may be made
+   * @throws an error that says how to mend a damaged key: it is never replaced, since a new key is a new site to all others
+   */
+  identity(mayCreate: boolean): Promise<Identity | undefined>;
+  readonly bundles: Bundles;
+  readonly authorities: AuthorityStore;
+  readonly pendingKeys: PendingKeys;
+  readonly tokens: TokenStore;
+  readonly renewalRequests: RenewalRequests;
+  ledger(): Promise<Ledger>;
+  /** For the leader alone. @throws TrustError `state-busy` where another process has it */
+  grants(ledger: Ledger): Promise<GrantStore>;
+}
+
+export interface Identity {
+  readonly id: string;
+  readonly key: SiteKey;
+}
+
+/** TLS bundles that the site has issued, or got for a token. */
+export interface Bundles {
+  /** The same object as before where nothing has changed. */
+  list(): Promise<BundleSet>;
+  /** With no part where there is no such bundle. @throws TrustError */
+  read(name: string): Promise<TlsBundle>;
+  /** All parts or none, also after a crash. @throws TrustError */
+  write(bundle: IssuedBundle): Promise<void>;
+  /** For messages. */
+  location(name: string): string;
+}
+
+export interface AuthorityStore {
+  /** The site's own, made at its first use. @throws TrustError */
+  site(siteName: string): Promise<Authority>;
+  /** Whether that has been made. */
+  hasSite(): Promise<boolean>;
+  /** One of the user's, or one that a signing Certificate made. @throws TrustError `authority-missing` that says where it is to be put */
+  named(name: string): Promise<Authority>;
+  /** One that signs itself, in the place of the bundle of that name; made at its first use. @throws TrustError */
+  selfSigned(name: string, subject: string): Promise<Authority>;
+}
+
+/** What became of tokens. */
+export interface TokenStore {
+  /** For each token that was redeemed, what tells it from another of its name. Lost, a used token is tried again, and refused. */
+  redeemed(): Promise<ReadonlyMap<string, string>>;
+  setRedeemed(redeemed: ReadonlyMap<string, string>): Promise<void>;
+  /** Makes the Link, or replaces it: it is among the resources from then on. */
+  putLink(link: Link): Promise<void>;
+}
+
+/** "Renew the certificate of this link now", and what came of it. Links by their own names. */
+export interface RenewalRequests {
+  /** Links whose request has no answer yet. */
+  open(): Promise<ReadonlySet<string>>;
+  answer(link: string, answer: RenewalAnswer): Promise<void>;
+}
+
+export type RenewalAnswer =
+  /** Serial numbers in upper-case hex; `until` in RFC 3339. */
+  { readonly serial: string; readonly before: string; readonly until: string } | { readonly refused: string };
+
+/** Where statuses are shown. Only the leader writes any. */
+export interface StatusSink {
+  /** All statuses that are to stand: others go. Returns at once and tries again by itself; the last call wins. */
+  write(report: Report): void;
+  /** Puts it in the place of every status that stands, whoever wrote it: none may go on saying Ready. */
+  markStale(stale: StaleStatus): Promise<void>;
+  /** Resolves once all that was asked for is written, or has failed; nothing is written by `write` from then on. */
+  close(): Promise<void>;
+}
+
+export interface Report {
+  readonly resources: SiteResources;
+  readonly statuses: ReadonlyMap<ResourceKey, AnyStatus>;
+  /** As the snapshot had them: a resource that cannot be read has a status all the same. */
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** Of the processes that run a site's routers one leads: it writes statuses and looks after trust. */
+export interface Leadership {
+  /** Whether this process leads now; it does from then on where nobody else does. It may lose it again. */
+  lead(): boolean | Promise<boolean>;
+  resign(): void;
+}
+
+/** The site's other routers. */
+export interface Siblings {
+  /** @param expected whether the site is to have several. @returns undefined where this router needs to know of none */
+  config(expected: boolean): Promise<SiblingConfig | undefined>;
+  /** Whether any other runs now. */
+  run(): Promise<boolean>;
+}
+
+/** Links that other sites can use without a token. */
+export interface OfflineLinkSink {
+  /** All that are to be there: others go. Whoever can read one can link, so they are for the site's owner alone. */
+  replace(links: readonly OfflineLink[]): Promise<void>;
+}
+
+export interface OfflineLink {
+  /** Of the Link and of its bundle. */
+  readonly name: string;
+  readonly host: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly bundle: IssuedBundle;
+}

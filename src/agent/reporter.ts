@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RouterState } from '../router/contract.ts';
+import type { TrustFacts } from '../site/observe/trust-facts.ts';
+import { observeSite, type AnyStatus } from '../site/observe/observe.ts';
+import type { Observation } from '../site/observe/view.ts';
+import type { SitePlan } from '../site/plan/plan.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import type { Reach } from '../site/reach.ts';
+import type { ResourceKey } from '../site/resources.ts';
+import type { Snapshot, StatusSink } from './ports.ts';
+import { timestamp } from './stale-status.ts';
+
+/** What a pass has seen: with the router's state, all that a status is made from. */
+export interface Seen {
+  readonly snapshot: Snapshot;
+  readonly plan: SitePlan;
+  /** Besides those of the snapshot and of the plan. */
+  readonly problems: readonly ResourceProblem[];
+  readonly trust: TrustFacts;
+}
+
+export interface ReporterOptions {
+  readonly statuses: StatusSink;
+  readonly reach: () => Reach;
+  readonly controller: Observation['controller'];
+  readonly routerState: () => RouterState | undefined;
+  readonly clock: () => number;
+}
+
+/** Brings the statuses up to date with what the last pass saw and what the router says now, if either is another than before. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  #seen: Seen | undefined;
+  #statuses: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
+  /** What the last report was made from; undefined where more than that has changed since. */
+  #reported: readonly unknown[] | undefined;
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  get seen(): Seen | undefined {
+    return this.#seen;
+  }
+
+  see(seen: Seen): void {
+    this.#seen = seen;
+  }
+
+  changed(): void {
+    this.#reported = undefined;
+  }
+
+  report(): void {
+    if (this.#seen === undefined) return;
+    const { snapshot, plan, problems, trust } = this.#seen;
+    const { statuses, reach, controller, routerState, clock } = this.#options;
+    const now = reach();
+    const from = [snapshot, plan, problems, trust, now];
+    if (this.#reported !== undefined && isSame(this.#reported, from)) return;
+    const router = routerState();
+    const { resources } = snapshot;
+    const all = [...snapshot.problems, ...problems];
+    const observation = { resources, plan, problems: all, trust, reach: now, controller, ...(router === undefined ? {} : { router }) };
+    this.#statuses = observeSite(observation, this.#statuses, timestamp(clock()));
+    statuses.write({ resources, statuses: this.#statuses, problems: snapshot.problems });
+    this.#reported = from;
+  }
+}
+
+/** The first two, which are large, are the same objects as before where nothing has changed. */
+function isSame([snapshot, plan, ...others]: readonly unknown[], [snapshotNow, planNow, ...othersNow]: readonly unknown[]): boolean {
+  return snapshot === snapshotNow && plan === planNow && isDeepStrictEqual(others, othersNow);
+}

@@ -1,0 +1,52 @@
+/** A site on a machine without a cluster: files to router, router to files. */
+import { Agent, type AgentOptions } from '../../agent/agent.ts';
+import type { SitePlatform } from '../../agent/ports.ts';
+import { makeDirectory } from '../../files/durable.ts';
+import { BundleFolder } from './bundles.ts';
+import type { NamespaceLayout } from './layout.ts';
+import { linux, machineReach } from './machine.ts';
+import { OfflineLinkFiles } from './offline-links.ts';
+import { LeaderLock, SiblingRouters } from './routers.ts';
+import { FileSource } from './source.ts';
+import { stopped } from './stale-status.ts';
+import { FileStatuses } from './statuses.ts';
+import { openStores } from './stores.ts';
+
+export interface SiteOptions extends Omit<AgentOptions, 'platform'> {
+  readonly layout: NamespaceLayout;
+}
+
+/** Resolves after the first pass, whether the site runs by then or not. */
+export async function startSite(options: SiteOptions): Promise<Agent> {
+  const { layout, log } = options;
+  const agent = new Agent({ ...options, platform: linuxPlatform(options) });
+  await agent.start();
+  if (agent.unready !== undefined) log.info({ namespace: layout.namespace }, `not ready: ${agent.unready}`);
+  return agent;
+}
+
+function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
+  const issued = new BundleFolder(layout.internal.certs);
+  const source = new FileSource({ layout, log, issued });
+  return {
+    ...linux,
+    namespace: layout.namespace,
+    source,
+    stores: openStores(layout, issued),
+    statuses: new FileStatuses({ layout, log, problems: () => source.problems }),
+    reach: machineReach,
+    leadership: new LeaderLock(layout),
+    siblings: new SiblingRouters(layout, router),
+    offlineLinks: new OfflineLinkFiles(layout),
+    stopped: stopped(layout.namespace),
+  };
+}
+
+/** Makes the directories of a namespace that are missing. */
+export async function makeNamespace(layout: NamespaceLayout): Promise<void> {
+  const { input, internal, runtime } = layout;
+  for (const open of [layout.root, input.resources, input.certs, input.issuers, runtime.resources]) await makeDirectory(open, 0o755);
+  for (const closed of [internal.root, internal.site, internal.certs, internal.grants, internal.links, runtime.links, runtime.run]) {
+    await makeDirectory(closed, 0o700);
+  }
+}

@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { OnceLog } from '../../agent/once-log.ts';
+import type { BundleSet, Snapshot, Source } from '../../agent/ports.ts';
+import { sortResources } from '../../site/resources.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { BundleFolder } from './bundles.ts';
+import { InputReader, type Input } from './input.ts';
+import type { NamespaceLayout } from './layout.ts';
+import type { FileProblem } from './parse.ts';
+import { problemsOfFiles, unreadSite } from './report.ts';
+import { startWatch, type Watcher } from './watch.ts';
+
+export interface FileSourceOptions {
+  readonly layout: NamespaceLayout;
+  readonly log: Logger;
+  /** What the site has of its own: watched too. */
+  readonly issued: Pick<BundleFolder, 'directories'>;
+}
+
+/** What a person's directories hold: `input/` and what was made of tokens. */
+export class FileSource implements Source {
+  readonly #options: FileSourceOptions;
+  readonly #input: InputReader;
+  readonly #certs: BundleFolder;
+  readonly #once = new OnceLog();
+  #watcher: Watcher | undefined;
+  #latest: { readonly input: Input; readonly bundles: BundleSet; readonly snapshot: Snapshot } | undefined;
+
+  constructor(options: FileSourceOptions) {
+    const { layout } = options;
+    this.#options = options;
+    this.#input = new InputReader(layout);
+    this.#certs = new BundleFolder(layout.input.certs);
+  }
+
+  /** As the last `read` found them. */
+  get problems(): readonly FileProblem[] {
+    return this.#latest?.input.problems ?? [];
+  }
+
+  async read(): Promise<Snapshot> {
+    const [input, bundles] = await Promise.all([this.#input.read(), this.#certs.list()]);
+    this.#watch();
+    const latest = this.#latest;
+    if (latest !== undefined && latest.input === input && latest.bundles === bundles) return latest.snapshot;
+    this.#log(input.problems);
+    const unread = unreadSite(input.problems);
+    const snapshot: Snapshot = {
+      resources: sortResources(input.objects),
+      problems: problemsOfFiles(input.problems),
+      ...(unread === undefined ? {} : { unreadSite: unread }),
+      bundles,
+      attached: input.bundles,
+      restless: input.restless,
+    };
+    this.#latest = { input, bundles, snapshot };
+    return snapshot;
+  }
+
+  follow(onChange: () => void): Disposable {
+    const watcher = startWatch({ onChange, poll: POLL });
+    this.#watcher = watcher;
+    this.#watch();
+    return watcher;
+  }
+
+  bundleLocation(name: string): string {
+    return `${join(this.#options.layout.input.certs, name)}/`;
+  }
+
+  #watch(): void {
+    const { layout, issued } = this.#options;
+    const { input, internal, runtime } = layout;
+    this.#watcher?.follow([
+      input.resources,
+      internal.links,
+      // Here lie the list of revoked sites and requests for renewals.
+      internal.root,
+      runtime.run,
+      ...this.#certs.directories,
+      ...issued.directories,
+    ]);
+  }
+
+  #log(problems: readonly FileProblem[]): void {
+    for (const problem of problems) {
+      const { file, line, field, resource, message, severity } = problem;
+      this.#once.say(JSON.stringify(problem), () =>
+        this.#options.log[severity === 'error' ? 'error' : 'warn']({ file, line, field, resource }, message),
+      );
+    }
+  }
+}
+
+/** Milliseconds. */
+const POLL = 5000;

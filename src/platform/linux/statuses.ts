@@ -1,0 +1,49 @@
+import { basename } from 'node:path';
+import type { Report, StatusSink } from '../../agent/ports.ts';
+import { timestamp, type StaleStatus } from '../../agent/stale-status.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { NamespaceLayout } from './layout.ts';
+import type { FileProblem } from './parse.ts';
+import { problemsFile, statusFiles } from './report.ts';
+import { markStale } from './stale-status.ts';
+import { StatusWriter } from './status-writer.ts';
+
+export interface FileStatusesOptions {
+  readonly layout: NamespaceLayout;
+  readonly log: Logger;
+  /** What cannot be used of the files now. */
+  readonly problems: () => readonly FileProblem[];
+}
+
+/** `runtime/resources`, and `runtime/problems.yaml` beside it. */
+export class FileStatuses implements StatusSink {
+  readonly #options: FileStatusesOptions;
+  readonly #resources;
+  readonly #problems;
+
+  constructor(options: FileStatusesOptions) {
+    const { runtime } = options.layout;
+    const onTrouble = (trouble: string | undefined): void =>
+      trouble === undefined ? options.log.info('statuses can be written again') : options.log.error(trouble);
+    this.#options = options;
+    this.#resources = new StatusWriter({ directory: runtime.resources, onTrouble });
+    this.#problems = new StatusWriter({ directory: runtime.root, onTrouble });
+  }
+
+  write(report: Report): void {
+    const { layout, problems } = this.#options;
+    this.#resources.write(statusFiles(report, timestamp()));
+    this.#problems.write(new Map([[basename(layout.runtime.problems), { text: problemsFile(problems()), mode: 0o644 }]]));
+  }
+
+  markStale(stale: StaleStatus): Promise<void> {
+    return markStale(this.#options.layout.runtime.resources, stale, timestamp());
+  }
+
+  async close(): Promise<void> {
+    for (const writer of [this.#resources, this.#problems]) {
+      await writer.settled();
+      writer[Symbol.dispose]();
+    }
+  }
+}
