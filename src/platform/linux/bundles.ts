@@ -8,24 +8,20 @@ import type { TlsBundle } from '../../router/contract.ts';
 import { readBundle } from '../../trust/disk/bundle-files.ts';
 import { hasCode } from '../../files/errno.ts';
 import { BUNDLE_FILES, isResourceName } from './layout.ts';
-import { isFresh, isSameStamp, lookAt, stampOf, type Looked, type Stamp } from './stamps.ts';
+import { isFresh, isSameStamp, listingStamp, Look, stampOf, type Looked, type Stamp } from './stamps.ts';
 
 const MOST_BUNDLES = 2000;
 
 const FILES = Object.values(BUNDLE_FILES);
 
-/** Bundles looked at before others get a turn, so that little is held at once. */
-const SLICE = 32;
-
 interface Entry {
   readonly name: string;
   readonly directory: string;
-  readonly paths: readonly string[];
-  known: { readonly stamps: Stamps; readonly bundle: TlsBundle } | undefined;
+  /** A file without a stamp was not there, or cannot be relied on to be as it was. */
+  readonly files: readonly { readonly path: string; stamp: Stamp | undefined }[];
+  /** As it was read last. */
+  bundle: TlsBundle | undefined;
 }
-
-/** Of each file; undefined: there is none. */
-type Stamps = readonly (Stamp | undefined)[];
 
 /**
  * Reads what has changed since it was read last; a bundle that has not is the same object. Links may lead out of the folder: other
@@ -53,20 +49,18 @@ export class BundleFolder {
 
   /** The same object as before where nothing has changed. */
   async list(): Promise<BundleSet> {
-    await this.#listNames();
+    const look = new Look();
+    await this.#listNames(look);
     const bundles = new Map<string, TlsBundle>();
     const unreadable = new Map<string, Problem>();
     const entries = [...this.#entries.values()];
-    for (let first = 0; first < entries.length; first += SLICE) {
-      const slice = entries.slice(first, first + SLICE);
-      const looked = await lookAt(slice.flatMap(({ paths }) => paths));
-      for (const [index, entry] of slice.entries()) {
-        try {
-          const bundle = await this.#readOne(entry, looked.slice(index * FILES.length, (index + 1) * FILES.length));
-          if (!isEmpty(bundle)) bundles.set(entry.name, bundle);
-        } catch (error) {
-          unreadable.set(entry.name, problemOf(error));
-        }
+    const looked = await look.at(entries.flatMap(({ files }) => files));
+    for (const [index, entry] of entries.entries()) {
+      try {
+        const bundle = await this.#readOne(entry, looked.slice(index * FILES.length, (index + 1) * FILES.length));
+        if (!isEmpty(bundle)) bundles.set(entry.name, bundle);
+      } catch (error) {
+        unreadable.set(entry.name, problemOf(error));
       }
     }
     if (!isSame(this.#latest, bundles, unreadable)) this.#latest = { bundles, unreadable };
@@ -76,12 +70,11 @@ export class BundleFolder {
   /** One of them, with no part where there is none. @throws TrustError */
   async read(name: string): Promise<TlsBundle> {
     const entry = this.#entries.get(name) ?? this.#entryOf(name);
-    return this.#readOne(entry, await lookAt(entry.paths));
+    return this.#readOne(entry, await new Look().at(entry.files));
   }
 
-  async #listNames(): Promise<void> {
-    const [found] = await lookAt([this.#folder]);
-    const stamp = found === undefined || found instanceof Error || isFresh(found, Date.now()) ? undefined : stampOf(found);
+  async #listNames(look: Look): Promise<void> {
+    const stamp = await listingStamp(look, this.#folder, Date.now());
     if (stamp !== undefined && this.#stamp !== undefined && isSameStamp(stamp, this.#stamp)) return;
     const names = await namesIn(this.#folder);
     this.#stamp = stamp;
@@ -91,34 +84,28 @@ export class BundleFolder {
 
   #entryOf(name: string): Entry {
     const directory = join(this.#folder, name);
-    return { name, directory, paths: FILES.map((file) => join(directory, file)), known: undefined };
+    return { name, directory, files: FILES.map((file) => ({ path: join(directory, file), stamp: undefined })), bundle: undefined };
   }
 
   /** What was looked at is older than what is read: a change in between is seen the next time. */
   async #readOne(entry: Entry, looked: readonly Looked[]): Promise<TlsBundle> {
-    const { known, name, directory } = entry;
-    if (known !== undefined && looked.every((found, index) => isAsBefore(found, known.stamps[index]))) return known.bundle;
-    const stamps = stampsOf(looked, Date.now());
+    const { bundle, files, name, directory } = entry;
+    if (bundle !== undefined && looked.every((found, index) => isAsBefore(found, files[index]?.stamp))) return bundle;
+    const now = Date.now();
     const read = await this.#read(directory, name);
-    const bundle = known !== undefined && sameBundle(known.bundle, read) ? known.bundle : read;
-    entry.known = { stamps: stamps ?? [], bundle };
-    return bundle;
+    entry.bundle = bundle !== undefined && sameBundle(bundle, read) ? bundle : read;
+    for (const [index, file] of files.entries()) file.stamp = steadyStamp(file.stamp, looked[index], now);
+    return entry.bundle;
   }
 }
 
 function isAsBefore(found: Looked, before: Stamp | undefined): boolean {
-  if (found instanceof Error) return before === undefined && isAbsent(found);
-  return before !== undefined && isSameStamp(found, before);
+  return found === 'same' || (found instanceof Error && before === undefined && hasCode(found, 'ENOENT', 'ENOTDIR'));
 }
 
-/** Undefined where one cannot be relied on. */
-function stampsOf(looked: readonly Looked[], now: number): Stamps | undefined {
-  const isSteady = looked.every((found) => (found instanceof Error ? isAbsent(found) : !isFresh(found, now)));
-  return isSteady ? looked.map((found) => (found instanceof Error ? undefined : stampOf(found))) : undefined;
-}
-
-function isAbsent(error: Error): boolean {
-  return hasCode(error, 'ENOENT', 'ENOTDIR');
+function steadyStamp(before: Stamp | undefined, found: Looked | undefined, now: number): Stamp | undefined {
+  if (found === 'same') return before;
+  return found === undefined || found instanceof Error || isFresh(found, now) ? undefined : stampOf(found);
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

@@ -10,7 +10,7 @@ import { FileError } from '../../files/errors.ts';
 import { readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { parseResources, type FileProblem, type ParsedFile, type Placed } from './parse.ts';
-import { isFresh, isSameStamp, lookAt, stampOf, type Stamp } from './stamps.ts';
+import { isSameStamp, listingStamp, Look, stampOf, type Stamp, type Watched } from './stamps.ts';
 
 export interface Input {
   readonly objects: readonly SiteObject[];
@@ -22,11 +22,11 @@ export interface Input {
 }
 
 /** A file of the last listing, and what it held when it was last read. */
-interface Entry {
-  readonly path: string;
+interface Entry extends Watched {
   /** As the person knows it. */
   readonly file: string;
-  known: { readonly stamp: Stamp; readonly parsed: ParsedFile } | undefined;
+  stamp: Stamp | undefined;
+  parsed: ParsedFile | undefined;
 }
 
 interface Listing {
@@ -40,9 +40,6 @@ const LIMITS = { fileBytes: 512 * 1024, files: 2000, allBytes: 16 * 1024 * 1024 
 
 /** Milliseconds: a file that was written to more recently may be half of what it is to be, and counts as it was. */
 const MAY_BE_HALF = 40;
-
-/** Files looked at before others get a turn, so that little is held at once. */
-const SLICE = 128;
 
 export class InputReader {
   readonly #layout: NamespaceLayout;
@@ -58,9 +55,10 @@ export class InputReader {
   /** The same object as before where nothing has changed. */
   async read(): Promise<Input> {
     const { input, internal, root } = this.#layout;
+    const look = new Look();
     const read: FolderRead[] = [];
     // The person's own files come first: what is defined there and in `internal/links` is theirs.
-    for (const folder of [input.resources, internal.links]) read.push(await this.#readFolder(folder));
+    for (const folder of [input.resources, internal.links]) read.push(await this.#readFolder(folder, look));
     const files = read.flatMap((folder) => folder.files);
     const restless = read.some((folder) => folder.restless);
     const latest = this.#latest;
@@ -70,35 +68,31 @@ export class InputReader {
     return combined;
   }
 
-  async #readFolder(folder: string): Promise<FolderRead> {
-    const { entries, problem } = await this.#list(folder);
+  async #readFolder(folder: string, look: Look): Promise<FolderRead> {
+    const { entries, problem } = await this.#list(folder, look);
     const files: ParsedFile[] = problem === undefined ? [] : [failure(problem)];
     let restless = false;
     let bytes = 0;
-    for (let first = 0; first < entries.length; first += SLICE) {
-      const slice = entries.slice(first, first + SLICE);
-      const looked = await lookAt(slice.map(({ path }) => path));
-      for (const [index, entry] of slice.entries()) {
-        const found = looked[index];
-        if (found === undefined || found instanceof Error) {
-          entry.known = undefined;
-          // Gone since it was listed: the next event brings the rest.
-          if (!(await isGone(entry.path, found))) files.push(failure({ file: entry.file, severity: 'error', message: unreadable(found) }));
-          continue;
-        }
-        bytes += found.size;
-        const isHeld = folder === this.#layout.input.resources && this.#isBeingWritten(entry, found);
-        restless ||= isHeld;
-        const parsed = bytes > LIMITS.allBytes ? tooMuch(entry) : isHeld ? entry.known?.parsed : await this.#readFile(entry, found);
-        if (parsed !== undefined) files.push(parsed);
+    const looked = await look.at(entries);
+    for (const [index, entry] of entries.entries()) {
+      const found = looked[index];
+      if (found === undefined || found instanceof Error) {
+        forget(entry);
+        // Gone since it was listed: the next event brings the rest.
+        if (!(await isGone(entry.path, found))) files.push(failure({ file: entry.file, severity: 'error', message: unreadable(found) }));
+        continue;
       }
+      bytes += found === 'same' ? (entry.stamp?.size ?? 0) : found.size;
+      const isHeld = folder === this.#layout.input.resources && this.#isBeingWritten(entry, found);
+      restless ||= isHeld;
+      const parsed = bytes > LIMITS.allBytes ? tooMuch(entry) : isHeld ? entry.parsed : await this.#readFile(entry, found);
+      if (parsed !== undefined) files.push(parsed);
     }
     return { files, restless };
   }
 
-  async #list(folder: string): Promise<Listing> {
-    const [found] = await lookAt([folder]);
-    const stamp = found === undefined || found instanceof Error || isFresh(found, this.#clock()) ? undefined : stampOf(found);
+  async #list(folder: string, look: Look): Promise<Listing> {
+    const stamp = await listingStamp(look, folder, this.#clock());
     const before = this.#listings.get(folder);
     if (before?.stamp !== undefined && stamp !== undefined && isSameStamp(before.stamp, stamp)) return before;
     const { root } = this.#layout;
@@ -106,7 +100,7 @@ export class InputReader {
     const known = new Map(before?.entries.map((entry) => [entry.path, entry]));
     const entries = names.map((name): Entry => {
       const path = join(folder, name);
-      return known.get(path) ?? { path, file: relative(root, path), known: undefined };
+      return known.get(path) ?? { path, file: relative(root, path), stamp: undefined, parsed: undefined };
     });
     const listing = { stamp: problem === undefined ? stamp : undefined, entries, ...(problem === undefined ? {} : { problem }) };
     this.#listings.set(folder, listing);
@@ -114,20 +108,28 @@ export class InputReader {
   }
 
   /** Was there before, and is another now, since a moment. A time to come is that of another clock. */
-  #isBeingWritten({ known }: Entry, stats: Stats): boolean {
-    if (known === undefined || isSameStamp(known.stamp, stats)) return false;
-    const age = this.#clock() - stats.mtimeMs;
+  #isBeingWritten({ stamp }: Entry, found: 'same' | Stats): boolean {
+    if (stamp === undefined || found === 'same') return false;
+    const age = this.#clock() - found.mtimeMs;
     return age >= 0 && age < MAY_BE_HALF;
   }
 
-  async #readFile(entry: Entry, stats: Stats): Promise<ParsedFile | undefined> {
-    const { known, path, file } = entry;
-    if (known !== undefined && isSameStamp(known.stamp, stats)) return known.parsed;
+  async #readFile(entry: Entry, found: 'same' | Stats): Promise<ParsedFile | undefined> {
+    const { parsed: before, path, file } = entry;
+    if (found === 'same') return before;
     const fresh = await parseFile(path, file, this.#layout);
-    const parsed = fresh === undefined || known === undefined ? fresh : keepLastValid(fresh, known.parsed);
-    entry.known = parsed === undefined ? undefined : { stamp: stampOf(stats), parsed };
-    return parsed;
+    if (fresh === undefined) forget(entry);
+    else {
+      entry.stamp = stampOf(found);
+      entry.parsed = before === undefined ? fresh : keepLastValid(fresh, before);
+    }
+    return entry.parsed;
   }
+}
+
+function forget(entry: Entry): void {
+  entry.stamp = undefined;
+  entry.parsed = undefined;
 }
 
 interface FolderRead {
@@ -141,7 +143,7 @@ function isSame(before: readonly ParsedFile[], now: readonly ParsedFile[]): bool
 }
 
 function tooMuch(entry: Entry): ParsedFile {
-  entry.known = undefined;
+  forget(entry);
   const message = `with it the files of this directory are more than ${LIMITS.allBytes} bytes, so it is not read.`;
   return failure({ file: entry.file, severity: 'error', message });
 }
