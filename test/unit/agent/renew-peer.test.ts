@@ -9,9 +9,9 @@ import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { siteAuthority } from '../../../src/trust/authority.ts';
 import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { startSite } from '../../../src/platform/linux/site.ts';
-import type { Router, RouterConfig, RouterHooks } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { aNamespace } from '../platform/support.ts';
+import { FakeRouter } from './support/fake-router.ts';
 
 const log = createLogger({ level: 'silent', component: 'test' });
 
@@ -20,60 +20,22 @@ test('every router of a site renews for its peers, since a link stays with the r
   const spec = { settings: { 'link-certificate-lifetime': '1h' } };
   const site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name: 'west' }, spec };
   await writeFile(join(layout.input.resources, 'west.yaml'), JSON.stringify(site));
-  const hooks = new Map<string, RouterHooks>();
-  const start = (config: RouterConfig, given: RouterHooks): Promise<Router> => {
-    hooks.set(config.router, given);
-    return Promise.resolve(new IdleRouter(config));
-  };
-  await using leader = await startSite({ layout, router: 'router', version: '1', log, start });
-  await using second = await startSite({ layout, router: 'second', version: '1', log, start });
+  const routers = { router: new FakeRouter(), second: new FakeRouter() };
+  await using leader = await startSite({ layout, router: 'router', version: '1', log, start: routers.router.start });
+  await using second = await startSite({ layout, router: 'second', version: '1', log, start: routers.second.start });
   assert.deepEqual([leader.unready, second.unready], [undefined, undefined]);
 
   const authority = await siteAuthority(new DirectoryBundles(layout.internal.site), 'ca', { siteName: 'west' });
   const certificate = new X509Certificate(issueBundle(authority, 'east', { subject: 'east', client: true }).cert).raw;
   const peer = { certificate, siteId: 'b2b69931-5078-863f-be7c-731a4583ea47' };
   const ledger = await openLedger(layout.internal.trust);
-  for (const router of ['router', 'second']) {
-    const issued = await hooks.get(router)?.renew?.(peer, createRequest(createKey(), 'east'));
+  for (const [router, { hooks }] of Object.entries(routers)) {
+    const issued = await hooks?.renew?.(peer, createRequest(createKey(), 'east'));
     assert.ok(issued, router);
     const { serialNumber, validToDate } = new X509Certificate(issued.cert);
     assert.ok(validToDate.getTime() < Date.now() + 3_700_000, `${router}: the site says for how long`);
     assert.equal((await ledger.issued()).at(-1)?.serial, serialNumber, `${router}: it is on record`);
   }
   await ledger.revoke('east');
-  await assert.rejects(async () => hooks.get('second')?.renew?.(peer, createRequest(createKey(), 'east')), { code: 'revoked' });
+  await assert.rejects(async () => routers.second.hooks?.renew?.(peer, createRequest(createKey(), 'east')), { code: 'revoked' });
 });
-
-/** A router of which nothing is asked. */
-class IdleRouter implements Router {
-  readonly state: Router['state'];
-
-  constructor({ site, router }: RouterConfig) {
-    this.state = {
-      listeners: {},
-      connectors: {},
-      links: {},
-      accesses: {},
-      incoming: [],
-      network: [{ router, site, edge: false, links: [], keys: [] }],
-    };
-  }
-
-  apply(): void {}
-
-  onChange(): () => void {
-    return () => {};
-  }
-
-  renew(): Promise<never> {
-    return Promise.reject(new Error('no link'));
-  }
-
-  drain(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
-  }
-}

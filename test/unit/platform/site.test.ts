@@ -17,71 +17,12 @@ import { writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import type { Agent } from '../../../src/agent/agent.ts';
 import { startSite } from '../../../src/platform/linux/site.ts';
-import type { Router, RouterConfig, RouterHooks, RouterState } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
+import { FakeRouter } from '../agent/support/fake-router.ts';
 import { freePort } from '../support/free-port.ts';
 import { aNamespace, until } from './support.ts';
 
 const log = createLogger({ level: 'silent', component: 'test' });
-
-/** A router that does what it is told to and reports that all of it works. */
-class FakeRouter implements Router {
-  readonly configs: RouterConfig[] = [];
-  hooks: RouterHooks | undefined;
-  drained = false;
-  reachable: ReadonlySet<string> = new Set();
-  readonly #listeners = new Set<() => void>();
-
-  get config(): RouterConfig {
-    const config = this.configs.at(-1);
-    assert.ok(config, 'the router has a config');
-    return config;
-  }
-
-  get state(): RouterState {
-    const { listeners, connectors, accesses, site, router } = this.config;
-    return {
-      listeners: Object.fromEntries(
-        listeners.map(({ name, destination }) => {
-          const isReachable = destination.kind === 'key' && this.reachable.has(destination.routingKey);
-          return [name, { listening: isReachable, reachableKeys: isReachable ? [destination.routingKey] : [] }];
-        }),
-      ),
-      connectors: Object.fromEntries(connectors.map(({ name }) => [name, { matched: false }])),
-      links: {},
-      accesses: Object.fromEntries(accesses.map(({ name, port }) => [name, { listening: true, port }])),
-      incoming: [],
-      network: [{ router, site, edge: false, links: [], keys: [] }],
-    };
-  }
-
-  reach(...keys: readonly string[]): void {
-    this.reachable = new Set(keys);
-    for (const listener of this.#listeners) listener();
-  }
-
-  apply(config: RouterConfig): void {
-    this.configs.push(config);
-  }
-
-  onChange(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  renew(): Promise<never> {
-    return Promise.reject(new Error('no link'));
-  }
-
-  drain(): Promise<void> {
-    this.drained = true;
-    return Promise.resolve();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve();
-  }
-}
 
 interface Setting {
   readonly layout: NamespaceLayout;
@@ -100,17 +41,7 @@ async function prepare(t: TestContext): Promise<Setting> {
   const layout = await aNamespace(t);
   const router = new FakeRouter();
   const start = async (): Promise<Agent> => {
-    const site = await startSite({
-      layout,
-      router: 'router',
-      version: '1',
-      log,
-      start: (config, hooks) => {
-        router.hooks = hooks;
-        router.apply(config);
-        return Promise.resolve(router);
-      },
-    });
+    const site = await startSite({ layout, router: 'router', version: '1', log, start: router.start });
     sites.push(site);
     return site;
   };

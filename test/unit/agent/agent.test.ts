@@ -1,0 +1,237 @@
+/** Orders of events that a directory does not produce on demand; what files do to a site is tested with them. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { Agent } from '../../../src/agent/agent.ts';
+import type { TlsBundle } from '../../../src/router/contract.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import type { Authority } from '../../../src/trust/contract.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
+import { until } from '../platform/support.ts';
+import { aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
+import { FakeRouter } from './support/fake-router.ts';
+import { anAuthority, MemoryPlatform, MemorySite } from './support/memory-platform.ts';
+
+const log = createLogger({ level: 'silent', component: 'test' });
+const DAY = 86_400_000;
+
+interface Running {
+  readonly agent: Agent;
+  readonly router: FakeRouter;
+  readonly platform: MemoryPlatform;
+  readonly site: MemorySite;
+  /** Milliseconds by which the site's clock is ahead. */
+  ahead: number;
+  /** Brings about a pass, and waits until it has ended. */
+  pass(): Promise<void>;
+}
+
+async function run(t: TestContext, platform = new MemoryPlatform()): Promise<Running> {
+  const router = new FakeRouter();
+  const clock = (): number => Date.now() + running.ahead;
+  const agent = new Agent({ platform, router: platform.router, version: '1', log, start: router.start, clock });
+  const running: Running = {
+    agent,
+    router,
+    platform,
+    site: platform.site,
+    ahead: 0,
+    pass: async () => {
+      const before = platform.count('siblings');
+      agent.reload();
+      await until(() => platform.count('siblings') > before, 'the pass has come to its end');
+      await new Promise(setImmediate);
+    },
+  };
+  platform.site.running.add(platform.router);
+  t.after(() => agent[Symbol.asyncDispose]());
+  await agent.start();
+  return running;
+}
+
+function aBundle(authority: Authority, days?: number): TlsBundle {
+  return issueBundle(authority, 'mine', { subject: 'web', hosts: ['web'], server: true, ...(days === undefined ? {} : { days }) });
+}
+
+test('a pass in which nothing has changed tells nobody anything, and reads nothing but what has changed', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aListener('web'), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
+  const { router, pass } = await run(t, platform);
+  // What listens now is told to other sites, and is a change.
+  await pass();
+  await pass();
+  const [applied, written, bundlesWritten] = [router.configs.length, platform.count('write'), platform.count('writeBundle')];
+  for (let passes = 0; passes < 3; passes += 1) await pass();
+  assert.equal(router.configs.length, applied);
+  assert.equal(platform.count('write'), written);
+  assert.equal(platform.count('writeBundle'), bundlesWritten);
+});
+
+test('a certificate that ends between two passes of which neither saw a change is told all the same', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.userBundles.set('mine', aBundle(anAuthority('my'), 30));
+  platform.site.put(aSite(), aListener('web', { tlsCredentials: 'mine' }));
+  const running = await run(t, platform);
+  const { router, pass } = running;
+  assert.doesNotMatch(platform.status('Listener/web')?.message ?? '', /tls\.crt ended/);
+  running.ahead = 31 * DAY;
+  await pass();
+  assert.match(platform.status('Listener/web')?.message ?? '', /tls\.crt ended/);
+  assert.equal(router.config.listeners.length, 1, 'whoever connects decides');
+  running.ahead = 0;
+  await pass();
+  assert.doesNotMatch(platform.status('Listener/web')?.message ?? '', /tls\.crt ended/, 'the clock was wrong');
+});
+
+test("the site's own certificate is renewed when its time has come, whatever else has not changed", async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
+  const running = await run(t, platform);
+  const before = running.site.issued.get('far');
+  assert.ok(before);
+  running.ahead = 25 * DAY;
+  await running.pass();
+  assert.notEqual(running.site.issued.get('far')?.cert, before.cert);
+  assert.equal(running.router.config.accesses[0]?.tls.cert, running.site.issued.get('far')?.cert);
+});
+
+test('what changes during a pass makes one more, however often it changes', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite());
+  const { router, site, agent } = await run(t, platform);
+  const reads = platform.count('read');
+  const inPass = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  platform.onCall = async (what) => {
+    if (what !== 'list') return;
+    platform.onCall = () => {};
+    inPass.resolve();
+    await go.promise;
+  };
+  agent.reload();
+  await inPass.promise;
+  for (const port of [8080, 8081, 8082]) site.put(aListener('web', { port }));
+  go.resolve();
+  await until(() => router.config.listeners[0]?.port === 8082, 'the last change is in use');
+  assert.equal(platform.count('read') - reads, 2);
+});
+
+test('a router that changes while a pass is under way is reported as it is at the end', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aListener('web'));
+  const { router, agent } = await run(t, platform);
+  platform.onCall = (what) => {
+    if (what !== 'list') return;
+    platform.onCall = () => {};
+    router.reach('web');
+  };
+  agent.reload();
+  await until(() => platform.status('Listener/web')?.status === 'Ready', 'the listener is ready');
+  router.reach();
+  await until(() => platform.status('Listener/web')?.status === 'Pending', 'the listener is pending');
+});
+
+test('a store that fails once costs one pass, and what runs goes on', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aListener('web'));
+  let failures = 0;
+  platform.onCall = (what) => {
+    if (what !== 'ledger' || failures > 0) return;
+    failures += 1;
+    throw new Error('the disk is full');
+  };
+  const { agent, router, pass } = await run(t, platform);
+  assert.match(agent.unready ?? '', /the disk is full/);
+  assert.match(platform.stale?.message ?? '', /cannot start: the disk is full/);
+  agent.reload();
+  await until(() => agent.unready === undefined, 'the site runs');
+  platform.onCall = (what) => {
+    if (what === 'read') throw new Error('no file can be opened');
+  };
+  agent.reload();
+  await until(() => agent.unready !== undefined, 'the pass has failed');
+  assert.equal(router.config.listeners.length, 1);
+  platform.onCall = () => {};
+  await pass();
+  assert.equal(agent.unready, undefined);
+});
+
+test('a certificate that cannot be written is told, and is there with the next pass', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
+  platform.onCall = (what) => {
+    if (what === 'writeBundle') throw new Error('the disk is full');
+  };
+  const { router, pass } = await run(t, platform);
+  assert.deepEqual(router.config.accesses, []);
+  assert.match(platform.status('RouterAccess/far')?.message ?? '', /its certificate cannot be made: the disk is full/);
+  platform.onCall = () => {};
+  await pass();
+  assert.equal(router.config.accesses.length, 1);
+});
+
+test('who has lost the lead goes on running, writes nothing, and reports anew once it leads again', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aListener('web'));
+  const { router, site, pass } = await run(t, platform);
+  assert.ok(platform.report);
+  site.leader = 'other';
+  await pass();
+  const written = platform.count('write');
+  site.put(aListener('web', { port: 9090 }));
+  await until(() => router.config.listeners[0]?.port === 9090, 'the router follows all the same');
+  router.reach('web');
+  await pass();
+  assert.equal(platform.count('write'), written);
+  site.leader = platform.router;
+  await pass();
+  assert.equal(platform.status('Listener/web')?.status, 'Ready');
+});
+
+test('the second router of a site waits for the key that the first one makes, and takes over when that has ended', async (t) => {
+  const site = new MemorySite();
+  site.put(aSite(), aListener('web'));
+  site.leader = 'router';
+  const second = await run(t, new MemoryPlatform(site, 'second'));
+  assert.match(second.agent.unready ?? '', /has not made its key yet/);
+  const first = await run(t, new MemoryPlatform(site, 'router'));
+  await second.pass();
+  assert.equal(second.agent.unready, undefined);
+  assert.equal(second.router.config.site.id, first.router.config.site.id);
+  assert.equal(second.platform.report, undefined);
+  await first.agent[Symbol.asyncDispose]();
+  assert.equal(first.platform.stale, undefined, 'the second has the next word');
+  await second.pass();
+  assert.ok(second.platform.report);
+});
+
+test('a bundle that no longer fits together counts as it was for a moment, and no longer', async (t) => {
+  const platform = new MemoryPlatform();
+  const authority = anAuthority('my');
+  const [first, second] = [aBundle(authority), aBundle(authority)];
+  platform.site.userBundles.set('mine', first);
+  platform.site.put(aSite(), aListener('web', { tlsCredentials: 'mine' }));
+  const running = await run(t, platform);
+  const { router, site, pass } = running;
+  const { key = '' } = first;
+  site.userBundles.set('mine', { ...second, key });
+  await pass();
+  assert.equal(router.config.listeners[0]?.tls?.cert, first.cert, 'half of it is there');
+  running.ahead = 2_000;
+  await pass();
+  assert.equal(router.config.listeners.length, 0, 'it stays torn');
+  site.userBundles.set('mine', second);
+  await pass();
+  assert.equal(router.config.listeners[0]?.tls?.cert, second.cert);
+});
+
+test('a site that ends says so, unless another router of it runs', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite());
+  const { agent, router } = await run(t, platform);
+  await agent.drain(10);
+  assert.equal(platform.stale?.reason, 'Stopping');
+  assert.equal(router.drained, true);
+  await agent[Symbol.asyncDispose]();
+  assert.equal(platform.stale, platform.stopped);
+  assert.equal(platform.site.leader, undefined);
+});

@@ -1,0 +1,207 @@
+import { createPrivateKey } from 'node:crypto';
+import type { BundleSet, Identity, OfflineLink, RenewalAnswer, Report, SitePlatform, Snapshot } from '../../../../src/agent/ports.ts';
+import type { StaleStatus } from '../../../../src/agent/stale-status.ts';
+import { siteIdOf } from '../../../../src/identity/site-id.ts';
+import { generateSiteKey } from '../../../../src/identity/site-key.ts';
+import type { TlsBundle } from '../../../../src/router/contract.ts';
+import type { AnyStatus } from '../../../../src/site/observe/observe.ts';
+import type { Reach } from '../../../../src/site/reach.ts';
+import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../../../src/site/resources.ts';
+import { authorityOf } from '../../../../src/trust/authority.ts';
+import type { Authority } from '../../../../src/trust/contract.ts';
+import { MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../../../src/trust/memory/stores.ts';
+import { buildRoot } from '../../../../src/trust/issue.ts';
+import { createKey } from '../../../../src/x509/request.ts';
+import { writePem } from '../../../../src/x509/pem.ts';
+
+/** What several processes of one site share, and what happens to each of them when a test says so. */
+export class MemorySite {
+  readonly objects = new Map<string, SiteObject>();
+  readonly userBundles = new Map<string, TlsBundle>();
+  readonly issued = new Map<string, TlsBundle>();
+  readonly redeemed = new Map<string, string>();
+  readonly ledger = new MemoryLedger();
+  readonly pendingKeys = new MemoryPendingKeys();
+  readonly askedRenewals = new Set<string>();
+  readonly answers = new Map<string, RenewalAnswer>();
+  identity: Identity | undefined;
+  authority: Authority | undefined;
+  offlineLinks: readonly OfflineLink[] = [];
+  /** Whose turn it is to lead. */
+  leader: string | undefined;
+  readonly running = new Set<string>();
+  readonly #followers = new Set<() => void>();
+
+  put(...objects: readonly SiteObject[]): void {
+    for (const object of objects) this.objects.set(keyOf(object), object);
+    this.changed();
+  }
+
+  follow(onChange: () => void): Disposable {
+    this.#followers.add(onChange);
+    return { [Symbol.dispose]: () => this.#followers.delete(onChange) };
+  }
+
+  changed(): void {
+    for (const follower of this.#followers) follower();
+  }
+}
+
+/** One process of a site, all of it in memory; what it is asked is counted, and can be made to fail or to wait. */
+export class MemoryPlatform implements SitePlatform {
+  readonly name = 'memory';
+  readonly capabilities: SitePlatform['capabilities'] = new Set();
+  readonly namespace = 'west';
+  readonly stopped: StaleStatus = { status: 'Pending', reason: 'NotRunning', message: 'nothing runs it' };
+  readonly site: MemorySite;
+  readonly router: string;
+  /** By the name of what was asked. */
+  readonly calls = new Map<string, number>();
+  hosts: readonly string[] = ['192.0.2.1'];
+  report: Report | undefined;
+  stale: StaleStatus | undefined;
+  /** Called before each answer, by the name of what was asked: a test's place to throw, to change something, or to wait. */
+  onCall: (what: string) => void | Promise<void> = () => {};
+  #snapshot: Snapshot | undefined;
+  #issued: BundleSet = { bundles: new Map(), unreadable: new Map() };
+
+  constructor(site = new MemorySite(), router = 'router') {
+    this.site = site;
+    this.router = router;
+  }
+
+  reach(): Reach {
+    return { kind: 'direct', hosts: this.hosts };
+  }
+
+  count(what: string): number {
+    return this.calls.get(what) ?? 0;
+  }
+
+  status(key: ResourceKey): AnyStatus | undefined {
+    return this.report?.statuses.get(key);
+  }
+
+  readonly source: SitePlatform['source'] = {
+    read: async () => {
+      await this.#called('read');
+      const resources = sortResources([...this.site.objects.values()]);
+      const before = this.#snapshot;
+      const isAsBefore =
+        before !== undefined &&
+        sameMap(before.bundles.bundles, this.site.userBundles) &&
+        sameMap(new Map(Object.entries(before.resources).flatMap(([, all]) => all.map((one) => [keyOf(one), one]))), this.site.objects);
+      if (!isAsBefore) {
+        const bundles = { bundles: new Map(this.site.userBundles), unreadable: new Map() };
+        this.#snapshot = { resources, problems: [], bundles, attached: [], restless: false };
+      }
+      return this.#snapshot ?? Promise.reject(new Error('no snapshot'));
+    },
+    follow: (onChange) => this.site.follow(onChange),
+    bundleLocation: (name) => `the bundle ${name}`,
+  };
+
+  readonly stores: SitePlatform['stores'] = {
+    identity: async (mayCreate) => {
+      await this.#called('identity');
+      if (this.site.identity === undefined && mayCreate) {
+        const { key } = generateSiteKey();
+        this.site.identity = { id: siteIdOf(key.publicKey), key };
+      }
+      return this.site.identity;
+    },
+    bundles: {
+      list: async () => {
+        await this.#called('list');
+        if (!sameMap(this.#issued.bundles, this.site.issued)) this.#issued = { bundles: new Map(this.site.issued), unreadable: new Map() };
+        return this.#issued;
+      },
+      read: async (name) => {
+        await this.#called('readBundle');
+        return this.site.issued.get(name) ?? { name };
+      },
+      write: async (bundle) => {
+        await this.#called('writeBundle');
+        this.site.issued.set(bundle.name, bundle);
+      },
+      location: (name) => `the bundle ${name}`,
+    },
+    authorities: {
+      site: async (siteName) => {
+        await this.#called('authority');
+        return (this.site.authority ??= anAuthority(siteName));
+      },
+      hasSite: () => Promise.resolve(this.site.authority !== undefined),
+      named: (name) => Promise.reject(new Error(`there is no authority ${name}`)),
+      selfSigned: (_name, subject) => Promise.resolve(anAuthority(subject)),
+    },
+    pendingKeys: { keyFor: (name) => this.site.pendingKeys.keyFor(name), drop: (name) => this.site.pendingKeys.drop(name) },
+    tokens: {
+      redeemed: () => Promise.resolve(this.site.redeemed),
+      setRedeemed: () => Promise.resolve(),
+      putLink: (link) => Promise.resolve(this.site.put(link)),
+    },
+    renewalRequests: {
+      open: () => Promise.resolve(new Set([...this.site.askedRenewals].filter((link) => !this.site.answers.has(link)))),
+      answer: (link, answer) => Promise.resolve(void this.site.answers.set(link, answer)),
+    },
+    ledger: async () => {
+      await this.#called('ledger');
+      return this.site.ledger;
+    },
+    grants: (ledger) => Promise.resolve(new MemoryGrantStore({ ledger })),
+  };
+
+  readonly statuses: SitePlatform['statuses'] = {
+    write: (report) => {
+      this.#count('write');
+      this.report = report;
+    },
+    markStale: (stale) => {
+      this.stale = stale;
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+
+  readonly leadership: SitePlatform['leadership'] = {
+    lead: () => (this.site.leader ??= this.router) === this.router,
+    resign: () => {
+      if (this.site.leader === this.router) this.site.leader = undefined;
+    },
+  };
+
+  readonly siblings: SitePlatform['siblings'] = {
+    config: async () => {
+      await this.#called('siblings');
+      return undefined;
+    },
+    run: () => Promise.resolve([...this.site.running].some((router) => router !== this.router)),
+  };
+
+  readonly offlineLinks: SitePlatform['offlineLinks'] = {
+    replace: async (links) => {
+      await this.#called('offlineLinks');
+      this.site.offlineLinks = links;
+    },
+  };
+
+  async #called(what: string): Promise<void> {
+    this.#count(what);
+    await this.onCall(what);
+  }
+
+  #count(what: string): void {
+    this.calls.set(what, this.count(what) + 1);
+  }
+}
+
+function sameMap<V>(one: ReadonlyMap<string, V>, other: ReadonlyMap<string, V>): boolean {
+  return one.size === other.size && one.entries().every(([name, value]) => other.get(name) === value);
+}
+
+export function anAuthority(siteName: string): Authority {
+  const key = createKey();
+  const cert = writePem('CERTIFICATE', buildRoot(siteName, createPrivateKey(key), 3_650, Date.now()));
+  return authorityOf({ name: siteName, cert, key }, siteName, Date.now);
+}
