@@ -4,53 +4,55 @@ import { parseAllDocuments } from 'yaml';
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
 import { readText } from '../../files/durable.ts';
-import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { parseResources } from '../../platform/linux/parse.ts';
 import { placeText } from '../../platform/linux/report.ts';
-import type { DeleteOptions } from '../commands/apply.ts';
+import { isManifest } from '../../platform/linux/written-resources.ts';
+import type { Manifest } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
-import { isManifest, putManifest, removeManifest, type Manifest } from './input-files.ts';
-import type { WaitOptions } from '../commands/options.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
-import { settle, settleGone } from './waiting.ts';
+import type { DeleteOptions } from './resource-actions.ts';
+import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
+
+export interface DeleteFilesOptions extends DeleteOptions {
+  readonly ignoreNotFound?: boolean;
+}
 
 /** All or nothing: where one document is wrong, none is put. */
-export async function applyFiles(namespace: string, paths: readonly string[], options: WaitOptions, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
-  const manifests = await manifestsIn(layout, paths, terminal);
+export async function applyFiles(context: Context, paths: readonly string[], options: WaitOptions): Promise<void> {
+  const { resources, terminal } = context;
+  const manifests = await manifestsIn(context, paths);
   const put: SkupperResource[] = [];
   for (const manifest of manifests) {
-    const outcome = await putManifest(layout, manifest);
+    const outcome = await resources.put(manifest);
     terminal.out(`${titleOf(manifest)} is ${outcome}.\n`);
     const { resource } = validateResource(manifest);
     if (resource !== undefined) put.push(resource);
   }
-  for (const resource of put) await settle(layout, resource, 'none', options, terminal);
+  for (const resource of put) await waitForStatus(context, resource, 'none', options);
   if (options.wait !== undefined && options.wait !== 'none') terminal.out(`All are ${options.wait}.\n`);
 }
 
-export async function deleteFiles(namespace: string, paths: readonly string[], options: DeleteOptions, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
-  const manifests = await manifestsIn(layout, paths, terminal);
+export async function deleteFiles(context: Context, paths: readonly string[], options: DeleteFilesOptions): Promise<void> {
+  const { resources, terminal } = context;
+  const manifests = await manifestsIn(context, paths);
   const missing: string[] = [];
   for (const manifest of manifests) {
-    const { kind, metadata } = manifest;
-    if (await removeManifest(layout, kind, metadata.name)) terminal.out(`${titleOf(manifest)} is deleted.\n`);
+    if (await resources.remove(manifest.kind, manifest.metadata.name)) terminal.out(`${titleOf(manifest)} is deleted.\n`);
     else missing.push(titleOf(manifest));
   }
   for (const { kind, metadata } of options.wait ? manifests : []) {
-    if (isSkupperKind(kind)) await settleGone(layout, kind, metadata.name, options.timeout, terminal);
+    if (isSkupperKind(kind)) await waitUntilGone(context, kind, metadata.name, options.timeout);
   }
   if (missing.length > 0 && options.ignoreNotFound !== true) throw new CliError('not-found', `Not there: ${missing.join(', ')}.`);
 }
 
 /** @throws CliError usage that lists everything that is wrong, by file, line and field */
-async function manifestsIn(layout: NamespaceLayout, paths: readonly string[], terminal: Terminal): Promise<readonly Manifest[]> {
+async function manifestsIn({ resources, terminal }: Context, paths: readonly string[]): Promise<readonly Manifest[]> {
   const sources = (await Promise.all(paths.map((path) => sourcesOf(path, terminal)))).flat();
   const manifests: Manifest[] = [];
   const errors: string[] = [];
   for (const { name, text } of sources) {
-    const { problems } = await parseResources(text, name, layout.namespace);
+    const { problems } = await parseResources(text, name, resources.namespace);
     for (const problem of problems) {
       const line = printable(placeText(problem));
       if (problem.severity === 'error') errors.push(line);

@@ -2,46 +2,33 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { hasCode } from '../../files/errno.ts';
-import { readText, removeFile } from '../../files/durable.ts';
-import { layoutOf, resourceFileName, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { readText } from '../../files/durable.ts';
+import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import type { Resources } from '../../platform/resources.ts';
+import type { Site } from '../../api/skupper/index.ts';
+import { acceptsLinks } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
-import { findDefined, removeManifest } from './input-files.ts';
-import type { GenerateOptions } from '../commands/link.ts';
-import { listOf, structured } from '../output/output.ts';
-import { deleteResource, type Target } from './resource-actions.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
-import { requireRunning, runtimeSite, settleGone, waitUntil } from './waiting.ts';
+import { listOf, structured, type OutputFormat } from '../output/output.ts';
+import { printable } from '../output/terminal.ts';
+import { requireRunning, waitUntil, type Context } from './waiting.ts';
 
-/** A link that came of a token is a file of the system's; the token goes first, so that nothing makes the link again. */
-export async function deleteLink(
-  target: Target<'Link'>,
-  name: string,
-  options: { readonly wait: boolean; readonly timeout: number },
-): Promise<void> {
-  const layout = layoutOf(target.namespace);
-  const fromToken = (await findDefined(layout, 'Link', name))?.path === join(layout.internal.links, resourceFileName('Link', name));
-  if (!fromToken) return deleteResource(target, name, options);
-  await removeManifest(layout, 'AccessToken', name);
-  await removeFile(join(layout.internal.links, resourceFileName('Link', name)));
-  if (options.wait) await settleGone(layout, 'Link', name, options.timeout, target.terminal);
-  target.terminal.out(`Link "${name}" is deleted.\n`);
+export interface GenerateLinkOptions {
+  readonly cost?: number;
+  readonly host?: string;
+  readonly timeout: number;
+  readonly output: OutputFormat;
 }
 
 /** Prints what the running process keeps in `runtime/links`, under another name and cost where asked for. */
-export async function generateLink(
-  namespace: string,
-  name: string | undefined,
-  options: GenerateOptions,
-  terminal: Terminal,
-): Promise<void> {
-  const layout = layoutOf(namespace);
-  await requireRunning(layout);
-  const link = await waitUntil('a link to this site', options.timeout, terminal, async () => {
+export async function generateLink(context: Context, name: string | undefined, options: GenerateLinkOptions): Promise<void> {
+  const { resources, terminal } = context;
+  const layout = layoutOf(resources.namespace);
+  await requireRunning(resources);
+  const link = await waitUntil(context, 'a link to this site', options.timeout, async () => {
     const links = await offeredLinks(layout);
     const found = options.host === undefined ? links.toSorted(byUse)[0] : links.find(({ hosts }) => hosts.includes(options.host ?? ''));
     if (found !== undefined) return { done: found };
-    const site = await runtimeSite(layout);
-    if (site?.spec.linkAccess === undefined || site.spec.linkAccess === 'none') await requireAccess(layout);
+    await requireLinkable(resources);
     const others = [...new Set(links.flatMap(({ hosts }) => hosts))].map(printable).join(', ');
     return { waitingFor: others === '' ? 'nothing listens for links yet' : `none uses that host; there is ${others}` };
   });
@@ -94,10 +81,17 @@ function isLoopback({ hosts }: Offered): boolean {
   return hosts.every((host) => host === 'localhost' || host === '::1' || host.startsWith('127.'));
 }
 
-async function requireAccess(layout: NamespaceLayout): Promise<void> {
-  const { resourcesOf } = await import('./resource-actions.ts');
-  if ((await resourcesOf(layout, 'RouterAccess')).length > 0) return;
+/** @throws CliError failed where no other site could use a link to this one */
+async function requireLinkable(resources: Resources): Promise<void> {
+  const [site] = await resources.list('Site');
+  if (site !== undefined && (await isLinkable(resources, site))) return;
   throw new CliError('failed', 'No other site can link to this one yet: let them in with `earshot site update --enable-link-access`.');
+}
+
+export async function isLinkable(resources: Resources, site: Site): Promise<boolean> {
+  // Of one that cannot be read there is only a status.
+  const RouterAccess = (await resources.list('RouterAccess')).filter(({ spec }) => 'roles' in spec);
+  return acceptsLinks({ RouterAccess }, site);
 }
 
 function renamed(document: Document, name: string | undefined, cost: number | undefined): Document {

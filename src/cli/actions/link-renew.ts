@@ -2,23 +2,21 @@ import { layoutOf } from '../../platform/linux/layout.ts';
 import type { RenewalAnswer } from '../../agent/ports.ts';
 import { openRenewalRequests } from '../../platform/linux/renewal-requests.ts';
 import { CliError } from '../errors.ts';
-import { notFound, resourcesOf } from './resource-actions.ts';
-import { readRuntime } from './runtime-files.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
-import { requireRunning, waitUntil } from './waiting.ts';
+import { printable } from '../output/terminal.ts';
+import { namesOf, notFound } from './resource-actions.ts';
+import { requireRunning, waitUntil, type Context } from './waiting.ts';
 
 /** @throws CliError failed with the reason where the other site, or this one, refuses */
-export async function renewLink(namespace: string, name: string, timeout: number, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
-  const links = (await resourcesOf(layout, 'Link')).map(({ metadata }) => metadata.name ?? '');
-  if (!links.includes(name)) throw notFound('Link', name, links);
-  await requireRunning(layout);
-  const requests = openRenewalRequests(layout);
+export async function renewLink(context: Context, name: string, timeout: number): Promise<void> {
+  const { resources, terminal } = context;
+  if (!(await namesOf(resources, 'Link')).includes(name)) throw await notFound(resources, 'Link', name);
+  await requireRunning(resources);
+  const requests = openRenewalRequests(layoutOf(resources.namespace));
   await requests.ask(name);
-  const answer = await waitUntil<RenewalAnswer>(`Link "${name}" to have a new certificate`, timeout, terminal, async () => {
+  const answer = await waitUntil<RenewalAnswer>(context, `Link "${name}" to have a new certificate`, timeout, async () => {
     const found = await requests.answerTo(name);
     if (found !== undefined) return { done: found };
-    const { status = 'Pending', message = '' } = (await readRuntime(layout, 'Link', name))?.status ?? {};
+    const { status = 'Pending', message = '' } = (await resources.get('Link', name))?.status ?? {};
     // It is renewed over the link itself.
     return { waitingFor: status === 'Ready' ? 'the other site has not answered yet' : `the link is ${status}: ${message}` };
   });

@@ -1,21 +1,21 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
+import { runningRouters } from '../../platform/linux/routers.ts';
+import { listRuntime, readProblems } from '../../platform/linux/runtime-resources.ts';
 import { placeText } from '../../platform/linux/report.ts';
 import { networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
 import { CliError } from '../errors.ts';
-import type { OutputFormat } from '../commands/options.ts';
-import { fieldLines, resourceTable, structured, table } from '../output/output.ts';
-import { resourcesOf } from './resource-actions.ts';
-import { readProblems, runningRouters } from './runtime-files.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
-import { notRunning, runtimeSite } from './waiting.ts';
+import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
+import { printable } from '../output/terminal.ts';
+import { noteWhereStopped, type Context } from './waiting.ts';
 
-export async function showOverview(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
+export async function showOverview({ resources: all, terminal }: Context, output: OutputFormat | undefined): Promise<void> {
+  const { namespace } = all;
   const layout = layoutOf(namespace);
   const kinds = ['Site', ...overviewKinds] as const;
   const [routers, problems, ...lists] = await Promise.all([
     runningRouters(layout),
     readProblems(layout),
-    ...kinds.map((kind) => resourcesOf(layout, kind)),
+    ...kinds.map((kind) => all.list(kind)),
   ]);
   const { sites, resources } = siteOverview(lists.flat());
   if (output !== undefined) {
@@ -24,7 +24,7 @@ export async function showOverview(namespace: string, output: OutputFormat | und
   }
   const [site] = sites;
   if (site === undefined) terminal.note(`The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.\n`);
-  if (routers.length === 0) terminal.note(notRunning(layout));
+  await noteWhereStopped({ resources: all, terminal });
   terminal.out(
     fieldLines([
       ['Namespace', namespace],
@@ -43,11 +43,13 @@ export async function showOverview(namespace: string, output: OutputFormat | und
     );
 }
 
-export async function showNetwork(namespace: string, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
-  const site = await runtimeSite(layout);
+export async function showNetwork(context: Context, output: OutputFormat | undefined): Promise<void> {
+  const { resources, terminal } = context;
+  const { namespace } = resources;
+  // As it was last seen, also where nothing runs any more.
+  const [site] = await listRuntime(layoutOf(namespace), 'Site');
   const network = site?.status?.network;
-  if ((await runningRouters(layout)).length === 0) terminal.note(notRunning(layout));
+  await noteWhereStopped(context);
   if (site === undefined || network === undefined) {
     throw new CliError('not-found', `The site of the namespace ${namespace} has not seen a network yet; look with \`earshot status\`.`);
   }

@@ -1,93 +1,71 @@
 /** What `create`, `update`, `delete`, `status` and `generate` do, for every kind alike. */
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import { API_VERSION } from '../../api/skupper/names.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
-import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { markedStale } from '../../agent/stale-status.ts';
-import { stopped } from '../../platform/linux/stale-status.ts';
+import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
-import { definedResources, findDefined, manifest, putManifest, removeManifest, type Manifest } from './input-files.ts';
-import type { OutputFormat, Wait, WaitOptions } from '../commands/options.ts';
-import { fieldLines, listOf, resourceTable, structured } from '../output/output.ts';
-import { listRuntime, runningRouters, type OfKind } from './runtime-files.ts';
+import { fieldLines, listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
-import { notRunning, settle, settleGone } from './waiting.ts';
+import { noteWhereStopped, waitForStatus, waitUntilGone, type Context, type Wait, type WaitOptions } from './waiting.ts';
 
 /** What a command's options say of a spec: `undefined` leaves a field as it is, an empty text takes it away, settings are added. */
 export type SpecChange = Readonly<Record<string, unknown>>;
 
-export interface Target<K extends SkupperKind = SkupperKind> {
-  readonly namespace: string;
+export interface Target<K extends SkupperKind = SkupperKind> extends Context {
   readonly kind: K;
-  readonly terminal: Terminal;
 }
 
-export async function createResource<K extends SkupperKind>(
-  { namespace, kind, terminal }: Target<K>,
-  name: string,
-  change: SpecChange,
-  usual: Wait,
-  options: WaitOptions,
-): Promise<void> {
-  const layout = layoutOf(namespace);
+export interface DeleteOptions {
+  readonly wait: boolean;
+  readonly timeout: number;
+}
+
+export async function createResource(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
+  const { resources, kind } = target;
   const wanted = manifest(kind, name, changed({}, change));
   const resource = checked(kind, wanted);
-  const found = await findDefined(layout, kind, name);
+  const found = await resources.find(kind, name);
   if (found !== undefined) {
     const advice = `change it with \`earshot ${kind.toLowerCase()} update\`, or delete it first`;
-    throw new CliError('exists', `${kind} "${name}" exists already, in ${found.file}; ${advice}.`);
+    throw new CliError('exists', `${kind} "${name}" exists already, in ${found.location}; ${advice}.`);
   }
-  await putManifest(layout, wanted);
-  await reportSettled(layout, resource, usual, options, terminal, 'created');
+  await resources.put(wanted);
+  await reportStatus(target, resource, usual, options, 'created');
 }
 
-export async function updateResource<K extends SkupperKind>(
-  { namespace, kind, terminal }: Target<K>,
-  name: string,
-  change: SpecChange,
-  usual: Wait,
-  options: WaitOptions,
-): Promise<void> {
-  const layout = layoutOf(namespace);
-  const found = await findDefined(layout, kind, name);
-  if (found === undefined) throw notFound(kind, name, await namesOf(layout, kind));
+export async function updateResource(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
+  const { resources, kind } = target;
+  const found = await resources.find(kind, name);
+  if (found === undefined) throw await notFound(resources, kind, name);
   const wanted: Manifest = { ...found.manifest, spec: changed(found.manifest.spec ?? {}, change) };
   const resource = checked(kind, wanted);
-  const outcome = await putManifest(layout, wanted);
-  await reportSettled(layout, resource, usual, options, terminal, outcome === 'unchanged' ? 'as it was' : 'changed');
+  const outcome = await resources.put(wanted);
+  await reportStatus(target, resource, usual, options, outcome === 'unchanged' ? 'as it was' : 'changed');
 }
 
-export async function deleteResource(
-  { namespace, kind, terminal }: Target,
-  name: string,
-  options: { readonly wait: boolean; readonly timeout: number },
-): Promise<void> {
-  const layout = layoutOf(namespace);
-  if (!(await removeManifest(layout, kind, name))) throw notFound(kind, name, await namesOf(layout, kind));
-  if (options.wait) await settleGone(layout, kind, name, options.timeout, terminal);
+export async function deleteResource(target: Target, name: string, options: DeleteOptions): Promise<void> {
+  const { resources, kind, terminal } = target;
+  const found = await resources.find(kind, name);
+  if (found === undefined) throw await notFound(resources, kind, name);
+  // First, so that nothing makes it again.
+  if (found.madeOf !== undefined) await resources.remove(found.madeOf.kind, found.madeOf.name);
+  await resources.remove(kind, name);
+  if (options.wait) await waitUntilGone(target, kind, name, options.timeout);
   terminal.out(`${kind} "${name}" is deleted.\n`);
 }
 
 /** One resource by its fields, or all of a kind as a table. What runs says how they are; without it there is only what is asked for. */
-export async function showStatus(
-  { namespace, kind, terminal }: Target,
-  name: string | undefined,
-  output: OutputFormat | undefined,
-): Promise<void> {
-  const layout = layoutOf(namespace);
-  const all = await resourcesOf(layout, kind);
-  if ((await runningRouters(layout)).length === 0) terminal.note(notRunning(layout));
+export async function showStatus(target: Target, name: string | undefined, output: OutputFormat | undefined): Promise<void> {
+  const { resources, kind, terminal } = target;
+  const all = await resources.list(kind);
+  await noteWhereStopped(target);
   if (name === undefined) {
     if (output !== undefined) terminal.out(structured(listOf(all), output));
-    else terminal.out(all.length === 0 ? `No ${kind} in the namespace ${namespace}.\n` : resourceTable(kind, all));
+    else terminal.out(all.length === 0 ? `No ${kind} in the namespace ${resources.namespace}.\n` : resourceTable(kind, all));
     return;
   }
   const resource = all.find(({ metadata }) => metadata.name === name);
-  if (resource === undefined)
-    throw notFound(
-      kind,
-      name,
-      all.map(({ metadata }) => metadata.name ?? ''),
-    );
+  if (resource === undefined) throw await notFound(resources, kind, name);
   terminal.out(output === undefined ? described(resource) : structured(resource, output));
 }
 
@@ -98,31 +76,20 @@ export function generateResource(terminal: Terminal, kind: SkupperKind, name: st
   terminal.out(structured(wanted, output));
 }
 
-/** As written back, and those of the files that are not (yet). Where nothing runs, nothing is ready, whatever was last written. */
-export async function resourcesOf<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {
-  const found = await listRuntime(layout, kind);
-  const runs = found.length === 0 || (await runningRouters(layout)).length > 0;
-  const written = runs ? found : found.map((resource) => withoutRouter(resource, layout.namespace));
-  const known = new Set(written.map(({ metadata }) => metadata.name));
-  const asked = (await definedResources(layout)).flatMap(({ manifest: defined }) => {
-    if (defined.kind !== kind || known.has(defined.metadata.name)) return [];
-    const { resource } = validateResource(defined);
-    // Its kind has just been compared.
-    return resource === undefined ? [] : [resource as OfKind<K>];
-  });
-  return [...written, ...asked].toSorted((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
-}
-
-function withoutRouter<T extends SkupperResource>(resource: T, namespace: string): T {
-  const now = new Date().toISOString();
-  // A status with fewer fields, all of which may be left out.
-  return { ...resource, status: markedStale(resource.status ?? {}, stopped(namespace), now) } as T;
-}
-
-export function notFound(kind: SkupperKind, name: string, there: readonly string[]): CliError {
+/** With the names that there are. */
+export async function notFound(resources: Resources, kind: SkupperKind, name: string): Promise<CliError> {
+  const there = await namesOf(resources, kind);
   const others =
     there.length === 0 ? `there is no ${kind} at all` : `there is ${there.slice(0, 10).join(', ')}${there.length > 10 ? ', …' : ''}`;
   return new CliError('not-found', `There is no ${kind} "${name}" in this namespace; ${others}.`);
+}
+
+export async function namesOf(resources: Resources, kind: SkupperKind): Promise<readonly string[]> {
+  return (await resources.list(kind)).map(({ metadata }) => metadata.name ?? '');
+}
+
+export function manifest(kind: string, name: string, spec: Readonly<Record<string, unknown>>): Manifest {
+  return { apiVersion: API_VERSION, kind, metadata: { name }, spec };
 }
 
 /** @throws CliError usage that names each field */
@@ -149,20 +116,19 @@ function changed(spec: Readonly<Record<string, unknown>>, change: SpecChange): R
   return Object.fromEntries(result);
 }
 
-async function reportSettled(
-  layout: NamespaceLayout,
+async function reportStatus(
+  target: Target,
   resource: SkupperResource,
   usual: Wait,
   options: WaitOptions,
-  terminal: Terminal,
   otherwise: string,
 ): Promise<void> {
+  const { terminal } = target;
   const { kind, metadata } = resource;
-  const level = options.wait ?? usual;
-  const settled = await settle(layout, resource, usual, options, terminal);
-  if (settled === undefined) return terminal.out(`${kind} "${metadata.name}" is ${otherwise}.\n`);
-  terminal.out(`${kind} "${metadata.name}" is ${level}.\n`);
-  const { status, message } = settled.status ?? {};
+  const reached = await waitForStatus(target, resource, usual, options);
+  if (reached === undefined) return terminal.out(`${kind} "${metadata.name}" is ${otherwise}.\n`);
+  terminal.out(`${kind} "${metadata.name}" is ${options.wait ?? usual}.\n`);
+  const { status, message } = reached.status ?? {};
   if (status !== 'Ready' && message !== undefined && message !== '') terminal.note(`It is ${status ?? 'Pending'}: ${printable(message)}\n`);
 }
 
@@ -184,8 +150,4 @@ function described({ kind, metadata, spec, status = {} }: SkupperResource): stri
 function labelled([field, value]: readonly [string, unknown]): readonly [string, unknown] {
   const words = field.replaceAll(/([a-z])([A-Z])/g, (_all, end: string, begin: string) => `${end} ${begin.toLowerCase()}`);
   return [words.charAt(0).toUpperCase() + words.slice(1), value];
-}
-
-async function namesOf(layout: NamespaceLayout, kind: SkupperKind): Promise<readonly string[]> {
-  return (await resourcesOf(layout, kind)).map(({ metadata }) => metadata.name ?? '');
 }

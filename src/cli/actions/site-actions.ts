@@ -1,46 +1,63 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
+import type { Resources } from '../../platform/resources.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
 import { CliError } from '../errors.ts';
-import { definedResources, removeManifest } from './input-files.ts';
-import type { WaitOptions } from '../commands/options.ts';
-import { createResource, deleteResource, notFound, resourcesOf, type SpecChange, type Target } from './resource-actions.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
+import {
+  createResource,
+  deleteResource,
+  namesOf,
+  notFound,
+  updateResource,
+  type DeleteOptions,
+  type SpecChange,
+  type Target,
+} from './resource-actions.ts';
+import type { Wait, WaitOptions } from './waiting.ts';
 
-export async function createSite(target: Target<'Site'>, name: string, change: SpecChange, options: WaitOptions): Promise<void> {
-  const [other] = await resourcesOf(layoutOf(target.namespace), 'Site');
+export async function createSite(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
+  const [other] = await namesOf(target.resources, 'Site');
   if (other !== undefined) {
     const advice = 'Change it with `earshot site update`, or take another namespace (-n).';
-    throw new CliError('exists', `The namespace ${target.namespace} has a site already: "${other.metadata.name}". ${advice}`);
+    throw new CliError('exists', `The namespace ${target.resources.namespace} has a site already: "${other}". ${advice}`);
   }
-  await createResource(target, name, change, 'ready', options);
+  await createResource(target, name, change, usual, options);
 }
 
-/** @throws CliError not-found where the namespace has none of that name */
-export async function siteName(namespace: string, name: string | undefined): Promise<string> {
-  const sites = (await resourcesOf(layoutOf(namespace), 'Site')).map(({ metadata }) => metadata.name ?? '');
-  const [only] = sites;
-  if (only === undefined)
-    throw new CliError('not-found', `The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.`);
-  if (name !== undefined && !sites.includes(name)) throw notFound('Site', name, sites);
-  return name ?? only;
+export async function updateSite(
+  target: Target,
+  given: string | undefined,
+  change: SpecChange,
+  usual: Wait,
+  options: WaitOptions,
+): Promise<void> {
+  await updateResource(target, await siteName(target.resources, given), change, usual, options);
 }
 
 export async function deleteSite(
-  target: Target<'Site'>,
+  target: Target,
   given: string | undefined,
-  options: { readonly all?: boolean; readonly wait: boolean; readonly timeout: number },
+  options: DeleteOptions & { readonly all?: boolean },
 ): Promise<void> {
-  const name = await siteName(target.namespace, given);
-  if (options.all === true) {
-    const layout = layoutOf(target.namespace);
-    for (const { manifest } of await definedResources(layout)) {
-      const { kind, metadata } = manifest;
-      if (kind === 'Site') continue;
-      await removeManifest(layout, kind, metadata.name);
-      target.terminal.out(`${kind} "${printable(metadata.name)}" is deleted.\n`);
-    }
+  const { resources, terminal } = target;
+  const name = await siteName(resources, given);
+  for (const { manifest } of options.all === true ? await resources.written() : []) {
+    const { kind, metadata } = manifest;
+    if (kind === 'Site') continue;
+    await resources.remove(kind, metadata.name);
+    terminal.out(`${kind} "${printable(metadata.name)}" is deleted.\n`);
   }
   await deleteResource(target, name, options);
+}
+
+/** @throws CliError not-found where the namespace has none of that name */
+async function siteName(resources: Resources, given: string | undefined): Promise<string> {
+  const sites = await namesOf(resources, 'Site');
+  const [only] = sites;
+  if (only === undefined)
+    throw new CliError('not-found', `The namespace ${resources.namespace} has no site yet: make one with \`earshot site create NAME\`.`);
+  if (given !== undefined && !sites.includes(given)) throw await notFound(resources, 'Site', given);
+  return given ?? only;
 }
 
 export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {

@@ -6,13 +6,14 @@ import { promisify } from 'node:util';
 import { hasCode } from '../../files/errno.ts';
 import { makeDirectory, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { directoryResources } from '../../platform/linux/resources.ts';
+import { runningRouters } from '../../platform/linux/routers.ts';
 import { CliError } from '../errors.ts';
-import type { OutputFormat } from '../commands/options.ts';
-import { fieldLines, structured } from '../output/output.ts';
-import { runningRouters } from './runtime-files.ts';
+import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
+
 import type { Terminal } from '../output/terminal.ts';
 import { unitName, unitText } from './unit.ts';
-import { untilRunning, waitUntil } from './waiting.ts';
+import { waitUntil } from './waiting.ts';
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -70,7 +71,7 @@ export async function stop(namespace: string, terminal: Terminal): Promise<void>
   const layout = layoutOf(namespace);
   if (await hasUnit(namespace)) await systemctl('stop', unitName(namespace));
   else await signalRouters(layout, 'SIGTERM');
-  await waitUntil(`the namespace ${namespace} to be ended`, 120_000, terminal, async () => {
+  await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
     const left = await runningRouters(layout);
     return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
   });
@@ -98,6 +99,19 @@ export async function showSystem(namespace: string, output: OutputFormat | undef
     );
   }
   if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${namespace}.`);
+}
+
+/**
+ * Waits until a process has said that it runs the namespace. Whoever started it knows earlier that it was started, and a
+ * command that follows at once would find nothing.
+ * @param log the command that shows what it wrote
+ */
+export async function untilRunning(layout: NamespaceLayout, timeout: number, log: string, terminal: Terminal): Promise<void> {
+  const resources = directoryResources(layout);
+  await waitUntil({ resources, terminal }, `the namespace ${layout.namespace} to be run`, timeout, async () => {
+    if ((await resources.notRunning()) === undefined) return { done: undefined };
+    return { waitingFor: `its process is starting; if it does not, \`${log}\` says why` };
+  });
 }
 
 async function signalRouters(layout: NamespaceLayout, signal: 'SIGTERM' | 'SIGHUP'): Promise<void> {

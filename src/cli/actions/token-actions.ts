@@ -6,32 +6,39 @@ import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/ind
 import { readToken } from '../../trust/tokens/token.ts';
 import type { Token } from '../../trust/tokens/contract.ts';
 import { readText, writeDurably } from '../../files/durable.ts';
-import { isResourceName, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { acceptsLinks } from '../../site/plan/access.ts';
+import { isResourceName } from '../../platform/linux/layout.ts';
+import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
-import { findDefined, manifest, putManifest, removeManifest } from './input-files.ts';
-import { checked, notFound, resourcesOf } from './resource-actions.ts';
-import { readRuntime } from './runtime-files.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
-import type { IssueOptions, RedeemOptions } from '../commands/token.ts';
-import { requireRunning, settle, waitUntil } from './waiting.ts';
+import { isLinkable } from './link-actions.ts';
+import { checked, manifest, notFound } from './resource-actions.ts';
+import { requireRunning, waitForStatus, waitUntil, type Context } from './waiting.ts';
 
-export async function issueToken(namespace: string, file: string, options: IssueOptions, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
-  await requireRunning(layout);
-  const site = await requireWayIn(layout);
+export interface IssueOptions {
+  readonly expirationWindow?: string;
+  readonly redemptionsAllowed?: number;
+  readonly cost?: number;
+  readonly grant?: string;
+  readonly name?: string;
+  readonly timeout: number;
+}
+
+export interface RedeemOptions {
+  readonly linkCost?: number;
+  readonly name?: string;
+  readonly timeout: number;
+}
+
+export async function issueToken(context: Context, file: string, options: IssueOptions): Promise<void> {
+  const { resources, terminal } = context;
+  await requireRunning(resources);
+  const site = await requireLinkable(resources);
   const name = options.grant ?? options.name ?? freshName(site);
-  if (options.grant === undefined) await makeGrant(layout, name, options);
-  else if ((await findDefined(layout, 'AccessGrant', name)) === undefined) {
-    throw notFound(
-      'AccessGrant',
-      name,
-      (await resourcesOf(layout, 'AccessGrant')).map(({ metadata }) => metadata.name ?? ''),
-    );
-  }
-  const status = await readyGrant(layout, name, options.timeout, terminal).catch(async (error: unknown) => {
+  if (options.grant === undefined) await makeGrant(resources, name, options);
+  else if ((await resources.find('AccessGrant', name)) === undefined) throw await notFound(resources, 'AccessGrant', name);
+  const status = await readyGrant(context, name, options.timeout).catch(async (error: unknown) => {
     // What nobody got a token of is of no use to anyone.
-    if (options.grant === undefined) await removeManifest(layout, 'AccessGrant', name);
+    if (options.grant === undefined) await resources.remove('AccessGrant', name);
     throw error;
   });
   const { url, code, ca } = status;
@@ -51,40 +58,37 @@ export async function issueToken(namespace: string, file: string, options: Issue
   );
 }
 
-async function readyGrant(layout: NamespaceLayout, name: string, timeout: number, terminal: Terminal): Promise<AccessGrantStatus> {
-  return waitUntil<AccessGrantStatus>(`AccessGrant "${name}" to be ready`, timeout, terminal, async () => {
-    const { status } = (await readRuntime(layout, 'AccessGrant', name)) ?? {};
+async function readyGrant(context: Context, name: string, timeout: number): Promise<AccessGrantStatus> {
+  return waitUntil<AccessGrantStatus>(context, `AccessGrant "${name}" to be ready`, timeout, async () => {
+    const { status } = (await context.resources.get('AccessGrant', name)) ?? {};
     if (status?.status === 'Ready') return { done: status };
     return { waitingFor: status?.message ?? 'it has not been taken up yet', error: status?.status === 'Error' };
   });
 }
 
 /** @returns the site's name @throws CliError where no other site could use a link to this one */
-async function requireWayIn(layout: NamespaceLayout): Promise<string> {
-  // Not only what was written back: a site that starts at this moment has not come to that.
-  const [site] = await resourcesOf(layout, 'Site');
+async function requireLinkable(resources: Resources): Promise<string> {
+  const [site] = await resources.list('Site');
   if (site === undefined)
     throw new CliError(
       'not-found',
-      `The namespace ${layout.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
+      `The namespace ${resources.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
     );
-  // Of one that cannot be read there is only a status.
-  const RouterAccess = (await resourcesOf(layout, 'RouterAccess')).filter(({ spec }) => 'roles' in spec);
-  if (acceptsLinks({ RouterAccess }, site)) return site.metadata.name ?? 'site';
+  if (await isLinkable(resources, site)) return site.metadata.name ?? 'site';
   throw new CliError(
     'failed',
     `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,
   );
 }
 
-async function makeGrant(layout: NamespaceLayout, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
+async function makeGrant(resources: Resources, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
   const spec = { redemptionsAllowed: redemptionsAllowed ?? 1, expirationWindow: expirationWindow ?? '15m' };
   const grant = manifest('AccessGrant', name, spec);
   checked('AccessGrant', grant);
-  if ((await findDefined(layout, 'AccessGrant', name)) !== undefined) {
+  if ((await resources.find('AccessGrant', name)) !== undefined) {
     throw new CliError('exists', `AccessGrant "${name}" exists already: use it with --grant ${name}, or take another --name.`);
   }
-  await putManifest(layout, grant);
+  await resources.put(grant);
 }
 
 /** The site's name and five characters, as a name that nothing has yet. */
@@ -93,12 +97,12 @@ function freshName(site: string): string {
   return `${site.slice(0, 40)}-${suffix}`;
 }
 
-export async function redeemTokenFile(namespace: string, file: string, options: RedeemOptions, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
+export async function redeemTokenFile(context: Context, file: string, options: RedeemOptions): Promise<void> {
+  const { resources, terminal } = context;
   const token = await readTokenFile(file, terminal);
   const name = options.name ?? token.name;
   if (!isResourceName(name)) throw new CliError('usage', `"${printable(name)}" cannot be the name of a link; give another with --name.`);
-  await requireRunning(layout);
+  await requireRunning(resources);
   const linkCost = options.linkCost ?? token.linkCost;
   const wanted = manifest('AccessToken', name, {
     url: token.url,
@@ -107,11 +111,11 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
     ...(linkCost === undefined ? {} : { linkCost }),
   });
   const resource = checked('AccessToken', wanted);
-  await requireUnused(layout, resource);
-  await putManifest(layout, wanted);
-  const link = await redeemed(layout, resource, options.timeout, terminal).catch(async (error: unknown) => {
+  await requireUnused(resources, resource);
+  await resources.put(wanted);
+  const link = await redeemed(context, resource, options.timeout).catch(async (error: unknown) => {
     // One that can become nothing any more is taken out again; one that is only late is left to go on.
-    if (error instanceof CliError && error.code === 'failed') await removeManifest(layout, 'AccessToken', name);
+    if (error instanceof CliError && error.code === 'failed') await resources.remove('AccessToken', name);
     throw error;
   });
   const { remoteSiteName } = link.status ?? {};
@@ -119,14 +123,15 @@ export async function redeemTokenFile(namespace: string, file: string, options: 
   if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
 }
 
-async function redeemed(layout: NamespaceLayout, token: AccessToken, timeout: number, terminal: Terminal): Promise<Link> {
+async function redeemed(context: Context, token: AccessToken, timeout: number): Promise<Link> {
+  const { resources } = context;
   const name = token.metadata.name ?? '';
-  await settle(layout, token, 'ready', { wait: 'ready', timeout }, terminal);
-  return waitUntil<Link>(`Link "${name}" to be ready`, timeout, terminal, async () => {
-    const found = await readRuntime(layout, 'Link', name);
+  await waitForStatus(context, token, 'ready', { wait: 'ready', timeout });
+  return waitUntil<Link>(context, `Link "${name}" to be ready`, timeout, async () => {
+    const found = await resources.get('Link', name);
     if (found?.status?.status === 'Ready') return { done: found };
     if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
-    const isMade = (await findDefined(layout, 'Link', name)) !== undefined;
+    const isMade = (await resources.find('Link', name)) !== undefined;
     const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
     return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
   });
@@ -139,13 +144,13 @@ async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
 }
 
 /** The same token again is what a person does whose first try was cut short: it goes on where that one was. */
-async function requireUnused(layout: NamespaceLayout, { metadata, spec }: AccessToken): Promise<void> {
+async function requireUnused(resources: Resources, { metadata, spec }: AccessToken): Promise<void> {
   const name = metadata.name ?? '';
-  const before = (await resourcesOf(layout, 'AccessToken')).find((token) => token.metadata.name === name);
+  const before = (await resources.list('AccessToken')).find((token) => token.metadata.name === name);
   const advice = `take another name with --name, or remove it with \`earshot link delete ${name}\``;
   if (before !== undefined && before.spec.code !== spec.code)
     throw new CliError('exists', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
-  if (before === undefined && (await findDefined(layout, 'Link', name)) !== undefined) {
+  if (before === undefined && (await resources.find('Link', name)) !== undefined) {
     throw new CliError('exists', `Link "${name}" is there already: ${advice}.`);
   }
 }

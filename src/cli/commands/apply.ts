@@ -1,24 +1,25 @@
 import { Option, type Command } from 'commander';
-import { addWaiting, examples, namespaceOf, namespaceOption, timeoutOption, type WaitOptions } from './options.ts';
+import type { DeleteFilesOptions } from '../actions/apply-actions.ts';
+import type { WaitOptions } from '../actions/waiting.ts';
 import type { Terminal } from '../output/terminal.ts';
+import { contextOf, examples, namespaceOption, timeoutOption, waitOptions } from './options.ts';
 
 /** `earshot apply` and `earshot delete`. */
 export function addApply(program: Command, terminal: Terminal): void {
-  addWaiting(
-    program
-      .command('apply')
-      .description('put resources into the namespace: new ones are made, others changed')
-      .addOption(file())
-      .addOption(namespaceOption()),
-    'none',
-  )
+  const apply = program
+    .command('apply')
+    .description('put resources into the namespace: new ones are made, others changed')
+    .addOption(file())
+    .addOption(namespaceOption());
+  for (const option of waitOptions('none')) apply.addOption(option);
+  apply
     .addHelpText(
       'after',
       examples('earshot apply -f west.yaml', 'earshot apply -f west/ --wait configured', 'earshot apply -f - < link-to-west.yaml'),
     )
-    .action(async ({ filename, ...options }: WaitOptions & { readonly filename: readonly string[] }, command: Command) => {
+    .action(async ({ filename, ...options }: WaitOptions & Files, command: Command) => {
       const { applyFiles } = await import('../actions/apply-actions.ts');
-      await applyFiles(namespaceOf(command), filename, options, terminal);
+      await applyFiles(await contextOf(command, terminal), filename, options);
     });
 
   program
@@ -30,16 +31,14 @@ export function addApply(program: Command, terminal: Terminal): void {
     .addOption(timeoutOption())
     .addOption(namespaceOption())
     .addHelpText('after', examples('earshot delete -f west.yaml'))
-    .action(async ({ filename, ...options }: DeleteOptions & { readonly filename: readonly string[] }, command: Command) => {
+    .action(async ({ filename, ...options }: DeleteFilesOptions & Files, command: Command) => {
       const { deleteFiles } = await import('../actions/apply-actions.ts');
-      await deleteFiles(namespaceOf(command), filename, options, terminal);
+      await deleteFiles(await contextOf(command, terminal), filename, options);
     });
 }
 
-export interface DeleteOptions {
-  readonly ignoreNotFound?: boolean;
-  readonly wait: boolean;
-  readonly timeout: number;
+interface Files {
+  readonly filename: readonly string[];
 }
 
 function file(): Option {

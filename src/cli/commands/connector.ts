@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander';
-import { addWaiting, outputOption, servicePort, type OutputFormat, type WaitOptions } from './options.ts';
+import { addWaiting, outputOption, servicePort } from './options.ts';
+import type { WaitOptions } from '../actions/waiting.ts';
+import type { OutputFormat } from '../output/output.ts';
 import type { SpecChange } from '../actions/resource-actions.ts';
 import { addDelete, addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -32,7 +34,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
     async (name: string, port: number, options: ConnectorOptions & WaitOptions, command: Command) => {
       requireNoPods(command, options);
       const { createResource } = await import('../actions/resource-actions.ts');
-      await createResource(targetOf(of, command), name, newSpec(name, port, options), 'configured', options);
+      await createResource(await targetOf(of, command), name, newSpec(name, port, options), 'configured', options);
     },
   );
 
@@ -46,7 +48,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
   addWaiting(update, 'configured').action(async (name: string, options: ConnectorOptions & WaitOptions, command: Command) => {
     requireNoPods(command, options);
     const { updateResource } = await import('../actions/resource-actions.ts');
-    await updateResource(targetOf(of, command), name, changeOf(options), 'configured', options);
+    await updateResource(await targetOf(of, command), name, changeOf(options), 'configured', options);
   });
 
   addDelete(of, 'remove a connector; open connections may end in their own time', 'earshot connector delete backend');

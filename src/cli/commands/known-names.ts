@@ -2,11 +2,12 @@
 import { readdir } from 'node:fs/promises';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { isLabel, isResourceName, layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
-import { resourcesOf } from '../actions/resource-actions.ts';
+import { namesOf } from '../actions/resource-actions.ts';
+import { openResources } from '../resources.ts';
 
 export async function resourceNames(kind: SkupperKind, namespace: string | undefined): Promise<readonly string[]> {
   try {
-    return (await resourcesOf(layoutOf(usual(namespace)), kind)).map(({ metadata }) => metadata.name ?? '').filter(isResourceName);
+    return (await namesOf(openResources(usual(namespace)), kind)).filter(isResourceName);
   } catch {
     return [];
   }

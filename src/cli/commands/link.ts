@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander';
-import { addWaiting, namespaceOf, outputOption, positiveInteger, timeoutOption, type OutputFormat, type WaitOptions } from './options.ts';
-import { addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
+import { addWaiting, contextOf, outputOption, positiveInteger, timeoutOption } from './options.ts';
+import { addDelete, addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
+import type { GenerateLinkOptions } from '../actions/link-actions.ts';
+import type { WaitOptions } from '../actions/waiting.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 interface LinkOptions {
@@ -19,17 +21,16 @@ export function addLink(program: Command, terminal: Terminal): void {
     .option('--tls-credentials <name>', 'TLS bundle by which the two sites know each other');
   addWaiting(update, 'ready').action(async (name: string, options: LinkOptions & WaitOptions, command: Command) => {
     const { updateResource } = await import('../actions/resource-actions.ts');
-    await updateResource(targetOf(of, command), name, { cost: options.cost, tlsCredentials: options.tlsCredentials }, 'ready', options);
+    await updateResource(
+      await targetOf(of, command),
+      name,
+      { cost: options.cost, tlsCredentials: options.tlsCredentials },
+      'ready',
+      options,
+    );
   });
 
-  subcommand(of, 'delete', 'remove a link, and the token that it came of', 'earshot link delete west-6bfn6')
-    .argument('<name>', 'name of the link')
-    .option('--no-wait', 'do not wait until it is gone')
-    .addOption(timeoutOption())
-    .action(async (name: string, options: { readonly wait: boolean; readonly timeout: number }, command: Command) => {
-      const { deleteLink } = await import('../actions/link-actions.ts');
-      await deleteLink(targetOf(of, command), name, options);
-    });
+  addDelete(of, 'remove a link, and the token that it came of', 'earshot link delete west-6bfn6', 'name of the link');
 
   subcommand(of, 'renew', 'get a new key and certificate for a link now; no connection is lost', 'earshot link renew west-6bfn6')
     .argument('<name>', 'name of the link')
@@ -37,7 +38,7 @@ export function addLink(program: Command, terminal: Terminal): void {
     .addHelpText('after', '\nCertificates of links are renewed by themselves, long before they end.')
     .action(async (name: string, { timeout }: { readonly timeout: number }, command: Command) => {
       const { renewLink } = await import('../actions/link-renew.ts');
-      await renewLink(namespaceOf(command), name, timeout, terminal);
+      await renewLink(await contextOf(command, terminal), name, timeout);
     });
 
   addStatus(of, 'show all links of this site, or one', 'earshot link status', 'earshot link status west-6bfn6 -o yaml');
@@ -59,17 +60,10 @@ export function addLink(program: Command, terminal: Terminal): void {
       '\nWhoever has what it prints can link to this site: treat it as a key. A token (`earshot token issue`) is safer, since' +
         '\nit expires and its certificate is renewed.',
     )
-    .action(async (name: string | undefined, options: LinkOptions & GenerateOptions, command: Command) => {
+    .action(async (name: string | undefined, options: GenerateLinkOptions, command: Command) => {
       const { generateLink } = await import('../actions/link-actions.ts');
-      await generateLink(namespaceOf(command), name, options, terminal);
+      await generateLink(await contextOf(command, terminal), name, options);
     });
-}
-
-export interface GenerateOptions {
-  readonly cost?: number;
-  readonly host?: string;
-  readonly timeout: number;
-  readonly output: OutputFormat;
 }
 
 function cost(): Option {

@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander';
-import { addWaiting, outputOption, servicePort, type OutputFormat, type WaitOptions } from './options.ts';
+import { addWaiting, outputOption, servicePort } from './options.ts';
+import type { WaitOptions } from '../actions/waiting.ts';
+import type { OutputFormat } from '../output/output.ts';
 import type { SpecChange } from '../actions/resource-actions.ts';
 import { addDelete, addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -28,7 +30,7 @@ export function addListener(program: Command, terminal: Terminal): void {
   addWaiting(addOptions(withArguments(create), `; at first ${ALL}, all of its IPv4 addresses`), 'configured').action(
     async (name: string, port: number, options: ListenerOptions & WaitOptions, command: Command) => {
       const { createResource } = await import('../actions/resource-actions.ts');
-      await createResource(targetOf(of, command), name, newSpec(name, port, ALL, options), 'configured', options);
+      await createResource(await targetOf(of, command), name, newSpec(name, port, ALL, options), 'configured', options);
     },
   );
 
@@ -44,7 +46,7 @@ export function addListener(program: Command, terminal: Terminal): void {
     'configured',
   ).action(async (name: string, options: ListenerOptions & WaitOptions, command: Command) => {
     const { updateResource } = await import('../actions/resource-actions.ts');
-    await updateResource(targetOf(of, command), name, changeOf(options), 'configured', options);
+    await updateResource(await targetOf(of, command), name, changeOf(options), 'configured', options);
   });
 
   addDelete(of, 'remove a listener; open connections may end in their own time', 'earshot listener delete backend');

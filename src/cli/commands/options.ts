@@ -1,19 +1,9 @@
 /** Options that several commands have. Nothing heavy is imported here: each start of the program reads this file. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDuration } from '../../api/skupper/duration.ts';
-
-/** What `--wait` takes. */
-export const waitChoices = ['none', 'configured', 'ready'] as const;
-export type Wait = (typeof waitChoices)[number];
-
-export interface WaitOptions {
-  /** Left out: the command's own, and only where a process runs the namespace. */
-  readonly wait?: Wait;
-  /** Milliseconds. */
-  readonly timeout: number;
-}
-
-export type OutputFormat = 'json' | 'yaml';
+import type { Context, Wait } from '../actions/waiting.ts';
+import type { OutputFormat } from '../output/output.ts';
+import type { Terminal } from '../output/terminal.ts';
 
 export interface OutputOptions {
   readonly output?: OutputFormat;
@@ -33,6 +23,12 @@ export function namespaceOf(command: Command): string {
   return fromEnvironment === undefined || fromEnvironment === '' ? 'default' : fromEnvironment;
 }
 
+/** What a command works on: loaded when it is run. */
+export async function contextOf(command: Command, terminal: Terminal): Promise<Context> {
+  const { openResources } = await import('../resources.ts');
+  return { resources: openResources(namespaceOf(command)), terminal };
+}
+
 export function outputOption(what = 'print it for programs'): Option {
   return new Option('-o, --output <format>', what).choices(['json', 'yaml']);
 }
@@ -41,11 +37,10 @@ export function timeoutOption(milliseconds = 60_000): Option {
   return new Option('--timeout <duration>', 'how long to wait').argParser(duration).default(milliseconds, `${milliseconds / 1000}s`);
 }
 
-/** Adds `--wait` and `--timeout`. */
-export function addWaiting(command: Command, usual: Wait): Command {
-  return command
-    .addOption(new Option('--wait <status>', `status to wait for; left out: ${usual}, where the site is running`).choices([...waitChoices]))
-    .addOption(timeoutOption());
+/** `--wait` and `--timeout`. @param usual what is waited for where `--wait` is left out */
+export function waitOptions(usual: Wait): readonly Option[] {
+  const about = `status to wait for; left out: ${usual}, where the site is running`;
+  return [new Option('--wait <status>', about).choices(['none', 'configured', 'ready'] satisfies readonly Wait[]), timeoutOption()];
 }
 
 export function duration(text: string): number {
@@ -80,4 +75,9 @@ export function servicePort(text: string): number {
 /** A command's own examples, at the end of its help. */
 export function examples(...lines: readonly string[]): string {
   return `\nExample${lines.filter((line) => !line.startsWith('#')).length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}
+
+export function addWaiting(command: Command, usual: Wait): Command {
+  for (const option of waitOptions(usual)) command.addOption(option);
+  return command;
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { examples, namespaceOf, namespaceOption, outputOption, type OutputOptions } from './options.ts';
+import { contextOf, examples, namespaceOption, outputOption, type OutputOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot status` and `earshot network`. */
@@ -12,7 +12,7 @@ export function addOverview(program: Command, terminal: Terminal): void {
     .addHelpText('after', examples('earshot status', 'earshot -n west status -o json'))
     .action(async ({ output }: OutputOptions, command: Command) => {
       const { showOverview } = await import('../actions/overview-actions.ts');
-      await showOverview(namespaceOf(command), output, terminal);
+      await showOverview(await contextOf(command, terminal), output);
     });
 
   program
@@ -23,6 +23,6 @@ export function addOverview(program: Command, terminal: Terminal): void {
     .addHelpText('after', examples('earshot network', 'earshot network -o yaml'))
     .action(async ({ output }: OutputOptions, command: Command) => {
       const { showNetwork } = await import('../actions/overview-actions.ts');
-      await showNetwork(namespaceOf(command), output, terminal);
+      await showNetwork(await contextOf(command, terminal), output);
     });
 }

@@ -1,7 +1,7 @@
 /** The subcommands that are alike for every kind. What they do is loaded when they are run. */
 import type { Command } from 'commander';
 import type { SkupperKind } from '../../api/skupper/index.ts';
-import { examples, namespaceOf, namespaceOption, outputOption, timeoutOption, type OutputOptions } from './options.ts';
+import { contextOf, examples, namespaceOption, outputOption, timeoutOption, type OutputOptions } from './options.ts';
 import type { Target } from '../actions/resource-actions.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -12,8 +12,8 @@ export interface ResourceCommand<K extends SkupperKind = SkupperKind> {
   readonly terminal: Terminal;
 }
 
-export function targetOf<K extends SkupperKind>({ kind, terminal }: ResourceCommand<K>, command: Command): Target<K> {
-  return { namespace: namespaceOf(command), kind, terminal };
+export async function targetOf({ kind, terminal }: ResourceCommand, command: Command): Promise<Target> {
+  return { kind, ...(await contextOf(command, terminal)) };
 }
 
 /** A subcommand with `-n` and examples. */
@@ -30,14 +30,14 @@ export function subcommand(
     .addHelpText('after', examples(...lines));
 }
 
-export function addDelete(of: ResourceCommand, description: string, ...lines: readonly string[]): void {
-  subcommand(of, 'delete', description, ...lines)
-    .argument('<name>', 'name of the resource')
+export function addDelete(of: ResourceCommand, description: string, example: string, about = 'name of the resource'): void {
+  subcommand(of, 'delete', description, example)
+    .argument('<name>', about)
     .option('--no-wait', 'do not wait until it is gone')
     .addOption(timeoutOption())
     .action(async (name: string, options: { readonly wait: boolean; readonly timeout: number }, command: Command) => {
       const { deleteResource } = await import('../actions/resource-actions.ts');
-      await deleteResource(targetOf(of, command), name, options);
+      await deleteResource(await targetOf(of, command), name, options);
     });
 }
 
@@ -47,6 +47,6 @@ export function addStatus(of: ResourceCommand, description: string, ...lines: re
     .addOption(outputOption())
     .action(async (name: string | undefined, { output }: OutputOptions, command: Command) => {
       const { showStatus } = await import('../actions/resource-actions.ts');
-      await showStatus(targetOf(of, command), name, output);
+      await showStatus(await targetOf(of, command), name, output);
     });
 }

@@ -1,15 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import {
-  addWaiting,
-  duration,
-  durationText,
-  namespaceOf,
-  outputOption,
-  servicePort,
-  timeoutOption,
-  type OutputFormat,
-  type WaitOptions,
-} from './options.ts';
+import { addWaiting, duration, durationText, namespaceOf, outputOption, servicePort, timeoutOption } from './options.ts';
+import type { WaitOptions } from '../actions/waiting.ts';
+import type { OutputFormat } from '../output/output.ts';
 import type { SpecChange } from '../actions/resource-actions.ts';
 import { addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -35,7 +27,7 @@ export function addSite(program: Command, terminal: Terminal): void {
   );
   addWaiting(addOptions(create), 'ready').action(async (name: string, options: SiteOptions & WaitOptions, command: Command) => {
     const { createSite } = await import('../actions/site-actions.ts');
-    await createSite(targetOf(of, command), name, changeOf(options), options);
+    await createSite(await targetOf(of, command), name, changeOf(options), 'ready', options);
   });
 
   const update = subcommand(
@@ -47,11 +39,8 @@ export function addSite(program: Command, terminal: Terminal): void {
   );
   addWaiting(addOptions(update.argument('[name]', 'name of the site; left out: that of the namespace')), 'ready').action(
     async (name: string | undefined, options: SiteOptions & WaitOptions, command: Command) => {
-      const [{ siteName }, { updateResource }] = await Promise.all([
-        import('../actions/site-actions.ts'),
-        import('../actions/resource-actions.ts'),
-      ]);
-      await updateResource(targetOf(of, command), await siteName(namespaceOf(command), name), changeOf(options), 'ready', options);
+      const { updateSite } = await import('../actions/site-actions.ts');
+      await updateSite(await targetOf(of, command), name, changeOf(options), 'ready', options);
     },
   );
 
@@ -67,7 +56,7 @@ export function addSite(program: Command, terminal: Terminal): void {
         command: Command,
       ) => {
         const { deleteSite } = await import('../actions/site-actions.ts');
-        await deleteSite(targetOf(of, command), name, options);
+        await deleteSite(await targetOf(of, command), name, options);
       },
     );
 

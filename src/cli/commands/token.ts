@@ -1,21 +1,7 @@
 import { Option, type Command } from 'commander';
-import { durationText, examples, namespaceOf, namespaceOption, positiveInteger, timeoutOption } from './options.ts';
+import { contextOf, durationText, examples, namespaceOption, positiveInteger, timeoutOption } from './options.ts';
+import type { IssueOptions, RedeemOptions } from '../actions/token-actions.ts';
 import type { Terminal } from '../output/terminal.ts';
-
-export interface IssueOptions {
-  readonly expirationWindow?: string;
-  readonly redemptionsAllowed?: number;
-  readonly cost?: number;
-  readonly grant?: string;
-  readonly name?: string;
-  readonly timeout: number;
-}
-
-export interface RedeemOptions {
-  readonly linkCost?: number;
-  readonly name?: string;
-  readonly timeout: number;
-}
 
 /** `earshot token`: one site issues a token, another redeems it, and a link is there. */
 export function addToken(program: Command, terminal: Terminal): void {
@@ -39,7 +25,7 @@ export function addToken(program: Command, terminal: Terminal): void {
     )
     .action(async (file: string, { linkCost, ...options }: IssueOptions & { readonly linkCost?: number }, command: Command) => {
       const { issueToken } = await import('../actions/token-actions.ts');
-      await issueToken(namespaceOf(command), file, linkCost === undefined ? options : { cost: linkCost, ...options }, terminal);
+      await issueToken(await contextOf(command, terminal), file, linkCost === undefined ? options : { cost: linkCost, ...options });
     });
 
   token
@@ -53,6 +39,6 @@ export function addToken(program: Command, terminal: Terminal): void {
     .addHelpText('after', examples('earshot token redeem token.yaml', 'ssh west earshot token issue - | earshot token redeem -'))
     .action(async (file: string, options: RedeemOptions, command: Command) => {
       const { redeemTokenFile } = await import('../actions/token-actions.ts');
-      await redeemTokenFile(namespaceOf(command), file, options, terminal);
+      await redeemTokenFile(await contextOf(command, terminal), file, options);
     });
 }

@@ -2,8 +2,9 @@
 import { stringify } from 'yaml';
 import { printerColumns } from '../../api/skupper/columns.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
-import type { OutputFormat } from '../commands/options.ts';
 import { printable } from './terminal.ts';
+
+export type OutputFormat = 'json' | 'yaml';
 
 export function structured(value: unknown, format: OutputFormat): string {
   return format === 'json' ? `${JSON.stringify(value, undefined, 2)}\n` : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { untilRunning } from '../../../src/cli/actions/waiting.ts';
+import { untilRunning } from '../../../src/cli/actions/system-actions.ts';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { announceRouter, lockRouter } from '../../../src/platform/linux/routers.ts';
 import { makeNamespace } from '../../../src/platform/linux/site.ts';

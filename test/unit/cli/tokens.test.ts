@@ -184,6 +184,20 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     assert.match(other.err, /none uses that host; there is 127\.0\.0\.1, west\.example\.com/);
   });
 
+  it('generate waits for a site that has just been started, and is refused where nobody is let in', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    await west.earshot(['site', 'create', 'west', '--enable-link-access', '--wait', 'none']);
+    const early = await west.earshot(['link', 'generate', '--timeout', '100ms']);
+    assert.equal(early.code, 3);
+    assert.match(early.err, /nothing listens for links yet/);
+    await west.answer('Site', 'west', { linkAccess: 'none' }, { status: 'Ready' });
+    await west.answer('RouterAccess', 'local', { roles: [{ name: 'normal' }], tlsCredentials: 'local' }, { status: 'Error' });
+    const refused = await west.earshot(['link', 'generate', '--timeout', '100ms']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /No other site can link to this one yet/);
+  });
+
   it('delete takes out the token that it came of as well', async () => {
     await using west = await Namespace.make();
     await west.put('AccessToken-to-east.yaml', JSON.stringify(token));

@@ -6,65 +6,52 @@ import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { isMap, parseAllDocuments, stringify, type Document } from 'yaml';
-import { API_VERSION } from '../../api/skupper/names.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 import { hasCode } from '../../files/errno.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
-import { resourceFileName, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { guardYaml } from '../../platform/linux/yaml-guard.ts';
-import { CliError } from '../errors.ts';
+import { resourceFileName, type NamespaceLayout } from './layout.ts';
+import { guardYaml } from './yaml-guard.ts';
+import type { Manifest, Written } from '../resources.ts';
 
-/** A resource as it is written, before anything is checked. */
-export interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly [field: string]: unknown };
-  readonly spec?: Readonly<Record<string, unknown>>;
-  readonly [field: string]: unknown;
-}
-
-export interface Defined {
+interface WrittenInFile extends Written {
   readonly path: string;
-  /** Below the namespace's directory. */
-  readonly file: string;
-  readonly manifest: Manifest;
   readonly documents: readonly Document.Parsed[];
   /** Which of them. */
   readonly index: number;
 }
 
-export function manifest(kind: string, name: string, spec: Readonly<Record<string, unknown>>): Manifest {
-  return { apiVersion: API_VERSION, kind, metadata: { name }, spec };
-}
-
 /** All resources in the person's own files; those of tokens that were redeemed are among them. Files that are no YAML are left out. */
-export async function definedResources(layout: NamespaceLayout): Promise<readonly Defined[]> {
-  const found: Defined[] = [];
+export async function writtenResources(layout: NamespaceLayout): Promise<readonly WrittenInFile[]> {
+  const found: WrittenInFile[] = [];
   for (const folder of [layout.input.resources, layout.internal.links]) {
     for (const name of await namesIn(folder)) {
       const path = join(folder, name);
-      const documents = await documentsOf(path);
-      for (const [index, document] of (documents ?? []).entries()) {
-        const value = toManifest(document);
-        if (value !== undefined)
-          found.push({ path, file: relative(layout.root, path), manifest: value, documents: documents ?? [], index });
+      const documents = (await documentsOf(path)) ?? [];
+      for (const [index, document] of documents.entries()) {
+        const manifest: unknown = document.toJS({ maxAliasCount: 50 });
+        if (!isManifest(manifest)) continue;
+        // The running process makes it of the token of that name.
+        const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && manifest.kind === 'Link';
+        const madeOf = made ? ({ kind: 'AccessToken', name: manifest.metadata.name } as const) : undefined;
+        found.push({ manifest, location: relative(layout.root, path), ...(madeOf && { madeOf }), path, documents, index });
       }
     }
   }
   return found;
 }
 
-export async function findDefined(layout: NamespaceLayout, kind: string, name: string): Promise<Defined | undefined> {
-  return (await definedResources(layout)).find((found) => found.manifest.kind === kind && found.manifest.metadata.name === name);
+export async function findWritten(layout: NamespaceLayout, kind: string, name: string): Promise<WrittenInFile | undefined> {
+  return (await writtenResources(layout)).find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name);
 }
 
 /** Writes the resource where it is defined already, or into a file of its own. */
 export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Promise<'created' | 'changed' | 'unchanged'> {
   const { kind, metadata } = wanted;
-  const found = await findDefined(layout, kind, metadata.name);
+  const found = await findWritten(layout, kind, metadata.name);
   if (found === undefined) {
     const path = join(layout.input.resources, resourceFileName(kind, metadata.name));
     if ((await documentsOf(path)) === undefined)
-      throw new CliError('failed', `${path} is there and is no YAML; mend or remove it, and try again.`);
+      throw new EarshotError('failed', `${path} is there and is no YAML; mend or remove it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
     await writeDurably(path, stringify(wanted), modeOf(kind));
     return 'created';
@@ -79,7 +66,7 @@ export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Pr
 
 /** @returns whether it was there */
 export async function removeManifest(layout: NamespaceLayout, kind: string, name: string): Promise<boolean> {
-  const found = await findDefined(layout, kind, name);
+  const found = await findWritten(layout, kind, name);
   if (found === undefined) return false;
   const rest = found.documents.filter((document, index) => index !== found.index && document.contents !== null);
   if (rest.length === 0) await removeFile(found.path);
@@ -108,7 +95,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     return (await readdir(folder)).filter((name) => /^[^.#].*\.(ya?ml|json)$/.test(name)).sort();
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];
-    throw new CliError('failed', `${folder} cannot be read; look at who owns it.`, error);
+    throw new EarshotError('failed', `${folder} cannot be read; look at who owns it.`, error);
   }
 }
 
@@ -119,11 +106,6 @@ async function documentsOf(path: string): Promise<readonly Document.Parsed[] | u
   if (guardYaml(text) !== undefined) return undefined;
   const documents = parseAllDocuments(text);
   return Array.isArray(documents) && documents.every(({ errors }) => errors.length === 0) ? documents : undefined;
-}
-
-function toManifest(document: Document.Parsed): Manifest | undefined {
-  const value: unknown = document.toJS({ maxAliasCount: 50 });
-  return isManifest(value) ? value : undefined;
 }
 
 export function isManifest(value: unknown): value is Manifest {

@@ -5,14 +5,11 @@ import { parse } from 'yaml';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { hasCode } from '../../files/errno.ts';
 import { readText } from '../../files/durable.ts';
-import { resourceFileName, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import type { FileProblem } from '../../platform/linux/parse.ts';
-
-export { runningRouters } from '../../platform/linux/routers.ts';
+import type { OfKind } from '../resources.ts';
+import { resourceFileName, type NamespaceLayout } from './layout.ts';
+import type { FileProblem } from './parse.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
-
-export type OfKind<K extends SkupperKind> = Extract<SkupperResource, { readonly kind: K }>;
 
 /** @returns undefined where nothing was written back, or something else is there */
 export async function readRuntime<K extends SkupperKind>(layout: NamespaceLayout, kind: K, name: string): Promise<OfKind<K> | undefined> {
