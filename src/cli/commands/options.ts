@@ -76,8 +76,3 @@ export function servicePort(text: string): number {
 export function examples(...lines: readonly string[]): string {
   return `\nExample${lines.filter((line) => !line.startsWith('#')).length > 1 ? 's' : ''}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
-
-export function addWaiting(command: Command, usual: Wait): Command {
-  for (const option of waitOptions(usual)) command.addOption(option);
-  return command;
-}

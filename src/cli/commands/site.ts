@@ -1,113 +1,93 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { addWaiting, duration, durationText, namespaceOf, outputOption, servicePort, timeoutOption } from './options.ts';
-import type { WaitOptions } from '../actions/waiting.ts';
-import type { OutputFormat } from '../output/output.ts';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
-import { addStatus, subcommand, targetOf, type ResourceCommand } from './resource-command.ts';
+import { duration, durationText, namespaceOf, servicePort } from './options.ts';
+import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb, type Verb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
-
-interface SiteOptions {
-  readonly enableLinkAccess?: boolean;
-  readonly linkAccessType?: string;
-  readonly enableHa?: boolean;
-  readonly edge?: boolean;
-  readonly defaultIssuer?: string;
-  readonly grantPort?: number;
-  readonly linkCertificateLifetime?: string;
-}
 
 /** `earshot site`. */
 export function addSite(program: Command, terminal: Terminal): void {
-  const group = program.command('site').description('this namespace as a place in the network');
-  const of: ResourceCommand<'Site'> = { group, kind: 'Site', terminal };
-
-  const create = subcommand(of, 'create', 'make the site of the namespace', 'earshot site create west --enable-link-access').argument(
-    '<name>',
-    'name of the site',
-  );
-  addWaiting(addOptions(create), 'ready').action(async (name: string, options: SiteOptions & WaitOptions, command: Command) => {
-    const { createSite } = await import('../actions/site-actions.ts');
-    await createSite(await targetOf(of, command), name, changeOf(options), 'ready', options);
-  });
-
-  const update = subcommand(
-    of,
-    'update',
-    'change the site while it runs',
-    'earshot site update --enable-link-access',
-    'earshot site update --no-enable-link-access',
-  );
-  addWaiting(addOptions(update.argument('[name]', 'name of the site; left out: that of the namespace')), 'ready').action(
-    async (name: string | undefined, options: SiteOptions & WaitOptions, command: Command) => {
-      const { updateSite } = await import('../actions/site-actions.ts');
-      await updateSite(await targetOf(of, command), name, changeOf(options), 'ready', options);
-    },
-  );
-
-  subcommand(of, 'delete', 'remove the site, which ends its links and connections', 'earshot site delete', 'earshot site delete --all')
-    .argument('[name]', 'name of the site; left out: that of the namespace')
-    .option('--all', "remove the namespace's other resources too")
-    .option('--no-wait', 'do not wait until it is gone')
-    .addOption(timeoutOption())
-    .action(
-      async (
-        name: string | undefined,
-        options: { readonly all?: boolean; readonly wait: boolean; readonly timeout: number },
-        command: Command,
-      ) => {
-        const { deleteSite } = await import('../actions/site-actions.ts');
-        await deleteSite(await targetOf(of, command), name, options);
-      },
-    );
-
-  addStatus(of, 'show the site', 'earshot site status', 'earshot site status -o yaml');
-
-  addOptions(subcommand(of, 'generate', 'print a site, and make nothing', 'earshot site generate west --enable-link-access > west.yaml'))
-    .argument('<name>', 'name of the site')
-    .addOption(outputOption('format').default('yaml'))
-    .action(async (name: string, options: SiteOptions & { readonly output: OutputFormat }) => {
-      const { generateResource } = await import('../actions/resource-actions.ts');
-      generateResource(terminal, 'Site', name, changeOf(options), options.output);
-    });
-
-  subcommand(of, 'revoke', "end another site's links to this one, at once and for good", 'earshot site revoke east')
-    .argument('<site>', 'name or id of the other site')
-    .addHelpText(
-      'after',
-      '\nIts certificates, its tokens and its renewals are refused from now on. Links that this site opened to it end too, and' +
-        '\nare to be deleted with `earshot link delete`. Other sites go on as before.',
-    )
-    .action(async (site: string, _options: object, command: Command) => {
-      const { revokeSite } = await import('../actions/site-actions.ts');
-      await revokeSite(namespaceOf(command), site, terminal);
-    });
-
-  subcommand(of, 'unrevoke', 'let a site that was revoked link again', 'earshot site unrevoke east')
-    .argument('<site>', 'name or id of the other site')
-    .action(async (site: string, _options: object, command: Command) => {
-      const { unrevokeSite } = await import('../actions/site-actions.ts');
-      await unrevokeSite(namespaceOf(command), site, terminal);
-    });
+  resourceCommands(program, terminal, 'Site', 'this namespace as a place in the network', [
+    createVerb({
+      description: 'make the site of the namespace',
+      examples: ['earshot site create west --enable-link-access'],
+      arguments: [nameOnly],
+      ...written,
+      wait: 'ready',
+      action: async () => (await import('../actions/site-actions.ts')).createSite,
+    }),
+    updateVerb({
+      description: 'change the site while it runs',
+      examples: ['earshot site update --enable-link-access', 'earshot site update --no-enable-link-access'],
+      arguments: [nameIfAny],
+      ...written,
+      wait: 'ready',
+      action: async () => (await import('../actions/site-actions.ts')).updateSite,
+    }),
+    deleteVerb({
+      description: 'remove the site, which ends its links and connections',
+      examples: ['earshot site delete', 'earshot site delete --all'],
+      arguments: [nameIfAny],
+      options: [new Option('--all', "remove the namespace's other resources too")],
+      action: async () => (await import('../actions/site-actions.ts')).deleteSite,
+    }),
+    statusVerb({ description: 'show the site', examples: ['earshot site status', 'earshot site status -o yaml'] }),
+    generateVerb({
+      description: 'print a site, and make nothing',
+      examples: ['earshot site generate west --enable-link-access > west.yaml'],
+      arguments: [nameOnly],
+      ...written,
+    }),
+    revoke,
+    unrevoke,
+  ]);
 }
 
-function addOptions(command: Command): Command {
-  return command
-    .option('--enable-link-access', 'let other sites link to this one')
-    .option('--no-enable-link-access', 'let none')
-    .option('--link-access-type <type>', 'how they reach it; without a cluster, default is all there is')
-    .option('--enable-ha', 'run two routers, so that one can go away; without a cluster you start the second')
-    .option('--no-enable-ha', 'run one')
-    .option('--edge', 'link to others and carry nothing between them')
-    .option('--no-edge', 'be an ordinary site')
-    .option('--default-issuer <name>', 'certificate authority below input/issuers to sign with')
-    .addOption(new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort))
-    .addOption(
-      new Option(
-        '--link-certificate-lifetime <duration>',
-        'for how long other sites get certificates; at first 720h, which is 30 days',
-      ).argParser(lifetime),
-    );
-}
+const nameOnly = new Argument('<name>', 'name of the site');
+const nameIfAny = new Argument('[name]', 'name of the site; left out: that of the namespace');
+const otherSite = new Argument('<site>', 'name or id of the other site');
+
+const revoke: Verb = {
+  name: 'revoke',
+  description: "end another site's links to this one, at once and for good",
+  examples: ['earshot site revoke east'],
+  remark: `Its certificates, its tokens and its renewals are refused from now on. Links that this site opened to it end too, and
+are to be deleted with \`earshot link delete\`. Other sites go on as before.`,
+  arguments: [otherSite],
+  run: async ({ command, terminal }, _options, site: string) => {
+    const { revokeSite } = await import('../actions/site-actions.ts');
+    await revokeSite(namespaceOf(command), site, terminal);
+  },
+};
+
+const unrevoke: Verb = {
+  name: 'unrevoke',
+  description: 'let a site that was revoked link again',
+  examples: ['earshot site unrevoke east'],
+  arguments: [otherSite],
+  run: async ({ command, terminal }, _options, site: string) => {
+    const { unrevokeSite } = await import('../actions/site-actions.ts');
+    await unrevokeSite(namespaceOf(command), site, terminal);
+  },
+};
+
+const written = {
+  options: [
+    new Option('--enable-link-access', 'let other sites link to this one'),
+    new Option('--no-enable-link-access', 'let none'),
+    new Option('--link-access-type <type>', 'how they reach it; without a cluster, default is all there is'),
+    new Option('--enable-ha', 'run two routers, so that one can go away; without a cluster you start the second'),
+    new Option('--no-enable-ha', 'run one'),
+    new Option('--edge', 'link to others and carry nothing between them'),
+    new Option('--no-edge', 'be an ordinary site'),
+    new Option('--default-issuer <name>', 'certificate authority below input/issuers to sign with'),
+    new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort),
+    new Option(
+      '--link-certificate-lifetime <duration>',
+      'for how long other sites get certificates; at first 720h, which is 30 days',
+    ).argParser(lifetime),
+  ],
+  spec: specOf,
+} as const;
 
 /** As short as the site takes it (`settings.link-certificate-lifetime`). */
 function lifetime(text: string): string {
@@ -115,14 +95,20 @@ function lifetime(text: string): string {
   return durationText(text);
 }
 
-function changeOf(options: SiteOptions): SpecChange {
-  const { enableLinkAccess, linkAccessType, enableHa, edge, defaultIssuer, grantPort, linkCertificateLifetime } = options;
-  const usual = enableLinkAccess === undefined ? undefined : enableLinkAccess ? 'default' : 'none';
+function specOf({
+  enableLinkAccess,
+  linkAccessType,
+  enableHa,
+  edge,
+  defaultIssuer,
+  grantPort,
+  linkCertificateLifetime,
+}: SpecChange): SpecChange {
+  const usual = enableLinkAccess === undefined ? undefined : enableLinkAccess === true ? 'default' : 'none';
   const settings = {
     ...(grantPort === undefined ? {} : { 'grant-port': String(grantPort) }),
     ...(linkCertificateLifetime === undefined ? {} : { 'link-certificate-lifetime': linkCertificateLifetime }),
   };
   const given = Object.keys(settings).length === 0 ? undefined : settings;
-  const change = { linkAccess: linkAccessType ?? usual, ha: enableHa, edge, defaultIssuer, settings: given };
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+  return { linkAccess: linkAccessType ?? usual, ha: enableHa, edge, defaultIssuer, settings: given };
 }

@@ -1,0 +1,141 @@
+/** The commands of one kind, `earshot listener create` and so on, from a table. What they do is loaded when they are run. */
+import { Argument, Option, type Command } from 'commander';
+import type { SkupperKind } from '../../api/skupper/index.ts';
+import type { DeleteOptions, SpecChange, Target } from '../actions/resource-actions.ts';
+import type { Wait, WaitOptions } from '../actions/waiting.ts';
+import type { OutputFormat } from '../output/output.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { contextOf, examples, namespaceOption, outputOption, timeoutOption, waitOptions, type OutputOptions } from './options.ts';
+
+/** What the help says of a command. */
+interface Row {
+  readonly description: string;
+  readonly examples: readonly string[];
+  /** Below the examples. */
+  readonly remark?: string;
+  /** The first is a name, others are fields of the spec. Left out: `<name>`. */
+  readonly arguments?: readonly Argument[];
+  /** Before those that the command has for every kind. */
+  readonly options?: readonly Option[];
+}
+
+/** One command. */
+export interface Verb extends Row {
+  readonly name: string;
+  /** Its words are what `arguments` and `options` make of them. */
+  run(at: At, options: object, name: string | undefined, ...words: readonly unknown[]): Promise<void>;
+}
+
+interface At {
+  readonly kind: SkupperKind;
+  readonly command: Command;
+  readonly terminal: Terminal;
+}
+
+export function resourceCommands(program: Command, terminal: Terminal, kind: SkupperKind, about: string, verbs: readonly Verb[]): void {
+  const group = program.command(kind.toLowerCase()).description(about);
+  for (const verb of verbs) {
+    const command = group
+      .command(verb.name)
+      .description(verb.description)
+      .addOption(namespaceOption())
+      .addHelpText('after', examples(...verb.examples));
+    if (verb.remark !== undefined) command.addHelpText('after', `\n${verb.remark}`);
+    for (const argument of verb.arguments ?? [new Argument('<name>', 'name of the resource')]) command.addArgument(argument);
+    for (const option of verb.options ?? []) command.addOption(option);
+    command.action((...given: readonly unknown[]) => {
+      const [name, ...words] = given.slice(0, -2);
+      return verb.run({ kind, command, terminal }, command.opts(), name === undefined ? undefined : String(name), ...words);
+    });
+  }
+}
+
+export async function targetOf({ kind, command, terminal }: At): Promise<Target> {
+  return { kind, ...(await contextOf(command, terminal)) };
+}
+
+/** Arguments and options are fields of the spec, by their names. */
+interface SpecRow extends Row {
+  /** Where they are not, or not all of it. */
+  spec?(fields: SpecChange, name: string): SpecChange;
+}
+
+interface WriteRow extends SpecRow {
+  /** What is usually waited for. */
+  readonly wait: Wait;
+  /** Ends the command where its options cannot be meant. */
+  check?(command: Command, fields: SpecChange): void;
+  /** In place of what is done for every kind. */
+  action?(): Promise<Write>;
+}
+
+type Write = (target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions) => Promise<void>;
+type Delete = (target: Target, name: string, options: DeleteOptions) => Promise<void>;
+
+export function createVerb(row: WriteRow): Verb {
+  return writeVerb('create', { action: async () => (await import('../actions/resource-actions.ts')).createResource, ...row });
+}
+
+export function updateVerb(row: WriteRow): Verb {
+  return writeVerb('update', { action: async () => (await import('../actions/resource-actions.ts')).updateResource, ...row });
+}
+
+function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action'>>): Verb {
+  return {
+    ...row,
+    name: verb,
+    options: [...(row.options ?? []), ...waitOptions(row.wait)],
+    run: async (at, options: WaitOptions, name: string, ...words) => {
+      const fields = fieldsOf(row, words, options);
+      row.check?.(at.command, fields);
+      const write = await row.action();
+      await write(await targetOf(at), name, row.spec?.(fields, name) ?? fields, row.wait, options);
+    },
+  };
+}
+
+export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {
+  const { action = async () => (await import('../actions/resource-actions.ts')).deleteResource } = row;
+  return {
+    ...row,
+    name: 'delete',
+    options: [...(row.options ?? []), new Option('--no-wait', 'do not wait until it is gone'), timeoutOption()],
+    run: async (at, options: DeleteOptions, name: string) => (await action())(await targetOf(at), name, options),
+  };
+}
+
+export function statusVerb(row: Row): Verb {
+  return {
+    ...row,
+    name: 'status',
+    arguments: [new Argument('[name]', 'name of the resource; left out: all')],
+    options: [outputOption()],
+    run: async (at, { output }: OutputOptions, name) => {
+      const { showStatus } = await import('../actions/resource-actions.ts');
+      await showStatus(await targetOf(at), name, output);
+    },
+  };
+}
+
+export function generateVerb(row: SpecRow): Verb {
+  return {
+    ...row,
+    name: 'generate',
+    options: [...(row.options ?? []), outputOption('format').default('yaml')],
+    run: async ({ kind, terminal }, options: { readonly output: OutputFormat }, name: string, ...words) => {
+      const { generateResource } = await import('../actions/resource-actions.ts');
+      const fields = fieldsOf(row, words, options);
+      generateResource(terminal, kind, name, row.spec?.(fields, name) ?? fields, options.output);
+    },
+  };
+}
+
+function fieldsOf({ arguments: [, ...declared] = [], options: flags = [] }: Row, words: readonly unknown[], options: object): SpecChange {
+  const given = new Map(Object.entries(options));
+  return Object.fromEntries(
+    [
+      ...declared.map((argument, index) => [argument.name(), words[index]] as const),
+      ...flags.map((flag) => [flag.attributeName(), given.get(flag.attributeName())] as const),
+    ].filter(([, value]) => value !== undefined),
+  );
+}
