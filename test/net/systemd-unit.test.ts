@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { unitName, unitText } from '../../src/cli/actions/unit.ts';
+import { unitName, unitText } from '../../src/cli/actions/systemd-unit.ts';
 
 const run = promisify(execFile);
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));

@@ -17,7 +17,7 @@ import { guardYaml } from '../../platform/linux/yaml-guard.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
 import { tarOf, type ArchiveFile } from '../output/tar.ts';
 import { printable, type Terminal } from '../output/terminal.ts';
-import { unitName } from './unit.ts';
+import { unitName } from './systemd-unit.ts';
 
 const most = { files: 5000, bytes: 16 * 1024 * 1024, logLines: 20_000, milliseconds: 10_000 };
 

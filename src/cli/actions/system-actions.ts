@@ -12,7 +12,7 @@ import { CliError } from '../errors.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 
 import type { Terminal } from '../output/terminal.ts';
-import { unitName, unitText } from './unit.ts';
+import { unitName, unitText } from './systemd-unit.ts';
 import { waitUntil } from './waiting.ts';
 
 const run = promisify(execFile);

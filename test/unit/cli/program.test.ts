@@ -11,7 +11,7 @@ import { exitCodes } from '../../../src/cli/errors.ts';
 import { resourceTable, table } from '../../../src/cli/output/output.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
 import { VERSION } from '../../../src/version.ts';
-import { unitText } from '../../../src/cli/actions/unit.ts';
+import { unitText } from '../../../src/cli/actions/systemd-unit.ts';
 import { cliManual } from '../../../scripts/cli-manual.ts';
 import { Namespace } from './namespace.ts';
 
