@@ -1,6 +1,7 @@
 /** Checks a value against a structural schema (see ../crd.ts), as far as our schemas use it. */
 import type { Structural } from '../crd.ts';
 import { parseDuration } from './duration.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** What is wrong with a resource, and where. */
 export interface ResourceProblem {
@@ -22,7 +23,7 @@ export function checkValue(shape: Structural, value: unknown, path: string, repo
   const wrong = (message: string) => void report({ severity: 'error', path, message });
   switch (shape.type) {
     case 'object': {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(`must be a map, not ${nameOf(value)}`);
+      if (!isRecord(value)) return wrong(`must be a map, not ${nameOf(value)}`);
       const { additionalProperties: values } = shape;
       return values === undefined ? checkFields(shape, value, path, report) : checkMap(shape, values, value, path, report);
     }

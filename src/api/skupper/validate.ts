@@ -9,6 +9,7 @@ import { checkValue, quoted, type Report, type ResourceProblem } from './check.t
 import type { SkupperKind, SkupperResource } from './index.ts';
 import { API_VERSION } from './names.ts';
 import { specShapes } from '../generated/spec-shapes.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 export type { ResourceProblem } from './check.ts';
 
@@ -54,7 +55,7 @@ const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 
 function readResource(value: unknown, report: Report): { kind: SkupperKind; name: string; resource?: SkupperResource } | undefined {
   const error = (path: string, message: string) => report({ severity: 'error', path, message });
-  if (!isObject(value)) return void error('', 'a resource is an object with `apiVersion`, `kind`, `metadata` and `spec`');
+  if (!isRecord(value)) return void error('', 'a resource is an object with `apiVersion`, `kind`, `metadata` and `spec`');
   const { apiVersion, kind, metadata, spec } = ownFields(value);
   if (apiVersion !== API_VERSION) return void error('apiVersion', `must be ${API_VERSION}${butIs(apiVersion)}`);
   if (!isText(kind) || !isSkupperKind(kind)) {
@@ -66,7 +67,7 @@ function readResource(value: unknown, report: Report): { kind: SkupperKind; name
   const meta = readMetadata(metadata, report);
   const checked = checkValue(specShapes[kind], spec ?? {}, 'spec', report);
   if (meta === undefined) return undefined;
-  if (!isObject(checked)) return { kind, name: meta.name };
+  if (!isRecord(checked)) return { kind, name: meta.name };
   // The schema of this kind, from which its type follows, has just been found to hold.
   const resource = { apiVersion, kind, metadata: meta, spec: checked } as unknown as SkupperResource;
   return { kind, name: meta.name, resource };
@@ -76,7 +77,7 @@ const topLevel: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata',
 
 function readMetadata(value: unknown, report: Report): (ObjectMeta & { readonly name: string }) | undefined {
   const error = (path: string, message: string) => report({ severity: 'error', path, message });
-  if (!isObject(value)) return void error('metadata', 'must be an object with a `name`');
+  if (!isRecord(value)) return void error('metadata', 'must be an object with a `name`');
   const { name, namespace, labels, annotations, uid, creationTimestamp, generation } = ownFields(value);
   if (!isText(name)) return void error('metadata.name', name === undefined ? 'must be given' : 'must be text: put it in quotes');
   if (name.length > 253 || !namePattern.test(name)) {
@@ -98,7 +99,7 @@ function readMetadata(value: unknown, report: Report): (ObjectMeta & { readonly 
 function textsOf(name: 'labels' | 'annotations', value: unknown, report: Report): Pick<ObjectMeta, 'labels' | 'annotations'> {
   if (value === undefined || value === null) return {};
   const checked = checkValue(textMap, value, `metadata.${name}`, report);
-  if (!isObject(checked)) return {};
+  if (!isRecord(checked)) return {};
   return { [name]: Object.fromEntries(Object.entries(checked).filter((entry): entry is [string, string] => isText(entry[1]))) };
 }
 
@@ -111,10 +112,6 @@ function butIs(value: unknown): string {
 /** Without what an object inherits: a key of hostile input may be called like one of Object's own. */
 function ownFields(value: object): Readonly<Record<string, unknown>> {
   return Object.assign(Object.create(null), value);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

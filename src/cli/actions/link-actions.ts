@@ -11,6 +11,7 @@ import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { printable } from '../output/terminal.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 export interface GenerateLinkOptions {
   readonly cost?: number;
@@ -63,10 +64,10 @@ async function offeredLinks(layout: NamespaceLayout): Promise<readonly Offered[]
     .map((text) => {
       const documents = parseAllDocuments(text)
         .map((document): unknown => document.toJS())
-        .filter(isDocument);
+        .filter(isRecord);
       const link = documents.find(({ kind }) => kind === 'Link');
-      const endpoints = isDocument(link?.['spec']) ? link['spec']['endpoints'] : undefined;
-      const hosts = Array.isArray(endpoints) ? endpoints.filter(isDocument).map(({ host }) => String(host)) : [];
+      const endpoints = isRecord(link?.['spec']) ? link['spec']['endpoints'] : undefined;
+      const hosts = Array.isArray(endpoints) ? endpoints.filter(isRecord).map(({ host }) => String(host)) : [];
       return { documents, hosts };
     })
     .filter(({ hosts }) => hosts.length > 0);
@@ -95,16 +96,12 @@ export async function isLinkable(resources: Resources, site: Site): Promise<bool
 }
 
 function renamed(document: Document, name: string | undefined, cost: number | undefined): Document {
-  const metadata = name === undefined || !isDocument(document['metadata']) ? document['metadata'] : { ...document['metadata'], name };
+  const metadata = name === undefined || !isRecord(document['metadata']) ? document['metadata'] : { ...document['metadata'], name };
   const { spec } = document;
-  if (document['kind'] !== 'Link' || !isDocument(spec)) return { ...document, metadata };
+  if (document['kind'] !== 'Link' || !isRecord(spec)) return { ...document, metadata };
   return {
     ...document,
     metadata,
     spec: { ...spec, ...(name === undefined ? {} : { tlsCredentials: name }), ...(cost === undefined ? {} : { cost }) },
   };
-}
-
-function isDocument(value: unknown): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

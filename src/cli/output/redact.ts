@@ -5,6 +5,7 @@
 import type { Structural } from '../../api/crd.ts';
 import { specShapes } from '../../api/generated/spec-shapes.ts';
 import { isSkupperKind } from '../../api/skupper/validate.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 export const hidden = '(hidden)';
 
@@ -65,8 +66,4 @@ export function scrubbed(text: string, secrets: readonly string[]): string {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

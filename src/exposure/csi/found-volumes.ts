@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
-import { isRecord } from '../../kube/client/status.ts';
 import { hasCode } from '../../files/errno.ts';
 import { Directory } from './directory.ts';
 import type { Volume } from './volume-entry.ts';
 import { isPodUid, targetOf } from './target-path.ts';
+import { isRecord } from '../../text/is-record.ts';
 import { DEFAULT_ADDRESS, isSegment } from './tree.ts';
 
 /** The kubelet's file beside each CSI volume (kubelet, pkg/volume/csi/csi_plugin.go, volDataFileName). */

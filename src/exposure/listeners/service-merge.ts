@@ -1,3 +1,4 @@
+import { isRecord } from '../../text/is-record.ts';
 /**
  * Merges part of a Service over a Service the way Kubernetes itself merges one: pure, and safe with any JSON. (It goes as
  * deep as the override does, so its caller bounds that.)
@@ -24,10 +25,6 @@ export type Report = (path: string, message: string) => void;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** `a.b["odd key"]`: safe in a message whatever the key holds. */
 export function pathTo(parent: string, key: string): string {
   if (!/^[A-Za-z_]\w{0,62}$/.test(key)) return `${parent}[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
@@ -53,20 +50,20 @@ const serviceRule = fields({
 });
 
 function byUid(item: unknown): string | undefined {
-  return isFields(item) && typeof item['uid'] === 'string' ? item['uid'] : undefined;
+  return isRecord(item) && typeof item['uid'] === 'string' ? item['uid'] : undefined;
 }
 
 function byPort(lists: readonly (readonly unknown[])[]): Identity {
   const shared = new Set(lists.flatMap((list) => repeated(list.map(portNumber))));
   return (item) => {
     const port = portNumber(item);
-    if (port === undefined || !isFields(item)) return undefined;
+    if (port === undefined || !isRecord(item)) return undefined;
     return shared.has(port) ? `${port}/${String(item['protocol'] ?? 'TCP')}` : String(port);
   };
 }
 
 function portNumber(item: unknown): number | undefined {
-  const port = isFields(item) ? item['port'] : undefined;
+  const port = isRecord(item) ? item['port'] : undefined;
   return Number.isInteger(port) ? Number(port) : undefined;
 }
 
@@ -98,8 +95,8 @@ function mergeValue(base: unknown, override: unknown, rule: Rule, path: string, 
     return base;
   }
   if (rule.kind === 'keyed') return mergeList(Array.isArray(base) ? base : [], Array.isArray(override) ? override : [], rule, path, report);
-  if (!isFields(override)) return override;
-  return mergeFields(rule.kind === 'fields' && isFields(base) ? base : {}, override, rule, path, report);
+  if (!isRecord(override)) return override;
+  return mergeFields(rule.kind === 'fields' && isRecord(base) ? base : {}, override, rule, path, report);
 }
 
 function mergeList(
@@ -119,14 +116,14 @@ function mergeList(
   for (const [index, item] of override.entries()) {
     const at = `${path}[${index}]`;
     const key = identify(item);
-    if (key === undefined || !isFields(item)) {
+    if (key === undefined || !isRecord(item)) {
       report(at, `needs ${rule.keys}, to tell which entry it is; it is left out.`);
       continue;
     }
     const position = positions.get(key) ?? merged.length;
     positions.set(key, position);
     const before = merged[position];
-    merged[position] = mergeFields(isFields(before) ? before : {}, item, unruled, at, report);
+    merged[position] = mergeFields(isRecord(before) ? before : {}, item, unruled, at, report);
   }
   return merged;
 }

@@ -1,6 +1,7 @@
 /** What class and Listener change about the Service that is built: pure, and safe with any JSON. */
 import type { Service } from '../../kube/objects.ts';
-import { isFields, mergeService, type Fields } from './service-merge.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { mergeService, type Fields } from './service-merge.ts';
 
 export interface Overrides {
   /** `ListenerClass.spec.serviceOverrides`. */
@@ -61,7 +62,7 @@ interface Applicable {
 function applicable(base: Service, { classOverrides, objectOverrides }: Overrides, report: Reporter): readonly Applicable[] {
   const found: Applicable[] = [];
   const take = (path: string, value: unknown, matches: (value: Fields) => boolean) => {
-    if (!isFields(value)) report({ kind: 'ignored', path, message: 'must be an object; it is left out.' });
+    if (!isRecord(value)) report({ kind: 'ignored', path, message: 'must be an object; it is left out.' });
     else if (isDeeper(value, DEEPEST_NESTING)) {
       report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; all of it is left out.` });
     } else if (matches(value)) found.push({ path, value });
@@ -76,7 +77,7 @@ function applicable(base: Service, { classOverrides, objectOverrides }: Override
 
 /** A namespace may be left out: nothing is built in any other. */
 function names(base: Service, override: Fields): boolean {
-  const metadata = isFields(override['metadata']) ? override['metadata'] : {};
+  const metadata = isRecord(override['metadata']) ? override['metadata'] : {};
   return (
     override['apiVersion'] === base.apiVersion &&
     override['kind'] === base.kind &&
@@ -86,7 +87,7 @@ function names(base: Service, override: Fields): boolean {
 }
 
 function strangerMessage(base: Service, override: Fields): string {
-  const metadata = isFields(override['metadata']) ? override['metadata'] : {};
+  const metadata = isRecord(override['metadata']) ? override['metadata'] : {};
   const given = [override['apiVersion'], override['kind'], metadata['namespace'], metadata['name']].filter(isPresent).map(shown);
   const named = given.length === 0 ? 'no object' : given.join(' ');
   const service = `apiVersion ${base.apiVersion}, kind ${base.kind}, metadata.name ${base.metadata.name}`;
@@ -107,7 +108,7 @@ function isSameSelector(one: Fields, other: Fields): boolean {
 }
 
 function selectorOf({ spec }: Fields): ReadonlyMap<string, unknown> {
-  return new Map(isFields(spec) && isFields(spec['selector']) ? Object.entries(spec['selector']) : []);
+  return new Map(isRecord(spec) && isRecord(spec['selector']) ? Object.entries(spec['selector']) : []);
 }
 
 const IDENTITY = 'is what the Service is found by; it is left out.';
@@ -157,7 +158,7 @@ function withoutProtected(base: Service, override: Fields, path: string, report:
   const metadata = allowed['metadata'];
   return {
     ...withoutNull(allowed, ['metadata', 'spec']),
-    ...(isFields(metadata) ? { metadata: filter(metadata, `${path}.metadata`, { ...base.metadata }, fixedMetadata, foreignMetadata) } : {}),
+    ...(isRecord(metadata) ? { metadata: filter(metadata, `${path}.metadata`, { ...base.metadata }, fixedMetadata, foreignMetadata) } : {}),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { INTENT_ANNOTATION } from '../../api/listeners/names.ts';
 import type { Service, ServicePort } from '../../kube/objects.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** Names of fields, nested as in the object; lists and single values are leaves. */
 type FieldSet = { readonly [field: string]: FieldSet | 1 };
@@ -82,7 +83,7 @@ function merged(before: FieldSet, wanted: Json): Json {
   const nested = Object.entries(before).flatMap(([field, inner]): [string, unknown][] => {
     const value = Object.hasOwn(wanted, field) ? wanted[field] : undefined;
     if (value === undefined) return [[field, null]];
-    return inner !== 1 && isObject(value) ? [[field, merged(inner, value)]] : [];
+    return inner !== 1 && isRecord(value) ? [[field, merged(inner, value)]] : [];
   });
   return { ...wanted, ...Object.fromEntries(nested) };
 }
@@ -99,7 +100,7 @@ function removals(before: Json, wanted: Json = {}): Readonly<Record<string, null
 function recordedFields(live: Service): FieldSet {
   try {
     const recorded: unknown = JSON.parse(live.metadata.annotations?.[INTENT_ANNOTATION] ?? '{}');
-    return isObject(recorded) ? fieldsOf(recorded) : {};
+    return isRecord(recorded) ? fieldsOf(recorded) : {};
   } catch {
     return {};
   }
@@ -112,7 +113,7 @@ function subset(fields: FieldSet, ...path: readonly string[]): FieldSet {
 }
 
 function fieldsOf(value: Json, depth = 0): FieldSet {
-  const isNested = (field: string, item: unknown): item is Json => isObject(item) && field !== 'selector' && depth < DEEPEST;
+  const isNested = (field: string, item: unknown): item is Json => isRecord(item) && field !== 'selector' && depth < DEEPEST;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries.map(([field, item]) => [field, isNested(field, item) ? fieldsOf(item, depth + 1) : 1]));
 }
@@ -122,14 +123,14 @@ function contains(whole: unknown, part: unknown): boolean {
   if (Array.isArray(part)) {
     if (part.length === 0) return true;
     if (!Array.isArray(whole)) return false;
-    const isKeyed = part.every((item) => isObject(item));
+    const isKeyed = part.every((item) => isRecord(item));
     if (isKeyed) return part.every((item) => whole.some((other) => contains(other, item)));
     return whole.length === part.length && part.every((item, index) => contains(whole[index], item));
   }
-  if (isObject(part)) {
+  if (isRecord(part)) {
     const entries = Object.entries(part);
     if (entries.length === 0) return true;
-    if (!isObject(whole)) return false;
+    if (!isRecord(whole)) return false;
     return entries.every(([key, value]) => contains(Object.hasOwn(whole, key) ? whole[key] : undefined, value));
   }
   return whole === part;
@@ -138,8 +139,4 @@ function contains(whole: unknown, part: unknown): boolean {
 function sameKeys(a: Json = {}, b: Json = {}): boolean {
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key));
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,8 @@ import { TransportError } from '../errors.ts';
 import type { KubeObject } from '../objects.ts';
 import { apiVersionOf } from '../resource.ts';
 import type { Resource } from '../resource.ts';
-import { apiErrorOfEvent, isRecord } from './status.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { apiErrorOfEvent } from './status.ts';
 
 /**
  * From JSON to objects. What is checked is what this folder itself leans on (an object has metadata with a name that

@@ -4,8 +4,8 @@ import { parse } from 'yaml';
 
 import { checkToken, readSetting } from './connection.ts';
 import type { ConfigSource, Connection } from './connection.ts';
-import { isRecord } from './status.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /**
  * The current context of a kubeconfig file (client.config v1). Certificates, keys and tokens may stand in it or in

@@ -1,4 +1,5 @@
 import { ApiError } from '../errors.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 const MESSAGE_LIMIT = 2_048;
 const VALUE_LIMIT = 256;
@@ -73,8 +74,4 @@ function clean(value: string): string {
   const brief = value.replaceAll(QUOTED_VALUE, (quoted) => (quoted.length > VALUE_LIMIT ? '"…"' : quoted));
   const cut = brief.length > MESSAGE_LIMIT ? `${brief.slice(0, MESSAGE_LIMIT).toWellFormed()}…` : brief;
   return cut.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

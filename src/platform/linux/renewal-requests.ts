@@ -8,6 +8,7 @@ import type { RenewalAnswer, RenewalRequests } from '../../agent/ports.ts';
 import { hasCode } from '../../files/errno.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { isResourceName, requireResourceName, type NamespaceLayout } from './layout.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** With what the command does. */
 export interface RenewalRequestFiles extends RenewalRequests {
@@ -32,7 +33,7 @@ export function openRenewalRequests({ internal }: NamespaceLayout): RenewalReque
       for (const link of linksIn(await filesIn(internal.root))) {
         // What cannot be read was not written by a command.
         const content = await read(link).catch(() => undefined);
-        if (isObject(content) && !isAnswer(content)) open.add(link);
+        if (isRecord(content) && !isAnswer(content)) open.add(link);
       }
       return open;
     },
@@ -59,12 +60,8 @@ async function filesIn(directory: string): Promise<readonly string[]> {
 }
 
 function isAnswer(content: unknown): content is RenewalAnswer {
-  if (!isObject(content)) return false;
+  if (!isRecord(content)) return false;
   if ('refused' in content) return typeof content.refused === 'string';
   const hasSerials = 'serial' in content && typeof content.serial === 'string' && 'before' in content && typeof content.before === 'string';
   return hasSerials && 'until' in content && typeof content.until === 'string';
-}
-
-function isObject(content: unknown): content is object {
-  return typeof content === 'object' && content !== null;
 }

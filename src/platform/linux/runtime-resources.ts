@@ -8,6 +8,7 @@ import { readText } from '../../files/durable.ts';
 import type { OfKind } from '../resources.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -27,13 +28,13 @@ export async function listRuntime<K extends SkupperKind>(layout: NamespaceLayout
 /** What is wrong in the person's files, as the running process last read them. */
 export async function readProblems(layout: NamespaceLayout): Promise<readonly FileProblem[]> {
   const value = await readYaml(layout.runtime.problems);
-  const problems: unknown = isObject(value) && 'problems' in value ? value.problems : value;
+  const problems: unknown = isRecord(value) && 'problems' in value ? value.problems : value;
   return Array.isArray(problems) ? problems.filter(isFileProblem) : [];
 }
 
 async function readResource(path: string): Promise<SkupperResource | undefined> {
   const value = await readYaml(path);
-  if (!isObject(value) || !('kind' in value) || !('metadata' in value) || !isObject(value.metadata)) return undefined;
+  if (!isRecord(value) || !('kind' in value) || !('metadata' in value) || !isRecord(value.metadata)) return undefined;
   // The running process wrote it from resources of these types, whole; of one that it cannot read there is only the status.
   return { spec: {}, ...value } as SkupperResource;
 }
@@ -61,10 +62,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
-}
-
 function isFileProblem(value: unknown): value is FileProblem {
-  return isObject(value) && 'file' in value && typeof value.file === 'string' && 'message' in value && typeof value.message === 'string';
+  return isRecord(value) && 'file' in value && typeof value.file === 'string' && 'message' in value && typeof value.message === 'string';
 }

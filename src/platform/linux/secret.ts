@@ -1,23 +1,24 @@
 /** A Kubernetes Secret in a file, as far as it is a TLS bundle: a link for another site comes with one. */
 import type { TlsBundle } from '../../router/contract.ts';
 import { BUNDLE_FILES, isResourceName } from './layout.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 export function isSecret(value: unknown): value is Record<string, unknown> {
-  return isMap(value) && value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
+  return isRecord(value) && value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 }
 
 export function readSecret(
   value: Record<string, unknown>,
 ): { readonly bundle: TlsBundle } | { readonly field: string; readonly message: string } {
   const metadata = own(value, 'metadata');
-  const name = isMap(metadata) ? own(metadata, 'name') : undefined;
+  const name = isRecord(metadata) ? own(metadata, 'name') : undefined;
   if (typeof name !== 'string' || !isResourceName(name)) {
     return { field: 'metadata.name', message: 'must be lower-case letters, digits, hyphens and dots' };
   }
   const data = own(value, 'data') ?? {};
   const plain = own(value, 'stringData') ?? {};
-  if (!isMap(data)) return { field: 'data', message: 'must be a map of text' };
-  if (!isMap(plain)) return { field: 'stringData', message: 'must be a map of text' };
+  if (!isRecord(data)) return { field: 'data', message: 'must be a map of text' };
+  if (!isRecord(plain)) return { field: 'stringData', message: 'must be a map of text' };
   const texts: Record<string, string> = {};
   for (const [part, key] of Object.entries(BUNDLE_FILES)) {
     const clear = own(plain, key);
@@ -31,10 +32,6 @@ export function readSecret(
   if (Object.keys(texts).length === 0)
     return { field: 'data', message: `has none of ${Object.values(BUNDLE_FILES).join(', ')}, which is all that a Secret is used for here` };
   return { bundle: { name, ...texts } };
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Without what the object inherits. */

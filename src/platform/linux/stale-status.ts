@@ -6,6 +6,7 @@ import { markedStale, type StaleStatus } from '../../agent/stale-status.ts';
 import { emitYaml } from './write-yaml.ts';
 import { readText } from '../../files/durable.ts';
 import { modeOf } from './report.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 export function stopped(namespace: string): StaleStatus {
   const message = `nothing runs the namespace ${namespace}; start it with \`earshot -n ${namespace} run\``;
@@ -36,14 +37,10 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
 /** @returns the file's new text; undefined where it says so already */
 export function markedText(text: string, stale: StaleStatus, now: string): string | undefined {
   const resource: unknown = parse(text, { maxAliasCount: 0 });
-  if (!isMap(resource)) return undefined;
+  if (!isRecord(resource)) return undefined;
   const { status } = resource;
-  if (!isMap(status) || status['message'] === stale.message) return undefined;
+  if (!isRecord(status) || status['message'] === stale.message) return undefined;
   return emitYaml({ ...resource, status: markedStale(status, stale, now) });
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

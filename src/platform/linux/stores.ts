@@ -16,6 +16,7 @@ import { openIdentity } from './identity.ts';
 import { isResourceName, resourceFileName, type NamespaceLayout } from './layout.ts';
 import { openRenewalRequests } from './renewal-requests.ts';
 import { emitYaml } from './write-yaml.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** What a site keeps in `internal/`. */
 export function openStores(layout: NamespaceLayout, issued: BundleFolder): Stores {
@@ -89,8 +90,9 @@ class TokenFiles implements TokenStore {
     const text = await readText(this.#record, { bytes: 4 * 1024 * 1024 });
     try {
       const value: unknown = JSON.parse(text ?? '{}');
-      if (typeof value !== 'object' || value === null) return new Map();
-      return new Map(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+      return new Map(
+        Object.entries(isRecord(value) ? value : {}).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      );
     } catch {
       return new Map();
     }

@@ -12,6 +12,7 @@ import { makeDirectory, readText, removeFile, writeDurably } from '../../files/d
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import { guardYaml } from './yaml-guard.ts';
 import type { Manifest, Written } from '../resources.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 interface WrittenInFile extends Written {
   readonly path: string;
@@ -116,8 +117,4 @@ export function isManifest(value: unknown): value is Manifest {
     isRecord(value['metadata']) &&
     typeof value['metadata']['name'] === 'string'
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { GrantRecord } from '../grants.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** A grant's file: JSON. */
 export function formatGrant(record: GrantRecord): string {
@@ -8,9 +9,8 @@ export function formatGrant(record: GrantRecord): string {
 /** @returns undefined where it is not what `formatGrant` has written */
 export function parseGrant(text: string, name: string): GrantRecord | undefined {
   const value = parseJson(text);
-  if (typeof value !== 'object' || value === null) return undefined;
-  // Every field is looked at below.
-  const { version, ...fields } = value as Readonly<Record<string, unknown>>;
+  if (!isRecord(value)) return undefined;
+  const { version, ...fields } = value;
   const { code, issuer, redemptionsAllowed, redemptions, created, expires, redeemedBy, ownCode, keyHashes } = fields;
   const isWhole =
     version === 1 &&
@@ -39,7 +39,7 @@ function parseJson(text: string): unknown {
 }
 
 function isRedeemer(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const { siteId, siteName, at } = value as Readonly<Record<string, unknown>>;
+  if (!isRecord(value)) return false;
+  const { siteId, siteName, at } = value;
   return typeof siteId === 'string' && typeof siteName === 'string' && Number.isSafeInteger(at);
 }

@@ -1,5 +1,6 @@
 import type { IssuedEntry, RevokedSite } from '../stores.ts';
 import { TrustError } from '../errors.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** One line of `issued.jsonl`. */
 export function formatEntry({ siteName, siteId, serial, notAfter }: IssuedEntry): string {
@@ -24,8 +25,8 @@ export function parseIssued(text: string, path: string): readonly IssuedEntry[] 
 }
 
 function parseEntry(line: string): IssuedEntry | undefined {
-  const value = recordOf(parseJson(line));
-  if (value === undefined) return undefined;
+  const value = parseJson(line);
+  if (!isRecord(value)) return undefined;
   const { siteName, siteId, serial, notAfter } = value;
   const end = typeof notAfter === 'string' ? Date.parse(notAfter) : Number.NaN;
   if (typeof siteName !== 'string' || typeof serial !== 'string' || Number.isNaN(end)) return undefined;
@@ -41,10 +42,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  // A plain object of JSON or YAML: its fields are looked at one by one.
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined;
-
 const HEADER =
   '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
 
@@ -57,9 +54,9 @@ export async function formatRevoked(revoked: readonly RevokedSite[]): Promise<st
 export async function parseRevoked(text: string, path: string): Promise<readonly RevokedSite[]> {
   const { parse } = await import('yaml');
   try {
-    const document = recordOf(parse(text, { maxAliasCount: 0, logLevel: 'error' }));
-    const list = document?.['revoked'];
-    if (document?.['version'] !== 1 || !Array.isArray(list)) throw new Error('it must hold "version: 1" and a list "revoked"');
+    const document: unknown = parse(text, { maxAliasCount: 0, logLevel: 'error' });
+    const { version, revoked: list } = isRecord(document) ? document : {};
+    if (version !== 1 || !Array.isArray(list)) throw new Error('it must hold "version: 1" and a list "revoked"');
     return list.map(parseRevokedSite);
   } catch (error) {
     const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
@@ -72,7 +69,7 @@ export async function parseRevoked(text: string, path: string): Promise<readonly
 }
 
 function parseRevokedSite(value: unknown, index: number): RevokedSite {
-  const { name, at, siteIds, serials } = recordOf(value) ?? {};
+  const { name, at, siteIds, serials } = isRecord(value) ? value : {};
   const time = at instanceof Date ? at.getTime() : Date.parse(String(at));
   if (typeof name !== 'string' || Number.isNaN(time) || !isTexts(siteIds) || !isTexts(serials)) {
     throw new Error(`entry ${index + 1} of "revoked" must have name, at, siteIds and serials`);

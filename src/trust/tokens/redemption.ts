@@ -3,6 +3,7 @@ import type { SiteKey } from '../../identity/site-key.ts';
 import type { LinkOffer, OfferedEndpoint } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { isClaimedSiteId, isSiteName, siteIdOf } from '../../identity/site-id.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 /** Behind it stands the grant's name. */
 export const REDEEM_PATH = '/v1/redeem/';
@@ -89,9 +90,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function objectOf(text: string): Fields {
   const value = parseJson(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed('the body must be a JSON object');
-  // Its fields are looked at one by one.
-  return value as Fields;
+  if (!isRecord(value)) throw malformed('the body must be a JSON object');
+  return value;
 }
 
 function parseJson(text: string): unknown {
@@ -129,14 +129,13 @@ export function decodeAnswer(text: string): RedemptionAnswer {
       `the grant server's answer is malformed: ${why}. See that it is an Earshot site of a version that fits`,
     );
   const value = parseJson(text);
-  if (typeof value !== 'object' || value === null) throw failed('it must be a JSON object');
-  const fields = value as Fields;
+  if (!isRecord(value)) throw failed('it must be a JSON object');
   const string = (name: string): string => {
-    const field = fields[name];
+    const field = value[name];
     if (typeof field !== 'string' || field === '' || field.length > 65_536) throw failed(`${name} must be a text`);
     return field;
   };
-  const list = fields['endpoints'];
+  const list = value['endpoints'];
   if (!Array.isArray(list) || list.length === 0 || list.length > MAX_ENDPOINTS) {
     throw failed(`endpoints must be a list of 1 to ${MAX_ENDPOINTS}`);
   }
@@ -148,7 +147,7 @@ export function decodeAnswer(text: string): RedemptionAnswer {
 }
 
 function endpointOf(value: unknown, failed: (why: string) => TrustError): OfferedEndpoint {
-  const { name, host, port, group } = (typeof value === 'object' && value !== null ? value : {}) as Fields;
+  const { name, host, port, group } = isRecord(value) ? value : ({} as Fields);
   if (typeof name !== 'string' || !/^[a-z][-a-z]{0,30}$/.test(name)) throw failed('an endpoint has no name');
   if (typeof host !== 'string' || !/^[-a-zA-Z0-9_.:]{1,253}$/.test(host)) throw failed(`endpoint ${name} has no host`);
   if (typeof port !== 'string' || !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw failed(`endpoint ${name} has no port`);

@@ -3,6 +3,7 @@ import { TrustError } from '../errors.ts';
 import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
 import { parseYaml } from '../yaml.ts';
+import { isRecord } from '../../text/is-record.ts';
 
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
@@ -76,9 +77,8 @@ function checkCa(ca: unknown, where: string): string {
 }
 
 function fieldsOf(value: unknown, where: string, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw mangled(where, `${what} must hold fields`);
-  // Each is looked at by itself.
-  return value as Readonly<Record<string, unknown>>;
+  if (!isRecord(value)) throw mangled(where, `${what} must hold fields`);
+  return value;
 }
 
 function mangled(where: string, why: string, cause?: unknown): TrustError {

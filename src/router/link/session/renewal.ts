@@ -8,6 +8,7 @@ import type { Boundary } from '../../boundary.ts';
 import { detailsOf, refuse } from '../refusal.ts';
 import { AUTHORITY, RENEW_PATH } from '../../wire.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
+import { isRecord } from '../../../text/is-record.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
@@ -90,10 +91,8 @@ export async function requestRenewal(
   const text = (await body.whole).toString();
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && 'cert' in value && 'ca' in value) {
-      const { cert, ca } = value;
-      if (typeof cert === 'string' && typeof ca === 'string') return { cert, ca };
-    }
+    const { cert, ca } = isRecord(value) ? value : {};
+    if (typeof cert === 'string' && typeof ca === 'string') return { cert, ca };
   } catch (error) {
     throw new EarshotError('renew-failed', 'The peer answered with what is no JSON.', error);
   }
