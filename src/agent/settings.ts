@@ -3,6 +3,7 @@ import { parseDuration } from '../api/skupper/duration.ts';
 import type { Site } from '../api/skupper/index.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { keyOf } from '../site/resources.ts';
+import { quoted } from '../text/printable.ts';
 
 export interface SiteSettings {
   /** Where tokens are redeemed. */
@@ -24,7 +25,7 @@ export function readSettings(site: Site): { readonly settings: SiteSettings; rea
     if (text === undefined) return undefined;
     const value = parse(text);
     if (value === undefined) {
-      const message = `${JSON.stringify(text.slice(0, 80))} is not ${wanted}, so the default holds.`;
+      const message = `${quoted(text)} is not ${wanted}, so the default holds.`;
       problems.push({ resource: keyOf(site), severity: 'warning', code: 'setting', field: `spec.settings.${name}`, message });
     }
     return value;

@@ -1,5 +1,6 @@
 /** metav1.Condition: how what is known now becomes what a status says, with the time since when it holds. */
 import type { Condition } from '../kube/objects.ts';
+import { printable } from '../text/printable.ts';
 
 export type { Condition };
 
@@ -36,7 +37,5 @@ export function mergeConditions(
 
 /** On one line, without control characters, and bounded: the text may quote anything. */
 export function statusMessage(message: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const clean = message.replaceAll(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]+/g, ' ');
-  return clean.length > MOST_CHARACTERS ? `${clean.slice(0, MOST_CHARACTERS - 1)}…` : clean;
+  return printable(message, MOST_CHARACTERS);
 }

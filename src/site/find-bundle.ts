@@ -2,6 +2,7 @@ import type { TlsBundle } from '../router/contract.ts';
 import type { BundleUse, Material } from './material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from './problem.ts';
 import type { ResourceKey } from './resources.ts';
+import { quoted } from '../text/printable.ts';
 
 /** A bundle that can be used, if it can, and what is to be said about it. */
 export interface FoundBundle {
@@ -21,7 +22,7 @@ export function findBundle(
   if (reason !== undefined) return wrong('tls-unreadable', reason);
   const bundle = bundles.get(name);
   if (bundle === undefined) {
-    return wrong('tls-missing', `there is no TLS bundle named ${quote(name)}; put ${files[use]} into ${bundleLocation(name)}.`);
+    return wrong('tls-missing', `there is no TLS bundle named ${quoted(name)}; put ${files[use]} into ${bundleLocation(name)}.`);
   }
   const problems = check(bundle, use).map(({ code, message, passing }) => (passing ? warningIn : errorIn)(resource, FIELD, code, message));
   return hasErrors(problems) ? { problems } : { bundle, problems };
@@ -34,8 +35,3 @@ const files: Readonly<Record<BundleUse, string>> = {
   client: 'tls.crt, tls.key and ca.crt',
   trust: 'ca.crt',
 };
-
-/** Names are checked where they are read, but a message may quote any. */
-export function quote(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 79)}…` : text);
-}

@@ -2,6 +2,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { TrustError } from './errors.ts';
 import type { Grant, GrantSpec, RedeemAttempt } from './stores.ts';
+import { quoted } from '../text/printable.ts';
 
 /** All that is kept of a grant: what the status shows, and whose keys were certified. */
 export interface GrantRecord extends Grant {
@@ -37,7 +38,7 @@ export function planGrant(spec: GrantSpec, before: GrantRecord | undefined, now:
 /** @throws TrustError `bad-argument` */
 export function refuseSpec(spec: GrantSpec): void {
   const bad = (why: string): never => {
-    throw new TrustError('bad-argument', `grant ${JSON.stringify(spec.name.slice(0, 100))}: ${why}`);
+    throw new TrustError('bad-argument', `grant ${quoted(spec.name, 100)}: ${why}`);
   };
   if (!isGrantName(spec.name)) bad('the name must be a DNS name in lower case of at most 200 characters');
   if (spec.code !== undefined && (spec.code === '' || spec.code.length > MAX_CODE_CHARACTERS)) {

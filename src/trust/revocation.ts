@@ -3,6 +3,7 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import type { Revocations } from '../identity/issued.ts';
 import { TrustError } from './errors.ts';
 import type { Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
+import { quoted } from '../text/printable.ts';
 
 /**
  * All ids and serials on record under a name, or under an id's name. A name that sites of several ids have borne takes them
@@ -17,10 +18,7 @@ export function planRevocation(site: string, issued: readonly IssuedEntry[], bef
     const names = [...new Set(issued.map(({ siteName }) => siteName))].sort();
     const known =
       names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
-    throw new EarshotError(
-      'unknown-site',
-      `no certificate of this site was ever issued to ${JSON.stringify(site.slice(0, 100))}: ${known}.`,
-    );
+    throw new EarshotError('unknown-site', `no certificate of this site was ever issued to ${quoted(site, 100)}: ${known}.`);
   }
   return {
     name: earlier?.name ?? name,

@@ -1,6 +1,7 @@
 import { isIP, isIPv4 } from 'node:net';
 import { contextBytes, sequence } from './der-writer.ts';
 import { CertificateError } from './errors.ts';
+import { quoted } from '../text/printable.ts';
 
 /** The content of the extension `subjectAltName` (RFC 5280 section 4.2.1.6); undefined where there is no name. */
 export function alternativeNames(hosts: readonly string[], siteId: string | undefined): Buffer | undefined {
@@ -20,7 +21,7 @@ function hostName(host: string): Buffer {
   if (name.length > 253 || !DNS_NAME.test(name)) {
     throw new CertificateError(
       'bad-argument',
-      `host ${JSON.stringify(host.slice(0, 260))} is neither an IP address nor a DNS name that a certificate can hold`,
+      `host ${quoted(host, 260)} is neither an IP address nor a DNS name that a certificate can hold`,
     );
   }
   return contextBytes(2, Buffer.from(name.toLowerCase(), 'latin1'));

@@ -3,6 +3,7 @@ import { CertificateError } from './errors.ts';
 import { isCertificateBlock, PemError, readPem } from './pem.ts';
 import { isUuid } from './alternative-names.ts';
 import { commonNameOf, Extension, readAlternativeNames, readCertificateParts, readUses, type CertificateParts } from './parts.ts';
+import { printable } from '../text/printable.ts';
 
 /** What a status or a metric shows of a certificate. */
 export interface CertificateFacts {
@@ -91,13 +92,7 @@ function factsOf(x509: X509Certificate, parts: CertificateParts): CertificateFac
 
 /** Names come from outside, and Node.js writes each part on a line of its own. An empty name is undefined to it. */
 function onOneLine(name: string | undefined): string {
-  return (
-    (name ?? '')
-      .replaceAll('\n', ', ')
-      // oxlint-disable-next-line no-control-regex -- they are what is replaced
-      .replaceAll(/[\u0000-\u001f\u007f]/g, '?')
-      .slice(0, 512)
-  );
+  return printable((name ?? '').replaceAll('\n', ', '), 512);
 }
 
 /** keyCertSign is bit 5 from the left (RFC 5280 section 4.2.1.3); without the extension everything is allowed. */

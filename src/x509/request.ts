@@ -4,6 +4,7 @@ import { CertificateError } from './errors.ts';
 import { readPem, writePem } from './pem.ts';
 import { signatureHashes, signed } from './signature.ts';
 import { COMMON_NAME, commonNameOf, publicKeyOf, readRequestParts, weaknessOf, type RequestParts } from './parts.ts';
+import { isOneLine, quoted } from '../text/printable.ts';
 
 /** A new ECDSA P-256 key, PKCS#8 PEM. */
 export function createKey(): string {
@@ -31,11 +32,10 @@ export function createRequest(key: string, subject: string): string {
 
 /** A name of one common name, DER. */
 export function subjectName(commonName: string): Buffer {
-  // oxlint-disable-next-line no-control-regex -- they are what is refused
-  if (commonName === '' || commonName.length > 64 || /[\u0000-\u001f\u007f]/.test(commonName)) {
+  if (commonName === '' || commonName.length > 64 || !isOneLine(commonName)) {
     throw new CertificateError(
       'bad-argument',
-      `subject ${JSON.stringify(commonName.slice(0, 80))} must have 1 to 64 characters, none of them a control character`,
+      `subject ${quoted(commonName)} must have 1 to 64 characters, none of them a control character`,
     );
   }
   return sequence(set(sequence(objectIdentifier(COMMON_NAME), utf8String(commonName))));

@@ -2,6 +2,7 @@
 import type { Structural } from '../crd.ts';
 import { parseDuration } from './duration.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** What is wrong with a resource, and where. */
 export interface ResourceProblem {
@@ -139,10 +140,4 @@ function nameOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   const names: Readonly<Record<string, string>> = { string: 'text', number: 'a number', boolean: 'true or false', object: 'a map' };
   return names[typeof value] ?? typeof value;
-}
-
-/** Text from outside, for one line of a message: short, in quotes, without anything that moves the cursor or hides. */
-export function quoted(text: string): string {
-  const short = text.length > 60 ? `${text.slice(0, 59)}…` : text;
-  return JSON.stringify(short).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }

@@ -5,11 +5,12 @@
  */
 import type { ObjectMeta } from '../../kube/objects.ts';
 import type { Structural } from '../crd.ts';
-import { checkValue, quoted, type Report, type ResourceProblem } from './check.ts';
+import { checkValue, type Report, type ResourceProblem } from './check.ts';
 import type { SkupperKind, SkupperResource } from './index.ts';
 import { API_VERSION } from './names.ts';
 import { specShapes } from '../generated/spec-shapes.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 
 export type { ResourceProblem } from './check.ts';
 

@@ -9,9 +9,10 @@ import { placeText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
 import type { Manifest } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import type { DeleteOptions } from './resource-actions.ts';
 import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
+import { printable } from '../../text/printable.ts';
 
 export interface DeleteFilesOptions extends DeleteOptions {
   readonly ignoreNotFound?: boolean;

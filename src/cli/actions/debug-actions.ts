@@ -16,8 +16,9 @@ import { readProblems } from '../../platform/linux/runtime-resources.ts';
 import { guardYaml } from '../../platform/linux/yaml-guard.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
 import { tarOf, type ArchiveFile } from '../output/tar.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import { unitName } from './systemd-unit.ts';
+import { printable } from '../../text/printable.ts';
 
 const most = { files: 5000, bytes: 16 * 1024 * 1024, logLines: 20_000, milliseconds: 10_000 };
 

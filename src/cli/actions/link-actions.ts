@@ -9,9 +9,9 @@ import type { Site } from '../../api/skupper/index.ts';
 import { acceptsLinks } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
-import { printable } from '../output/terminal.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
 
 export interface GenerateLinkOptions {
   readonly cost?: number;
@@ -30,7 +30,7 @@ export async function generateLink(context: Context, name: string | undefined, o
     const found = options.host === undefined ? links.toSorted(byUse)[0] : links.find(({ hosts }) => hosts.includes(options.host ?? ''));
     if (found !== undefined) return { done: found };
     await requireLinkable(resources);
-    const others = [...new Set(links.flatMap(({ hosts }) => hosts))].map(printable).join(', ');
+    const others = [...new Set(links.flatMap(({ hosts }) => hosts))].map((text) => printable(text)).join(', ');
     return { waitingFor: others === '' ? 'nothing listens for links yet' : `none uses that host; there is ${others}` };
   });
   const documents = link.documents.map((document) => renamed(document, name, options.cost));

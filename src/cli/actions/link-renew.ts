@@ -2,9 +2,9 @@ import { layoutOf } from '../../platform/linux/layout.ts';
 import type { RenewalAnswer } from '../../agent/ports.ts';
 import { openRenewalRequests } from '../../platform/linux/renewal-requests.ts';
 import { CliError } from '../errors.ts';
-import { printable } from '../output/terminal.ts';
 import { namesOf, notFound } from './resource-actions.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
+import { printable } from '../../text/printable.ts';
 
 /** @throws CliError failed with the reason where the other site, or this one, refuses */
 export async function renewLink(context: Context, name: string, timeout: number): Promise<void> {

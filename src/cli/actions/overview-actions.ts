@@ -5,8 +5,8 @@ import { placeText } from '../../platform/linux/report.ts';
 import { networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
-import { printable } from '../output/terminal.ts';
 import { noteWhereStopped, type Context } from './waiting.ts';
+import { printable } from '../../text/printable.ts';
 
 export async function showOverview({ resources: all, terminal }: Context, output: OutputFormat | undefined): Promise<void> {
   const { namespace } = all;

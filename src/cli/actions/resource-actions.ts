@@ -5,8 +5,9 @@ import { problemText, validateResource, type ResourceProblem } from '../../api/s
 import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import { noteWhereStopped, waitForStatus, waitUntilGone, type Context, type Wait, type WaitOptions } from './waiting.ts';
+import { printable } from '../../text/printable.ts';
 
 /** What a command's options say of a spec: `undefined` leaves a field as it is, an empty text takes it away, settings are added. */
 export type SpecChange = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { layoutOf } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
 import { CliError } from '../errors.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import {
   createResource,
   deleteResource,
@@ -14,6 +14,7 @@ import {
   type Target,
 } from './resource-actions.ts';
 import type { Wait, WaitOptions } from './waiting.ts';
+import { printable } from '../../text/printable.ts';
 
 export async function createSite(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
   const [other] = await namesOf(target.resources, 'Site');

@@ -9,10 +9,11 @@ import { readText, writeDurably } from '../../files/durable.ts';
 import { isResourceName } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
 import { isLinkable } from './link-actions.ts';
 import { checked, manifest, notFound } from './resource-actions.ts';
 import { requireRunning, waitForStatus, waitUntil, type Context } from './waiting.ts';
+import { printable } from '../../text/printable.ts';
 
 export interface IssueOptions {
   readonly expirationWindow?: string;

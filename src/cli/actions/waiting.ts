@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
-import { printable, type Terminal } from '../output/terminal.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { printable } from '../../text/printable.ts';
 
 /** What a command works on, and whom it tells. */
 export interface Context {

@@ -2,7 +2,7 @@
 import { stringify } from 'yaml';
 import { printerColumns } from '../../api/skupper/columns.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
-import { printable } from './terminal.ts';
+import { printable } from '../../text/printable.ts';
 
 export type OutputFormat = 'json' | 'yaml';
 

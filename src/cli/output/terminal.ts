@@ -25,10 +25,3 @@ export const processTerminal: Terminal = {
     return Buffer.concat(chunks).toString('utf8');
   },
 };
-
-/** Text from outside, safe to show: without what moves the cursor, hides text or turns it round, and on one line. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (character) =>
-    character === '\n' || character === '\t' ? ' ' : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
-}

@@ -3,6 +3,7 @@ import type { ListenerClass } from '../../api/listeners/index.ts';
 import type { PersistentVolumeClaim } from '../../kube/objects.ts';
 import { CsiError } from './errors.ts';
 import type { TopologyRequirement } from './generated/csi.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** What a claim asks for: a Listener that exists, or one of its own of a class. */
 export interface Selection {
@@ -28,10 +29,7 @@ export function selectionOf(claim: PersistentVolumeClaim): Selection {
   }
   const value = annotations[annotation] ?? '';
   if (!isObjectName(value)) {
-    throw new CsiError(
-      'csi-claim',
-      `${where}: the annotation ${annotation} holds ${JSON.stringify(value.slice(0, 64))}, which is not the name of an object.`,
-    );
+    throw new CsiError('csi-claim', `${where}: the annotation ${annotation} holds ${quoted(value)}, which is not the name of an object.`);
   }
   return { annotation, name: value };
 }

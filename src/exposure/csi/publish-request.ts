@@ -8,6 +8,7 @@ import {
 import { CsiError } from './errors.ts';
 import type { NodePublishVolumeRequest } from './generated/csi.ts';
 import { parseTarget, type Target } from './target-path.ts';
+import { isOneLine } from '../../text/printable.ts';
 
 export interface PodIdentity {
   readonly namespace: string;
@@ -52,7 +53,7 @@ export function parsePublish(request: NodePublishVolumeRequest, kubeletDir: stri
 /** It becomes a key of an object and part of messages. CSI sets 128 bytes as the limit of a string. */
 export function parseHandle(volumeId: string, field: 'volume_id' | 'name' = 'volume_id'): string {
   if (volumeId === '') throw new CsiError('csi-request', `${field} is missing.`);
-  if (volumeId.length > 253 || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(volumeId) || !volumeId.isWellFormed()) {
+  if (volumeId.length > 253 || !isOneLine(volumeId)) {
     throw new CsiError('csi-request', `${field} has more than 253 characters, or control characters among them.`);
   }
   return volumeId;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { CsiError } from './errors.ts';
 import { isSegment } from './tree.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** One volume of one pod, as the kubelet lays it out (kubelet, pkg/volume/csi/csi_mounter.go, getTargetPath). */
 export interface Target {
@@ -28,7 +29,7 @@ export function parseTarget(kubeletDir: string, path: string): Target {
   if (isExact && isPodUid(podUid) && isSegment(volumeName)) return targetOf(kubeletDir, podUid, volumeName);
   throw new CsiError(
     'csi-target',
-    `target_path ${JSON.stringify(path.slice(0, 512))} is not ${pods}/POD_UID/volumes/kubernetes.io~csi/NAME/mount. ` +
+    `target_path ${quoted(path, 512)} is not ${pods}/POD_UID/volumes/kubernetes.io~csi/NAME/mount. ` +
       "Start the driver with the kubelet's --root-dir as --kubelet-dir, mounted into its container at the same path.",
   );
 }

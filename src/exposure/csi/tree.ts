@@ -13,6 +13,7 @@
  */
 import type { PodListener } from '../../api/listeners/index.ts';
 import { CsiError } from './errors.ts';
+import { isOneLine, quoted } from '../../text/printable.ts';
 
 export const ADDRESSES = 'addresses';
 export const DEFAULT_ADDRESS = 'default-address';
@@ -139,15 +140,15 @@ export function isSegment(value: string, maxBytes: number = MAX_SEGMENT_BYTES): 
     value !== '' &&
     value !== '.' &&
     !value.startsWith('..') &&
-    !/[/\p{Cc}\p{Zl}\p{Zp}]/u.test(value) &&
-    value.isWellFormed() &&
+    !value.includes('/') &&
+    isOneLine(value) &&
     Buffer.byteLength(value) <= maxBytes
   );
 }
 
 function checkSegment(value: string, where: string, maxBytes: number): void {
   if (isSegment(value, maxBytes)) return;
-  const shown = JSON.stringify(value.length > 64 ? `${value.slice(0, 64)}…` : value);
+  const shown = quoted(value);
   throw new CsiError(
     'csi-address',
     `${where} holds ${shown}, which cannot be a file name: it must have 1 to ${maxBytes} bytes, no slash, no line break and no control ` +

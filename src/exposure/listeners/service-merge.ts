@@ -1,4 +1,5 @@
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 /**
  * Merges part of a Service over a Service the way Kubernetes itself merges one: pure, and safe with any JSON. (It goes as
  * deep as the override does, so its caller bounds that.)
@@ -27,7 +28,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** `a.b["odd key"]`: safe in a message whatever the key holds. */
 export function pathTo(parent: string, key: string): string {
-  if (!/^[A-Za-z_]\w{0,62}$/.test(key)) return `${parent}[${JSON.stringify(key.length > 80 ? `${key.slice(0, 80)}…` : key)}]`;
+  if (!/^[A-Za-z_]\w{0,62}$/.test(key)) return `${parent}[${quoted(key)}]`;
   return parent === '' ? key : `${parent}.${key}`;
 }
 

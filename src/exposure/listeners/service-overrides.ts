@@ -2,6 +2,7 @@
 import type { Service } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { mergeService, type Fields } from './service-merge.ts';
+import { quoted, shortened } from '../../text/printable.ts';
 
 export interface Overrides {
   /** `ListenerClass.spec.serviceOverrides`. */
@@ -185,11 +186,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 /** A value from a manifest within a message: one line, short, quoted unless it is a plain name. */
 function shown(value: unknown): string {
   if (typeof value !== 'string') return typeof value === 'object' ? 'an object' : String(value);
-  return /^[\w./-]{1,80}$/.test(value) ? value : JSON.stringify(shortened(value, 80));
-}
-
-function shortened(value: string, length: number): string {
-  return value.length > length ? `${value.slice(0, length)}…` : value;
+  return /^[\w./-]{1,80}$/.test(value) ? value : quoted(value);
 }
 
 /** `at` may begin with a bracket. */

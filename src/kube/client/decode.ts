@@ -5,6 +5,7 @@ import { apiVersionOf } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { apiErrorOfEvent } from './status.ts';
+import { quoted } from '../../text/printable.ts';
 
 /**
  * From JSON to objects. What is checked is what this folder itself leans on (an object has metadata with a name that
@@ -91,7 +92,7 @@ function parse(call: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw malformed(call, `not JSON, but ${JSON.stringify(text.slice(0, 80))}`, cause);
+    throw malformed(call, `not JSON, but ${quoted(text)}`, cause);
   }
 }
 

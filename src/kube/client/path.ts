@@ -1,6 +1,7 @@
 import type { Selection } from '../contract.ts';
 import type { Resource } from '../resource.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { quoted } from '../../text/printable.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -39,10 +40,7 @@ export function selectionQuery(selection: Selection): Query {
 /** Names come from annotations, pods and volume handles: what would change the path's shape is refused, the rest is escaped. */
 function segment(what: string, value: string): string {
   if (value === '' || value === '.' || value === '..' || value.includes('/')) {
-    throw new EarshotError(
-      'kube-name',
-      `${JSON.stringify(value.slice(0, 253))} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`,
-    );
+    throw new EarshotError('kube-name', `${quoted(value, 253)} cannot be the ${what}: it must not be empty, ".", ".." or hold a "/".`);
   }
   return encode(value, what);
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
 
 const MESSAGE_LIMIT = 2_048;
 const VALUE_LIMIT = 256;
@@ -72,6 +73,5 @@ const QUOTED_VALUE = /(?<=Invalid value: )"[^"\\]*(?:\\.[^"\\]*)*"/g;
 /** The server's words end in log lines and conditions: no control characters, no endless text. */
 function clean(value: string): string {
   const brief = value.replaceAll(QUOTED_VALUE, (quoted) => (quoted.length > VALUE_LIMIT ? '"…"' : quoted));
-  const cut = brief.length > MESSAGE_LIMIT ? `${brief.slice(0, MESSAGE_LIMIT).toWellFormed()}…` : brief;
-  return cut.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+  return printable(brief, MESSAGE_LIMIT).trim();
 }

@@ -1,6 +1,7 @@
 import { microTime } from '../lease/lease-record.ts';
 import type { KubeObject, ObjectReference } from '../objects.ts';
 import { resource } from '../resource.ts';
+import { firstBytes, printable } from '../../text/printable.ts';
 
 /** events.k8s.io/v1 Event. */
 export interface Event extends KubeObject {
@@ -51,7 +52,7 @@ export function eventObject(input: EventInput, reporter: Reporter, suffix: strin
     action: cutBytes(input.action, 128),
     reason: cutBytes(input.reason, 128),
     regarding: input.regarding,
-    note: cutBytes(input.note, 1_024),
+    note: cutBytes(printable(input.note), 1_024),
     type: input.type,
   };
 }
@@ -77,7 +78,5 @@ function eventName(regarding: string, suffix: string): string {
 export function cutBytes(text: string, limit: number): string {
   const whole = text.toWellFormed();
   if (Buffer.byteLength(whole) <= limit) return whole;
-  const cut = Buffer.from(whole).subarray(0, limit - 3);
-  // A character cut in two decodes to U+FFFD at the end.
-  return `${cut.toString('utf8').replace(/\uFFFD+$/, '')}…`;
+  return `${firstBytes(whole, limit - 3)}…`;
 }

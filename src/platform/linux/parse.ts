@@ -8,6 +8,7 @@ import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
 import { isSecret, readSecret } from './secret.ts';
 import { guardYaml } from './yaml-guard.ts';
+import { printable, quoted } from '../../text/printable.ts';
 
 /** What is wrong in a file. Line and column count from 1. */
 export interface FileProblem {
@@ -163,7 +164,7 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
   }
   const other = resource.metadata.namespace;
   if (other !== undefined && other !== namespace) {
-    const message = `says ${JSON.stringify(other.slice(0, 80))}, but this directory is the namespace ${namespace}, so it runs here; remove the field.`;
+    const message = `says ${quoted(other)}, but this directory is the namespace ${namespace}, so it runs here; remove the field.`;
     problems.push({
       file,
       ...at(offsetOf(document, 'metadata.namespace') ?? 0),
@@ -178,8 +179,8 @@ function readDocument(document: Document.Parsed, lines: LineCounter, file: strin
 
 /** Where a field is, or the nearest of its parents that is there. `spec.ports[0].name` */
 function offsetOf(document: Document.Parsed, path: string): number | undefined {
-  const steps = [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, quoted, name]) =>
-    index !== undefined ? Number(index) : quoted !== undefined ? unquote(quoted) : name,
+  const steps = [...path.matchAll(/\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.[\]]+)/g)].map(([, index, inQuotes, name]) =>
+    index !== undefined ? Number(index) : inQuotes !== undefined ? unquote(inQuotes) : name,
   );
   for (let length = steps.length; length > 0; length--) {
     const node = document.getIn(steps.slice(0, length), true);
@@ -223,10 +224,8 @@ function repeatedKey(root: ParsedNode): { readonly key: string; readonly offset:
 /** Words quote what the file holds, and a terminal obeys control characters: they are shown as something else. */
 function showable(problem: FileProblem): FileProblem {
   const { message, field } = problem;
-  return { ...problem, message: shown(message), ...(field === undefined ? {} : { field: shown(field).slice(0, 300) }) };
+  return { ...problem, message: printable(message), ...(field === undefined ? {} : { field: printable(field, 300) }) };
 }
-
-const shown = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '\ufffd');
 
 /** The library's first line, without its place: that is told apart. */
 function sentence(message: string): string {

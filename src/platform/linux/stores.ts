@@ -17,6 +17,7 @@ import { isResourceName, resourceFileName, type NamespaceLayout } from './layout
 import { openRenewalRequests } from './renewal-requests.ts';
 import { emitYaml } from './write-yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** What a site keeps in `internal/`. */
 export function openStores(layout: NamespaceLayout, issued: BundleFolder): Stores {
@@ -59,7 +60,7 @@ class AuthorityFolders implements AuthorityStore {
 
   async named(name: string): Promise<Authority> {
     if (!isResourceName(name)) {
-      throw new TrustError('authority-missing', `${JSON.stringify(name.slice(0, 80))} cannot be the name of a certificate authority`);
+      throw new TrustError('authority-missing', `${quoted(name)} cannot be the name of a certificate authority`);
     }
     const { input, internal } = this.#layout;
     for (const folder of [input.issuers, internal.certs, input.certs]) {

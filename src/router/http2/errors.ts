@@ -39,8 +39,5 @@ export function sessionClosed(state: string): EarshotError {
   return new EarshotError('http2-session-closed', `the HTTP/2 session is ${state}: open the stream on another one`);
 }
 
-/** A peer's text, fit for a log line: printable ASCII, cut. */
-export function printable(text: string, most = 120): string {
-  const clean = text.slice(0, most).replaceAll(/[^\x20-\x7e]/g, '?');
-  return text.length > most ? `${clean}...` : clean;
-}
+/** Characters of a peer's words that are passed on. */
+export const MOST_WORDS = 120;

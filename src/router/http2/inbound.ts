@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 
 import type { RequestHead, StreamReset } from './contract.ts';
 import type { SessionCore } from './core.ts';
-import { ConnectionError, ErrorCode, nameOfErrorCode, printable } from './errors.ts';
+import { ConnectionError, ErrorCode, MOST_WORDS, nameOfErrorCode } from './errors.ts';
 import type { FrameSink } from './frame-reader.ts';
 import { DEFAULT_MAX_FRAME, Flag, FrameType, MAX_WINDOW, pingFrame, resetFrame, Setting, settingsAckFrame } from './frames.ts';
 import { HeaderBlockCollector } from './header-block.ts';
@@ -13,6 +13,7 @@ import { HpackDecoder } from './hpack/decoder.ts';
 import { PastStreams } from './past-streams.ts';
 import type { PastStream } from './past-streams.ts';
 import { SessionStream } from './stream.ts';
+import { printableAscii } from '../../text/printable.ts';
 
 /** What the peer's frames mean (RFC 9113 sections 5 and 6). A fault of the connection is thrown; a fault of a stream resets it. */
 export class Inbound implements FrameSink {
@@ -341,7 +342,7 @@ export class Inbound implements FrameSink {
     this.#spend('GOAWAY');
     this.#spendForStreams('GOAWAY');
     const code = payload.readUInt32BE(4);
-    const text = printable(payload.toString('latin1', 8, 8 + 240));
+    const text = printableAscii(payload.toString('latin1', 8, 8 + 240), MOST_WORDS);
     this.#core.goaway(payload.readUInt32BE(0) & MAX_WINDOW, {
       code,
       reason: `GOAWAY from the peer: ${nameOfErrorCode(code)}${text === '' ? '' : ` (${text})`}`,

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Budget } from './budget.ts';
 import type { SessionCore } from './core.ts';
 import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
-import { ConnectionError, ErrorCode, nameOfErrorCode, printable, sessionClosed } from './errors.ts';
+import { ConnectionError, ErrorCode, nameOfErrorCode, MOST_WORDS, sessionClosed } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import {
   DEFAULT_WINDOW,
@@ -27,6 +27,7 @@ import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
+import { printableAscii } from '../../text/printable.ts';
 
 export interface SessionOptions {
   readonly role: 'client' | 'server';
@@ -253,7 +254,7 @@ class Http2Session implements Session, SessionCore {
     const socket = this.#socket;
     socket.on('end', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the peer closed the connection' }));
     socket.on('error', (error: Error) =>
-      this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printable(error.message)}` }),
+      this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printableAscii(error.message, MOST_WORDS)}` }),
     );
     socket.on('close', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the connection is closed' }));
     receive(socket, this.#onData);
@@ -348,8 +349,9 @@ class Http2Session implements Session, SessionCore {
   /** Tells the peer why, as far as it listens, and ends everything. */
   #fail(code: number, reason: string): void {
     if (this.#state === 'closed') return;
-    const text = code === ErrorCode.NO_ERROR ? printable(reason) : `${nameOfErrorCode(code)}: ${printable(reason)}`;
-    this.outbox.control(goawayFrame(this.#inbound.lastPeerStream, code, printable(reason)));
+    const text =
+      code === ErrorCode.NO_ERROR ? printableAscii(reason, MOST_WORDS) : `${nameOfErrorCode(code)}: ${printableAscii(reason, MOST_WORDS)}`;
+    this.outbox.control(goawayFrame(this.#inbound.lastPeerStream, code, printableAscii(reason, MOST_WORDS)));
     this.outbox.finish();
     this.#finish({ code, reason: text });
   }

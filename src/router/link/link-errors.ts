@@ -5,9 +5,3 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 export class LinkError extends EarshotError<LinkCode> {}
 
 export type LinkCode = CodeOf<'tls' | 'links' | 'ports'> & ShownAs<'metric'>;
-
-/** Any text, fit for a log line, a status or a field of HTTP: printable ASCII, and not much of it. */
-export function printable(text: string, most = 200): string {
-  const clean = text.replace(/[^\x20-\x7e]/g, '?');
-  return clean.length <= most ? clean : `${clean.slice(0, most)}...`;
-}

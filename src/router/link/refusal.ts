@@ -1,12 +1,13 @@
 /** How a request is refused, and what a refusal says: `proxy-status` (RFC 9209) with a short code, and details between links. */
 import type { ShownAs } from '../../errors/catalogue.ts';
-import { LinkError, printable, type LinkCode } from './link-errors.ts';
+import { LinkError, type LinkCode } from './link-errors.ts';
 import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
+import { printableAscii } from '../../text/printable.ts';
 
 /** Answers with a status and its error type of RFC 9209 section 2.3. What else arrives is let go by. */
 export function refuse(stream: Stream, status: number, error: string, details?: string): StreamHandler {
-  const said = details === undefined ? '' : `; details="${printable(details, 400).replaceAll(/["\\]/g, "'")}"`;
+  const said = details === undefined ? '' : `; details="${printableAscii(details, 400).replaceAll(/["\\]/g, "'")}"`;
   stream.respond({ status, fields: { [STATUS_FIELD]: `earshot; error=${error}${said}` } }, { end: true });
   return ignoring(() => stream);
 }
@@ -37,7 +38,7 @@ export function refusalIn(text: string, peer: string): LinkError | undefined {
   // In a GOAWAY's debug data it stands behind what the session says of it.
   const [, code, message] = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s.exec(text) ?? [];
   if (code === undefined || message === undefined || !isSaid(code)) return undefined;
-  return new LinkError(code, `${peer} refuses this link: ${printable(message, 300)}`);
+  return new LinkError(code, `${peer} refuses this link: ${printableAscii(message, 300)}`);
 }
 
 /** What a refusal says to people. */

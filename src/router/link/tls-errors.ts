@@ -1,7 +1,8 @@
 /** Why a TLS connection is no link: what OpenSSL and the system say, as text for a status. */
 import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
-import { LinkError, printable, type LinkCode } from './link-errors.ts';
+import { LinkError, type LinkCode } from './link-errors.ts';
+import { printableAscii } from '../../text/printable.ts';
 
 /** A certificate that was not accepted. */
 export interface RejectedCertificate {
@@ -36,7 +37,7 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
     case 'tls-host-mismatch':
       return new LinkError(
         code,
-        `The certificate of ${peer} is for ${printable(certificate?.subjectAltName ?? 'no host')}, not for that host. ` +
+        `The certificate of ${peer} is for ${printableAscii(certificate?.subjectAltName ?? 'no host')}, not for that host. ` +
           `Link to one of these, or add the host to the access there.`,
       );
     case 'tls-weak':
@@ -44,7 +45,7 @@ export function certificateError(rejected: RejectedCertificate): LinkError {
     case 'tls-wrong-purpose':
       return new LinkError(code, `The certificate of ${peer} is not for this use (${rejected.code}). Issue a new one there.`);
     default:
-      return new LinkError(code, `The certificate of ${peer} was not accepted: ${printable(rejected.code)}.`);
+      return new LinkError(code, `The certificate of ${peer} was not accepted: ${printableAscii(rejected.code)}.`);
   }
 }
 
@@ -61,7 +62,7 @@ export function expiredError(peer: string, end: Date | undefined, now: number): 
 export function connectError(error: unknown, peer: string): LinkError {
   if (error instanceof LinkError) return error;
   const code = codeOf(error);
-  const said = error instanceof Error ? printable(error.message) : '';
+  const said = error instanceof Error ? printableAscii(error.message) : '';
   switch (code) {
     case 'ECONNREFUSED':
       return new LinkError('refused', `Nothing accepts connections at ${peer}. Is the site there running, and is this its port?`, error);
@@ -147,7 +148,7 @@ function issuerOf(certificate: X509Certificate | undefined): string {
   if (certificate === undefined) return 'an unknown authority';
   // Typed as text, but undefined where the name is empty; anybody can show such a certificate.
   const name: string | undefined = certificate.issuer;
-  return name === undefined ? 'an authority without a name' : `"${printable(name.replaceAll('\n', ', '))}"`;
+  return name === undefined ? 'an authority without a name' : `"${printableAscii(name.replaceAll('\n', ', '))}"`;
 }
 
 export const codeOf = (error: unknown): string =>

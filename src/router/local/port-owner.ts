@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { printableAscii } from '../../text/printable.ts';
 
 /** Milliseconds that one search may take: it runs on the event loop, only after a port was found taken. */
 const MOST_TIME = 50;
@@ -26,7 +27,7 @@ export function portOwner(port: number, proc = '/proc', mostTime = MOST_TIME): s
     const holds = isIn(network, join(proc, `${pid}`)) && holdsAny(join(proc, `${pid}/fd`), inodes);
     if (!holds && performance.now() <= until) continue;
     resumeAt = holds ? 0 : pid + 1;
-    return holds ? `${printable(readText(join(proc, `${pid}/comm`)))} (pid ${pid})` : undefined;
+    return holds ? `${nameOf(readText(join(proc, `${pid}/comm`)))} (pid ${pid})` : undefined;
   }
   resumeAt = 0;
   return undefined;
@@ -58,7 +59,7 @@ function holdsAny(folder: string, inodes: ReadonlySet<string>): boolean {
 }
 
 /** A process chooses its own name. */
-const printable = (name: string): string => name.replace(/[^\x20-\x7e]/g, '').slice(0, 32) || 'a process';
+const nameOf = (comm: string): string => printableAscii(comm.trim(), 32) || 'a process';
 
 function readText(path: string): string {
   try {

@@ -1,9 +1,9 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
 import { hostPort, type HostPort } from '../host-port.ts';
-import { printable } from '../link/link-errors.ts';
 import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
+import { printableAscii } from '../../text/printable.ts';
 
 export interface ClientTls {
   readonly context: SecureContext;
@@ -92,5 +92,5 @@ function tlsFailure(error: NodeJS.ErrnoException, server: HostPort): ServerFailu
 /** Node.js puts the certificate with the error, and says only those of its names that are of the host's kind. */
 function namesIn(error: Error): string {
   const { cert } = error as Error & { readonly cert?: { readonly subjectaltname?: string } };
-  return printable(cert?.subjectaltname ?? 'no host', 300);
+  return printableAscii(cert?.subjectaltname ?? 'no host', 300);
 }

@@ -63,6 +63,7 @@ import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
 import { isRouterName, routerIdBytes, routerIdFromBytes } from './names.ts';
 import { LONGEST_RECORD } from './record.ts';
+import { quoted } from '../../text/printable.ts';
 
 export const BUCKETS = 64;
 
@@ -227,10 +228,7 @@ function readRouterId(cursor: Cursor): RouterId {
   const site = cursor.take(16);
   const name = cursor.take(cursor.number(1)).toString('latin1');
   if (!isRouterName(name))
-    throw new RoutingError(
-      'routing-message',
-      `A message names a router ${JSON.stringify(name.slice(0, 80))}, which no router can be named.`,
-    );
+    throw new RoutingError('routing-message', `A message names a router ${quoted(name)}, which no router can be named.`);
   return routerIdFromBytes(site, name);
 }
 

@@ -10,6 +10,7 @@ import { PARTS_OF_ROUTER } from './limits.ts';
 import { isRouterName, isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { publicKeyBytes, signatureBytes } from '../../identity/site-key.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** A record that was read. Nothing of it changes: the bytes are what is forwarded. */
 export interface RouteRecord {
@@ -82,10 +83,7 @@ export function readHead(
   const publicKey = cursor.take(publicKeyBytes);
   const router = cursor.take(cursor.number(1)).toString('latin1');
   if (!isRouterName(router))
-    throw new RoutingError(
-      'routing-message',
-      `A record names a router ${JSON.stringify(router.slice(0, 80))}, which no router can be named.`,
-    );
+    throw new RoutingError('routing-message', `A record names a router ${quoted(router)}, which no router can be named.`);
   const epoch = cursor.number(6);
   const counter = cursor.number(4);
   const part = cursor.number(2);

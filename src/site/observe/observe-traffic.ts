@@ -9,17 +9,17 @@ import type {
   MultiKeyListenerStatus,
 } from '../../api/skupper/index.ts';
 import type { ListenerState } from '../../router/contract.ts';
-import { quote } from '../find-bundle.ts';
 import { keyOf } from '../resources.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting, type Progress } from './status.ts';
 import type { View } from './view.ts';
+import { quoted } from '../../text/printable.ts';
 
 export function observeListener(listener: Listener, view: View): ListenerStatus {
   const state = stateOf(view.router?.listeners, keyOf(listener));
   const reachable = (state?.reachableKeys.length ?? 0) > 0;
   const conditions = {
     Configured: listening(state, reachable, view),
-    Matched: reachable ? done : waiting('no-connector', `no connector of routing key ${quote(listener.spec.routingKey)} can be reached`),
+    Matched: reachable ? done : waiting('no-connector', `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
   };
   return { ...statusOf(conditions, view), hasMatchingConnector: reachable };
 }
@@ -33,7 +33,15 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
   const reachable = routingKeysReachable.length > 0;
   const conditions = {
     Configured: listening(state, reachable, view),
-    Operational: reachable ? done : waiting('no-connector', `no connector of ${keys.slice(0, 8).map(quote).join(', ')} can be reached`),
+    Operational: reachable
+      ? done
+      : waiting(
+          'no-connector',
+          `no connector of ${keys
+            .slice(0, 8)
+            .map((key) => quoted(key))
+            .join(', ')} can be reached`,
+        ),
   };
   const strategy = priority === undefined ? { weighted: { routingKeysReachable } } : { priority: { routingKeysReachable } };
   return { ...statusOf(conditions, view), hasDestination: reachable, strategy };
@@ -50,7 +58,7 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
   const matched = state?.matched === true;
   const conditions = {
     Configured: firstOf(configured(view.own), inRouter(state)),
-    Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quote(connector.spec.routingKey)} is in the network`),
+    Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quoted(connector.spec.routingKey)} is in the network`),
   };
   return { ...statusOf(conditions, view), hasMatchingListener: matched };
 }

@@ -2,11 +2,12 @@
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { AccessConfig } from '../../router/contract.ts';
-import { findBundle, quote } from '../find-bundle.ts';
+import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven } from './fields.ts';
+import { quoted } from '../../text/printable.ts';
 
 export type Role = AccessConfig['role'];
 
@@ -50,7 +51,7 @@ export function listAccesses(resources: AccessSources, site: Site): AccessList {
       // `normal` is for local clients of another router's protocol: manifests have it, and nobody misses it.
       if (name === 'normal') continue;
       if (name !== INTER_ROUTER && name !== EDGE) {
-        const message = `${quote(name)} is no role, so it is left out; use inter-router or edge.`;
+        const message = `${quoted(name)} is no role, so it is left out; use inter-router or edge.`;
         problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
         continue;
       }

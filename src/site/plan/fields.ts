@@ -1,7 +1,7 @@
 /** What fields that several kinds have may hold. */
-import { quote } from '../find-bundle.ts';
 import { errorIn, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
+import { quoted } from '../../text/printable.ts';
 
 /**
  * A routing key is the `:authority` of a request (RFC 9113 section 8.5) and a label of metrics. Routers tell each other of none that
@@ -9,7 +9,7 @@ import type { ResourceKey } from '../resources.ts';
  */
 export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
   if (/^[!-~]{1,253}$/.test(key)) return [];
-  const message = `${quote(key)} cannot be a routing key; use 1 to 253 printable ASCII characters without spaces.`;
+  const message = `${quoted(key)} cannot be a routing key; use 1 to 253 printable ASCII characters without spaces.`;
   return [errorIn(resource, field, 'routing-key', message)];
 }
 
@@ -27,7 +27,7 @@ export function parsePort(text: string): number | undefined {
 
 export function badType(resource: ResourceKey, type: string | undefined): readonly ResourceProblem[] {
   if (!isGiven(type) || type === 'tcp') return [];
-  return [errorIn(resource, 'spec.type', 'type', `${quote(type)} is not supported; use tcp.`)];
+  return [errorIn(resource, 'spec.type', 'type', `${quoted(type)} is not supported; use tcp.`)];
 }
 
 /** A name or an address, as far as text shows it. */

@@ -1,11 +1,12 @@
 import type { Connector } from '../../api/skupper/index.ts';
 import type { ConnectorConfig } from '../../router/contract.ts';
-import { findBundle, quote } from '../find-bundle.ts';
+import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import type { Capabilities } from '../capabilities.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** Each has a config or an error. */
 export function planConnectors(
@@ -58,7 +59,7 @@ const SELECTED = 'pods can be selected on Kubernetes only';
 function hostProblems({ spec }: Connector, resource: ResourceKey, capabilities: Capabilities): readonly ResourceProblem[] {
   const { host, selector } = spec;
   if (isHost(host)) return [];
-  if (isGiven(host)) return [errorIn(resource, 'spec.host', 'host', `${quote(host)} is neither a host name nor an address.`)];
+  if (isGiven(host)) return [errorIn(resource, 'spec.host', 'host', `${quoted(host)} is neither a host name nor an address.`)];
   // Where pods cannot be selected, that is said of the selector.
   if (isGiven(selector) && !capabilities.has('pods')) return [];
   return [errorIn(resource, 'spec.host', 'host', 'it is missing; name the host or address of the server.')];

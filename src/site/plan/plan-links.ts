@@ -1,10 +1,11 @@
 import type { Link } from '../../api/skupper/index.ts';
 import type { LinkConfig, LinkEndpoint } from '../../router/contract.ts';
-import { findBundle, quote, type FoundBundle } from '../find-bundle.ts';
+import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven, isHost, parsePort } from './fields.ts';
+import { quoted } from '../../text/printable.ts';
 
 /** As the resource has it (`maximumCost` in its schema). */
 const HIGHEST_COST = 65_535;
@@ -55,10 +56,10 @@ function linkEndpoints(
     const field = `spec.endpoints[${index}]`;
     const number = parsePort(port);
     if (number === undefined) {
-      const message = `${quote(port)} is not a port, so this endpoint is left out; use 1 to 65535.`;
+      const message = `${quoted(port)} is not a port, so this endpoint is left out; use 1 to 65535.`;
       problems.push(warningIn(resource, `${field}.port`, 'port', message));
     } else if (!isHost(host)) {
-      const message = `${quote(host ?? '')} is neither a host name nor an address, so this endpoint is left out.`;
+      const message = `${quoted(host ?? '')} is neither a host name nor an address, so this endpoint is left out.`;
       problems.push(warningIn(resource, `${field}.host`, 'host', message));
     } else {
       endpoints.push({ host, port: number });

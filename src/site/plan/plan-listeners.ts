@@ -1,11 +1,12 @@
 import type { Listener, MultiKeyListener } from '../../api/skupper/index.ts';
 import type { Destination, ListenerConfig, Observer, TlsBundle } from '../../router/contract.ts';
-import { findBundle, quote, type FoundBundle } from '../find-bundle.ts';
+import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
 import { sharePorts, type HeldPort } from './held-ports.ts';
+import { quoted } from '../../text/printable.ts';
 
 export function planListeners(
   resources: SiteResources,
@@ -70,7 +71,7 @@ function clientCertProblems(listener: MultiKeyListener, bundle: TlsBundle | unde
   if (!isGiven(tlsCredentials))
     return wrong('tls-missing', 'clients can show a certificate only over TLS; name a bundle in spec.tlsCredentials.');
   if (bundle === undefined || bundle.ca !== undefined) return [];
-  return wrong('tls-no-ca', `the bundle ${quote(tlsCredentials)} has no ca.crt to verify clients by; add it.`);
+  return wrong('tls-no-ca', `the bundle ${quoted(tlsCredentials)} has no ca.crt to verify clients by; add it.`);
 }
 
 function destinationOf(listener: MultiKeyListener): Chosen {
@@ -85,7 +86,7 @@ function destinationOf(listener: MultiKeyListener): Chosen {
   const routingKeys = [...new Set(priority?.routingKeys ?? weights.map(([key]) => key))];
   if (routingKeys.length === 0) return wrong(field, 'it is empty; name at least one routing key.');
   const negative = weights.find(([, weight]) => !(Number.isInteger(weight) && weight >= 0));
-  if (negative !== undefined) return wrong(field, `the weight of ${quote(negative[0])} is ${negative[1]}; give a whole number from 0.`);
+  if (negative !== undefined) return wrong(field, `the weight of ${quoted(negative[0])} is ${negative[1]}; give a whole number from 0.`);
   return {
     destination:
       priority === undefined ? { kind: 'weighted', routingKeys: Object.fromEntries(weights) } : { kind: 'priority', routingKeys },
@@ -98,7 +99,7 @@ function addressProblems(listener: Listener | MultiKeyListener): readonly Resour
   const { host, port } = listener.spec;
   const problems = badPort(resource, 'spec.port', port);
   if (isHost(host)) return problems;
-  const message = `${quote(host)} is neither a host name nor an address; use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
+  const message = `${quoted(host)} is neither a host name nor an address; use one of this machine, such as 127.0.0.1, or 0.0.0.0 for all.`;
   return [...problems, errorIn(resource, 'spec.host', 'host', message)];
 }
 
@@ -109,7 +110,7 @@ function observerOf(listener: Listener | MultiKeyListener): { readonly observer:
   const setting = settings != null && Object.hasOwn(settings, 'observer') ? settings['observer'] : undefined;
   const chosen = observer ?? setting ?? 'auto';
   if (isObserver(chosen)) return { observer: chosen, problems: [] };
-  const message = `${quote(chosen)} is no observer; use auto, none, http1 or http2. Until then it is auto.`;
+  const message = `${quoted(chosen)} is no observer; use auto, none, http1 or http2. Until then it is auto.`;
   return { observer: 'auto', problems: [warningIn(keyOf(listener), 'spec.settings.observer', 'observer', message)] };
 }
 

@@ -1,5 +1,7 @@
 import type { TrustCode } from '../errors.ts';
 import { TrustError } from '../errors.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
 
 /** What a grant server may tell us, in its words, by its code. */
 const known: ReadonlySet<string> = new Set<TrustCode>([
@@ -35,15 +37,9 @@ export function refusalOf(status: number, body: string, url: URL): TrustError {
 function parse(body: string): { readonly code?: string; readonly message?: string } {
   try {
     const value: unknown = JSON.parse(body);
-    if (typeof value !== 'object' || value === null) return {};
-    const { code, message } = value as { code?: unknown; message?: unknown };
-    return {
-      ...(typeof code === 'string' ? { code } : {}),
-      ...(typeof message === 'string'
-        ? // oxlint-disable-next-line no-control-regex -- they are what is replaced
-          { message: message.slice(0, 500).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, ' ') }
-        : {}),
-    };
+    if (!isRecord(value)) return {};
+    const { code, message } = value;
+    return { ...(typeof code === 'string' ? { code } : {}), ...(typeof message === 'string' ? { message: printable(message, 500) } : {}) };
   } catch {
     return {};
   }

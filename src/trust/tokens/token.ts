@@ -4,6 +4,7 @@ import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
 import { parseYaml } from '../yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { quoted } from '../../text/printable.ts';
 
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
@@ -30,7 +31,7 @@ export async function readToken(text: string, where: string): Promise<Token> {
   if (more.length > 0) throw mangled(where, 'it holds several resources, and a token is one');
   const { apiVersion, kind, ...resource } = fieldsOf(document, where, 'the file');
   if (kind !== KIND) {
-    const found = typeof kind === 'string' ? `a ${JSON.stringify(kind.slice(0, 60))}` : 'no resource';
+    const found = typeof kind === 'string' ? `a ${quoted(kind)}` : 'no resource';
     throw mangled(where, `kind must be ${KIND}, and it is ${found}`);
   }
   if (apiVersion !== API_VERSION) throw mangled(where, `apiVersion must be ${API_VERSION}`);

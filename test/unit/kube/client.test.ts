@@ -152,7 +152,7 @@ describe('the client: answers that are no success', () => {
     await using client = server.client();
     const error = await client.create(services, { metadata: { namespace: 'default', name: 'a' } }).catch((cause: unknown) => cause);
     assert(error instanceof ApiError);
-    assert.match(error.message, /^create Service default\/a: spec\.ports: \[31mRequiredx+… \(422 Invalid\)$/);
+    assert.match(error.message, /^create Service default\/a: spec\.ports: \\u\{1b\}\[31mRequiredx+… \(422 Invalid\)$/);
     assert(error.message.length < 2_200);
   });
 

@@ -13,7 +13,7 @@ describe("the server's words in an ApiError", () => {
       `"" is invalid: patch: Invalid value: ${JSON.stringify(wholeObject)}: unknown field "spec.portz"`,
       '"" is invalid: patch: Invalid value: "…": unknown field "spec.portz"',
     ],
-    ['are cut where a quote never ends', `Invalid value: "${'x'.repeat(5_000)}`, `Invalid value: "${'x'.repeat(2_032)}…`],
+    ['are cut where a quote never ends', `Invalid value: "${'x'.repeat(5_000)}`, `Invalid value: "${'x'.repeat(2_031)}…`],
     ['are one line', 'a\n\tb\u2028c', 'a b c'],
   ];
   for (const [behaviour, message, expected] of messages) {

@@ -104,7 +104,7 @@ describe('Redeeming a token', () => {
       [200, '<html>', ['server-failed', /JSON object/]],
       [200, '{"siteId":"x"}', ['server-failed', /endpoints must be/]],
       [200, 'x'.repeat(1_100_000), ['server-failed', /longer than/]],
-      [403, JSON.stringify({ code: 'token-wrong-code', message: 'red\u001b[31m\nline' }), ['token-wrong-code', /red {1}\[31m line/]],
+      [403, JSON.stringify({ code: 'token-wrong-code', message: 'red\u001b[31m\nline' }), ['token-wrong-code', /red\\u\{1b\}\[31m line/]],
     ];
     for (const [status, body, expected] of answers) {
       await using other = await startServer((_, response) => response.writeHead(status).end(body));

@@ -2,7 +2,7 @@ import { constants } from 'node:crypto';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
-import { LinkError, printable } from '../link-errors.ts';
+import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
@@ -17,6 +17,7 @@ import { UNREVOKE } from '../refusal.ts';
 import { codeOf, expiredError, sitesOf } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
+import { printableAscii } from '../../../text/printable.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
 const HANDSHAKE_DEADLINE = 5_000;
@@ -297,6 +298,6 @@ function listenError(error: Error, host: string | undefined, port: number): Link
     case 'ENOTFOUND':
       return new LinkError('host-not-local', `${where} is no address of this machine.`, error);
     default:
-      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printable(error.message)}.`, error);
+      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printableAscii(error.message)}.`, error);
   }
 }

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { LinkError, printable } from '../link-errors.ts';
+import { LinkError } from '../link-errors.ts';
 import type { LogRation } from '../../../telemetry/log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
@@ -15,6 +15,7 @@ import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { serveRenewal } from '../session/renewal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
 import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH } from '../../wire.ts';
+import { printableAscii } from '../../../text/printable.ts';
 
 export interface IncomingOptions {
   readonly host: LinkHost;
@@ -78,7 +79,7 @@ export class Incoming {
       host: options.host,
       events: {
         onRequest: (stream, head) => this.#request(stream, head),
-        onGoaway: (reason) => this.#link?.retire(`the peer is closing: ${printable(reason.reason)}`),
+        onGoaway: (reason) => this.#link?.retire(`the peer is closing: ${printableAscii(reason.reason)}`),
         onClose: (reason, error) => this.#onClose(reason, error),
       },
     });

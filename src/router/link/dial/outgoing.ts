@@ -1,6 +1,6 @@
 import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
-import { LinkError, printable } from '../link-errors.ts';
+import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import { Connection } from '../session/connection.ts';
@@ -13,6 +13,7 @@ import { refusalIn, refusalOf, refuse } from '../refusal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
 import { connectError, sitesOf } from '../tls-errors.ts';
 import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, REVERSE, ROUTING_PATH } from '../../wire.ts';
+import { printableAscii } from '../../../text/printable.ts';
 
 export interface OutgoingOptions {
   readonly host: LinkHost;
@@ -211,7 +212,7 @@ class Outgoing implements OpenedLink {
         first.resolve({ stream, body });
         return body;
       },
-      (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printable(reason)}.`)),
+      (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printableAscii(reason)}.`)),
     );
     const timer = setTimeout(
       () => first.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`)),
@@ -275,15 +276,15 @@ class Outgoing implements OpenedLink {
       return;
     }
     this.#drained = reason.code === ErrorCode.NO_ERROR;
-    this.#broken.reject(new LinkError('closed', `${peer} is closing its connections: ${printable(reason.reason)}.`));
-    this.#link?.retire(`the peer is closing: ${printable(reason.reason)}`);
+    this.#broken.reject(new LinkError('closed', `${peer} is closing its connections: ${printableAscii(reason.reason)}.`));
+    this.#link?.retire(`the peer is closing: ${printableAscii(reason.reason)}`);
   }
 
   #closed(connection: Connection, reason: StreamReset, error: Error | undefined): void {
     const { peer } = this.#options;
     const cause =
       error === undefined
-        ? new LinkError('lost', `${peer} closed the connection: ${printable(reason.reason)}.`)
+        ? new LinkError('lost', `${peer} closed the connection: ${printableAscii(reason.reason)}.`)
         : connectError(error, peer);
     if (connection === this.#forward) this.#broken.reject(cause);
     if (this.#link?.connections.has(connection) === true) this.#link.gone(connection, cause.message);

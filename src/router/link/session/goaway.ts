@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls';
-import { printable, type LinkError } from '../link-errors.ts';
 import { FORWARD } from '../../wire.ts';
+import { type LinkError } from '../link-errors.ts';
+import { printableAscii } from '../../../text/printable.ts';
 
 /** RFC 9113 section 7. */
 const INADEQUATE_SECURITY = 0xc;
@@ -25,7 +26,7 @@ export function sendGoaway(socket: TLSSocket, error: LinkError): void {
 
 /** An empty SETTINGS frame, which must be a server's first (RFC 9113 section 3.4), and GOAWAY (section 6.8). */
 function goaway(text: string): Buffer {
-  const debug = Buffer.from(printable(text, 400), 'latin1');
+  const debug = Buffer.from(printableAscii(text, 400), 'latin1');
   const frames = Buffer.alloc(9 + 9 + 8 + debug.length);
   frames[3] = 0x4;
   frames.writeUIntBE(8 + debug.length, 9, 3);

@@ -1,7 +1,6 @@
 /** A new certificate over the link: the request and its answer, both ends. */
 import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
-import { printable } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import type { Boundary } from '../../boundary.ts';
@@ -9,6 +8,7 @@ import { detailsOf, refuse } from '../refusal.ts';
 import { AUTHORITY, RENEW_PATH } from '../../wire.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
 import { isRecord } from '../../../text/is-record.ts';
+import { printableAscii } from '../../../text/printable.ts';
 
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
@@ -47,7 +47,7 @@ class Body implements StreamHandler {
   onResponse(head: ResponseHead): void {
     if (head.status === 200) return;
     this.#refused = head;
-    const why = printable(detailsOf(head.fields) ?? `status ${head.status}`, 300);
+    const why = printableAscii(detailsOf(head.fields) ?? `status ${head.status}`, 300);
     this.#reject(new EarshotError('renew-refused', `The peer does not renew the certificate: ${why}.`));
   }
 
@@ -70,7 +70,7 @@ class Body implements StreamHandler {
   onDrain(): void {}
 
   onReset(reason: StreamReset): void {
-    this.fail(`the stream was reset: ${printable(reason.reason)}`);
+    this.fail(`the stream was reset: ${printableAscii(reason.reason)}`);
   }
 }
 

@@ -160,5 +160,5 @@ test('text from elsewhere stays on one line and within bounds', () => {
   );
   const { message } = condition(status, 'Accepted');
   assert.ok(message.length <= 1024);
-  assert.match(message, /^a b \[31m/);
+  assert.match(message, /^a b\\u\{1b\}\[31m/);
 });

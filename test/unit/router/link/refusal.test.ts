@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { LinkError, printable, type LinkCode } from '../../../../src/router/link/link-errors.ts';
+import { LinkError, type LinkCode } from '../../../../src/router/link/link-errors.ts';
 import type { ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
 import { parseResponse, responseLines } from '../../../../src/router/http2/heads.ts';
 import { refusalIn, refuseLink, refusalOf } from '../../../../src/router/link/refusal.ts';
@@ -45,9 +45,4 @@ test('each code of the protocol is said and read, so that routers of other versi
     assert.equal(refusalOf(head.status, head.fields, 'the peer').code, code);
     assert.equal(refusalIn(`the session was ended (${code}: no.)`, 'the peer')?.code, code);
   }
-});
-
-test('text from outside is shown in printable ASCII, and cut', () => {
-  assert.equal(printable('a\u202eb\n\u00e9'), 'a?b??');
-  assert.equal(printable('x'.repeat(500), 400), `${'x'.repeat(400)}...`);
 });

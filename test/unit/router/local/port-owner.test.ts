@@ -75,7 +75,7 @@ describe('the owner of a port', () => {
       writeFileSync(join(proc, 'net/tcp'), TABLE);
       writeFileSync(join(proc, '77/comm'), 'a\nb\u001b[31m');
       symlinkSync('socket:[4242]', join(proc, '77/fd/3'));
-      assert.equal(portOwner(8080, proc), 'ab[31m (pid 77)');
+      assert.equal(portOwner(8080, proc), 'a?b?[31m (pid 77)');
     } finally {
       rmSync(proc, { recursive: true });
     }
