@@ -6,6 +6,7 @@
 import type { Fields } from './http2/contract.ts';
 import type { RouterId } from './routing/contract.ts';
 import { ORIGIN_FIELD, VIA_FIELD } from './wire.ts';
+import { isUuid } from '../text/names.ts';
 
 /** Whether the request says in order which sites it came through: what is passed on is added to, and must remain a field that can be sent. */
 export function isVia({ [VIA_FIELD]: via }: Fields): boolean {
@@ -34,9 +35,6 @@ export function revokedAmong(sitesOnRoute: readonly (string | RouterId)[], revok
   if (revoked.size === 0) return undefined;
   return sitesOnRoute.map((site) => site.slice(0, SITE_ID)).find((site) => revoked.has(site));
 }
-
-/** What names a site here: a UUID, lower case. */
-export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 
 /** Characters of a UUID. */
 const SITE_ID = 36;

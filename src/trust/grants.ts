@@ -3,6 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { TrustError } from './errors.ts';
 import type { Grant, GrantSpec, RedeemAttempt } from './stores.ts';
 import { quoted } from '../text/printable.ts';
+import { isGrantName } from '../text/names.ts';
 
 /** All that is kept of a grant: what the status shows, and whose keys were certified. */
 export interface GrantRecord extends Grant {
@@ -51,10 +52,6 @@ export function refuseSpec(spec: GrantSpec): void {
     bad('spec.expirationWindow must be more than 0 and at most 100 years');
   }
 }
-
-/** The name becomes a part of a URL, and of a file's name. RFC 1123, as names of resources are. */
-export const isGrantName = (name: string): boolean =>
-  name.length <= 200 && /^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name) && !name.includes('..');
 
 /** The code comes first: without it, nobody is told more of a grant than that it is there. */
 export function checkCode(record: GrantRecord | undefined, name: string, code: string, now: number): GrantRecord {

@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../work/in-turn.ts';
 import type { Clock } from './contract.ts';
 import { TrustError, type TrustProblem } from './errors.ts';
-import { checkCode, isGrantName, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
+import { checkCode, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
 import { refuseRedemption } from './revocation.ts';
 import type { Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt } from './stores.ts';
+import { isGrantName } from '../text/names.ts';
 
 export interface HeldGrantsOptions {
   readonly ledger: Ledger;

@@ -5,6 +5,7 @@
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import { TrustError, type TrustProblem } from './errors.ts';
 import { quoted } from '../text/printable.ts';
+import { isResourceName } from '../text/names.ts';
 
 /** TLS bundles by name. A name that cannot be one is refused by all. @throws TrustError `bad-argument`, `state-unavailable` */
 export interface Bundles {
@@ -119,8 +120,6 @@ export interface PendingKeys {
 
 /** @throws TrustError `bad-argument` where a bundle or a pending key cannot have the name */
 export function refuseName(name: string): void {
-  if (isName(name)) return;
+  if (isResourceName(name)) return;
   throw new TrustError('bad-argument', `${quoted(name, 100)} cannot be the name of a bundle`);
 }
-
-export const isName = (name: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(name);

@@ -2,6 +2,7 @@ import { isIP, isIPv4 } from 'node:net';
 import { contextBytes, sequence } from './der-writer.ts';
 import { CertificateError } from './errors.ts';
 import { quoted } from '../text/printable.ts';
+import { isHostName } from '../text/names.ts';
 
 /** The content of the extension `subjectAltName` (RFC 5280 section 4.2.1.6); undefined where there is no name. */
 export function alternativeNames(hosts: readonly string[], siteId: string | undefined): Buffer | undefined {
@@ -10,15 +11,10 @@ export function alternativeNames(hosts: readonly string[], siteId: string | unde
   return names.length === 0 ? undefined : sequence(...names);
 }
 
-/** Of any version, lower case (RFC 9562 section 4). */
-export const isUuid = (text: string): boolean => UUID.test(text);
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 function hostName(host: string): Buffer {
   if (isIP(host) !== 0) return contextBytes(7, addressBytes(host));
   const name = host.endsWith('.') ? host.slice(0, -1) : host;
-  if (name.length > 253 || !DNS_NAME.test(name)) {
+  if (name.length > 253 || name.endsWith('.') || !isHostName(name.replace(/^\*\./, ''))) {
     throw new CertificateError(
       'bad-argument',
       `host ${quoted(host, 260)} is neither an IP address nor a DNS name that a certificate can hold`,
@@ -26,9 +22,6 @@ function hostName(host: string): Buffer {
   }
   return contextBytes(2, Buffer.from(name.toLowerCase(), 'latin1'));
 }
-
-/** Underscores are no host names, but DNS has them and services bear them. */
-const DNS_NAME = /^(?:\*\.)?[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*$/i;
 
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));

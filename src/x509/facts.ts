@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { CertificateError } from './errors.ts';
 import { isCertificateBlock, PemError, readPem } from './pem.ts';
-import { isUuid } from './alternative-names.ts';
 import { commonNameOf, Extension, readAlternativeNames, readCertificateParts, readUses, type CertificateParts } from './parts.ts';
 import { printable } from '../text/printable.ts';
+import { isUuid } from '../text/names.ts';
 
 /** What a status or a metric shows of a certificate. */
 export interface CertificateFacts {

@@ -11,6 +11,7 @@ import { API_VERSION } from './names.ts';
 import { specShapes } from '../generated/spec-shapes.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
+import { isResourceName } from '../../text/names.ts';
 
 export type { ResourceProblem } from './check.ts';
 
@@ -51,9 +52,6 @@ export function isSkupperKind(kind: string): kind is SkupperKind {
   return Object.hasOwn(specShapes, kind);
 }
 
-/** RFC 1123 subdomain, as Kubernetes has it for names. */
-const namePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-
 function readResource(value: unknown, report: Report): { kind: SkupperKind; name: string; resource?: SkupperResource } | undefined {
   const error = (path: string, message: string) => report({ severity: 'error', path, message });
   if (!isRecord(value)) return void error('', 'a resource is an object with `apiVersion`, `kind`, `metadata` and `spec`');
@@ -81,7 +79,7 @@ function readMetadata(value: unknown, report: Report): (ObjectMeta & { readonly 
   if (!isRecord(value)) return void error('metadata', 'must be an object with a `name`');
   const { name, namespace, labels, annotations, uid, creationTimestamp, generation } = ownFields(value);
   if (!isText(name)) return void error('metadata.name', name === undefined ? 'must be given' : 'must be text: put it in quotes');
-  if (name.length > 253 || !namePattern.test(name)) {
+  if (!isResourceName(name)) {
     const form = 'lower-case letters, digits, hyphens and dots, each part beginning and ending with a letter or digit';
     return void error('metadata.name', `must be ${form}, not ${quoted(name)}`);
   }

@@ -6,7 +6,6 @@ import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/ind
 import { readToken } from '../../trust/tokens/token.ts';
 import type { Token } from '../../trust/tokens/contract.ts';
 import { readText, writeDurably } from '../../files/durable.ts';
-import { isResourceName } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -14,6 +13,7 @@ import { isLinkable } from './link-actions.ts';
 import { checked, manifest, notFound } from './resource-actions.ts';
 import { requireRunning, waitForStatus, waitUntil, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
+import { isResourceName } from '../../text/names.ts';
 
 export interface IssueOptions {
   readonly expirationWindow?: string;

@@ -1,7 +1,8 @@
 /** Names for completion: whatever goes wrong, there are none. */
 import { readdir } from 'node:fs/promises';
 import type { SkupperKind } from '../../api/skupper/index.ts';
-import { isLabel, isResourceName, layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
+import { layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
+import { isLabel, isResourceName } from '../../text/names.ts';
 import { namesOf } from '../actions/resource-actions.ts';
 import { openResources } from '../resources.ts';
 

@@ -4,6 +4,7 @@ import type { PersistentVolumeClaim } from '../../kube/objects.ts';
 import { CsiError } from './errors.ts';
 import type { TopologyRequirement } from './generated/csi.ts';
 import { quoted } from '../../text/printable.ts';
+import { isResourceName } from '../../text/names.ts';
 
 /** What a claim asks for: a Listener that exists, or one of its own of a class. */
 export interface Selection {
@@ -28,15 +29,10 @@ export function selectionOf(claim: PersistentVolumeClaim): Selection {
     throw new CsiError('csi-claim', `${where} has both annotations, ${found.join(' and ')}: remove one of them.`);
   }
   const value = annotations[annotation] ?? '';
-  if (!isObjectName(value)) {
+  if (!isResourceName(value)) {
     throw new CsiError('csi-claim', `${where}: the annotation ${annotation} holds ${quoted(value)}, which is not the name of an object.`);
   }
   return { annotation, name: value };
-}
-
-/** DNS-1123 subdomain, as all names of these kinds are. */
-export function isObjectName(value: string): boolean {
-  return value.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value);
 }
 
 /** Only a node port depends on the node, and only where the class wants it to last. */

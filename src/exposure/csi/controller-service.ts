@@ -8,12 +8,13 @@ import {
 import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../kube/resource.ts';
-import { isObjectName, isPinned, pinnedNode, selectionOf, type Selection } from './claim.ts';
+import { isPinned, pinnedNode, selectionOf, type Selection } from './claim.ts';
 import { CsiError } from './errors.ts';
 import type { ControllerDefinition, CreateVolumeRequest, VolumeCapability } from './generated/csi.ts';
 import type { Implementation } from './grpc-server.ts';
 import { BLOCK, parseHandle } from './publish-request.ts';
 import { VolumeSizes } from './volume-sizes.ts';
+import { isResourceName } from '../../text/names.ts';
 
 /** ControllerServiceCapability.RPC.Type. */
 const CREATE_DELETE_VOLUME = 1;
@@ -66,7 +67,7 @@ export function createControllerService(options: ControllerServiceOptions): Impl
 
 /** The provisioner gives the PersistentVolume the name by which it asked for the volume. */
 async function exists(name: string, client: Pick<KubeClient, 'find'>, signal: AbortSignal): Promise<boolean> {
-  return isObjectName(name) && (await client.find(persistentVolumes, { name }, { signal })) !== undefined;
+  return isResourceName(name) && (await client.find(persistentVolumes, { name }, { signal })) !== undefined;
 }
 
 /** Any access mode will do: pods only read, and each has its own copy of the files. */
@@ -94,7 +95,7 @@ async function findSelection(
         'run external-provisioner with --extra-create-metadata.',
     );
   }
-  if (!isObjectName(name) || !isObjectName(namespace)) throw new CsiError('csi-request', 'The name of the claim is not one.');
+  if (!isResourceName(name) || !isResourceName(namespace)) throw new CsiError('csi-request', 'The name of the claim is not one.');
   const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
   if (claim === undefined) throw new CsiError('claim-not-found', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
   return { namespace, selection: selectionOf(claim) };

@@ -4,9 +4,10 @@ import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import { hasCode } from '../../files/errno.ts';
 import { Directory } from './directory.ts';
 import type { Volume } from './volume-entry.ts';
-import { isPodUid, targetOf } from './target-path.ts';
+import { targetOf } from './target-path.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { DEFAULT_ADDRESS, isSegment } from './tree.ts';
+import { isLabel } from '../../text/names.ts';
 
 /** The kubelet's file beside each CSI volume (kubelet, pkg/volume/csi/csi_plugin.go, volDataFileName). */
 const VOLUME_DATA = 'vol_data.json';
@@ -22,7 +23,7 @@ export async function findVolumes(kubeletDir: string): Promise<readonly Volume[]
   const pods = join(kubeletDir, 'pods');
   const volumes: Volume[] = [];
   for (const podUid of await namesIn(pods)) {
-    if (!isPodUid(podUid)) continue;
+    if (!isLabel(podUid)) continue;
     for (const name of await namesIn(join(pods, podUid, 'volumes', 'kubernetes.io~csi'))) {
       const volume = isSegment(name) ? await findVolume(kubeletDir, podUid, name) : undefined;
       if (volume !== undefined) volumes.push(volume);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { CsiError } from './errors.ts';
 import { isSegment } from './tree.ts';
 import { quoted } from '../../text/printable.ts';
+import { isLabel } from '../../text/names.ts';
 
 /** One volume of one pod, as the kubelet lays it out (kubelet, pkg/volume/csi/csi_mounter.go, getTargetPath). */
 export interface Target {
@@ -26,15 +27,10 @@ export function parseTarget(kubeletDir: string, path: string): Target {
   const segments = path.startsWith(`${pods}/`) ? path.slice(pods.length + 1).split('/') : [];
   const [podUid = '', volumes, plugin, volumeName = '', mount, ...rest] = segments;
   const isExact = volumes === 'volumes' && plugin === 'kubernetes.io~csi' && mount === MOUNT && rest.length === 0;
-  if (isExact && isPodUid(podUid) && isSegment(volumeName)) return targetOf(kubeletDir, podUid, volumeName);
+  if (isExact && isLabel(podUid) && isSegment(volumeName)) return targetOf(kubeletDir, podUid, volumeName);
   throw new CsiError(
     'csi-target',
     `target_path ${quoted(path, 512)} is not ${pods}/POD_UID/volumes/kubernetes.io~csi/NAME/mount. ` +
       "Start the driver with the kubelet's --root-dir as --kubelet-dir, mounted into its container at the same path.",
   );
-}
-
-/** It also becomes part of the name of the pod's PodListeners, hence DNS-1123. */
-export function isPodUid(value: string): boolean {
-  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(value);
 }

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import type { AddressType, Listener, ListenerClass, ListenerIngress, PreferredAddressType } from '../../api/listeners/index.ts';
 import type { Node, NodeAddress, Service } from '../../kube/objects.ts';
+import { isHostName } from '../../text/names.ts';
 
 /** An address and its kind, without ports. */
 export type Reachable = Pick<ListenerIngress, 'address' | 'addressType'>;
@@ -86,13 +87,8 @@ export function distinct(addresses: readonly Reachable[]): readonly Reachable[] 
 
 /** The API server stores whatever a kubelet or cloud calls an address; what cannot be one is no address to announce. */
 function ofType(addresses: readonly NodeAddress[], type: string): readonly string[] {
-  const isPossible = type === 'Hostname' ? isHostname : (address: string) => isIP(address) !== 0;
+  const isPossible = type === 'Hostname' ? isHostName : (address: string) => isIP(address) !== 0;
   return addresses.filter((address) => address.type === type && isPossible(address.address)).map(({ address }) => address);
-}
-
-/** RFC 1123, section 2.1, and underscores, which resolvers take. */
-function isHostname(address: string): boolean {
-  return address.length <= 253 && /^[a-z0-9]([-_.a-z0-9]*[a-z0-9])?\.?$/i.test(address);
 }
 
 function firstNonEmpty<T>(first: readonly T[], second: readonly T[]): readonly T[] {

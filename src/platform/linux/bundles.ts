@@ -7,8 +7,9 @@ import { problemOf, type Problem } from '../../errors/problem.ts';
 import type { TlsBundle } from '../../router/contract.ts';
 import { readBundle } from '../../trust/disk/bundle-files.ts';
 import { hasCode } from '../../files/errno.ts';
-import { BUNDLE_FILES, isResourceName } from './layout.ts';
+import { BUNDLE_FILES } from './layout.ts';
 import { isFresh, isSameStamp, listingStamp, Look, stampOf, type Looked, type Stamp } from './stamps.ts';
+import { isResourceName } from '../../text/names.ts';
 
 const MOST_BUNDLES = 2000;
 

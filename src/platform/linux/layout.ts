@@ -2,6 +2,8 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { isLabel, isResourceName } from '../../text/names.ts';
+import { quoted } from '../../text/printable.ts';
 
 export interface NamespaceLayout {
   readonly namespace: string;
@@ -152,7 +154,7 @@ export function routerFiles(layout: NamespaceLayout, router: string): RouterFile
  * @throws EarshotError `bad-name` where one of them cannot be part of a file name
  */
 export function resourceFileName(kind: string, name: string): string {
-  if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new EarshotError('bad-name', `${quote(kind)} is not the name of a kind.`);
+  if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new EarshotError('bad-name', `${quoted(kind)} is not the name of a kind.`);
   requireResourceName(name, kind);
   return `${kind}-${name}.yaml`;
 }
@@ -163,30 +165,16 @@ export function bundleDirectory(certs: string, name: string): string {
   return join(certs, name);
 }
 
-/** RFC 1123 label: what a namespace, a site or a router may be called. */
-export function isLabel(name: string): boolean {
-  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
-}
-
-/** RFC 1123 subdomain, as Kubernetes has it for objects' names: labels with dots between, 253 characters at most. */
-export function isResourceName(name: string): boolean {
-  return name.length <= 253 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name);
-}
-
 /** @throws EarshotError `bad-name` that quotes the name and says what one looks like */
 export function requireLabel(name: string, what: string): void {
   if (isLabel(name)) return;
-  const message = `${quote(name)} cannot be the name of a ${what}; use at most 63 lower-case letters, digits and hyphens, with a letter or digit at both ends.`;
+  const message = `${quoted(name)} cannot be the name of a ${what}; use at most 63 lower-case letters, digits and hyphens, with a letter or digit at both ends.`;
   throw new EarshotError('bad-name', message);
 }
 
 /** @throws EarshotError `bad-name` that quotes the name and says what one looks like */
 export function requireResourceName(name: string, what: string): void {
   if (isResourceName(name)) return;
-  const message = `${quote(name)} cannot be the name of a ${what}; use lower-case letters, digits, hyphens and dots, with a letter or digit at both ends of each part.`;
+  const message = `${quoted(name)} cannot be the name of a ${what}; use lower-case letters, digits, hyphens and dots, with a letter or digit at both ends of each part.`;
   throw new EarshotError('bad-name', message);
-}
-
-function quote(name: string): string {
-  return JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name);
 }

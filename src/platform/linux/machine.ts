@@ -1,6 +1,7 @@
 import { hostname, networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 import type { Platform } from '../../site/capabilities.ts';
 import type { Reach } from '../../site/reach.ts';
+import { isResourceName } from '../../text/names.ts';
 
 export const linux: Platform = { name: 'linux', capabilities: new Set() };
 
@@ -19,7 +20,7 @@ export function machineHosts(
   const ordered = [...outward.filter(({ family }) => family === 'IPv4'), ...outward.filter(({ family }) => family !== 'IPv4')];
   const hosts = ordered.map(({ address }) => address);
   // A bare name is good only where its network's DNS knows it, so it comes last.
-  const named = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/i.test(name) && name !== 'localhost' ? [name.toLowerCase()] : [];
+  const named = isResourceName(name.toLowerCase()) && name !== 'localhost' ? [name.toLowerCase()] : [];
   return hosts.length === 0 ? ['127.0.0.1', ...named] : [...new Set([...hosts, ...named])];
 }
 

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import type { RenewalAnswer, RenewalRequests } from '../../agent/ports.ts';
 import { hasCode } from '../../files/errno.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
-import { isResourceName, requireResourceName, type NamespaceLayout } from './layout.ts';
+import { requireResourceName, type NamespaceLayout } from './layout.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { isResourceName } from '../../text/names.ts';
 
 /** With what the command does. */
 export interface RenewalRequestFiles extends RenewalRequests {

@@ -6,10 +6,11 @@ import { allOf, keyOf, nameOf } from '../../site/resources.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { emitYaml } from './write-yaml.ts';
 import { linux } from './machine.ts';
-import { isResourceName, resourceFileName } from './layout.ts';
+import { resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import type { WrittenFile } from './status-writer.ts';
 import { conditionReason } from '../../errors/condition-reason.ts';
+import { isResourceName } from '../../text/names.ts';
 
 export function statusFiles({ resources, statuses, problems }: Report, now: string): ReadonlyMap<string, WrittenFile> {
   const files = new Map<string, WrittenFile>();

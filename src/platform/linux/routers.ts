@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import type { Leadership, Siblings } from '../../agent/ports.ts';
 import type { SiblingConfig } from '../../router/contract.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
-import { isLabel, routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
+import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
 import { tryLock, type Lock } from '../../files/lock.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { pause } from '../../work/pause.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { isLabel } from '../../text/names.ts';
 
 /** sun_path of unix(7), without the closing zero byte. */
 const LONGEST_SOCKET_PATH = 107;
@@ -135,13 +137,6 @@ async function readRouter(path: string): Promise<RunningRouter | undefined> {
 
 function isRunningRouter(value: unknown): value is RunningRouter {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    'pid' in value &&
-    Number.isSafeInteger(value.pid) &&
-    Number(value.pid) > 0 &&
-    'router' in value &&
-    typeof value.router === 'string' &&
-    isLabel(value.router)
+    isRecord(value) && Number.isSafeInteger(value.pid) && Number(value.pid) > 0 && typeof value.router === 'string' && isLabel(value.router)
   );
 }

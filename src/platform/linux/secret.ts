@@ -1,7 +1,8 @@
 /** A Kubernetes Secret in a file, as far as it is a TLS bundle: a link for another site comes with one. */
 import type { TlsBundle } from '../../router/contract.ts';
-import { BUNDLE_FILES, isResourceName } from './layout.ts';
+import { BUNDLE_FILES } from './layout.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { isResourceName } from '../../text/names.ts';
 
 export function isSecret(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && value['apiVersion'] === 'v1' && value['kind'] === 'Secret';

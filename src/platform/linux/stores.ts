@@ -13,11 +13,12 @@ import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import { DirectoryPendingKeys } from '../../trust/disk/pending-keys.ts';
 import type { BundleFolder } from './bundles.ts';
 import { openIdentity } from './identity.ts';
-import { isResourceName, resourceFileName, type NamespaceLayout } from './layout.ts';
+import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import { openRenewalRequests } from './renewal-requests.ts';
 import { emitYaml } from './write-yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
+import { isResourceName } from '../../text/names.ts';
 
 /** What a site keeps in `internal/`. */
 export function openStores(layout: NamespaceLayout, issued: BundleFolder): Stores {

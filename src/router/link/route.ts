@@ -1,6 +1,7 @@
 /** Source routing: what a router does with a CONNECT by the routers that are still to be visited. Pure. */
 import type { RouterId } from '../routing/contract.ts';
 import { LONGEST_PATH } from '../routing/limits.ts';
+import { isRouterId } from '../routing/names.ts';
 
 export type RouteStep =
   /** No route: this router decides. */
@@ -10,7 +11,6 @@ export type RouteStep =
   | { readonly kind: 'forward'; readonly next: RouterId; readonly rest: string }
   | { readonly kind: 'refuse'; readonly status: 400 | 421 | 502 | 508; readonly reason: string };
 
-const ROUTER_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** 32 routers with the longest names. */
 const MOST_CHARACTERS = LONGEST_PATH * 101;
 
@@ -23,7 +23,7 @@ export function nextStep(route: string | undefined, self: RouterId, edge: boolea
   if (route.length > MOST_CHARACTERS) return refuse(508, 'the route is too long');
   const routers = route.split(' ');
   if (routers.length > LONGEST_PATH) return refuse(508, `the route has more than ${LONGEST_PATH} routers`);
-  if (!routers.every((router) => ROUTER_ID.test(router))) return refuse(400, 'the route is malformed');
+  if (!routers.every(isRouterId)) return refuse(400, 'the route is malformed');
   if (new Set(routers).size !== routers.length) return refuse(508, 'the route visits a router twice');
   if (routers[0] !== self) return refuse(421, 'the route begins with another router');
   const next = routers[1];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Fields } from '../http2/contract.ts';
-import { isUuid } from '../via.ts';
 import { CONNECTION_FIELD, ORIGIN_FIELD } from '../wire.ts';
+import { isUuid } from '../../text/names.ts';
 
 /** Names connections in logs: unlike any other router's by chance, in order within this one. `[0-9a-z]{1,32}`. */
 export class ConnectionIds {

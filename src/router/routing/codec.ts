@@ -61,9 +61,10 @@ import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
 import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
-import { isRouterName, routerIdBytes, routerIdFromBytes } from './names.ts';
 import { LONGEST_RECORD } from './record.ts';
+import { routerIdBytes, routerIdFromBytes } from './names.ts';
 import { quoted } from '../../text/printable.ts';
+import { isLabel } from '../../text/names.ts';
 
 export const BUCKETS = 64;
 
@@ -227,8 +228,7 @@ function readRecords(cursor: Cursor): Message {
 function readRouterId(cursor: Cursor): RouterId {
   const site = cursor.take(16);
   const name = cursor.take(cursor.number(1)).toString('latin1');
-  if (!isRouterName(name))
-    throw new RoutingError('routing-message', `A message names a router ${quoted(name)}, which no router can be named.`);
+  if (!isLabel(name)) throw new RoutingError('routing-message', `A message names a router ${quoted(name)}, which no router can be named.`);
   return routerIdFromBytes(site, name);
 }
 

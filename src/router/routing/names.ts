@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
-import { isSiteId, siteIdFromBytes } from '../../identity/site-id.ts';
+import { siteIdFromBytes } from '../../identity/site-id.ts';
+import { firstBytes, isOneLine } from '../../text/printable.ts';
+import { isLabel, isSiteId } from '../../text/names.ts';
 
 /** Bytes of the longest routing key, and of the longest text in a record. */
 export const longestText = 253;
@@ -15,23 +17,13 @@ export function isRoutingKey(text: string): boolean {
 
 /** Whether the text can be carried in a record: at most 253 bytes of UTF-8, nothing that ends or hides a line of a log. */
 export function isText(text: string): boolean {
-  return text.length <= longestText && !forbidden.test(text) && Buffer.byteLength(text) <= longestText;
+  return text.length <= longestText && isOneLine(text) && Buffer.byteLength(text) <= longestText;
 }
 
 /** The longest beginning of the text that a record can carry, without what it cannot. */
 export function fitText(text: string): string {
   if (isText(text)) return text;
-  const clean = text.replaceAll(new RegExp(forbidden, 'gu'), '');
-  const bytes = Buffer.from(clean);
-  let end = Math.min(longestText, bytes.length);
-  // Not in the middle of a character: its later bytes are 10xxxxxx.
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return bytes.toString('utf8', 0, end);
-}
-
-/** The name of a router within its site. */
-export function isRouterName(text: string): boolean {
-  return routerName.test(text);
+  return firstBytes([...text].filter(isOneLine).join(''), longestText);
 }
 
 export function routerId(siteId: string, router: string): RouterId {
@@ -45,7 +37,7 @@ export function siteOf(router: RouterId): string {
 
 /** Whether the text can be a router's id. */
 export function isRouterId(text: string): boolean {
-  return text.charAt(siteIdLength) === '/' && isSiteId(text.slice(0, siteIdLength)) && isRouterName(text.slice(siteIdLength + 1));
+  return text.charAt(siteIdLength) === '/' && isSiteId(text.slice(0, siteIdLength)) && isLabel(text.slice(siteIdLength + 1));
 }
 
 /** A router's id on the wire: 16 bytes of the site, one for the length of the name, the name (ASCII). */
@@ -64,5 +56,3 @@ export function routerIdFromBytes(site: Buffer, name: string): RouterId {
 }
 
 const siteIdLength = 36;
-const routerName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-const forbidden = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;

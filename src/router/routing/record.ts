@@ -7,10 +7,11 @@ import type { RouterId } from './contract.ts';
 import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
 import { PARTS_OF_ROUTER } from './limits.ts';
-import { isRouterName, isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
+import { isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { publicKeyBytes, signatureBytes } from '../../identity/site-key.ts';
 import { quoted } from '../../text/printable.ts';
+import { isLabel } from '../../text/names.ts';
 
 /** A record that was read. Nothing of it changes: the bytes are what is forwarded. */
 export interface RouteRecord {
@@ -82,7 +83,7 @@ export function readHead(
   const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - signatureBytes));
   const publicKey = cursor.take(publicKeyBytes);
   const router = cursor.take(cursor.number(1)).toString('latin1');
-  if (!isRouterName(router))
+  if (!isLabel(router))
     throw new RoutingError('routing-message', `A record names a router ${quoted(router)}, which no router can be named.`);
   const epoch = cursor.number(6);
   const counter = cursor.number(4);
@@ -242,7 +243,7 @@ function readNeighbour(value: Cursor): Neighbour {
   const name = value.take(value.number(1)).toString('latin1');
   const cost = value.number(2);
   const link = checked(value.take(value.number(1)), isText);
-  if (!isRouterName(name)) throw new RoutingError('routing-message', 'A neighbour has a name that no router can have.');
+  if (!isLabel(name)) throw new RoutingError('routing-message', 'A neighbour has a name that no router can have.');
   if (cost === 0) throw new RoutingError('routing-message', 'A neighbour has no cost; costs are from 1 to 65535.');
   return { router: routerIdFromBytes(site, name), cost, link };
 }

@@ -20,7 +20,7 @@ import { RoutingError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { Intake } from './intake.ts';
 import { contestsAnswered, defaultLimits, FORGET_AFTER, ownReleases, REFRESH_EVERY, SENT_MESSAGE_BYTES, SWEEP_EVERY } from './limits.ts';
-import { fitText, isRouterName, isRoutingKey, routerId } from './names.ts';
+import { fitText, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
 import { Credit } from './pace.ts';
 import { readRecord, signatureOf } from './record.ts';
@@ -28,6 +28,7 @@ import type { RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { verifySignature } from '../../identity/site-key.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
+import { isLabel } from '../../text/names.ts';
 
 /**
  * One router's part in the link-state protocol of `codec.ts`.
@@ -73,7 +74,7 @@ class LinkState implements Routing {
 
   constructor(options: RoutingOptions, read: typeof readCopy) {
     const { router, site, siteKey } = options;
-    if (!isRouterName(router))
+    if (!isLabel(router))
       throw new EarshotError(
         'site-key',
         `A router cannot be named ${JSON.stringify(router)}: lower-case letters, digits and hyphens, at most 63.`,

@@ -30,11 +30,6 @@ export function badType(resource: ResourceKey, type: string | undefined): readon
   return [errorIn(resource, 'spec.type', 'type', `${quoted(type)} is not supported; use tcp.`)];
 }
 
-/** A name or an address, as far as text shows it. */
-export function isHost(text: string | undefined): text is string {
-  return text !== undefined && /^[\w.:%-]{1,253}$/.test(text);
-}
-
 /** Left out and empty are the same. */
 export function isGiven(text: string | undefined | null): text is string {
   return text !== undefined && text !== null && text !== '';

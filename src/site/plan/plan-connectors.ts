@@ -5,8 +5,9 @@ import type { Material } from '../material.ts';
 import type { Capabilities } from '../capabilities.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
-import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
+import { badKey, badPort, badType, isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
+import { isHost } from '../../text/names.ts';
 
 /** Each has a config or an error. */
 export function planConnectors(

@@ -4,8 +4,9 @@ import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
-import { isGiven, isHost, parsePort } from './fields.ts';
+import { isGiven, parsePort } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
+import { isHost } from '../../text/names.ts';
 
 /** As the resource has it (`maximumCost` in its schema). */
 const HIGHEST_COST = 65_535;

@@ -4,9 +4,10 @@ import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type SiteResources } from '../resources.ts';
-import { badKey, badPort, badType, isGiven, isHost } from './fields.ts';
+import { badKey, badPort, badType, isGiven } from './fields.ts';
 import { sharePorts, type HeldPort } from './held-ports.ts';
 import { quoted } from '../../text/printable.ts';
+import { isHost } from '../../text/names.ts';
 
 export function planListeners(
   resources: SiteResources,

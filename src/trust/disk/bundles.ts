@@ -1,13 +1,14 @@
 import { rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
-import { isName, refuseName, type Bundles } from '../stores.ts';
+import { refuseName, type Bundles } from '../stores.ts';
 import { createParts, readBundle, writeBundle } from './bundle-files.ts';
 import type { Disk } from '../../files/disk.ts';
 import { draftFor } from '../../files/durable.ts';
 import { hasCode } from '../../files/errno.ts';
 import { realDisk } from './disk.ts';
 import { acquireLock } from './lock.ts';
+import { isResourceName } from '../../text/names.ts';
 
 const LOCK_WAIT_MILLISECONDS = 10_000;
 
@@ -33,7 +34,7 @@ export class DirectoryBundles implements Bundles {
 
   async names(): Promise<readonly string[]> {
     const found: string[] = [];
-    for (const name of (await this.#disk.names(this.#directory)).filter(isName)) {
+    for (const name of (await this.#disk.names(this.#directory)).filter(isResourceName)) {
       // What cannot be read now is there nonetheless.
       if ((await this.get(name).catch(() => 'unreadable')) !== undefined) found.push(name);
     }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../contract.ts';
 import { TrustError, type TrustProblem } from '../errors.ts';
-import { isGrantName, type GrantRecord } from '../grants.ts';
+import type { GrantRecord } from '../grants.ts';
 import { HeldGrants } from '../held-grants.ts';
 import type { GrantStore, Ledger } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
@@ -9,6 +9,7 @@ import { removeDrafts, writeDurably } from '../../files/durable.ts';
 import { realDisk } from './disk.ts';
 import { formatGrant, parseGrant } from './grant-file.ts';
 import { acquireLock } from './lock.ts';
+import { isGrantName } from '../../text/names.ts';
 
 const MAX_FILE_BYTES = 8 * 1_048_576;
 const EXTENSION = '.json';

@@ -3,11 +3,11 @@ import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
-import { isGrantName } from '../grants.ts';
 import { issueCertificate } from '../issue.ts';
 import type { GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { checkProof, decodeRedemption, REDEEM_PATH, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
 import { Throttle } from './throttle.ts';
+import { isGrantName } from '../../text/names.ts';
 
 /** Answers requests; what goes wrong is an answer, too. */
 export class RedemptionService {

@@ -2,8 +2,9 @@ import { createPublicKey, verify } from 'node:crypto';
 import type { SiteKey } from '../../identity/site-key.ts';
 import type { LinkOffer, OfferedEndpoint } from './contract.ts';
 import { TrustError } from '../errors.ts';
-import { isClaimedSiteId, isSiteName, siteIdOf } from '../../identity/site-id.ts';
+import { siteIdOf } from '../../identity/site-id.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { isHost, isSiteName, isUuid } from '../../text/names.ts';
 
 /** Behind it stands the grant's name. */
 export const REDEEM_PATH = '/v1/redeem/';
@@ -65,7 +66,7 @@ export function decodeRedemption(body: Uint8Array): RedemptionRequest {
     csr: textOf(fields, 'csr', 8_192),
   };
   if (!isSiteName(request.siteName)) throw malformed('siteName must be a DNS name in lower case of at most 64 characters');
-  if (!isClaimedSiteId(request.siteId)) throw malformed('siteId must be a UUID in lower case');
+  if (!isUuid(request.siteId)) throw malformed('siteId must be a UUID in lower case');
   if (request.csr.includes('\0')) throw malformed('csr must be PEM');
   return request;
 }
@@ -141,7 +142,7 @@ export function decodeAnswer(text: string): RedemptionAnswer {
   }
   const siteId = string('siteId');
   const siteName = string('siteName');
-  if (!isClaimedSiteId(siteId)) throw failed('siteId must be a UUID in lower case');
+  if (!isUuid(siteId)) throw failed('siteId must be a UUID in lower case');
   if (siteName.length > 253 || !/^[\x21-\x7e]+$/.test(siteName)) throw failed('siteName must be a name');
   return { cert: string('cert'), ca: string('ca'), siteId, siteName, endpoints: list.map((one: unknown) => endpointOf(one, failed)) };
 }
@@ -149,7 +150,7 @@ export function decodeAnswer(text: string): RedemptionAnswer {
 function endpointOf(value: unknown, failed: (why: string) => TrustError): OfferedEndpoint {
   const { name, host, port, group } = isRecord(value) ? value : ({} as Fields);
   if (typeof name !== 'string' || !/^[a-z][-a-z]{0,30}$/.test(name)) throw failed('an endpoint has no name');
-  if (typeof host !== 'string' || !/^[-a-zA-Z0-9_.:]{1,253}$/.test(host)) throw failed(`endpoint ${name} has no host`);
+  if (typeof host !== 'string' || !isHost(host) || host.includes('%')) throw failed(`endpoint ${name} has no host`);
   if (typeof port !== 'string' || !/^[1-9]\d{0,4}$/.test(port) || Number(port) > 65_535) throw failed(`endpoint ${name} has no port`);
   if (group !== undefined && (typeof group !== 'string' || !/^[-a-zA-Z0-9_.]{1,253}$/.test(group))) {
     throw failed(`endpoint ${name} has no proper group`);

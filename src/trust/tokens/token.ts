@@ -5,6 +5,7 @@ import { readCertificates } from '../../x509/facts.ts';
 import { parseYaml } from '../yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
+import { isResourceName } from '../../text/names.ts';
 
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
@@ -42,7 +43,7 @@ export async function readToken(text: string, where: string): Promise<Token> {
 export function parseToken(resource: { readonly metadata?: unknown; readonly spec?: unknown }, where: string): Token {
   const { name } = fieldsOf(resource.metadata, where, 'metadata');
   const { url, code, ca, linkCost } = fieldsOf(resource.spec, where, 'spec');
-  if (typeof name !== 'string' || name.length > 253 || !/^[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?$/.test(name)) {
+  if (typeof name !== 'string' || !isResourceName(name)) {
     throw mangled(where, 'metadata.name must be a DNS name in lower case');
   }
   if (typeof code !== 'string' || code === '' || code.length > 1_024) {

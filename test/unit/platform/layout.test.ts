@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { baseDirectory, isLabel, isResourceName, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
+import { baseDirectory, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
 import { machineHosts } from '../../../src/platform/linux/machine.ts';
 import { announceRouter, lockRouter, runningRouters, SiblingRouters } from '../../../src/platform/linux/routers.ts';
 import { startWatch } from '../../../src/platform/linux/watch.ts';
@@ -21,11 +21,9 @@ for (const [name, surroundings, expected] of [
 
 test('no name leads out of its directory', () => {
   for (const name of ['..', '.', '', 'a/b', '/a', 'a\0', 'A', '-a', 'a-', 'a'.repeat(64), 'a_b', 'ä']) {
-    assert.equal(isLabel(name), false, name);
     assert.throws(() => layoutOf(name, '/base'), { code: 'bad-name' });
   }
   for (const name of ['..', 'a..b', '.a', 'a.', 'a/b', '', 'a'.repeat(254)]) {
-    assert.equal(isResourceName(name), false, name);
     assert.throws(() => resourceFileName('Listener', name), { code: 'bad-name' });
   }
   assert.throws(() => resourceFileName('../Listener', 'a'), { code: 'bad-name' });

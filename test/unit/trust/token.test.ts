@@ -51,6 +51,7 @@ describe('A token file', () => {
     ['a cost of none', text.replace('linkCost: 2', 'linkCost: 0'), /spec\.linkCost/],
     ['a cost in words', text.replace('linkCost: 2', 'linkCost: two'), /spec\.linkCost/],
     ['a name that is a path', text.replace('to-west', '../../etc'), /metadata\.name/],
+    ['a name with nothing between two dots', text.replace('to-west', 'to..west'), /metadata\.name/],
     ['broken YAML', text.replace('spec:', 'spec: {'), /line \d+ is not YAML/],
     ['a field twice', text.replace('kind:', 'kind: AccessToken\nkind:'), /line 3 is not YAML \(duplicate key\)/],
     ['aliases', 'a: &a [x]\nb: *a\n', /aliases/],

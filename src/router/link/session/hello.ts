@@ -10,10 +10,13 @@ import type { SiteIdentity, SiteKey } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RouterId } from '../../routing/contract.ts';
 import { routerId } from '../../routing/names.ts';
-import { isSiteId, siteIdOf } from '../../../identity/site-id.ts';
+import { siteIdOf } from '../../../identity/site-id.ts';
 import { publicKeyBytes, signatureBytes, verifySignature } from '../../../identity/site-key.ts';
 import { messageOfType } from './framing.ts';
 import { COST, HELLO, MOST_COST, VERSIONS } from '../../wire.ts';
+import { isRecord } from '../../../text/is-record.ts';
+import { isLabel, isSiteId } from '../../../text/names.ts';
+import { isOneLine } from '../../../text/printable.ts';
 
 export interface Hello {
   readonly versions: readonly number[];
@@ -89,28 +92,31 @@ function parse(json: Buffer): { readonly hello: Hello; readonly publicKey: Buffe
   if (!Array.isArray(value.versions) || value.versions.length === 0 || value.versions.length > 64 || !value.versions.every(isVersion)) {
     throw malformed('versions');
   }
-  const publicKey = Buffer.from(textOf(value.publicKey, 'publicKey', /^[A-Za-z0-9_-]{43}$/), 'base64url');
+  const publicKey = Buffer.from(
+    textOf(value.publicKey, 'publicKey', (text) => /^[A-Za-z0-9_-]{43}$/.test(text)),
+    'base64url',
+  );
   if (publicKey.length !== publicKeyBytes) throw malformed('publicKey');
   return {
     publicKey,
     hello: {
       versions: value.versions,
-      router: textOf(value.router, 'router', /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+      router: textOf(value.router, 'router', isLabel),
       site: {
-        id: siteId(site.id),
-        name: textOf(site.name, 'site.name', ONE_LINE),
-        namespace: textOf(site.namespace, 'site.namespace', ONE_LINE),
-        platform: textOf(site.platform, 'site.platform', ONE_LINE),
-        version: textOf(site.version, 'site.version', ONE_LINE),
+        id: textOf(site.id, 'site.id', isSiteId),
+        name: textOf(site.name, 'site.name', isWords),
+        namespace: textOf(site.namespace, 'site.namespace', isWords),
+        platform: textOf(site.platform, 'site.platform', isWords),
+        version: textOf(site.version, 'site.version', isWords),
       },
       edge: value.edge === true,
-      link: { id: textOf(link.id, 'link.id', /^[0-9a-z]{16,64}$/), cost: costOf(link.cost) },
+      link: { id: textOf(link.id, 'link.id', (text) => /^[0-9a-z]{16,64}$/.test(text)), cost: costOf(link.cost) },
     },
   };
 }
 
 /** Names of people and programs: no control characters, at most 253 of UTF-16. */
-const ONE_LINE = /^[^\p{Cc}\p{Cs}\u2028\u2029]{0,253}$/u;
+const isWords = (text: string): boolean => text.length <= 253 && isOneLine(text);
 
 const isVersion = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
 
@@ -125,18 +131,12 @@ function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
 }
 
 function objectOf(value: unknown, name: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed(name);
-  // It came from JSON and is no array: an object with string keys.
-  return value as Readonly<Record<string, unknown>>;
-}
-
-function textOf(value: unknown, name: string, pattern: RegExp): string {
-  if (typeof value !== 'string' || !pattern.test(value)) throw malformed(name);
+  if (!isRecord(value)) throw malformed(name);
   return value;
 }
 
-function siteId(value: unknown): string {
-  if (typeof value !== 'string' || !isSiteId(value)) throw malformed('site.id');
+function textOf(value: unknown, name: string, isValid: (text: string) => boolean): string {
+  if (typeof value !== 'string' || !isValid(value)) throw malformed(name);
   return value;
 }
 
