@@ -1,6 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
 import { readText } from '../../files/durable.ts';
@@ -13,6 +12,7 @@ import type { Terminal } from '../output/terminal.ts';
 import type { DeleteOptions } from './resource-actions.ts';
 import { waitForStatus, waitUntilGone, type Context, type WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
+import { parseYaml } from '../../text/yaml.ts';
 
 export interface DeleteFilesOptions extends DeleteOptions {
   readonly ignoreNotFound?: boolean;
@@ -60,13 +60,7 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
       else terminal.note(`Warning: ${line}\n`);
     }
     // What cannot be parsed or goes out of bounds has been named by now, and is not looked at again.
-    if (errors.length === 0)
-      manifests.push(
-        ...parseAllDocuments(text)
-          .map((document): unknown => document.toJS({ maxAliasCount: 50 }))
-          .filter(isManifest)
-          .map(asked),
-      );
+    if (errors.length === 0) manifests.push(...parseYaml(text).filter(isManifest).map(asked));
   }
   if (errors.length > 0) throw new CliError('usage', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   if (manifests.length === 0) throw new CliError('usage', `There is no resource in ${paths.join(', ')}.`);

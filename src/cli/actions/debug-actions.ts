@@ -6,19 +6,19 @@ import { cpus, release, totalmem, type as systemName } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { parseAllDocuments, stringify } from 'yaml';
 import { VERSION } from '../../version.ts';
 import { readText } from '../../files/durable.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { placeText } from '../../platform/linux/report.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { readProblems } from '../../platform/linux/runtime-resources.ts';
-import { guardYaml } from '../../platform/linux/yaml-guard.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
 import { tarOf, type ArchiveFile } from '../output/tar.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { unitName } from './systemd-unit.ts';
 import { printable } from '../../text/printable.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
+import { parseDocuments, readDocument } from '../../text/yaml.ts';
 
 const most = { files: 5000, bytes: 16 * 1024 * 1024, logLines: 20_000, milliseconds: 10_000 };
 
@@ -31,16 +31,16 @@ export async function dump(namespace: string, file: string, terminal: Terminal):
   ).flat();
   const secrets = [...new Set(parsed.flatMap(({ values }) => values.flatMap(secretsIn)))];
   const texts: readonly ArchiveFile[] = [
-    { path: 'about.yaml', content: stringify(await about(layout)) },
+    { path: 'about.yaml', content: writeYaml(await about(layout)) },
     { path: 'files.txt', content: await fileList(layout) },
-    { path: 'certificates.yaml', content: stringify(await certificates(layout)) },
+    { path: 'certificates.yaml', content: writeYaml(await certificates(layout)) },
     { path: 'problems.txt', content: (await readProblems(layout)).map((problem) => `${printable(placeText(problem))}\n`).join('') },
     { path: 'journal.txt', content: await journal(namespace) },
     ...(await metrics(layout)),
   ];
   const resources = parsed.map(({ path, values }) => ({
     path,
-    content: values.map((value) => `---\n${stringify(redacted(value))}`).join(''),
+    content: values.map((value) => `---\n${writeYaml(redacted(value))}`).join(''),
   }));
   const root = `earshot-${namespace}`;
   const files = [...texts, ...resources].map(({ path, content }) => ({ path: `${root}/${path}`, content: scrubbed(content, secrets) }));
@@ -65,14 +65,18 @@ async function resourceFiles(layout: NamespaceLayout, folder: string): Promise<r
     names.map(async (name) => {
       const path = relative(layout.root, join(folder, name));
       const text = await readText(join(folder, name), { bytes: most.bytes }).catch(() => undefined);
-      if (text === undefined || guardYaml(text) !== undefined) return { path, values: [] };
-      const documents = parseAllDocuments(text);
-      return {
-        path,
-        values: documents.filter(({ errors }) => errors.length === 0).map((document): unknown => document.toJS({ maxAliasCount: 50 })),
-      };
+      return { path, values: text === undefined ? [] : valuesIn(text) };
     }),
   );
+}
+
+function valuesIn(text: string): readonly unknown[] {
+  try {
+    const read = parseDocuments(text).map((document) => readDocument(document).value);
+    return read.filter((value) => value !== undefined && value !== null);
+  } catch {
+    return [];
+  }
 }
 
 async function about(layout: NamespaceLayout): Promise<object> {

@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { hasCode } from '../../files/errno.ts';
 import { readText } from '../../files/durable.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
@@ -12,6 +11,7 @@ import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { printable } from '../../text/printable.ts';
+import { parseYaml } from '../../text/yaml.ts';
 
 export interface GenerateLinkOptions {
   readonly cost?: number;
@@ -62,9 +62,7 @@ async function offeredLinks(layout: NamespaceLayout): Promise<readonly Offered[]
   return files
     .filter((text) => text !== undefined)
     .map((text) => {
-      const documents = parseAllDocuments(text)
-        .map((document): unknown => document.toJS())
-        .filter(isRecord);
+      const documents = parseYaml(text).filter(isRecord);
       const link = documents.find(({ kind }) => kind === 'Link');
       const endpoints = isRecord(link?.['spec']) ? link['spec']['endpoints'] : undefined;
       const hosts = Array.isArray(endpoints) ? endpoints.filter(isRecord).map(({ host }) => String(host)) : [];

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { stringify } from 'yaml';
 import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/index.ts';
 import { readToken } from '../../trust/tokens/token.ts';
 import type { Token } from '../../trust/tokens/contract.ts';
@@ -14,6 +13,7 @@ import { checked, manifest, notFound } from './resource-actions.ts';
 import { requireRunning, waitForStatus, waitUntil, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
 
 export interface IssueOptions {
   readonly expirationWindow?: string;
@@ -46,7 +46,7 @@ export async function issueToken(context: Context, file: string, options: IssueO
   if (url === undefined || code === undefined || ca === undefined)
     throw new CliError('failed', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
   const cost = options.cost === undefined ? {} : { linkCost: options.cost };
-  const text = stringify(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }), { lineWidth: 0 });
+  const text = writeYaml(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }));
   if (file === '-') terminal.out(text);
   else {
     await mkdir(dirname(resolve(file)), { recursive: true });

@@ -1,11 +1,10 @@
 import { dirname, resolve } from 'node:path';
 
-import { parse } from 'yaml';
-
 import { checkToken, readSetting } from './connection.ts';
 import type { ConfigSource, Connection } from './connection.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { parseYaml } from '../../text/yaml.ts';
 
 /**
  * The current context of a kubeconfig file (client.config v1). Certificates, keys and tokens may stand in it or in
@@ -26,14 +25,17 @@ type Fields = Readonly<Record<string, unknown>>;
 
 async function readDocument(path: string): Promise<Fields> {
   const text = await readSetting(path);
-  let parsed: unknown;
-  try {
-    parsed = parse(text);
-  } catch (cause) {
-    throw new EarshotError('kube-config', `${path} is not YAML: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
-  }
-  if (!isRecord(parsed)) throw new EarshotError('kube-config', `${path} is not a kubeconfig: it holds no mapping.`);
+  const [parsed, ...more] = parse(text, path);
+  if (!isRecord(parsed) || more.length > 0) throw new EarshotError('kube-config', `${path} is not a kubeconfig: it must hold one mapping.`);
   return parsed;
+}
+
+function parse(text: string, path: string): readonly unknown[] {
+  try {
+    return parseYaml(text);
+  } catch (cause) {
+    throw new EarshotError('kube-config', `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}.`, cause);
+  }
 }
 
 function currentContext(document: Fields, path: string): Fields {

@@ -7,9 +7,9 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { OfflineLink, OfflineLinkSink } from '../../agent/ports.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
-import { emitYaml } from './write-yaml.ts';
 
 export class OfflineLinkFiles implements OfflineLinkSink {
   readonly #directory: string;
@@ -46,7 +46,7 @@ function linkFile({ name, endpoints, bundle: { cert, key, ca } }: OfflineLink): 
     metadata: { name },
     spec: { cost: 1, endpoints: endpoints.map(({ name: role, host, port }) => ({ name: role, host, port })), tlsCredentials: name },
   };
-  return `---\n${emitYaml(secret)}---\n${emitYaml(link)}`;
+  return `---\n${writeYaml(secret)}---\n${writeYaml(link)}`;
 }
 
 /** A host as part of a file's name; one that cannot be gets a name of its own. */

@@ -1,5 +1,5 @@
 /** From the text of a file to resources, with the place of everything that is wrong. */
-import { Composer, isNode, LineCounter, Parser, type Document, type ParsedNode } from 'yaml';
+import { Composer, isNode, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
@@ -7,8 +7,9 @@ import { kindNotOnPlatform, supportsKind } from '../../site/capabilities.ts';
 import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
 import { isSecret, readSecret } from './secret.ts';
-import { guardYaml } from './yaml-guard.ts';
+import { guardYaml } from '../../text/yaml-guard.ts';
 import { printable, quoted } from '../../text/printable.ts';
+import { readDocument, READING } from '../../text/yaml.ts';
 
 /** What is wrong in a file. Line and column count from 1. */
 export interface FileProblem {
@@ -75,7 +76,7 @@ export async function parseResources(text: string, file: string, namespace: stri
       report({ file, severity: 'error', message: `it has more than ${mostDocuments} documents, and the rest is not read; split it.` });
       break;
     }
-    const read = readDocument(document, lines, file, namespace);
+    const read = readResource(document, lines, file, namespace);
     read.problems.forEach(report);
     if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
     if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
@@ -85,8 +86,7 @@ export async function parseResources(text: string, file: string, namespace: stri
 }
 
 async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed> {
-  // The library's own check for keys that come twice compares each with each.
-  const composer = new Composer({ uniqueKeys: false, lineCounter: lines, logLevel: 'error' });
+  const composer = new Composer({ ...READING, lineCounter: lines });
   let since = performance.now();
   for (const token of new Parser(lines.addNewLine).parse(text)) {
     for (const document of composer.next(token)) yield document;
@@ -97,55 +97,22 @@ async function* documents(text: string, lines: LineCounter): AsyncGenerator<Docu
   yield* composer.end();
 }
 
-interface ReadDocument {
+interface ReadResource {
   readonly line: number;
   readonly object?: SiteObject;
   readonly bundle?: TlsBundle;
   readonly problems: readonly FileProblem[];
 }
 
-function readDocument(document: Document.Parsed, lines: LineCounter, file: string, namespace: string): ReadDocument {
+function readResource(document: Document.Parsed, lines: LineCounter, file: string, namespace: string): ReadResource {
   const at = (offset: number): { readonly line: number; readonly column: number } => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const { line } = at(document.contents?.range[0] ?? document.range[0]);
-  const [error] = document.errors;
-  // One mistake makes many: the first is the one to mend.
-  if (error !== undefined)
-    return { line, problems: [{ file, ...at(error.pos[0]), severity: 'error', message: `it is not YAML: ${sentence(error.message)}` }] };
-  // An empty document, such as after a closing `---`.
-  if (document.contents === null || document.contents.range[0] === document.contents.range[1]) return { line, problems: [] };
-  const twice = repeatedKey(document.contents);
-  if (twice !== undefined) {
-    return {
-      line,
-      problems: [
-        {
-          file,
-          ...at(twice.offset),
-          severity: 'error',
-          message: `the key ${JSON.stringify(twice.key.slice(0, 80))} stands there twice; remove one.`,
-        },
-      ],
-    };
-  }
-  let value: unknown;
-  try {
-    value = document.toJS({ maxAliasCount: 50 });
-  } catch (cause) {
-    return {
-      line,
-      problems: [
-        {
-          file,
-          line,
-          severity: 'error',
-          message: `it cannot be read: ${sentence(cause instanceof Error ? cause.message : String(cause))}`,
-        },
-      ],
-    };
-  }
+  const { value, trouble } = readDocument(document);
+  if (trouble !== undefined) return { line, problems: [{ file, ...at(trouble.offset), severity: 'error', message: trouble.message }] };
+  if (value === undefined) return { line, problems: [] };
   if (isSecret(value)) {
     const secret = readSecret(value);
     if ('bundle' in secret) return { line, bundle: secret.bundle, problems: [] };
@@ -197,41 +164,8 @@ function unquote(text: string): string {
   }
 }
 
-/** The first key that a map holds twice: which value would count is for the person to say. */
-function repeatedKey(root: ParsedNode): { readonly key: string; readonly offset: number } | undefined {
-  const open: ParsedNode[] = [root];
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    if (!('items' in node)) continue;
-    const seen = new Set<string>();
-    for (const item of node.items) {
-      if (!('key' in item)) {
-        open.push(item);
-        continue;
-      }
-      const { key, value } = item;
-      // A key may itself be a map; then it is no field of ours, and the validator says so.
-      if ('value' in key) {
-        const name = String(key.value);
-        if (seen.has(name)) return { key: name, offset: key.range[0] };
-        seen.add(name);
-      }
-      if (value !== null) open.push(value);
-    }
-  }
-  return undefined;
-}
-
 /** Words quote what the file holds, and a terminal obeys control characters: they are shown as something else. */
 function showable(problem: FileProblem): FileProblem {
   const { message, field } = problem;
   return { ...problem, message: printable(message), ...(field === undefined ? {} : { field: printable(field, 300) }) };
-}
-
-/** The library's first line, without its place: that is told apart. */
-function sentence(message: string): string {
-  const [first = ''] = message.split('\n');
-  return `${first
-    .replace(/ at line \d+, column \d+:?$/, '')
-    .replace(/[.:]$/, '')
-    .slice(0, 200)}.`;
 }

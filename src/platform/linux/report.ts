@@ -4,8 +4,8 @@ import type { ResourceProblem } from '../../site/problem.ts';
 import { supportsKind } from '../../site/capabilities.ts';
 import { allOf, keyOf, nameOf } from '../../site/resources.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
-import { emitYaml } from './write-yaml.ts';
 import { linux } from './machine.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
 import { resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import type { WrittenFile } from './status-writer.ts';
@@ -17,7 +17,10 @@ export function statusFiles({ resources, statuses, problems }: Report, now: stri
   for (const object of allOf(resources)) {
     const { apiVersion, kind, metadata, spec } = object;
     const status = statuses.get(keyOf(object));
-    files.set(resourceFileName(kind, nameOf(object)), { text: emitYaml({ apiVersion, kind, metadata, spec, status }), mode: modeOf(kind) });
+    files.set(resourceFileName(kind, nameOf(object)), {
+      text: writeYaml({ apiVersion, kind, metadata, spec, status }),
+      mode: modeOf(kind),
+    });
   }
   // A resource that cannot be read has a status all the same.
   for (const { resource, severity, message } of problems) {
@@ -27,7 +30,7 @@ export function statusFiles({ resources, statuses, problems }: Report, now: stri
     if (files.has(file)) continue;
     const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: conditionReason('invalid-file'), message };
     files.set(file, {
-      text: emitYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }),
+      text: writeYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }),
       mode: modeOf(kind),
     });
   }
@@ -70,5 +73,5 @@ export function unreadSite(problems: readonly FileProblem[]): string | undefined
 }
 
 export function problemsFile(problems: readonly FileProblem[]): string {
-  return `# What Earshot cannot use of the files in this namespace. Written by the running router.\n${emitYaml({ problems })}`;
+  return `# What Earshot cannot use of the files in this namespace. Written by the running router.\n${writeYaml({ problems })}`;
 }

@@ -1,7 +1,6 @@
 /** What the running process writes back: resources with their status, problems with files, and itself. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { hasCode } from '../../files/errno.ts';
 import { readText } from '../../files/durable.ts';
@@ -9,6 +8,7 @@ import type { OfKind } from '../resources.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { parseWritten } from '../../text/yaml.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 
@@ -47,7 +47,7 @@ async function readYaml(path: string): Promise<unknown> {
   const text = await readText(path, { bytes: MOST_BYTES });
   if (text === undefined) return undefined;
   try {
-    return parse(text, { maxAliasCount: 0 });
+    return parseWritten(text);
   } catch {
     return undefined;
   }

@@ -1,12 +1,12 @@
 /** Marks the statuses of a directory that no router stands behind. */
 import { readdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { markedStale, type StaleStatus } from '../../agent/stale-status.ts';
-import { emitYaml } from './write-yaml.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
 import { readText } from '../../files/durable.ts';
 import { modeOf } from './report.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { parseWritten } from '../../text/yaml.ts';
 
 export function stopped(namespace: string): StaleStatus {
   const message = `nothing runs the namespace ${namespace}; start it with \`earshot -n ${namespace} run\``;
@@ -36,11 +36,11 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
 
 /** @returns the file's new text; undefined where it says so already */
 export function markedText(text: string, stale: StaleStatus, now: string): string | undefined {
-  const resource: unknown = parse(text, { maxAliasCount: 0 });
+  const resource: unknown = parseWritten(text);
   if (!isRecord(resource)) return undefined;
   const { status } = resource;
   if (!isRecord(status) || status['message'] === stale.message) return undefined;
-  return emitYaml({ ...resource, status: markedStale(status, stale, now) });
+  return writeYaml({ ...resource, status: markedStale(status, stale, now) });
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;

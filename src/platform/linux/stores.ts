@@ -15,7 +15,7 @@ import type { BundleFolder } from './bundles.ts';
 import { openIdentity } from './identity.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import { openRenewalRequests } from './renewal-requests.ts';
-import { emitYaml } from './write-yaml.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
@@ -106,7 +106,7 @@ class TokenFiles implements TokenStore {
 
   async putLink(link: Link): Promise<void> {
     await makeDirectory(this.#links, 0o700);
-    await writeDurably(join(this.#links, resourceFileName('Link', link.metadata.name ?? '')), emitYaml(link), 0o600);
+    await writeDurably(join(this.#links, resourceFileName('Link', link.metadata.name ?? '')), writeYaml(link), 0o600);
   }
 }
 

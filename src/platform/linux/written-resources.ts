@@ -5,14 +5,15 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { isMap, parseAllDocuments, stringify, type Document } from 'yaml';
+import { isMap, type Document } from 'yaml';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { hasCode } from '../../files/errno.ts';
 import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
-import { guardYaml } from './yaml-guard.ts';
 import type { Manifest, Written } from '../resources.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
+import { parseDocuments, readDocument } from '../../text/yaml.ts';
 
 interface WrittenInFile extends Written {
   readonly path: string;
@@ -29,7 +30,7 @@ export async function writtenResources(layout: NamespaceLayout): Promise<readonl
       const path = join(folder, name);
       const documents = (await documentsOf(path)) ?? [];
       for (const [index, document] of documents.entries()) {
-        const manifest: unknown = document.toJS({ maxAliasCount: 50 });
+        const { value: manifest } = readDocument(document);
         if (!isManifest(manifest)) continue;
         // The running process makes it of the token of that name.
         const made = folder === layout.internal.links && name === `Link-${manifest.metadata.name}.yaml` && manifest.kind === 'Link';
@@ -54,7 +55,7 @@ export async function putManifest(layout: NamespaceLayout, wanted: Manifest): Pr
     if ((await documentsOf(path)) === undefined)
       throw new EarshotError('failed', `${path} is there and is no YAML; mend or remove it, and try again.`);
     await makeDirectory(layout.input.resources, 0o755);
-    await writeDurably(path, stringify(wanted), modeOf(kind));
+    await writeDurably(path, writeYaml(wanted), modeOf(kind));
     return 'created';
   }
   const document = found.documents[found.index];
@@ -104,9 +105,12 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 async function documentsOf(path: string): Promise<readonly Document.Parsed[] | undefined> {
   const text = await readText(path, { bytes: 512 * 1024 }).catch(() => 'not: [readable');
   if (text === undefined) return [];
-  if (guardYaml(text) !== undefined) return undefined;
-  const documents = parseAllDocuments(text);
-  return Array.isArray(documents) && documents.every(({ errors }) => errors.length === 0) ? documents : undefined;
+  try {
+    const documents = parseDocuments(text);
+    return documents.some((document) => readDocument(document).trouble !== undefined) ? undefined : documents;
+  } catch {
+    return undefined;
+  }
 }
 
 export function isManifest(value: unknown): value is Manifest {

@@ -1,6 +1,8 @@
 import type { IssuedEntry, RevokedSite } from '../stores.ts';
 import { TrustError } from '../errors.ts';
 import { isRecord } from '../../text/is-record.ts';
+import { writeYaml } from '../../text/write-yaml.ts';
+import { parseWritten } from '../../text/yaml.ts';
 
 /** One line of `issued.jsonl`. */
 export function formatEntry({ siteName, siteId, serial, notAfter }: IssuedEntry): string {
@@ -45,21 +47,19 @@ function parseJson(text: string): unknown {
 const HEADER =
   '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';
 
-export async function formatRevoked(revoked: readonly RevokedSite[]): Promise<string> {
-  const { stringify } = await import('yaml');
-  return HEADER + stringify({ version: 1, revoked: revoked.map((site) => ({ ...site, at: new Date(site.at).toISOString() })) });
+export function formatRevoked(revoked: readonly RevokedSite[]): string {
+  return HEADER + writeYaml({ version: 1, revoked: revoked.map((site) => ({ ...site, at: new Date(site.at).toISOString() })) });
 }
 
 /** @throws TrustError `state-damaged`: to take an unreadable file for an empty one would let everyone back in */
-export async function parseRevoked(text: string, path: string): Promise<readonly RevokedSite[]> {
-  const { parse } = await import('yaml');
+export function parseRevoked(text: string, path: string): readonly RevokedSite[] {
   try {
-    const document: unknown = parse(text, { maxAliasCount: 0, logLevel: 'error' });
-    const { version, revoked: list } = isRecord(document) ? document : {};
-    if (version !== 1 || !Array.isArray(list)) throw new Error('it must hold "version: 1" and a list "revoked"');
-    return list.map(parseRevokedSite);
+    const document = parseWritten(text);
+    const { version, revoked } = isRecord(document) ? document : {};
+    if (version !== 1 || !Array.isArray(revoked)) throw new Error('it must hold "version: 1" and a list "revoked"');
+    return revoked.map(parseRevokedSite);
   } catch (error) {
-    const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+    const why = error instanceof Error ? error.message : String(error);
     throw new TrustError(
       'state-damaged',
       `${path} is damaged: ${why}. Mend it or restore it from a backup: until then nobody can be let in or revoked`,

@@ -106,7 +106,7 @@ class DirectoryLedger implements Ledger {
   }
 
   async #writeRevoked(revoked: readonly RevokedSite[]): Promise<void> {
-    await writeDurably(this.#revoked, await formatRevoked(revoked), 0o600, this.#disk);
+    await writeDurably(this.#revoked, formatRevoked(revoked), 0o600, this.#disk);
   }
 
   async #prune(): Promise<void> {

@@ -2,32 +2,19 @@ import type { Token } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
-import { parseYaml } from '../yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
+import { parseYaml } from '../../text/yaml.ts';
 
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
 const MAX_BYTES = 131_072;
 
-/** The YAML file of a token: one AccessToken. */
-export async function writeToken(token: Token): Promise<string> {
-  const { stringify } = await import('yaml');
-  const { name, url, code, ca, linkCost } = token;
-  return stringify({
-    apiVersion: API_VERSION,
-    kind: KIND,
-    metadata: { name },
-    spec: { url, code, ca, ...(linkCost === undefined ? {} : { linkCost }) },
-  });
-}
-
 /** @param where named in errors. @throws TrustError `token-mangled`, saying which field; never with the code */
-export async function readToken(text: string, where: string): Promise<Token> {
+export function readToken(text: string, where: string): Token {
   if (Buffer.byteLength(text) > MAX_BYTES) throw mangled(where, `it has more than ${MAX_BYTES} bytes`);
-  const documents = await parseYaml(text, (why) => mangled(where, why));
-  const [document, ...more] = documents.filter((one) => one !== null && one !== undefined);
+  const [document, ...more] = documentsOf(text, where);
   if (document === undefined) throw mangled(where, 'it is empty');
   if (more.length > 0) throw mangled(where, 'it holds several resources, and a token is one');
   const { apiVersion, kind, ...resource } = fieldsOf(document, where, 'the file');
@@ -37,6 +24,15 @@ export async function readToken(text: string, where: string): Promise<Token> {
   }
   if (apiVersion !== API_VERSION) throw mangled(where, `apiVersion must be ${API_VERSION}`);
   return parseToken(resource, where);
+}
+
+function documentsOf(text: string, where: string): readonly unknown[] {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw mangled(where, error.message, error);
+    throw error;
+  }
 }
 
 /** Checks the fields of an AccessToken resource. @throws TrustError `token-mangled` */

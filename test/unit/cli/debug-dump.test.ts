@@ -78,8 +78,8 @@ describe('the archive of debug dump', () => {
       'runtime/resources/AccessGrant-x.yaml',
     ];
     for (const name of expected) assert.ok(files.has(`earshot-west/${name}`), `${name} of ${[...files.keys()].join(' ')}`);
-    assert.match(files.get('earshot-west/input/resources/token.yaml') ?? '', /url: https:\/\/example\.com\n {2}code: \(hidden\)/);
-    assert.match(files.get('earshot-west/input/resources/secret.yaml') ?? '', /keys:\n {2}- tls\.key/);
+    assert.match(files.get('earshot-west/input/resources/token.yaml') ?? '', /url: https:\/\/example\.com\n {2}code: "\(hidden\)"/);
+    assert.match(files.get('earshot-west/input/resources/secret.yaml') ?? '', /keys:\n- tls\.key/);
     assert.match(files.get('earshot-west/files.txt') ?? '', /input\/certs\/web\/tls\.key/);
     assert.match(files.get('earshot-west/problems.txt') ?? '', /^broken\.yaml:2: it is not YAML/);
   });

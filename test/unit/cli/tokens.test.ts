@@ -178,7 +178,7 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     );
     assert.equal(link.spec.endpoints[0].host, 'west.example.com');
     const chosen = await west.earshot(['link', 'generate', '--host', '127.0.0.1']);
-    assert.match(chosen.out, /^---\napiVersion: v1\n.*host: 127\.0\.0\.1$/ms);
+    assert.match(chosen.out, /^---\napiVersion: v1\n.*host: "127\.0\.0\.1"$/ms);
     const other = await west.earshot(['link', 'generate', '--host', 'nowhere', '--timeout', '100ms']);
     assert.equal(other.code, 3);
     assert.match(other.err, /none uses that host; there is 127\.0\.0\.1, west\.example\.com/);

@@ -10,12 +10,13 @@ import { CertificateError } from '../../../../src/x509/errors.ts';
 import { certificateFacts } from '../../../../src/x509/facts.ts';
 import { createKey, createRequest, checkRequest } from '../../../../src/x509/request.ts';
 import { issueBundle } from '../../../../src/trust/issue.ts';
-import { readToken, writeToken } from '../../../../src/trust/tokens/token.ts';
+import { readToken } from '../../../../src/trust/tokens/token.ts';
 import { parseGrant } from '../../../../src/trust/disk/grant-file.ts';
 import { parseIssued } from '../../../../src/trust/disk/ledger-files.ts';
 import { readPem, writePem } from '../../../../src/x509/pem.ts';
 import { checkProof, decodeAnswer, decodeRedemption, encodeRedemption } from '../../../../src/trust/tokens/redemption.ts';
 import { refusalOf } from '../../../../src/trust/tokens/refusal.ts';
+import { writeYaml } from '../../../../src/text/write-yaml.ts';
 import { makeAuthority, makeSite } from './site.ts';
 
 export interface FuzzTarget {
@@ -35,6 +36,12 @@ const { cert } = issueBundle(authority, 'x', {
 });
 const derOf = (pem: string): Buffer => readPem(pem)[0]?.der ?? Buffer.alloc(0);
 const url = new URL('https://west:9090/v1/redeem/g');
+const token = writeYaml({
+  apiVersion: 'skupper.io/v2alpha1',
+  kind: 'AccessToken',
+  metadata: { name: 't' },
+  spec: { url: url.href, code: 'x', ca: authority.ca, linkCost: 2 },
+});
 
 export const fuzzTargets: Readonly<Record<string, FuzzTarget>> = {
   redemption: {
@@ -64,10 +71,7 @@ export const fuzzTargets: Readonly<Record<string, FuzzTarget>> = {
       decodeAnswer(bytes.toString());
     },
   },
-  token: {
-    samples: [Buffer.from(await writeToken({ name: 't', url: url.href, code: 'x', ca: authority.ca, linkCost: 2 }))],
-    read: (bytes) => readToken(bytes.toString(), 'it'),
-  },
+  token: { samples: [Buffer.from(token)], read: (bytes) => readToken(bytes.toString(), 'it') },
   request: { samples: [derOf(csr)], read: (bytes) => checkRequest(writePem('CERTIFICATE REQUEST', bytes)) },
   certificate: { samples: [derOf(cert), derOf(authority.ca)], read: (bytes) => certificateFacts(writePem('CERTIFICATE', bytes), 'it') },
   pem: { samples: [Buffer.from(cert + authority.ca)], read: (bytes) => certificateFacts(bytes.toString(), 'it') },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { emitYaml } from '../../../src/platform/linux/write-yaml.ts';
+import { writeYaml } from '../../../src/text/write-yaml.ts';
 
 test('what is written is read back as it was, whatever the texts hold', () => {
   const data = fc.jsonValue({ depthSize: 'medium', maxDepth: 5, stringUnit: 'binary' });
@@ -10,7 +10,7 @@ test('what is written is read back as it was, whatever the texts hold', () => {
     fc.property(data, (value) => {
       // -0 is 0 in JSON and YAML alike.
       const plain: unknown = JSON.parse(JSON.stringify(value));
-      assert.deepEqual(JSON.parse(JSON.stringify(parse(emitYaml(plain)))), plain);
+      assert.deepEqual(JSON.parse(JSON.stringify(parse(writeYaml(plain)))), plain);
     }),
     { numRuns: 50 },
   );
@@ -43,7 +43,7 @@ test('words that YAML takes for something else are quoted', () => {
     '&a',
     '*a',
   ];
-  assert.deepEqual(parse(emitYaml({ words, key: Object.fromEntries(words.map((word) => [word, word])) })), {
+  assert.deepEqual(parse(writeYaml({ words, key: Object.fromEntries(words.map((word) => [word, word])) })), {
     words,
     key: Object.fromEntries(words.map((word) => [word, word])),
   });
@@ -51,14 +51,14 @@ test('words that YAML takes for something else are quoted', () => {
 
 test('a certificate stays readable', () => {
   const pem = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(64)}\n${'B'.repeat(20)}\n-----END CERTIFICATE-----\n`;
-  const written = emitYaml({ spec: { ca: pem } });
+  const written = writeYaml({ spec: { ca: pem } });
   assert.match(written, /ca: \|\n {4}-----BEGIN/);
   assert.deepEqual(parse(written), { spec: { ca: pem } });
 });
 
 test('a resource is indented as people write it', () => {
   assert.equal(
-    emitYaml({ kind: 'Link', spec: { endpoints: [{ host: 'a', port: '1' }], left: undefined, none: [] } }),
+    writeYaml({ kind: 'Link', spec: { endpoints: [{ host: 'a', port: '1' }], left: undefined, none: [] } }),
     'kind: Link\nspec:\n  endpoints:\n  - host: a\n    port: "1"\n  none: []\n',
   );
 });

@@ -8,10 +8,13 @@ import { Lexer } from 'yaml';
 export interface YamlTrouble {
   /** Characters from the start. */
   readonly offset: number;
+  /** For who wrote the text: may quote it. */
   readonly message: string;
+  /** In a word or two, with nothing of the text in it. */
+  readonly kind: string;
 }
 
-const most = {
+const MOST = {
   /** Anchors, aliases, tags and explicit keys together. */
   rarities: 64,
   /** Of brackets and braces. */
@@ -36,9 +39,9 @@ export function guardYaml(text: string): YamlTrouble | undefined {
   let tokens = 0;
   let lineStart = true;
   for (const token of new Lexer().lex(text)) {
-    const trouble = (message: string): YamlTrouble => ({ offset, message });
+    const trouble = (message: string): YamlTrouble => ({ offset, message, kind: message });
     tokens += 1;
-    if (tokens > most.tokens) return trouble('the file has too many parts; split it');
+    if (tokens > MOST.tokens) return trouble('the file has too many parts; split it');
     switch (token[0]) {
       case '\n':
       case '\r':
@@ -48,15 +51,15 @@ export function guardYaml(text: string): YamlTrouble | undefined {
         break;
       case ' ':
       case '\t':
-        if (lineStart && token.length > most.indentation)
-          return trouble(`more than ${most.indentation} spaces of indentation; no resource is nested like that`);
+        if (lineStart && token.length > MOST.indentation)
+          return trouble(`more than ${MOST.indentation} spaces of indentation; no resource is nested like that`);
         break;
       case '&':
       case '*':
       case '!':
         rarities += 1;
-        if (rarities > most.rarities)
-          return trouble(`more than ${most.rarities} anchors, aliases, tags and explicit keys; write the values out`);
+        if (rarities > MOST.rarities)
+          return trouble(`more than ${MOST.rarities} anchors, aliases, tags and explicit keys; write the values out`);
         break;
       case '?':
       case '-':
@@ -64,17 +67,17 @@ export function guardYaml(text: string): YamlTrouble | undefined {
         if (token.length === 1) {
           inLine += 1;
           rarities += token === '?' ? 1 : 0;
-          if (inLine > most.indicatorsInLine || rarities > most.rarities) return trouble('lists or keys are nested too deeply');
+          if (inLine > MOST.indicatorsInLine || rarities > MOST.rarities) return trouble('lists or keys are nested too deeply');
         }
         break;
       case ':':
         keysInLine += 1;
-        if (flowDepth === 0 && keysInLine > most.indicatorsInLine) return trouble('too many colons in one line');
+        if (flowDepth === 0 && keysInLine > MOST.indicatorsInLine) return trouble('too many colons in one line');
         break;
       case '[':
       case '{':
         flowDepth += 1;
-        if (flowDepth > most.flowDepth) return trouble(`brackets are nested more than ${most.flowDepth} deep`);
+        if (flowDepth > MOST.flowDepth) return trouble(`brackets are nested more than ${MOST.flowDepth} deep`);
         break;
       case ']':
       case '}':
@@ -83,7 +86,7 @@ export function guardYaml(text: string): YamlTrouble | undefined {
       case '"':
       case "'":
         if (token.length === 1 || token.at(-1) !== token[0]) errors += 1;
-        if (errors > most.errors) return trouble('too many quotes are not closed');
+        if (errors > MOST.errors) return trouble('too many quotes are not closed');
         break;
       default:
         break;

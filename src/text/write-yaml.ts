@@ -1,6 +1,6 @@
 /** Writes plain data as YAML 1.2, for people to read. The library is for reading what people write; this is a page. */
 
-export function emitYaml(value: unknown): string {
+export function writeYaml(value: unknown): string {
   return isBlock(value) ? block(value, 0) : `${scalar(value)}\n`;
 }
 
