@@ -1,4 +1,7 @@
-/** Writes plain data as YAML 1.2, for people to read. The library is for reading what people write; this is a page. */
+/**
+ * Writes plain data as YAML 1.2, for people to read, and so that a reader of YAML 1.1 is not misled. The library takes five to eight times as
+ * long (0.24 ms and more for a status), and statuses are written on the thread that carries the connections.
+ */
 
 export function writeYaml(value: unknown): string {
   return isBlock(value) ? block(value, 0) : `${scalar(value)}\n`;

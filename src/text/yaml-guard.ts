@@ -10,9 +10,24 @@ export interface YamlTrouble {
   readonly offset: number;
   /** For who wrote the text: may quote it. */
   readonly message: string;
-  /** In a word or two, with nothing of the text in it. */
+  /** In some words, with nothing of the text in them. */
   readonly kind: string;
 }
+
+/** @returns the first thing that is out of bounds, undefined where all is well */
+export function guardYaml(text: string): YamlTrouble | undefined {
+  const counts = new TokenCounts();
+  let offset = 0;
+  for (const token of new Lexer().lex(text)) {
+    const trouble = counts.add(token);
+    if (trouble !== undefined) return { offset, message: `${trouble}.`, kind: trouble };
+    offset += ANNOUNCEMENTS.has(token) ? 0 : token.length;
+  }
+  return undefined;
+}
+
+/** Tokens that stand for no character: a document begins, brackets end wrongly, a scalar follows. */
+const ANNOUNCEMENTS: ReadonlySet<string> = new Set(['\u0002', '\u0018', '\u001F']);
 
 const MOST = {
   /** Anchors, aliases, tags and explicit keys together. */
@@ -28,71 +43,67 @@ const MOST = {
   errors: 20,
 };
 
-/** @returns the first thing that is out of bounds, undefined where all is well */
-export function guardYaml(text: string): YamlTrouble | undefined {
-  let offset = 0;
-  let rarities = 0;
-  let flowDepth = 0;
-  let inLine = 0;
-  let keysInLine = 0;
-  let errors = 0;
-  let tokens = 0;
-  let lineStart = true;
-  for (const token of new Lexer().lex(text)) {
-    const trouble = (message: string): YamlTrouble => ({ offset, message, kind: message });
-    tokens += 1;
-    if (tokens > MOST.tokens) return trouble('the file has too many parts; split it');
+class TokenCounts {
+  #tokens = 0;
+  #rarities = 0;
+  #flowDepth = 0;
+  #errors = 0;
+  #inLine = 0;
+  #keysInLine = 0;
+  #isLineStart = true;
+
+  /** @returns what is out of bounds with this token */
+  add(token: string): string | undefined {
+    this.#tokens += 1;
+    if (this.#tokens > MOST.tokens) return 'the file has too many parts; split it';
+    if (token[0] === '\n' || token[0] === '\r') {
+      this.#inLine = 0;
+      this.#keysInLine = 0;
+      this.#isLineStart = true;
+      return undefined;
+    }
+    const trouble = this.#count(token);
+    if (token.trim() !== '') this.#isLineStart = false;
+    return trouble;
+  }
+
+  #count(token: string): string | undefined {
     switch (token[0]) {
-      case '\n':
-      case '\r':
-        inLine = 0;
-        keysInLine = 0;
-        lineStart = true;
-        break;
       case ' ':
       case '\t':
-        if (lineStart && token.length > MOST.indentation)
-          return trouble(`more than ${MOST.indentation} spaces of indentation; no resource is nested like that`);
-        break;
+        if (!this.#isLineStart || token.length <= MOST.indentation) return undefined;
+        return `more than ${MOST.indentation} spaces of indentation; no resource is nested like that`;
       case '&':
       case '*':
       case '!':
-        rarities += 1;
-        if (rarities > MOST.rarities)
-          return trouble(`more than ${MOST.rarities} anchors, aliases, tags and explicit keys; write the values out`);
-        break;
+        this.#rarities += 1;
+        if (this.#rarities <= MOST.rarities) return undefined;
+        return `more than ${MOST.rarities} anchors, aliases, tags and explicit keys; write the values out`;
       case '?':
       case '-':
         // A scalar that begins so is announced by \u001F and does not come here.
-        if (token.length === 1) {
-          inLine += 1;
-          rarities += token === '?' ? 1 : 0;
-          if (inLine > MOST.indicatorsInLine || rarities > MOST.rarities) return trouble('lists or keys are nested too deeply');
-        }
-        break;
+        if (token.length > 1) return undefined;
+        this.#inLine += 1;
+        this.#rarities += token === '?' ? 1 : 0;
+        if (this.#inLine <= MOST.indicatorsInLine && this.#rarities <= MOST.rarities) return undefined;
+        return 'lists or keys are nested too deeply';
       case ':':
-        keysInLine += 1;
-        if (flowDepth === 0 && keysInLine > MOST.indicatorsInLine) return trouble('too many colons in one line');
-        break;
+        this.#keysInLine += 1;
+        return this.#flowDepth === 0 && this.#keysInLine > MOST.indicatorsInLine ? 'too many colons in one line' : undefined;
       case '[':
       case '{':
-        flowDepth += 1;
-        if (flowDepth > MOST.flowDepth) return trouble(`brackets are nested more than ${MOST.flowDepth} deep`);
-        break;
+        this.#flowDepth += 1;
+        return this.#flowDepth > MOST.flowDepth ? `brackets are nested more than ${MOST.flowDepth} deep` : undefined;
       case ']':
       case '}':
-        flowDepth = Math.max(0, flowDepth - 1);
-        break;
+        this.#flowDepth = Math.max(0, this.#flowDepth - 1);
+        return undefined;
       case '"':
       case "'":
-        if (token.length === 1 || token.at(-1) !== token[0]) errors += 1;
-        if (errors > MOST.errors) return trouble('too many quotes are not closed');
-        break;
+        this.#errors += token.length === 1 || token.at(-1) !== token[0] ? 1 : 0;
+        return this.#errors > MOST.errors ? 'too many quotes are not closed' : undefined;
       default:
-        break;
+        return undefined;
     }
-    if (token !== '\n' && token !== '\r' && token.trim() !== '') lineStart = false;
-    offset += token === '\u0002' || token === '\u0018' || token === '\u001F' ? 0 : token.length;
   }
-  return undefined;
 }

@@ -65,7 +65,7 @@ export async function parseResources(text: string, file: string, namespace: stri
       line: before.split('\n').length,
       column: trouble.offset - before.lastIndexOf('\n'),
       severity: 'error',
-      message: `${trouble.message}.`,
+      message: trouble.message,
     });
     return { objects, bundles, problems };
   }
