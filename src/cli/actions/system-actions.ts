@@ -10,7 +10,6 @@ import { directoryResources } from '../../platform/linux/resources.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
-
 import type { Terminal } from '../output/terminal.ts';
 import { unitName, unitText } from './systemd-unit.ts';
 import { waitUntil } from './waiting.ts';

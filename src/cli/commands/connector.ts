@@ -14,7 +14,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
         'earshot connector create database 5432 --routing-key db --host db.internal --tls-credentials db-ca',
       ],
       arguments: nameAndPort,
-      options: [...options(), ...clusterOptions()],
+      options: [...options, ...clusterOptions],
       check: requireNoPods,
       spec: newSpec,
       wait: 'configured',
@@ -23,7 +23,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
       description: 'change a connector while it runs; an empty text takes an option back',
       examples: ['earshot connector update backend --host 192.0.2.7 --port 8081'],
       arguments: [nameOnly],
-      options: [...options(), ...clusterOptions(), new Option('--port <port>', PORT).argParser(servicePort)],
+      options: [...options, ...clusterOptions, new Option('--port <port>', PORT).argParser(servicePort)],
       check: requireNoPods,
       wait: 'configured',
     }),
@@ -31,10 +31,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
       description: 'remove a connector; open connections may end in their own time',
       examples: ['earshot connector delete backend'],
     }),
-    statusVerb({
-      description: 'show all connectors, or one',
-      examples: ['earshot connector status', 'earshot connector status backend -o json'],
-    }),
+    statusVerb('show all connectors, or one', 'earshot connector status', 'earshot connector status backend -o json'),
     generateVerb({
       description: 'print a connector, and make nothing',
       examples: [
@@ -42,7 +39,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
         'earshot connector generate backend 8080 --selector app=backend | kubectl apply -f -',
       ],
       arguments: nameAndPort,
-      options: [...options(), new Option('--selector <labels>', 'pods that are the servers, for Kubernetes')],
+      options: [...options, new Option('--selector <labels>', 'pods that are the servers, for Kubernetes')],
       spec: newSpec,
     }),
   ]);
@@ -52,23 +49,19 @@ const nameOnly = new Argument('<name>', 'name of the connector');
 const PORT = 'port of the server';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
 
-function options(): readonly Option[] {
-  return [
-    new Option('--routing-key <key>', 'key by which listeners are found; at first the name'),
-    new Option('--host <host>', 'name or address of the server; at first the name'),
-    new Option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified'),
-    new Option('--use-client-cert', 'show the certificate of that bundle to the server'),
-    new Option('--no-use-client-cert', 'do not show it'),
-    new Option('--verify-hostname', "the server's certificate must name the host (as it is unless told)"),
-    new Option('--no-verify-hostname', 'it need not'),
-    new Option('--type <type>', 'what is carried').choices(['tcp']),
-  ];
-}
+const options = [
+  new Option('--routing-key <key>', 'key by which listeners are found; at first the name'),
+  new Option('--host <host>', 'name or address of the server; at first the name'),
+  new Option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified'),
+  new Option('--use-client-cert', 'show the certificate of that bundle to the server'),
+  new Option('--no-use-client-cert', 'do not show it'),
+  new Option('--verify-hostname', "the server's certificate must name the host (as it is unless told)"),
+  new Option('--no-verify-hostname', 'it need not'),
+  new Option('--type <type>', 'what is carried').choices(['tcp']),
+];
 
 /** Known from Kubernetes: whoever types them is told what to do here. */
-function clusterOptions(): readonly Option[] {
-  return [new Option('--selector <labels>').hideHelp(), new Option('--workload <workload>').hideHelp()];
-}
+const clusterOptions = [new Option('--selector <labels>').hideHelp(), new Option('--workload <workload>').hideHelp()];
 
 function requireNoPods(command: Command, { selector, workload }: SpecChange): void {
   if (selector === undefined && workload === undefined) return;

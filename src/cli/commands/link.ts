@@ -20,10 +20,7 @@ export function addLink(program: Command, terminal: Terminal): void {
       arguments: [nameOnly],
     }),
     renew,
-    statusVerb({
-      description: 'show all links of this site, or one',
-      examples: ['earshot link status', 'earshot link status west-6bfn6 -o yaml'],
-    }),
+    statusVerb('show all links of this site, or one', 'earshot link status', 'earshot link status west-6bfn6 -o yaml'),
     generate,
   ]);
 }

@@ -104,10 +104,11 @@ export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {
   };
 }
 
-export function statusVerb(row: Row): Verb {
+export function statusVerb(description: string, ...lines: readonly string[]): Verb {
   return {
-    ...row,
     name: 'status',
+    description,
+    examples: lines,
     arguments: [new Argument('[name]', 'name of the resource; left out: all')],
     options: [outputOption()],
     run: async (at, { output }: OutputOptions, name) => {

@@ -30,7 +30,7 @@ export function addSite(program: Command, terminal: Terminal): void {
       options: [new Option('--all', "remove the namespace's other resources too")],
       action: async () => (await import('../actions/site-actions.ts')).deleteSite,
     }),
-    statusVerb({ description: 'show the site', examples: ['earshot site status', 'earshot site status -o yaml'] }),
+    statusVerb('show the site', 'earshot site status', 'earshot site status -o yaml'),
     generateVerb({
       description: 'print a site, and make nothing',
       examples: ['earshot site generate west --enable-link-access > west.yaml'],
