@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { ListenerPort } from '../../src/api/listeners/index.ts';
 import { answerFromOutside, echoedFromOutside } from './support/clients.ts';
 import { earshotImage, nodeCommand } from './support/earshot.ts';
@@ -146,15 +146,10 @@ const refused: readonly {
 ];
 
 describe("a Listener's ports", { timeout: 400_000 }, () => {
-  const namespace = useNamespace('ports');
+  const namespace = useNamespace('ports', { inside: { serviceType: 'ClusterIP' }, outside: { serviceType: 'NodePort' } });
   const { cluster } = namespace;
-  let className: string;
-  let nodePorts: string;
-
-  before(async () => {
-    className = await namespace.class('inside', { serviceType: 'ClusterIP' });
-    nodePorts = await namespace.class('outside', { serviceType: 'NodePort' });
-  });
+  const className = namespace.className('inside');
+  const nodePorts = namespace.className('outside');
 
   for (const { name, behaviour, ports, exposed, note } of rows) {
     it(behaviour, async () => {

@@ -1,12 +1,12 @@
 /** The API server goes, connections break, the store hangs: afterwards Earshot goes on where it was, and rewrites nothing. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { auditFromNow, describeRequest, isLateEvent, type AuditReader } from './support/audit.ts';
 import { untilInstalled } from './support/installation.ts';
 import { API, byClass, pod } from './support/manifests.ts';
-import { conditionOf, openNamespace, type Namespace } from './support/namespace.ts';
+import { conditionOf, useNamespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 const LISTENERS = 30;
@@ -17,11 +17,6 @@ const RECOVERY_MS = 30_000;
 
 describe('faults between Earshot and the API server', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
-  let namespace: Namespace;
-  let className: string;
-  /** Its Listeners are ready without a pod. */
-  let internal: string;
-
   before(async () => {
     await untilInstalled(cluster);
     await eventually(
@@ -32,18 +27,17 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
       },
       { timeoutMs: 180_000, everyMs: 500 },
     );
-    namespace = await openNamespace(cluster, 'api-server');
-    className = await namespace.class('nodeport', { serviceType: 'NodePort' });
-    internal = await namespace.class('internal', { serviceType: 'ClusterIP' });
+  });
+  const namespace = useNamespace('api-server', { nodeport: { serviceType: 'NodePort' }, internal: { serviceType: 'ClusterIP' } }, cluster);
+  const className = namespace.className('nodeport');
+  /** Its Listeners are ready without a pod. */
+  const internal = namespace.className('internal');
+  before(async () => {
     const names = Array.from({ length: LISTENERS }, (_, n) => `unchanged-${n}`);
     await Promise.all(names.map((name) => namespace.listener(name, { className, ports: PORTS })));
     await namespace.create(pod('mounts', { volumes: { address: byClass(className) }, ports: [{ name: 'http', containerPort: 8080 }] }));
     await namespace.running('mounts');
     await Promise.all(names.map((name) => namespace.untilService(name, 'to exist', () => true)));
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   it('writes nothing and lists nothing while nothing changes', async () => {

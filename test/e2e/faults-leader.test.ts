@@ -1,11 +1,11 @@
 /** Two controllers, one leader: it dies, it freezes past its lease, it ends in good order. One writes at a time, always. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, beforeEach, describe, it } from 'node:test';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { processesWithArgument } from '../harness/processes.ts';
 import { auditFromNow, describeRequest, podOf, type AuditedRequest, type AuditReader } from './support/audit.ts';
 import { leaderOf, leaseDuration, systemPods, SYSTEM, untilInstalled } from './support/installation.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
 /** A Lease stands for 13 seconds; the rest is for a busy machine. */
@@ -13,26 +13,18 @@ const FAILOVER_MS = 30_000;
 
 describe('the leader', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
-  let namespace: Namespace;
-  let className: string;
+  after(() => untilInstalled(cluster));
+  const namespace = useNamespace('leader', { internal: { serviceType: 'ClusterIP' } }, cluster);
+  const className = namespace.className('internal');
   let audit: AuditReader;
   let leader: string;
 
-  before(async () => {
-    namespace = await openNamespace(cluster, 'leader');
-    className = await namespace.class('internal', { serviceType: 'ClusterIP' });
-  });
   beforeEach(async () => {
     await untilInstalled(cluster);
     leader = await eventually('a leader', () => leaderOf(cluster));
     // It has done what there was to do, so that what follows is because of the test.
     await exposed(`before-${leader.slice(-5)}-${performance.now().toFixed()}`);
     audit = await auditFromNow(cluster);
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await untilInstalled(cluster);
-    await cluster.api.close();
   });
 
   it('is replaced within 30 seconds when it is killed and nothing restarts it', async (t) => {

@@ -7,7 +7,7 @@ import { connectCluster, eventually } from '../harness/index.ts';
 import { processesWithArgument } from '../harness/processes.ts';
 import { SYSTEM, systemPods, untilInstalled, type SystemPod } from './support/installation.ts';
 import { byClass, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
+import { useNamespace, type RunningPod } from './support/namespace.ts';
 import { untilFile } from './support/tree.ts';
 
 const EXTERNAL = '198.51.100.77';
@@ -25,17 +25,20 @@ done
 
 describe('restarts on a node where pods run', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
-  let namespace: Namespace;
-  let className: string;
   let running: RunningPod;
   let node: string;
   let own: readonly string[];
   let seen: string;
 
-  before(async () => {
+  before(() => untilInstalled(cluster));
+  after(async () => {
+    await cluster.startKubelet(node);
+    await cluster.setNodeAddresses(node, addresses());
     await untilInstalled(cluster);
-    namespace = await openNamespace(cluster, 'node-driver');
-    className = await namespace.class('nodeport', { serviceType: 'NodePort' });
+  });
+  const namespace = useNamespace('node-driver', { nodeport: { serviceType: 'NodePort' } }, cluster);
+  const className = namespace.className('nodeport');
+  before(async () => {
     await namespace.create(pod('reads', { volumes: { address: byClass(className) }, ports: PORTS, script: reader }));
     const [started] = await namespace.running('reads');
     assert.ok(started);
@@ -43,13 +46,6 @@ describe('restarts on a node where pods run', { timeout: 580_000 }, () => {
     node = running.spec.nodeName;
     own = cluster.nodes.find(({ name }) => name === node)?.addresses ?? [];
     seen = await shown();
-  });
-  after(async () => {
-    await cluster.startKubelet(node);
-    await cluster.setNodeAddresses(node, addresses());
-    await namespace?.[Symbol.asyncDispose]();
-    await untilInstalled(cluster);
-    await cluster.api.close();
   });
   afterEach(async () => {
     assert.equal(await inPod('cat /tmp/missing 2>/dev/null || echo none'), 'none\n');

@@ -17,7 +17,7 @@ import { whileLeading, type LeaseTiming } from '../../src/kube/lease/lease.ts';
 import type { Cache, Change, InformerTrouble, KubeClient, ListWatch } from '../../src/kube/contract.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -36,8 +36,9 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
   const cluster = connectCluster();
   /** What went to the API server: `list configmaps`. */
   const requests: string[] = [];
-  let namespace: Namespace;
   let client: KubeClient;
+  after(() => client[Symbol.asyncDispose]());
+  const namespace = useNamespace('kube', {}, cluster);
 
   async function connect(options: Partial<ClientOptions> = {}): Promise<KubeClient> {
     const config = await loadConfig({ kubeconfig: cluster.kubeconfig });
@@ -48,13 +49,7 @@ describe('the Kubernetes client and a real API server', { timeout: 580_000 }, ()
   const configMap = (name: string, value: string): ConfigMap => ({ metadata: { ...key(name), labels }, data: { value } });
 
   before(async () => {
-    namespace = await openNamespace(cluster, 'kube');
     client = await connect();
-  });
-  after(async () => {
-    await client[Symbol.asyncDispose]();
-    await namespace[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   describe('objects', () => {

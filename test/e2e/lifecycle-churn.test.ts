@@ -1,13 +1,13 @@
 /** Two hundred pods come and go, each with a Listener of its own: nothing of them is left over, in the API or on the nodes. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import type { PodListeners } from '../../src/api/listeners/index.ts';
 import type { Pod } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { untilInstalled } from './support/installation.ts';
 import { API, byClass, pod } from './support/manifests.ts';
-import { openNamespace, type Namespace } from './support/namespace.ts';
+import { useNamespace } from './support/namespace.ts';
 import { untilCollected, VOLUME } from './support/replicas.ts';
 
 const WAVES = 5;
@@ -15,20 +15,11 @@ const WAVE = 40;
 
 describe('two hundred pods that come and go', { timeout: 900_000 }, () => {
   const cluster = connectCluster();
-  let namespace: Namespace;
-  let className: string;
+  before(() => untilInstalled(cluster));
+  const namespace = useNamespace('churn', { internal: { serviceType: 'ClusterIP' } }, cluster);
+  const className = namespace.className('internal');
   const uids = new Set<string>();
   const addresses = new Set<string>();
-
-  before(async () => {
-    await untilInstalled(cluster);
-    namespace = await openNamespace(cluster, 'churn');
-    className = await namespace.class('internal', { serviceType: 'ClusterIP' });
-  });
-  after(async () => {
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
-  });
 
   it('all run, each with an address of its own', async () => {
     for (let wave = 0; wave < WAVES; wave += 1) {

@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { untilInstalled } from './support/installation.ts';
 import { API, byClass, byListener, claim, pod, statefulSet } from './support/manifests.ts';
-import { conditionOf, openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
+import { conditionOf, useNamespace, type RunningPod } from './support/namespace.ts';
 import { addressesOf, listenerOf, runsAnew, untilCordoned, untilWaits, VOLUME, whereabouts, type Whereabouts } from './support/replicas.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
@@ -15,7 +15,6 @@ const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
 describe('a node that is deleted', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const [staying, lost] = cluster.nodes.map(({ name }) => name) as [string, string]; // The shared cluster has two.
-  let namespace: Namespace;
   /** Replicas as they were while the node was there. */
   let kept: Whereabouts;
   let released: Whereabouts;
@@ -26,11 +25,22 @@ describe('a node that is deleted', { timeout: 580_000 }, () => {
   const cordon = (unschedulable: boolean): Promise<unknown> => cluster.api.patch(`/api/v1/nodes/${staying}`, { spec: { unschedulable } });
   const sharedListener = (): Promise<Listener | undefined> => namespace.get<Listener>(API, 'Listener', 'shared');
 
-  before(async () => {
+  before(() => untilInstalled(cluster));
+  after(async () => {
+    await cluster.addNode(lost);
+    await cordon(false);
     await untilInstalled(cluster);
-    namespace = await openNamespace(cluster, 'node-lost');
-    const keeping = await namespace.class('keep', { serviceType: 'NodePort', pinnedNodePorts: true });
-    const releasing = await namespace.class('release', { serviceType: 'NodePort', pinnedNodePorts: true, nodeLossPolicy: 'Release' });
+  });
+  const namespace = useNamespace(
+    'node-lost',
+    {
+      keep: { serviceType: 'NodePort', pinnedNodePorts: true },
+      release: { serviceType: 'NodePort', pinnedNodePorts: true, nodeLossPolicy: 'Release' },
+    },
+    cluster,
+  );
+  before(async () => {
+    const [keeping, releasing] = [namespace.className('keep'), namespace.className('release')];
     await cordon(true);
     await untilCordoned(namespace, staying);
     await namespace.create(
@@ -54,13 +64,6 @@ describe('a node that is deleted', { timeout: 580_000 }, () => {
     // Kubernetes' own collector of such pods comes round only after a minute.
     const ofLost = ['--namespace', namespace.name, `--field-selector=spec.nodeName=${lost}`];
     await cluster.kubectl(['delete', 'pods', ...ofLost, '--force', '--grace-period=0', '--wait=false']);
-  });
-  after(async () => {
-    await cluster.addNode(lost);
-    await cordon(false);
-    await namespace?.[Symbol.asyncDispose]();
-    await untilInstalled(cluster);
-    await cluster.api.close();
   });
 
   it('is named by the condition of a Listener that has no other address', async () => {

@@ -5,7 +5,7 @@ import type { ListenerClassSpec } from '../../src/api/listeners/index.ts';
 import { connectCluster, eventually, type LoadBalancers } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, statefulSet, webServer } from './support/manifests.ts';
-import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
+import { useNamespace, type RunningPod } from './support/namespace.ts';
 import {
   listenerOf,
   runsAnew,
@@ -35,7 +35,6 @@ const free = ['unpinned', 'internal', 'balanced'] as const;
 describe('a replica whose class pins node ports', { timeout: 580_000 }, () => {
   const cluster = connectCluster();
   const [first, second] = cluster.nodes.map(({ name }) => name) as [string, string]; // The shared cluster has two.
-  let namespace: Namespace;
   let cloud: LoadBalancers;
   /** Where replica 0 of each set started: all on the first node. */
   const started = new Map<string, Whereabouts>();
@@ -44,8 +43,13 @@ describe('a replica whose class pins node ports', { timeout: 580_000 }, () => {
   const cordon = (node: string, unschedulable: boolean): Promise<unknown> => patchNode(node, { unschedulable });
   const startOf = (set: string): Whereabouts => started.get(set) ?? assert.fail(`${set} has not started`);
 
+  after(async () => {
+    await patchNode(first, { taints: null });
+    await Promise.all([first, second].map((node) => cordon(node, false)));
+    await cloud?.stop();
+  });
+  const namespace = useNamespace('sticky', {}, cluster);
   before(async () => {
-    namespace = await openNamespace(cluster, 'sticky');
     cloud = cluster.fakeLoadBalancer([{ ip: LOAD_BALANCER_ADDRESS }], { selects: ({ metadata }) => metadata.namespace === namespace.name });
     await cordon(second, true);
     await untilCordoned(namespace, second);
@@ -57,13 +61,6 @@ describe('a replica whose class pins node ports', { timeout: 580_000 }, () => {
     for (const set of Object.keys(classes)) started.set(set, await whereabouts(namespace, `${set}-0`));
     await cordon(second, false);
     await patchNode(first, { taints: [TAINT] });
-  });
-  after(async () => {
-    await patchNode(first, { taints: null });
-    await Promise.all([first, second].map((node) => cordon(node, false)));
-    await cloud?.stop();
-    await namespace?.[Symbol.asyncDispose]();
-    await cluster.api.close();
   });
 
   it('comes back to its node, at the same address and port, when it is deleted', async () => {

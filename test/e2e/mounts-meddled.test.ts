@@ -1,7 +1,7 @@
 /** A pod may do with its volume as it likes. What it does must not keep the volume from being followed, nor from being removed. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { eventually } from '../harness/index.ts';
 import { byClass, pod } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
@@ -13,13 +13,9 @@ const MEDDLING = {
 } as const;
 
 describe('a pod that meddles with its volume', { timeout: 400_000, concurrency: 2 }, () => {
-  const namespace = useNamespace('meddled');
+  const namespace = useNamespace('meddled', { inside: { serviceType: 'ClusterIP', preferredAddressType: 'Hostname' } });
   const { cluster } = namespace;
-  let inside: string;
-
-  before(async () => {
-    inside = await namespace.class('inside', { serviceType: 'ClusterIP', preferredAddressType: 'Hostname' });
-  });
+  const inside = namespace.className('inside');
 
   for (const [index, [what, script]] of Object.entries(MEDDLING).entries()) {
     it(`and ${what} still sees new addresses, and leaves nothing behind`, async () => {

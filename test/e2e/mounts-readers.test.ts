@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { answerService } from '../harness/index.ts';
 import { byClass, byListener, claim, pod } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
@@ -9,15 +9,13 @@ const PORT = 8080;
 const PORTS = [{ name: 'http', containerPort: PORT }];
 
 describe('who may read a listener volume', { timeout: 400_000, concurrency: 4 }, () => {
-  const namespace = useNamespace('readers');
-  const { cluster } = namespace;
-  let inside: string;
-  let balanced: string;
-
-  before(async () => {
-    inside = await namespace.class('inside', { serviceType: 'ClusterIP', preferredAddressType: 'IP' });
-    balanced = await namespace.class('balanced', { serviceType: 'LoadBalancer', loadBalancerClass: 'stand-in.example/cloud' });
+  const namespace = useNamespace('readers', {
+    inside: { serviceType: 'ClusterIP', preferredAddressType: 'IP' },
+    balanced: { serviceType: 'LoadBalancer', loadBalancerClass: 'stand-in.example/cloud' },
   });
+  const { cluster } = namespace;
+  const inside = namespace.className('inside');
+  const balanced = namespace.className('balanced');
 
   it('pods by every access mode of a claim, and by a claim that they may only read', async () => {
     const modes = { rwo: 'ReadWriteOnce', rwx: 'ReadWriteMany', rox: 'ReadOnlyMany', rwop: 'ReadWriteOncePod' } as const;

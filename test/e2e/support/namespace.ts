@@ -22,18 +22,28 @@ export interface RunningPod extends Pod {
 }
 
 export async function openNamespace(cluster: Cluster, purpose: string): Promise<Namespace> {
-  const namespace = new Namespace(cluster, purpose);
+  const namespace = new Namespace(cluster, freshName(purpose));
   await namespace.open();
   return namespace;
 }
 
-/** The namespace of all tests of a `describe`, on the cluster of the run: it is there before they begin, and gone after them. */
-export function useNamespace(purpose: string): Namespace {
-  const namespace = new Namespace(connectCluster(), purpose);
-  before(() => namespace.open());
+/**
+ * The namespace of all tests of a `describe`, with classes by their suffixes, on the cluster of the run: it is there before they begin, and
+ * gone after them, when the cluster is let go too. What is to happen earlier, then or now, is to be said before.
+ */
+export function useNamespace(
+  purpose: string,
+  classes: Readonly<Record<string, ListenerClassSpec>> = {},
+  cluster: Cluster = connectCluster(),
+): Namespace {
+  const namespace = new Namespace(cluster, freshName(purpose));
+  before(async () => {
+    await namespace.open();
+    for (const [suffix, spec] of Object.entries(classes)) await namespace.class(suffix, spec);
+  });
   after(async () => {
     await namespace[Symbol.asyncDispose]();
-    await namespace.cluster.api.close();
+    await cluster.api.close();
   });
   return namespace;
 }
@@ -43,9 +53,9 @@ export class Namespace implements AsyncDisposable {
   readonly name: string;
   readonly #classes: string[] = [];
 
-  constructor(cluster: Cluster, purpose: string) {
+  constructor(cluster: Cluster, name: string) {
     this.cluster = cluster;
-    this.name = `e2e-${purpose}-${randomBytes(3).toString('hex')}`;
+    this.name = name;
   }
 
   async open(): Promise<void> {
@@ -234,6 +244,8 @@ export class Namespace implements AsyncDisposable {
     return this.cluster.api.get<T>(`${collectionOf(apiVersion, kind, this.name)}/${name}`);
   }
 }
+
+const freshName = (purpose: string): string => `e2e-${purpose}-${randomBytes(3).toString('hex')}`;
 
 export function conditionOf({ status }: Listener, type: string): Condition | undefined {
   return status?.conditions?.find((condition) => condition.type === type);
