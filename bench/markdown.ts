@@ -1,4 +1,5 @@
-/** What both reports write: tables, and a block between marks of a document. Pure. */
+/** What all reports write: tables, and a block between marks of a document. Pure. */
+import type { Machine } from './machine.ts';
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const plain = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll('\n', ' ');
@@ -23,4 +24,13 @@ export function format(value: number, unit: string): string {
   const rounded = Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
   const text = rounded.toLocaleString('en', { maximumFractionDigits: 6 });
   return unit === '' ? text : `${text} ${unit}`;
+}
+
+export function machineLine(on: Machine): string {
+  return `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}`;
+}
+
+/** What failed, by scenario: the first line of each reason. */
+export function failed(whys: ReadonlyMap<string, string>): readonly string[] {
+  return whys.size === 0 ? [] : ['', 'What failed:', '', ...[...whys].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)];
 }

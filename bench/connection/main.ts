@@ -2,15 +2,14 @@
  * What a connection between sites costs, beside the same traffic without and with another system: `node bench/connection/main.ts --help`.
  * docs/benchmarks.md tells what is measured, and how.
  */
-import { readFile, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { writeFile } from 'node:fs/promises';
 import { bundle } from '../../scripts/bundle.ts';
-import { createAuthority, createNetwork, HarnessError, startIperf3, startNginx, type Host } from '../../test/net/harness/index.ts';
-import { describeMachine } from '../machine.ts';
-import { replaceBlock } from '../markdown.ts';
+import { createAuthority, createNetwork, startIperf3, startNginx, type Host } from '../../test/net/harness/index.ts';
+import type { Machine } from '../machine.ts';
+import { log, messageOf, runBenchmark, type Measured } from '../program.ts';
 import { ownProgram, PORTS, type Bench, type Running, type System } from './bench.ts';
 import { figuresOf, verdictOf } from './figures.ts';
-import { FULL, isFull, parseOptions, USAGE, type Options, type ScenarioName, type SystemName } from './options.ts';
+import { isFull, parseOptions, USAGE, type Options, type ScenarioName, type SystemName } from './options.ts';
 import { report, type Result } from './report.ts';
 import { measureDelay, startDelay } from './scenarios/delay.ts';
 import { measureFailover } from './scenarios/failover.ts';
@@ -23,7 +22,6 @@ import { HAPROXY_DELAY, haproxyPair } from './systems/haproxy.ts';
 import { ratholePair } from './systems/rathole.ts';
 import { versionsOf } from './versions.ts';
 
-const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 const TURNS: readonly (readonly [ScenarioName, Turn])[] = [
   ['bulk', bulk],
   ['requests', requests],
@@ -31,17 +29,9 @@ const TURNS: readonly (readonly [ScenarioName, Turn])[] = [
   ['observer', observer],
 ];
 
-const begun = performance.now();
-const log = (line: string): void => console.log(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(7)} s  ${line}`);
+await runBenchmark({ name: 'connection', folders: ['src', 'bench/connection'], usage: USAGE, parse: parseOptions, isFull, measure });
 
-async function main(args: readonly string[]): Promise<void> {
-  const options = parseOptions(args);
-  if (options === undefined) {
-    console.log(USAGE);
-    return;
-  }
-  const machine = describeMachine(['node bench/connection/main.ts', ...args].join(' '), ['src', 'bench/connection']);
-  if (machine.loadBefore > 0.5) log(`the machine is busy (load ${machine.loadBefore.toFixed(2)}): times measured now mean little`);
+async function measure(options: Options, machine: Machine): Promise<Measured> {
   const figures = figuresOf(options);
   const samples = new Map(figures.map(({ id }): [string, Partial<Record<SystemName, number[]>>] => [id, {}]));
   const failures = new Map<ScenarioName, string>();
@@ -84,16 +74,9 @@ async function main(args: readonly string[]): Promise<void> {
   const results: readonly Result[] = figures.map((figure) => ({ figure, samples: samples.get(figure.id) ?? {} }));
   const circumstances = { ...machine, versions: await versionsOf(host, options.systems), rounds: options.rounds, seconds: options.seconds };
   const text = report(results, options.systems, failures, circumstances);
-  console.log(`\n${text}\n`);
-  if (options.json !== undefined) {
-    await writeFile(
-      options.json,
-      `${JSON.stringify({ circumstances, options, results, failures: Object.fromEntries(failures) }, undefined, 2)}\n`,
-    );
-  }
-  await writeDocument(options, text);
-  if (failures.size > 0 || results.some(({ figure, samples: of }) => isMissing(options, figure.scenario, verdictOf(figure, of).kind)))
-    process.exitCode = 1;
+  const isWhole =
+    failures.size === 0 && !results.some(({ figure, samples: of }) => isMissing(options, figure.scenario, verdictOf(figure, of).kind));
+  return { text, all: { circumstances, options, results, failures: Object.fromEntries(failures) }, isWhole };
 }
 
 type Attempt = (scenario: ScenarioName, what: string, act: () => Promise<void>) => Promise<void>;
@@ -123,14 +106,14 @@ async function measureRound(bench: Bench, systems: readonly System[], attempt: A
     }
     if (only.includes('memory')) await attempt('memory', 'memory', () => recordAfter(bench, watches));
   }
-  for (const [scenario, measure] of [
+  for (const [scenario, run] of [
     ['idle', measureIdle],
     ['delay', measureDelay],
   ] as const) {
     if (!only.includes(scenario)) continue;
     for (const system of systems) {
       say(`${scenario}, ${system.name}`);
-      await attempt(scenario, `${scenario}, ${system.name}`, () => measure(bench, system));
+      await attempt(scenario, `${scenario}, ${system.name}`, () => run(bench, system));
     }
   }
 }
@@ -177,27 +160,6 @@ async function programFile(host: Host, { systems }: Options): Promise<string> {
   return file;
 }
 
-async function writeDocument(options: Options, text: string): Promise<void> {
-  if (options.docs === undefined && !isFull(options)) {
-    log(`docs/benchmarks.md is left as it is: this was not a whole run (${FULL.rounds} rounds of ${FULL.seconds} s)`);
-    return;
-  }
-  const document = options.docs ?? DOCUMENT;
-  await writeFile(document, replaceBlock(await readFile(document, 'utf8'), 'connection', text));
-  log(`the figures stand in ${document}`);
-}
-
 function isMissing(options: Options, scenario: ScenarioName, verdict: string): boolean {
   return verdict === 'not-measured' && options.only.includes(scenario) && options.systems.includes('earshot');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof HarnessError || error instanceof TypeError ? error.message : error);
-  process.exitCode = 1;
 }

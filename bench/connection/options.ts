@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { COMMON, count, destination, DESTINATION_USAGE, some, type Destination } from '../options.ts';
 
 /** How much is measured. The defaults are the sizes of the table in docs/benchmarks.md. */
 export interface Sizes {
@@ -16,12 +17,9 @@ export type ScenarioName = (typeof SCENARIOS)[number];
 export const SYSTEMS = ['direct', 'haproxy', 'rathole', 'earshot'] as const;
 export type SystemName = (typeof SYSTEMS)[number];
 
-export interface Options extends Sizes {
+export interface Options extends Sizes, Destination {
   readonly only: readonly ScenarioName[];
   readonly systems: readonly SystemName[];
-  readonly json?: string;
-  /** Where the figures go; undefined: into docs/benchmarks.md, but only figures of a whole run at full size. */
-  readonly docs?: string;
 }
 
 export const FULL: Sizes = { rounds: 5, seconds: 4, idleConnections: 10_000 };
@@ -40,9 +38,7 @@ a network namespace of its own, and compares. All of it takes about 15 minutes o
   --seconds N         ${FULL.seconds}, of one measurement
   --idle N            ${FULL.idleConnections} idle connections
   --quick             ${QUICK.rounds} round, ${QUICK.seconds} second, ${QUICK.idleConnections} idle connections: whether it works, not how well
-  --json FILE         every sample, for programs
-  --docs FILE         write the figures between that document's marks, whatever the sizes;
-                      without it docs/benchmarks.md gets them, but only those of a whole run at full size
+${DESTINATION_USAGE}
 
 EARSHOT_PROGRAM=FILE measures that bundle; without it one is made from this checkout.`;
 
@@ -50,17 +46,7 @@ EARSHOT_PROGRAM=FILE measures that bundle; without it one is made from this chec
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      only: { type: 'string' },
-      systems: { type: 'string' },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      idle: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      json: { type: 'string' },
-      docs: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
+    options: { ...COMMON, systems: { type: 'string' }, seconds: { type: 'string' }, quick: { type: 'boolean', default: false } },
   });
   if (values.help) return undefined;
   const sizes = values.quick ? QUICK : FULL;
@@ -70,8 +56,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     rounds: count('--rounds', values.rounds, sizes.rounds),
     seconds: count('--seconds', values.seconds, sizes.seconds),
     idleConnections: count('--idle', values.idle, sizes.idleConnections),
-    ...(values.json === undefined ? {} : { json: values.json }),
-    ...(values.docs === undefined ? {} : { docs: values.docs }),
+    ...destination(values),
   };
 }
 
@@ -79,19 +64,4 @@ export function parseOptions(args: readonly string[]): Options | undefined {
 export function isFull({ rounds, seconds, idleConnections, only, systems }: Options): boolean {
   const isLong = rounds >= FULL.rounds && seconds >= FULL.seconds && idleConnections >= FULL.idleConnections;
   return isLong && SCENARIOS.every((name) => only.includes(name)) && COMPARED.every((name) => systems.includes(name));
-}
-
-function some<Name extends string>(option: string, text: string, names: readonly Name[]): readonly Name[] {
-  const asked = text.split(',').map((name) => name.trim());
-  for (const name of asked) {
-    if (!names.some((known) => known === name)) throw new TypeError(`${option} ${name}: there are ${names.join(', ')}`);
-  }
-  return names.filter((name) => asked.includes(name));
-}
-
-function count(option: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 1) throw new TypeError(`${option} ${text}: a whole number from 1 on`);
-  return number;
 }

@@ -1,5 +1,5 @@
 /** Figures as a document shows them: pure. */
-import { format, table } from '../markdown.ts';
+import { failed, format, machineLine, table } from '../markdown.ts';
 import type { Machine } from '../machine.ts';
 import { median } from '../statistics.ts';
 import { timesHaproxy, verdictOf, type Aim, type Figure, type Samples } from './figures.ts';
@@ -30,7 +30,7 @@ export function report(
   const verdicts = shown.map(({ figure, samples }) => verdictOf(figure, samples).kind);
   const [met, missed] = (['met', 'missed'] as const).map((kind) => verdicts.filter((each) => each === kind).length);
   return [
-    `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel}, Node.js ${on.node},`,
+    `${machineLine(on)}, Node.js ${on.node},`,
     `${Object.entries(on.versions)
       .map(([name, version]) => `${name} ${version}`)
       .join(', ')}; load of the machine before: ${on.loadBefore.toFixed(2)}.`,
@@ -48,9 +48,7 @@ export function report(
     ),
     '',
     `${met} met, ${missed} missed.`,
-    ...(failures.size === 0
-      ? []
-      : ['', 'What failed:', '', ...[...failures].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)]),
+    ...failed(failures),
   ].join('\n');
 }
 

@@ -3,7 +3,7 @@ import type { Cache } from '../../src/kube/contract.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import type { Resource } from '../../src/kube/resource.ts';
 import { HarnessError } from '../../test/harness/index.ts';
-import type { Bench } from './bench.ts';
+import type { Ground } from './load.ts';
 
 export interface Expected<T extends KubeObject> {
   readonly namespace: string;
@@ -21,7 +21,7 @@ export interface Expectation extends AsyncDisposable {
 }
 
 /** Watches from now on for `count` objects of a namespace to be as expected. Returns once the watch stands. */
-export async function expect<T extends KubeObject>({ client }: Bench, of: Resource<T>, expected: Expected<T>): Promise<Expectation> {
+export async function expect<T extends KubeObject>({ client }: Ground, of: Resource<T>, expected: Expected<T>): Promise<Expectation> {
   const { namespace, what, count, isThere, timeoutMs } = expected;
   const end = new AbortController();
   // Of thousands of objects nothing is kept but whether each is as expected: the watcher shares the machine with what it watches.

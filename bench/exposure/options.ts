@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { COMMON, count, destination, DESTINATION_USAGE, some, type Destination } from '../options.ts';
 
 /** How much is measured. The defaults are the sizes of the table in docs/benchmarks.md. */
 export interface Sizes {
@@ -13,11 +14,8 @@ export interface Sizes {
 export const SCENARIOS = ['stateful-set', 'node-address', 'listeners', 'idle', 'memory'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
-export interface Options extends Sizes {
+export interface Options extends Sizes, Destination {
   readonly only: readonly ScenarioName[];
-  readonly json?: string;
-  /** Where the figures go; undefined: into docs/benchmarks.md, but only figures of a whole run at full size. */
-  readonly docs?: string;
 }
 
 export const FULL: Sizes = { rounds: 3, listeners: 1_000, pods: 60, addressChanges: 40, idleSeconds: 300 };
@@ -33,37 +31,24 @@ All of it takes about 20 minutes on two quiet cores.
   --pods N            ${FULL.pods}
   --changes N         ${FULL.addressChanges} changes of a Node's address
   --idle SECONDS      ${FULL.idleSeconds}
-  --json FILE         every sample, for programs
-  --docs FILE         write the figures between that document's marks, whatever the sizes;
-                      without it docs/benchmarks.md gets them, but only those of a whole run at full size`;
+${DESTINATION_USAGE}`;
 
 /** Throws a TypeError that says which argument is wrong; undefined where help was asked for. */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],
-    options: {
-      only: { type: 'string' },
-      rounds: { type: 'string' },
-      listeners: { type: 'string' },
-      pods: { type: 'string' },
-      changes: { type: 'string' },
-      idle: { type: 'string' },
-      json: { type: 'string' },
-      docs: { type: 'string' },
-      help: { type: 'boolean', default: false },
-    },
+    options: { ...COMMON, listeners: { type: 'string' }, pods: { type: 'string' }, changes: { type: 'string' } },
   });
   if (values.help) return undefined;
   return {
-    only: values.only === undefined ? SCENARIOS : values.only.split(',').map(scenarioOf),
+    only: values.only === undefined ? SCENARIOS : some('--only', values.only, SCENARIOS),
     rounds: count('--rounds', values.rounds, FULL.rounds),
     // Fewer than two would measure the one Listener twice.
     listeners: count('--listeners', values.listeners, FULL.listeners, 2),
     pods: count('--pods', values.pods, FULL.pods),
     addressChanges: count('--changes', values.changes, FULL.addressChanges),
     idleSeconds: count('--idle', values.idle, FULL.idleSeconds),
-    ...(values.json === undefined ? {} : { json: values.json }),
-    ...(values.docs === undefined ? {} : { docs: values.docs }),
+    ...destination(values),
   };
 }
 
@@ -73,17 +58,4 @@ export function isFull(options: Options): boolean {
   const isSame = listeners === FULL.listeners && pods === FULL.pods;
   const isLong = rounds >= FULL.rounds && addressChanges >= FULL.addressChanges && idleSeconds >= FULL.idleSeconds;
   return isSame && isLong && SCENARIOS.every((name) => options.only.includes(name));
-}
-
-function scenarioOf(name: string): ScenarioName {
-  const found = SCENARIOS.find((scenario) => scenario === name.trim());
-  if (found === undefined) throw new TypeError(`--only ${name}: there are ${SCENARIOS.join(', ')}`);
-  return found;
-}
-
-function count(option: string, text: string | undefined, otherwise: number, least = 1): number {
-  if (text === undefined) return otherwise;
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < least) throw new TypeError(`${option} ${text}: a whole number from ${least} on`);
-  return number;
 }

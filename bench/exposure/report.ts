@@ -1,7 +1,12 @@
 /** Figures as a document shows them: pure. */
-import { format, table } from '../markdown.ts';
+import { failed, format, machineLine, table } from '../markdown.ts';
+import type { Machine } from '../machine.ts';
 import { verdictOf, type Figure, type Outcome } from './figures.ts';
-import type { Circumstances } from './machine.ts';
+
+/** What figures depend on. */
+export interface Circumstances extends Machine {
+  readonly kubernetes: string;
+}
 
 export interface Result {
   readonly figure: Figure;
@@ -15,7 +20,7 @@ export function report(results: readonly Result[], on: Circumstances): string {
   const reasons = shown.filter(({ figure }) => figure.limit === undefined);
   const missed = aims.filter(({ figure, outcome }) => verdictOf(figure, outcome) !== 'met').length;
   return [
-    `${on.date}, commit ${on.commit}, ${on.cores} × ${on.cpu}, ${on.memoryGigabytes} GiB of memory, Linux ${on.kernel},`,
+    `${machineLine(on)},`,
     `Kubernetes ${on.kubernetes}, Node.js ${on.node}; load of the machine before: ${on.loadBefore.toFixed(2)}. Command: \`${on.command}\``,
     '',
     ...table(['what', 'reach', 'measured', 'spread (samples)', ''], aims.map(rowOfAim)),
@@ -28,7 +33,7 @@ export function report(results: readonly Result[], on: Circumstances): string {
       ['what', 'measured', 'spread (samples)'],
       reasons.map(({ figure, outcome }) => [figure.what, measured(figure, outcome), spread(figure, outcome)]),
     ),
-    ...failures(shown),
+    ...failed(failures(shown)),
   ].join('\n');
 }
 
@@ -48,12 +53,11 @@ function spread({ unit, samples }: Figure, outcome: Outcome): string {
   return `${range} (${brokeOff === undefined ? count : `${count} of ${samples}`})`;
 }
 
-function failures(results: readonly Result[]): readonly string[] {
-  const whys = new Map(
+function failures(results: readonly Result[]): ReadonlyMap<string, string> {
+  return new Map(
     results.flatMap(({ figure, outcome }): [string, string][] => {
       if (outcome.kind === 'failed') return [[figure.scenario, outcome.why]];
       return outcome.kind === 'measured' && outcome.brokeOff !== undefined ? [[figure.scenario, outcome.brokeOff]] : [];
     }),
   );
-  return whys.size === 0 ? [] : ['', 'What failed:', '', ...[...whys].map(([scenario, why]) => `- ${scenario}: ${why.split('\n')[0]}`)];
 }

@@ -13,7 +13,7 @@ import {
 } from '../../src/kube/resource.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { eventually } from '../../test/harness/index.ts';
-import { forEach, patience, secondsSince, type Bench } from './bench.ts';
+import { forEach, patience, secondsSince, type Ground } from './load.ts';
 
 const namespaces = resource<KubeObject>('v1', 'Namespace', 'namespaces', 'cluster');
 export const statefulSets = resource<KubeObject>('apps/v1', 'StatefulSet', 'statefulsets');
@@ -29,28 +29,28 @@ const PREFIX = 'bench-';
  */
 export class Workspace {
   readonly name: string;
-  readonly #bench: Bench;
+  readonly #ground: Ground;
 
-  private constructor(bench: Bench, name: string) {
-    this.#bench = bench;
+  private constructor(ground: Ground, name: string) {
+    this.#ground = ground;
     this.name = name;
   }
 
-  static async open(bench: Bench, purpose: string): Promise<Workspace> {
+  static async open(ground: Ground, purpose: string): Promise<Workspace> {
     const name = `${PREFIX}${purpose}-${randomBytes(3).toString('hex')}`;
-    await bench.client.create(namespaces, { metadata: { name } });
+    await ground.client.create(namespaces, { metadata: { name } });
     // Kubernetes puts a service account and a ConfigMap into every new namespace; they shall not fall into what is measured.
     const account = `/api/v1/namespaces/${name}/serviceaccounts/default`;
-    await eventually(`the namespace ${name} to be furnished`, () => bench.cluster.api.find(account));
-    return new Workspace(bench, name);
+    await eventually(`the namespace ${name} to be furnished`, () => ground.cluster.api.find(account));
+    return new Workspace(ground, name);
   }
 
   /** Removes everything from all of them, whoever left it there. */
-  static async clearAll(bench: Bench): Promise<void> {
+  static async clearAll(ground: Ground): Promise<void> {
     for await (const {
       metadata: { name = '' },
-    } of bench.client.list(namespaces)) {
-      if (name.startsWith(PREFIX)) await new Workspace(bench, name).clear();
+    } of ground.client.list(namespaces)) {
+      if (name.startsWith(PREFIX)) await new Workspace(ground, name).clear();
     }
   }
 
@@ -60,7 +60,7 @@ export class Workspace {
     await this.clear();
     const cleared = secondsSince(start);
     const isSilent = await this.#silence();
-    this.#bench.log(
+    this.#ground.log(
       `  ${this.name} is empty after ${cleared.toFixed(1)} s, ${isSilent ? 'and' : 'but not'} forgotten after ${secondsSince(start).toFixed(1)} s`,
     );
   }
@@ -79,12 +79,12 @@ export class Workspace {
     await this.#remove(endpoints);
     await this.#remove(endpointSlices);
     await this.#remove(podListeners);
-    await this.#bench.client.delete(listenerClasses, { name: this.name }).catch(unlessGone);
+    await this.#ground.client.delete(listenerClasses, { name: this.name }).catch(unlessGone);
   }
 
   /** Again and again: a controller that has not heard of the end of the owners yet may still make one. */
   async #remove<T extends KubeObject>(of: Resource<T>): Promise<void> {
-    const { client } = this.#bench;
+    const { client } = this.#ground;
     const seen = await this.#namesOf(of);
     if (seen.length === 0) return;
     await eventually(
@@ -101,7 +101,7 @@ export class Workspace {
 
   async #namesOf<T extends KubeObject>(of: Resource<T>): Promise<readonly string[]> {
     const found: string[] = [];
-    for await (const { metadata } of this.#bench.client.list(of, { namespace: this.name })) found.push(metadata.name ?? '');
+    for await (const { metadata } of this.#ground.client.list(of, { namespace: this.name })) found.push(metadata.name ?? '');
     return found;
   }
 
@@ -111,7 +111,7 @@ export class Workspace {
       `the volumes of ${this.name} to be gone`,
       async () => {
         let left = 0;
-        for await (const { spec } of this.#bench.client.list(persistentVolumes)) if (spec?.claimRef?.namespace === this.name) left++;
+        for await (const { spec } of this.#ground.client.list(persistentVolumes)) if (spec?.claimRef?.namespace === this.name) left++;
         if (left === 0) return true;
         throw new Error(`there are ${left} left`);
       },
@@ -125,7 +125,7 @@ export class Workspace {
    * the same for what is measured with Earshot and without; so it is waited for, but not for long.
    */
   async #silence(): Promise<boolean> {
-    const { cluster } = this.#bench;
+    const { cluster } = this.#ground;
     await using file = await open(cluster.auditLog, 'r');
     let offset = (await file.stat()).size;
     const mention = `"namespace":"${this.name}"`;

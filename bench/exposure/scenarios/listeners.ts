@@ -4,7 +4,8 @@ import { services } from '../../../src/kube/resource.ts';
 import type { Service } from '../../../src/kube/objects.ts';
 import { listener, listenerClass } from '../../../test/e2e/support/manifests.ts';
 import { CallCounter } from '../audit.ts';
-import { AT_ONCE, forEach, names, patience, secondsSince, type Bench } from '../bench.ts';
+import type { Bench } from '../bench.ts';
+import { AT_ONCE, forEach, names, patience, secondsSince } from '../load.ts';
 import { expect } from '../expectation.ts';
 import { Workspace } from '../workspace.ts';
 

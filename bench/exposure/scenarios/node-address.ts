@@ -6,7 +6,8 @@ import { persistentVolumeClaims, pods } from '../../../src/kube/resource.ts';
 import type { Node, Pod } from '../../../src/kube/objects.ts';
 import { byClass, listenerClass, statefulSet } from '../../../test/e2e/support/manifests.ts';
 import { eventually, HarnessError } from '../../../test/harness/index.ts';
-import { secondsSince, type Bench } from '../bench.ts';
+import type { Bench } from '../bench.ts';
+import { secondsSince } from '../load.ts';
 import { statefulSets, Workspace } from '../workspace.ts';
 import { percentile } from '../../statistics.ts';
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { figuresOf, outcomeOf, verdictOf, type Figure } from '../../../bench/exposure/figures.ts';
-import type { Circumstances } from '../../../bench/exposure/machine.ts';
 import { FULL, isFull, parseOptions, SCENARIOS } from '../../../bench/exposure/options.ts';
-import { report } from '../../../bench/exposure/report.ts';
+import { report, type Circumstances } from '../../../bench/exposure/report.ts';
 import { format, replaceBlock } from '../../../bench/markdown.ts';
 
 const figure: Figure = {
