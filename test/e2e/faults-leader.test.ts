@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { connectCluster, eventually } from '../harness/index.ts';
-import { processesWithArgument } from '../harness/processes.ts';
+import { processesWithArgument } from '../harness/proc.ts';
 import { auditFromNow, describeRequest, podOf, type AuditedRequest, type AuditReader } from './support/audit.ts';
 import { leaderOf, leaseDuration, systemPods, SYSTEM, untilInstalled } from './support/installation.ts';
 import { useNamespace } from './support/namespace.ts';

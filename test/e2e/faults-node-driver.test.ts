@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Listener } from '../../src/api/listeners/index.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
-import { processesWithArgument } from '../harness/processes.ts';
+import { processesWithArgument } from '../harness/proc.ts';
 import { SYSTEM, systemPods, untilInstalled, type SystemPod } from './support/installation.ts';
 import { byClass, pod } from './support/manifests.ts';
 import { useNamespace, type RunningPod } from './support/namespace.ts';

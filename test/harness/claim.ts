@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, writeFileSync } from 'node:fs';
 import { HarnessError } from './failures.ts';
 import { CLUSTERS, MOST_CLUSTERS } from './layout.ts';
-import { startTimeOf } from './processes.ts';
+import { startTimeOf } from './proc.ts';
 import { eventually } from './wait.ts';
 
 /** Names and numbers that clusters on one machine share. Each index is a file; only who holds the lock looks at them. */

@@ -4,7 +4,8 @@ import { attempt } from './command.ts';
 import { kubeconfigOf } from './credentials.ts';
 import { SANDBOX_IMAGE } from './images.ts';
 import { families, type ClusterLayout, type NodeLayout } from './layout.ts';
-import { childOf, startProcess, untilReady, type ProcessRecord } from './processes.ts';
+import { childOf } from './proc.ts';
+import { startProcess, untilReady, type ProcessRecord } from './processes.ts';
 import { eventually } from './wait.ts';
 
 /** Pid of a machine's init, the one that a node's other processes join. */

@@ -5,7 +5,8 @@ import { attempt } from './command.ts';
 import type { ClusterLayout, NodeLayout } from './layout.ts';
 import { ownFolders } from './machine.ts';
 import { removeNetwork } from './network.ts';
-import { endProcesses, processesWithArgument, startTimeOf, type ProcessRecord } from './processes.ts';
+import { processesWithArgument, startTimeOf } from './proc.ts';
+import { endProcesses, type ProcessRecord } from './processes.ts';
 import { CHECKOUT_STATE, readState, stateFileOf } from './state.ts';
 
 /** Takes a cluster down and removes everything that it ever made, however far its start came. Its logs stay unless told otherwise. */

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run } from '../harness/command.ts';
-import { startTimeOf } from '../harness/processes.ts';
+import { startTimeOf } from '../harness/proc.ts';
 import { createNetwork, eventually, startEcho, type Host } from './harness/index.ts';
 
 /** Seconds: without a word, socat gives the other direction half of one once this one has ended. */

@@ -56,7 +56,7 @@ interface Look {
 }
 
 async function look({ process }: Site): Promise<Look> {
-  return { memory: await process.memory(), descriptors: await process.descriptors() };
+  return { memory: process.memory(), descriptors: await process.descriptors() };
 }
 
 async function said(clients: Program, what: string): Promise<void> {

@@ -61,10 +61,7 @@ const shown = ({ memory }: Look): string => `${memory.map((megabytes) => megabyt
 /** West and east. */
 async function look({ west, east }: LinkedPair): Promise<Look> {
   const sites = [west.process, east.process];
-  return {
-    memory: await Promise.all(sites.map((each) => each.memory())),
-    descriptors: await Promise.all(sites.map((each) => each.descriptors())),
-  };
+  return { memory: sites.map((each) => each.memory()), descriptors: await Promise.all(sites.map((each) => each.descriptors())) };
 }
 
 /** Once no connection is open any more and the descriptors are as at the start. */

@@ -60,12 +60,11 @@ async function othersGoOn({ client }: LinkedPair): Promise<void> {
   assert.doesNotMatch(short, /Socket errors|Non-2xx/);
 }
 
-const memoryOf = ({ west, east }: LinkedPair): Promise<readonly number[]> =>
-  Promise.all([west, east].map(({ process }) => process.memory()));
+const memoryOf = ({ west, east }: LinkedPair): readonly number[] => [west, east].map(({ process }) => process.memory());
 
 /** Compared with both sites when they were fresh. */
 async function assertSmall(pair: LinkedPair, fresh: readonly number[], t: TestContext): Promise<void> {
-  const now = await memoryOf(pair);
+  const now = memoryOf(pair);
   const shown = (megabytes: readonly number[]): string => megabytes.map((each) => each.toFixed(0)).join(' and ');
   t.diagnostic(`fresh ${shown(fresh)} MB, now ${shown(now)} MB`);
   assert.ok(now.every((megabytes, at) => megabytes <= (fresh[at] ?? 0) + MOST_GROWTH));
@@ -101,7 +100,7 @@ async function endedWell(programs: readonly Program[]): Promise<void> {
 test('twenty readers that stand still hold up nobody else, and get all of it when they go on', async (t) => {
   await using pair = await web(t);
   const { client } = pair;
-  const fresh = await memoryOf(pair);
+  const fresh = memoryOf(pair);
   const readers: Program[] = [];
   for (let at = 0; at < SLOW; at += 1) {
     const command = `curl -sS --fail ${URL} | { ${standStill(client.dir)}; }`;
@@ -124,7 +123,7 @@ test('twenty readers that stand still hold up nobody else, and get all of it whe
 test('twenty writers whose server stands still hold up nobody else, and lose nothing when it goes on', async (t) => {
   await using pair = await web(t);
   const { client, server, west, east } = pair;
-  const fresh = await memoryOf(pair);
+  const fresh = memoryOf(pair);
   await west.apply(listener('sink', '127.0.0.1', 9000));
   await east.apply(connector('sink', '127.0.0.1', 9000));
   await writeFile(`${server.dir}/sink.sh`, `${standStill(server.dir)} >>'${server.dir}/sums'\n`);

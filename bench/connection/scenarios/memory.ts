@@ -51,11 +51,11 @@ export async function settledMemory(program: Program): Promise<number> {
   const samples: number[] = [];
   for (let look = 0; look < 8; look++) {
     await sleep(250);
-    samples.push(await program.memory());
+    samples.push(program.memory());
   }
   return median(samples);
 }
 
 async function largest({ ends }: Running): Promise<number> {
-  return ends === undefined ? 0 : Math.max(await ends.client.memory(), await ends.server.memory());
+  return ends === undefined ? 0 : Math.max(ends.client.memory(), ends.server.memory());
 }

@@ -68,5 +68,5 @@ export const observer: Turn = async ({ host, options, record }, system) => {
 
 async function cpuSeconds({ ends }: Running): Promise<number> {
   if (ends === undefined) return 0;
-  return (await ends.client.cpuSeconds()) + (await ends.server.cpuSeconds());
+  return ends.client.cpuSeconds() + ends.server.cpuSeconds();
 }

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
 import { endpointSlices } from '../../../src/kube/resource.ts';
 import { listenerClass } from '../../../test/e2e/support/manifests.ts';
+import { cpuSeconds } from '../../../test/harness/proc.ts';
 import { CallCounter } from '../audit.ts';
 import type { Bench } from '../bench.ts';
 import { patience, secondsSince } from '../load.ts';
 import { expect } from '../expectation.ts';
-import { controllers, cpuSeconds, drivers, type Observed } from '../processes.ts';
+import { controllers, drivers, type Observed } from '../processes.ts';
 import { Workspace } from '../workspace.ts';
 import { addListeners, expectAddresses } from './listeners.ts';
 
@@ -87,5 +88,5 @@ async function untilEventsAreCounted(): Promise<void> {
 }
 
 function cpuOf(processes: readonly Observed[]): number {
-  return processes.reduce((total, process) => total + cpuSeconds(process), 0);
+  return processes.reduce((total, { pid }) => total + cpuSeconds(pid), 0);
 }

@@ -1,9 +1,9 @@
-import type { ChildProcess } from 'node:child_process';
+import type { Program } from '../../../test/harness/program.ts';
 import { DemoError } from '../narrator.ts';
 import { GREETING, show, startSite, untilRefused, untilServed, type Tour } from './tour.ts';
 
 /** The site that the link goes to dies, and comes back. @returns milliseconds from its new start to the first answer */
-export async function killEast(tour: Tour, east: ChildProcess): Promise<number> {
+export async function killEast(tour: Tour, east: Program): Promise<number> {
   const { narrator, playground, curl } = tour;
   narrator.say('East, where the link goes to, is killed without a word of warning.');
   await playground.run(`kill -9 ${east.pid}`);

@@ -1,9 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { Program } from '../../../test/harness/program.ts';
 import { DemoError, type Narrator } from '../narrator.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -26,7 +26,7 @@ export class Playground implements AsyncDisposable {
   readonly folder: string;
   keep = false;
   readonly #narrator: Narrator;
-  readonly #programs = new Set<ChildProcess>();
+  readonly #programs: Promise<Program>[] = [];
   #end: Promise<void> | undefined;
 
   private constructor(folder: string, narrator: Narrator) {
@@ -57,30 +57,23 @@ export class Playground implements AsyncDisposable {
 
   /** Runs a command without showing it. */
   async attempt(command: string): Promise<Ended> {
-    const child = this.#spawn(command, 'pipe');
-    const chunks: Buffer[] = [];
-    child.stdout?.on('data', (chunk: Buffer) => void chunks.push(chunk));
-    const late = setTimeout(() => end(child, 'SIGKILL'), LONGEST);
-    const code = await closed(child);
+    const program = await this.#start(command);
+    const late = setTimeout(() => program.signal('SIGKILL'), LONGEST);
+    const [{ code }, output] = await Promise.all([program.exited, text(program.stdout)]);
     clearTimeout(late);
-    return { code, output: Buffer.concat(chunks).toString() };
+    return { code, output };
   }
 
   /** Starts a program that goes on running; what it says is in `NAME.log`. */
-  start(command: string, name: string): ChildProcess {
+  start(command: string, name: string): Promise<Program> {
     this.#narrator.command(`${command} > ${name}.log 2>&1 &`);
-    const log = openSync(join(this.folder, `${name}.log`), 'a');
-    try {
-      return this.#spawn(`exec ${command}`, log);
-    } finally {
-      closeSync(log);
-    }
+    return this.#start(`exec ${command}`, join(this.folder, `${name}.log`));
   }
 
   /** Starts a program whose output is read here, at the speed of the reader. */
-  follow(command: string): ChildProcess {
+  follow(command: string): Promise<Program> {
     this.#narrator.command(command);
-    return this.#spawn(`exec ${command}`, 'pipe');
+    return this.#start(`exec ${command}`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -89,29 +82,17 @@ export class Playground implements AsyncDisposable {
   }
 
   async #endAll(): Promise<void> {
-    await Promise.all(
-      [...this.#programs].map(async (child) => {
-        end(child, 'SIGTERM');
-        const late = setTimeout(() => end(child, 'SIGKILL'), GRACE);
-        await closed(child);
-        clearTimeout(late);
-      }),
-    );
+    await Promise.all(this.#programs.map(async (started) => (await started).stop(GRACE)));
     if (!this.keep) await rm(this.folder, { recursive: true, force: true });
   }
 
-  #spawn(command: string, output: 'pipe' | number): ChildProcess {
+  #start(command: string, log?: string): Promise<Program> {
     if (this.#end !== undefined) throw new DemoError('the demo was stopped');
-    // A process group of its own: Ctrl-C is for the demo, which then ends its programs in order.
-    const child = spawn('sh', ['-c', `exec 2>&1; ${command}`], {
-      cwd: this.folder,
-      env: this.#environment(),
-      stdio: ['ignore', output, output],
-      detached: true,
-    });
-    this.#programs.add(child);
-    child.once('close', () => this.#programs.delete(child));
-    return child;
+    // In a process group of its own: Ctrl-C is for the demo, which then ends its programs in order.
+    const options = { cwd: this.folder, env: this.#environment(), detached: true, ...(log === undefined ? {} : { log }) };
+    const started = Program.start(command, ['sh', '-c', `exec 2>&1; ${command}`], options);
+    this.#programs.push(started);
+    return started;
   }
 
   /** Nothing of the person's own but where programs are: no other namespaces, no proxy between curl and this machine. */
@@ -126,24 +107,4 @@ export class Playground implements AsyncDisposable {
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
     };
   }
-}
-
-/** The program and what it has started. */
-function end(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  try {
-    process.kill(-child.pid, signal);
-  } catch (error) {
-    // It has ended meanwhile.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
-}
-
-/** @returns its exit code; null where a signal ended it */
-function closed(child: ChildProcess): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code));
-  });
 }

@@ -14,9 +14,8 @@ export async function renewCertificate({ narrator, playground, ports }: Tour, li
   const serialOf = async (): Promise<string> => new X509Certificate(await readFile(file)).serialNumber;
   const before = await serialOf();
 
-  const client = playground.follow(`curl -sS http://127.0.0.1:${ports.listener}/disk.img`);
-  const body = client.stdout?.[Symbol.asyncIterator]();
-  if (body === undefined) throw new TypeError('curl was started without a pipe');
+  const client = await playground.follow(`curl -sS http://127.0.0.1:${ports.listener}/disk.img`);
+  const body = client.stdout[Symbol.asyncIterator]();
   const hash = createHash('sha256');
   let bytes = 0;
   const read = async (): Promise<boolean> => {

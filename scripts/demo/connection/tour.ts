@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import type { Program } from '../../../test/harness/program.ts';
 import type { Narrator } from '../narrator.ts';
 import type { Playground } from './playground.ts';
 
@@ -72,8 +72,8 @@ export async function show({ narrator, playground }: Tour, command: string, says
 }
 
 /** Starts the site of a namespace, and waits until it says that it runs. */
-export async function startSite({ narrator, playground }: Tour, namespace: string, log = namespace): Promise<ChildProcess> {
-  const site = playground.start(`earshot -n ${namespace} run`, log);
+export async function startSite({ narrator, playground }: Tour, namespace: string, log = namespace): Promise<Program> {
+  const site = await playground.start(`earshot -n ${namespace} run`, log);
   await narrator.until(
     `the site ${namespace} runs`,
     async () => {

@@ -1,14 +1,14 @@
-import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Program } from '../../../test/harness/program.ts';
 import { GREETING, REFUSED, startSite, type Tour } from './tour.ts';
 
 /** Megabytes (2^20 bytes) of the file that is downloaded: more than all buffers on the way hold. */
 export const DISK = 64;
 
 /** Two sites that run, and know nothing of each other. @returns the process of east */
-export async function makeSites(tour: Tour): Promise<ChildProcess> {
+export async function makeSites(tour: Tour): Promise<Program> {
   const { narrator, playground, ports } = tour;
   narrator.say('A site is a folder of YAML files and one process. West is where clients are, east where a server is.');
   await playground.run('earshot -n west site create west');
@@ -31,7 +31,7 @@ export async function addServer({ narrator, playground, ports, curl }: Tour): Pr
   const block = randomBytes(2 ** 20);
   await writeFile(join(www, 'disk.img'), Buffer.concat(Array.from({ length: DISK }, () => block)));
   narrator.say('The web server knows nothing of all this. It listens on a loopback address, where no other machine can reach it.');
-  playground.start(`busybox httpd -f -p 127.0.0.1:${ports.server} -h www`, 'httpd');
+  await playground.start(`busybox httpd -f -p 127.0.0.1:${ports.server} -h www`, 'httpd');
   await narrator.until(
     'the web server answers',
     async () => {

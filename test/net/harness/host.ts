@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { run } from '../../harness/command.ts';
-import { HarnessError } from '../../harness/failures.ts';
+import { execute, outputOf, run, type CommandOptions, type Outcome } from '../../harness/command.ts';
+import { environment, Program } from '../../harness/program.ts';
 import { eventually, type WaitOptions } from '../../harness/wait.ts';
-import { environment, Program, type ProgramOptions } from './program.ts';
 
 /** A host's place in one segment. */
 export interface Plug {
@@ -28,17 +26,11 @@ export interface HostPlace {
   readonly plugs: readonly [Plug, ...Plug[]];
 }
 
-export interface RunOptions extends ProgramOptions {
-  readonly input?: string | Uint8Array;
-  /** Milliseconds after which it is killed; 30 s unless told. */
-  readonly timeoutMs?: number;
-}
-
-export interface Outcome {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
+export interface ProgramOptions extends Pick<CommandOptions, 'cwd'> {
+  /** For messages and the log's name; the program's own name unless told. */
+  readonly name?: string;
+  /** All that it sees of the environment but PATH, HOME and LANG. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** One host: a network namespace with addresses of its own, and the programs that run on it. */
@@ -67,43 +59,24 @@ export class Host {
   }
 
   /** Runs a program to its end. @returns its standard output @throws HarnessError with its standard error when it fails */
-  async run(argv: readonly string[], options: RunOptions = {}): Promise<string> {
-    const { code, signal, stdout, stderr } = await this.attempt(argv, options);
-    if (code === 0) return stdout;
-    const said = stderr.trim() || stdout.trim();
-    throw new HarnessError('COMMAND_FAILED', `${argv.join(' ').slice(0, 300)} on ${this.name}: ${signal ?? `exit code ${code}`}: ${said}`);
+  async run(argv: readonly string[], options: CommandOptions = {}): Promise<string> {
+    return outputOf(`${argv.join(' ').slice(0, 300)} on ${this.name}`, await this.attempt(argv, options));
   }
 
-  /** Runs a program to its end, however it ends. */
-  async attempt(argv: readonly string[], options: RunOptions = {}): Promise<Outcome> {
-    const [file = '', ...args] = this.#within(argv);
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    const child = spawn(file, args, {
-      cwd: options.cwd,
-      env: environment(options.env),
-      timeout: options.timeoutMs ?? 30_000,
-      killSignal: 'SIGKILL',
-      stdio: 'pipe',
-    });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
-    child.on('error', reject);
-    child.on('close', (code, signal) =>
-      resolve({ code, signal, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }),
-    );
-    // A program that ends without reading its input is not an error of ours.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(options.input);
-    return promise;
+  /** Runs a program to its end, however it ends; it is killed after 30 s unless told. */
+  attempt(argv: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+    return execute(this.#within(argv), { timeoutMs: 30_000, ...options, env: environment(options.env) });
   }
 
   /** Starts a program that runs until it is ended, or the network is. Its output goes to a log. */
   async spawn(argv: readonly string[], options: ProgramOptions = {}): Promise<Program> {
     const name = options.name ?? argv[0]?.split('/').at(-1) ?? 'program';
     const log = `${this.#place.logs}/${this.name}-${name}-${this.#programs.length}.log`;
-    const program = await Program.start(`${name} on ${this.name}`, this.#within(argv), log, options);
+    const program = await Program.start(`${name} on ${this.name}`, this.#within(argv), {
+      cwd: options.cwd,
+      env: environment(options.env),
+      log,
+    });
     this.#programs.push(program);
     return program;
   }

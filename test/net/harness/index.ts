@@ -7,9 +7,10 @@
  */
 export { eventually } from '../../harness/wait.ts';
 export { HarnessError } from '../../harness/failures.ts';
-export { Host, type Outcome, type RunOptions } from './host.ts';
+export { Host, type ProgramOptions } from './host.ts';
+export type { CommandOptions, Outcome } from '../../harness/command.ts';
 export { createNetwork, Network, type NetworkOptions } from './network.ts';
-export { Program, type Exit, type ProgramOptions } from './program.ts';
+export { Program, type Exit } from '../../harness/program.ts';
 export { createAuthority, issue, type Authority, type CertificateFiles } from './certificates.ts';
 export { postgresPrograms, startEcho, startIperf3, startNginx, startPostgres, startRedis, startSshd, type Sshd } from './servers.ts';
 export { connector, listener, manifest, type Manifest } from './manifests.ts';

@@ -1,7 +1,8 @@
 /** What networks leave behind when their owner is killed, and how the next one finds and removes it. */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { attempt, run } from '../../harness/command.ts';
-import { isRunning, startTimeOf } from '../../harness/processes.ts';
+import { startTimeOf } from '../../harness/proc.ts';
+import { isRunning } from '../../harness/processes.ts';
 import { killAllIn } from './host.ts';
 
 interface Belongings {

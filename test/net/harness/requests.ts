@@ -1,5 +1,5 @@
 import type { Host } from './host.ts';
-import type { Program } from './program.ts';
+import type { Program } from '../../harness/program.ts';
 import { eventually, type WaitOptions } from '../../harness/wait.ts';
 
 /** One request, as curl saw it. */

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import type { CertificateFiles } from './certificates.ts';
 import type { Host } from './host.ts';
-import type { Program } from './program.ts';
+import type { Program } from '../../harness/program.ts';
 
 export interface ServerOptions {
   readonly port: number;

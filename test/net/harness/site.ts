@@ -11,11 +11,12 @@ import {
   type NamespaceLayout,
   type RunningRouter,
 } from '../../../src/platform/linux/layout.ts';
+import type { Outcome } from '../../harness/command.ts';
 import { eventually, type WaitOptions } from '../../harness/wait.ts';
 import type { CertificateFiles } from './certificates.ts';
-import type { Host, Outcome } from './host.ts';
+import type { Host } from './host.ts';
 import { manifest, type Manifest } from './manifests.ts';
-import type { Program } from './program.ts';
+import type { Program } from '../../harness/program.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** The pinned Node.js itself, not the script in node_modules/.bin that may lie before it. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Host } from './host.ts';
-import type { Program } from './program.ts';
+import type { Program } from '../../harness/program.ts';
 
 const PROGRAM = fileURLToPath(new URL('tcp-peer.ts', import.meta.url));
 
