@@ -16,7 +16,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { createSession } from '../../src/router/http2/session.ts';
 import { run } from '../harness/command.ts';
 import { toolFolder } from '../harness/tools.ts';
-import { selfSigned } from '../unit/kube/certificate.ts';
+import { freshCertificate } from '../unit/support/certificate.ts';
 import { H2SPEC_LIMITS, WEB_SERVER } from './h2spec-server.ts';
 
 /** Seconds that each case waits for an answer. The server is in this process: none that it owes may come too late. */
@@ -43,7 +43,7 @@ test('h2spec passes over TCP', async () => {
 });
 
 test('h2spec passes over TLS', async () => {
-  const server = createTlsServer({ ...selfSigned(), ALPNProtocols: ['h2'] }, serve);
+  const server = createTlsServer({ ...freshCertificate(), ALPNProtocols: ['h2'] }, serve);
   server.on('tlsClientError', () => undefined);
   assert.match(await judge(server, ['--tls', '--insecure']), /\n146 tests, 146 passed, 0 skipped, 0 failed/);
 });

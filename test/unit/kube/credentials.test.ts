@@ -6,7 +6,7 @@ import type { ConfigSource, Connection } from '../../../src/kube/client/connecti
 import { createClient } from '../../../src/kube/client/client.ts';
 import { resource } from '../../../src/kube/resource.ts';
 import { freePort } from '../support/free-port.ts';
-import { selfSigned } from './certificate.ts';
+import { freshCertificate } from '../support/certificate.ts';
 import { answer, configMap, failure, RawServer, startChunks, type RawHandler } from './raw-server.ts';
 import { until } from './wait.ts';
 
@@ -88,18 +88,18 @@ describe('a token', () => {
 
 describe('a certificate', () => {
   it('of an authority that is not trusted is refused, and nothing is sent', async () => {
-    await using server = await RawServer.start(ok, selfSigned());
-    await using client = new Settings({ server: server.url, ca: selfSigned().cert, token: 'secret' }).client();
+    await using server = await RawServer.start(ok, freshCertificate());
+    await using client = new Settings({ server: server.url, ca: freshCertificate().ca, token: 'secret' }).client();
     await assert.rejects(client.get(configMaps, key), { code: 'kube-unreachable', sent: false });
     assert.equal(server.requests.length, 0);
   });
 
   it('of another authority after a restart is followed, by requests and by watches', async () => {
-    const before = selfSigned();
-    const after = selfSigned();
+    const before = freshCertificate();
+    const after = freshCertificate();
     const settings = new Settings({ server: '' });
     await using first = await RawServer.start(ok, before, await freePort());
-    settings.now = { server: first.url, ca: before.cert };
+    settings.now = { server: first.url, ca: before.ca };
     await using client = settings.client();
     await client.get(configMaps, key);
     const { port } = first;
@@ -115,7 +115,7 @@ describe('a certificate', () => {
     );
     const watch = { from: { after: '1' }, timeoutSeconds: 60, onEvent: () => undefined };
     await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
-    settings.now = { server: second.url, ca: after.cert };
+    settings.now = { server: second.url, ca: after.ca };
     assert.equal((await client.get(configMaps, key)).metadata.name, 'a');
     const stop = new AbortController();
     const watching = client.watch(configMaps, { ...watch, signal: stop.signal });
@@ -125,15 +125,15 @@ describe('a certificate', () => {
   });
 
   it('of another authority is followed by a watch that fails first', async () => {
-    const before = selfSigned();
-    const after = selfSigned();
+    const before = freshCertificate();
+    const after = freshCertificate();
     await using server = await RawServer.start((_request, socket) => startChunks(socket), after);
-    const settings = new Settings({ server: server.url, ca: before.cert });
+    const settings = new Settings({ server: server.url, ca: before.ca });
     await using client = settings.client();
     const stop = new AbortController();
     const watch = { from: { after: '1' }, timeoutSeconds: 60, onEvent: () => undefined, signal: stop.signal };
     await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
-    settings.now = { server: server.url, ca: after.cert };
+    settings.now = { server: server.url, ca: after.ca };
     await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
     const watching = client.watch(configMaps, watch);
     await until('the watch', () => server.requests.length === 1);
@@ -143,14 +143,14 @@ describe('a certificate', () => {
 
   it('that changes lets requests under way end on their old connection', async () => {
     const held: (() => void)[] = [];
-    const certificate = selfSigned();
+    const certificate = freshCertificate();
     const hold: RawHandler = (request, socket) => void held.push(() => ok(request, socket));
     await using server = await RawServer.start(hold, certificate);
-    const settings = new Settings({ server: server.url, ca: certificate.cert });
+    const settings = new Settings({ server: server.url, ca: certificate.ca });
     await using client = settings.client({ reloadAfter: 0 });
     const slow = client.get(configMaps, key);
     await until('the request', () => held.length === 1);
-    settings.now = { server: server.url, ca: certificate.cert + selfSigned().cert };
+    settings.now = { server: server.url, ca: certificate.ca + freshCertificate().ca };
     const next = client.get(configMaps, key);
     await until('another request', () => held.length === 2);
     for (const release of held) release();
@@ -160,22 +160,22 @@ describe('a certificate', () => {
   });
 
   it("of the client's own is shown to the server", async () => {
-    const own = selfSigned();
-    const certificate = selfSigned();
+    const own = freshCertificate();
+    const certificate = freshCertificate();
     const shown: boolean[] = [];
-    const asking = { ...certificate, requestCert: true, ca: own.cert };
+    const asking = { ...certificate, requestCert: true, ca: own.ca };
     await using server = await RawServer.start((request, socket) => {
       shown.push(socket instanceof TLSSocket && socket.authorized);
       ok(request, socket);
     }, asking);
-    const settings = new Settings({ server: server.url, ca: certificate.cert, cert: own.cert, key: own.key });
+    const settings = new Settings({ server: server.url, ca: certificate.ca, cert: own.cert, key: own.key });
     await using client = settings.client();
     await client.get(configMaps, key);
     assert.deepEqual(shown, [true]);
   });
 
   it('that is not checked is taken where the kubeconfig says so', async () => {
-    await using server = await RawServer.start(ok, selfSigned());
+    await using server = await RawServer.start(ok, freshCertificate());
     await using client = new Settings({ server: `${server.url}/prefix/`, insecureSkipVerify: true }).client();
     await client.get(configMaps, key);
     assert.equal(server.requests[0]?.path, '/prefix/api/v1/namespaces/default/configmaps/a');

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { createClient, type ClientOptions } from '../../../src/kube/client/client.ts';
 import { fixedConfig } from '../../../src/kube/client/connection.ts';
 import type { KubeClient } from '../../../src/kube/contract.ts';
-import type { Certificate } from './certificate.ts';
+import type { Certificate } from '../support/certificate.ts';
 
 /** What came in, with nothing between the test and the bytes. */
 export interface RawRequest {
