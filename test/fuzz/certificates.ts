@@ -11,8 +11,7 @@ import { FORWARD, REVERSE } from '../../src/router/wire.ts';
 import { connectServer, type ServerResult } from '../../src/router/local/server-connection.ts';
 import { issueBundle } from '../../src/trust/issue.ts';
 import type { Authority } from '../../src/trust/contract.ts';
-import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../unit/router/support/site.ts';
-import { freePort } from '../unit/support/free-port.ts';
+import { pair } from '../unit/router/support/networks.ts';
 import { internalErrors } from './internal-errors.ts';
 import { oddAuthority, oddCertificate, type OddCertificate } from './odd-certificates.ts';
 import { Fault, type Plan, type Tally, type Target } from './target.ts';
@@ -33,20 +32,11 @@ const DEADLINE = 10_000;
 type Outcome = 'accepted' | 'refused' | 'unusable';
 
 async function run(plan: Plan): Promise<Tally> {
-  await using stack = new AsyncDisposableStack();
   const authority = oddAuthority();
   const bundle = (name: string): TlsBundle =>
     issueBundle(authority, name, { subject: name, hosts: ['127.0.0.1', 'localhost'], server: true, client: true });
-  const echo = stack.use(await echoServer());
-  const server = stack.use(
-    await start({ ...siteConfig('server'), accesses: [access(bundle('server'))], connectors: [connector('key', echo.port)] }),
-  );
-  const target = { port: await accessPort(server), bundle: bundle('dialing'), authority };
-  const port = await freePort();
-  const client = stack.use(
-    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', target.port, bundle('client'))] }),
-  );
-  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  await using net = await pair({ issue: async () => bundle('site') });
+  const target = { port: net.access, bundle: bundle('dialing'), authority };
 
   const sum = { accepted: 0, refused: 0, unusable: 0 };
   const before = await internalErrors();
@@ -55,8 +45,8 @@ async function run(plan: Plan): Promise<Tally> {
     const cases = numbers.map((number) => new Case(plan.seed, number, target));
     try {
       for (const outcome of await Promise.all(cases.map((each) => each.run()))) sum[outcome] += 1;
-      assert.equal(await ask(port, 'still served'), 'still served');
-      assert.equal(client.state.links['server']?.operational, true, 'the link beside it has stayed up');
+      await net.service();
+      assert.equal(net.client.state.links['server']?.operational, true, 'the link beside it has stayed up');
       assert.equal(await internalErrors(), before, 'nothing threw where nobody expected it');
     } catch (error) {
       throw new Fault(

@@ -4,8 +4,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { Random } from '../../bench/routing/random.ts';
 import type { TlsBundle } from '../../src/router/contract.ts';
 import { testAuthority } from '../unit/router/support/certificates.ts';
-import { freePort } from '../unit/support/free-port.ts';
-import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../unit/router/support/site.ts';
+import { pair } from '../unit/router/support/networks.ts';
 import { beginning, FrameSource } from './frames.ts';
 import { LINK_REQUESTS, routingBytes, routingRequest } from './link-words.ts';
 import { mutate } from './mutate.ts';
@@ -26,25 +25,15 @@ const MOST_FRAMES = 300;
 const GIVE_UP = 10_000;
 
 async function run(plan: Plan): Promise<Tally> {
-  await using stack = new AsyncDisposableStack();
   const authority = await testAuthority();
   const [good, foreign] = [await authority.issue(), await (await testAuthority()).issue()];
-  const echo = stack.use(await echoServer());
-  const server = stack.use(
-    await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }),
-  );
-  const at = await accessPort(server);
-  const port = await freePort();
-  const client = stack.use(
-    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }),
-  );
-  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  await using net = await pair(authority);
 
   const sum = { accepted: 0, refused: 0, connections: 0, tls: 0 };
   let done = 0;
   let number = plan.first;
   while (done < plan.cases) {
-    const attacks = Array.from({ length: SIDE_BY_SIDE }, () => new Attack(plan.seed, number++, at, good, foreign));
+    const attacks = Array.from({ length: SIDE_BY_SIDE }, () => new Attack(plan.seed, number++, net.access, good, foreign));
     const ended = await Promise.all(attacks.map((attack) => attack.run()));
     for (const { cases, heard, isTls } of ended) {
       done += cases;
@@ -53,8 +42,8 @@ async function run(plan: Plan): Promise<Tally> {
       sum[heard ? 'refused' : 'accepted'] += cases;
     }
     try {
-      assert.equal(await ask(port, 'still served'), 'still served');
-      assert.equal(client.state.links['server']?.operational, true, 'the link beside it has stayed up');
+      await net.service();
+      assert.equal(net.client.state.links['server']?.operational, true, 'the link beside it has stayed up');
     } catch (error) {
       throw new Fault(`link-port, seed ${plan.seed}, connections up to ${number}`, attacks.map(({ said }) => said).join(' | '), error);
     }

@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { pino, stdSerializers } from 'pino';
 import { Boundary } from '../../../src/router/boundary.ts';
 import { internalErrors } from '../../fuzz/internal-errors.ts';
-import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
-import { access, accessPort, ask, connector, echoServer, link, listener, quiet, siteConfig, start, until } from './support/site.ts';
+import { link, quiet, siteConfig, start, until } from './support/site.ts';
+import { pair } from './support/networks.ts';
 
 const authority = await testAuthority();
 const fault = new TypeError('what nobody thought of');
@@ -37,33 +37,20 @@ test('it is logged with its stack, and cannot fill a disk', () => {
 });
 
 test("whatever a look at a stranger's certificate throws ends that connection, and the router goes on", async (t) => {
-  await using echo = await echoServer();
-  await using server = await start({
-    ...siteConfig('server'),
-    accesses: [access(await authority.issue())],
-    connectors: [connector('key', echo.port)],
-  });
-  const at = await accessPort(server);
-  const port = await freePort();
-  await using client = await start({
-    ...siteConfig('client'),
-    listeners: [listener('key', port)],
-    links: [link('server', at, await authority.issue())],
-  });
-  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  await using net = await pair(authority);
   const before = await internalErrors();
   // Stands for whatever Node.js will make of a certificate that nobody has thought of yet.
   const look = t.mock.method(TLSSocket.prototype, 'getPeerX509Certificate', () => {
     throw fault;
   });
   const { cert = '', key = '', ca = '' } = await authority.issue();
-  const stranger = connect({ host: '127.0.0.1', port: at, cert, key, ca, ALPNProtocols: ['h2'] });
+  const stranger = connect({ host: '127.0.0.1', port: net.access, cert, key, ca, ALPNProtocols: ['h2'] });
   stranger.on('error', () => {}).resume();
   await once(stranger, 'close');
   look.mock.restore();
   assert.equal((await internalErrors()) - before, 1);
-  assert.equal(await ask(port, 'still served'), 'still served');
-  assert.equal(client.state.links['server']?.operational, true);
+  await net.service();
+  assert.equal(net.client.state.links['server']?.operational, true);
 });
 
 test('and what a look at the certificate of a dialed endpoint throws ends that attempt', async (t) => {

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { test } from 'node:test';
-import type { Router, RouterConfig } from '../../../src/router/contract.ts';
+import type { RouterConfig } from '../../../src/router/contract.ts';
 import { revokedAmong, passOn, sitesPassed } from '../../../src/router/via.ts';
 import { ORIGIN_FIELD, VIA_FIELD } from '../../../src/router/wire.ts';
 import { testAuthority } from './support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
-import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
+import { access, accessPort, connector, echoServer, link, listener, greeted, siteConfig, start, until } from './support/site.ts';
+import { row } from './support/networks.ts';
 
 const [ONE, TWO] = ['11111111-1111-8111-8111-111111111111', '22222222-2222-8222-8222-222222222222'];
 
@@ -25,53 +26,6 @@ test('a site is found among sites and among routers', () => {
   assert.equal(revokedAmong([], new Set([TWO])), undefined);
 });
 
-interface Row extends AsyncDisposable {
-  readonly left: Router;
-  readonly right: Router;
-  readonly revokeLeft: () => void;
-  readonly unrevokeLeft: () => void;
-  readonly port: number;
-}
-
-/** Left and right have no link to each other: the middle carries what left's listener takes to right's connector. */
-async function row(): Promise<Row> {
-  const stack = new AsyncDisposableStack();
-  const authority = await testAuthority();
-  const echo = stack.use(await echoServer('hello'));
-  const port = await freePort();
-  const middle = stack.use(await start({ ...siteConfig('middle'), accesses: [access(await authority.issue())] }));
-  const at = await accessPort(middle);
-  const leftConfig: RouterConfig = {
-    ...siteConfig('left'),
-    links: [link('middle', at, await authority.issue())],
-    listeners: [listener('key', port)],
-  };
-  const left = stack.use(await start(leftConfig));
-  const rightConfig: RouterConfig = {
-    ...siteConfig('right'),
-    links: [link('middle', at, await authority.issue())],
-    connectors: [connector('key', echo.port)],
-  };
-  const right = stack.use(await start(rightConfig));
-  await until(left, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
-  await until(right, 'three sites', (state) => state.network.length === 3);
-  return {
-    left,
-    right,
-    port,
-    revokeLeft: () => right.apply({ ...rightConfig, revoked: { sites: [leftConfig.site.id], serials: [] } }),
-    unrevokeLeft: () => right.apply(rightConfig),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
-/** Connects and waits for the server's greeting. */
-async function greeted(port: number): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port });
-  await once(socket, 'data');
-  return socket;
-}
-
 /** How a connection ends: with its server's greeting, or without. */
 async function fate(port: number): Promise<'greeted' | 'ended'> {
   const socket = connect({ host: '127.0.0.1', port });
@@ -85,15 +39,15 @@ async function fate(port: number): Promise<'greeted' | 'ended'> {
 }
 
 test('a site that is revoked cannot come in by way of another, and what it has open that way ends at once', async () => {
-  await using sites = await row();
+  await using sites = await row('hello');
   const open = await greeted(sites.port);
   const ended = once(open, 'error');
-  sites.revokeLeft();
+  sites.right.apply({ ...sites.rightConfig, revoked: { sites: [sites.leftConfig.site.id], serials: [] } });
   const [error] = await ended;
   assert.equal(error.code, 'ECONNRESET');
   assert.equal(await fate(sites.port), 'ended');
   assert.deepEqual(sites.right.state.network.map(({ site }) => site.name).sort(), ['middle', 'right'], 'and it counts as unreachable');
-  sites.unrevokeLeft();
+  sites.right.apply(sites.rightConfig);
   assert.deepEqual(sites.right.state.network.map(({ site }) => site.name).sort(), ['left', 'middle', 'right'], 'until that is taken back');
 });
 

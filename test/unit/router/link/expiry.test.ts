@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { connect as connectHttp2 } from 'node:http2';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
-import { access, accessPort, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { access, accessPort, connector, echoServer, link, listener, greeted, siteConfig, start, until } from '../support/site.ts';
 
 /** Far more than a test takes: what OpenSSL checks, it checks by the machine's clock. */
 const MINUTE = 60_000;
@@ -20,12 +20,6 @@ function clockInHand(t: TestContext): (milliseconds: number) => void {
 }
 
 const inMinutes = (minutes: number): Date => new Date(Date.now() + minutes * MINUTE);
-
-async function greeted(port: number): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port });
-  await once(socket, 'data');
-  return socket;
-}
 
 /** What the server sends back over a connection that is there. */
 async function echoed(socket: Socket, text: string): Promise<string> {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Router, RouterConfig } from '../../../../src/router/contract.ts';
+import type { RouterConfig } from '../../../../src/router/contract.ts';
 import { openBundle } from '../../../../src/router/link/bundle.ts';
 import { openLink, type OpenedLink } from '../../../../src/router/link/dial/outgoing.ts';
 import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { freePort } from '../../support/free-port.ts';
 import { linkHost } from '../support/link-host.ts';
-import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { siteConfig, until } from '../support/site.ts';
+import { pair } from '../support/networks.ts';
 
 const authority = await testAuthority();
 
@@ -57,34 +57,12 @@ const lies: readonly { readonly what: string; readonly messages: () => readonly 
   { what: 'a cost that is no JSON', messages: () => [Buffer.concat([Buffer.from([0xf1]), Buffer.from('{')])] },
 ];
 
-async function served(): Promise<
-  AsyncDisposable & { readonly server: Router; readonly at: number; readonly service: () => Promise<void> }
-> {
-  const stack = new AsyncDisposableStack();
-  const echo = stack.use(await echoServer());
-  const port = await freePort();
-  const server = stack.use(
-    await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }),
-  );
-  const at = await accessPort(server);
-  const client = stack.use(
-    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }),
-  );
-  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
-  return {
-    server,
-    at,
-    service: async () => assert.equal(await ask(port, 'still served'), 'still served'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
 for (const [at, { what, messages }] of lies.entries()) {
   test(`a peer that sends ${what} is cut off, and nobody else`, async () => {
-    await using net = await served();
+    await using net = await pair(authority);
     const said = messages();
     assert.ok(said.length > 0);
-    using peer = await liar(siteConfig('liar'), net.at, `liar${at}`.padEnd(16, '0'));
+    using peer = await liar(siteConfig('liar'), net.access, `liar${at}`.padEnd(16, '0'));
     await until(net.server, 'the liar', (state) => state.incoming.length === 2);
     for (const message of said) peer.link.routing.send(message);
     await until(net.server, 'the liar is gone', (state) => state.incoming.length === 1);
@@ -94,8 +72,8 @@ for (const [at, { what, messages }] of lies.entries()) {
 }
 
 test('messages of a newer peer are let go by', async () => {
-  await using net = await served();
-  using peer = await liar(siteConfig('newer'), net.at, 'newer'.padEnd(16, '0'));
+  await using net = await pair(authority);
+  using peer = await liar(siteConfig('newer'), net.access, 'newer'.padEnd(16, '0'));
   for (const type of [0x7f, 0xef, 0xf7, 0xff]) peer.link.routing.send(Buffer.from([type, 1, 2, 3]));
   peer.link.routing.send(Buffer.concat([Buffer.from([0xf1]), Buffer.from('{"cost":7,"colour":"blue"}')]));
   await until(net.server, 'the new cost', (state) => state.network[0]?.links.some(({ cost }) => cost === 7) === true);
@@ -103,9 +81,9 @@ test('messages of a newer peer are let go by', async () => {
 });
 
 test("nobody can take a link's id that is in use", async () => {
-  await using net = await served();
-  using first = await liar(siteConfig('first'), net.at, 'same'.padEnd(16, '0'));
-  await assert.rejects(liar(siteConfig('second'), net.at, first.link.id), { code: 'protocol', message: /id of the link is in use/ });
+  await using net = await pair(authority);
+  using first = await liar(siteConfig('first'), net.access, 'same'.padEnd(16, '0'));
+  await assert.rejects(liar(siteConfig('second'), net.access, first.link.id), { code: 'protocol', message: /id of the link is in use/ });
   assert.equal(first.link.state, 'up');
   await net.service();
 });

@@ -5,39 +5,15 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { test } from 'node:test';
-import type { Router } from '../../../../src/router/contract.ts';
 import { frameMessage, MessageReader } from '../../../../src/router/link/session/framing.ts';
 import { writeHello, readHello, type Hello } from '../../../../src/router/link/session/hello.ts';
 import { internalErrors } from '../../../fuzz/internal-errors.ts';
 import { testAuthority } from '../support/certificates.ts';
-import { freePort } from '../../support/free-port.ts';
-import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { access, accessPort, siteConfig, start } from '../support/site.ts';
+import { pair } from '../support/networks.ts';
 import { standardClient, type StandardClient } from '../support/standard-client.ts';
 
 const authority = await testAuthority();
-
-/** A site with a server behind a key, and another that reaches it: what must go on whatever a third one does. */
-async function network(): Promise<
-  AsyncDisposable & { readonly server: Router; readonly access: number; readonly service: () => Promise<void> }
-> {
-  const stack = new AsyncDisposableStack();
-  const echo = stack.use(await echoServer());
-  const server = stack.use(
-    await start({ ...siteConfig('server'), accesses: [access(await authority.issue())], connectors: [connector('key', echo.port)] }),
-  );
-  const port = await freePort();
-  const at = await accessPort(server);
-  const client = stack.use(
-    await start({ ...siteConfig('client'), listeners: [listener('key', port)], links: [link('server', at, await authority.issue())] }),
-  );
-  await until(client, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
-  return {
-    server,
-    access: at,
-    service: async () => assert.equal(await ask(port, 'still served'), 'still served'),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
 
 function routingStream({ session }: StandardClient): ClientHttp2Stream {
   const stream = session.request({ ':method': 'POST', ':path': '/.well-known/earshot/routing' }, { endStream: false });
@@ -49,7 +25,7 @@ const closed = (socket: TLSSocket): Promise<unknown> => (socket.closed ? Promise
 const ended = (stream: ClientHttp2Stream): Promise<unknown> => (stream.closed ? Promise.resolve() : once(stream, 'close'));
 
 test('a standard HTTP/2 client with a link certificate reaches a routing key', async () => {
-  await using net = await network();
+  await using net = await pair(authority);
   using own = await standardClient(net.access, await authority.issue());
   const stream = own.session.request({ ':method': 'CONNECT', ':authority': 'key' }, { endStream: false });
   const [headers] = await once(stream, 'response');
@@ -61,7 +37,7 @@ test('a standard HTTP/2 client with a link certificate reaches a routing key', a
 });
 
 test('a key that nobody serves is 404, a path that is none too, another method 405', async () => {
-  await using net = await network();
+  await using net = await pair(authority);
   using own = await standardClient(net.access, await authority.issue());
   const status = async (headers: Record<string, string>): Promise<unknown> => {
     const stream = own.session.request(headers, { endStream: headers[':method'] !== 'CONNECT' });
@@ -79,7 +55,7 @@ test('a key that nobody serves is 404, a path that is none too, another method 4
 });
 
 test('whoever has no certificate of ours gets no further than TLS, and is told', async () => {
-  await using net = await network();
+  await using net = await pair(authority);
   const { ca = '' } = await authority.issue();
   const socket = connectTls({ host: '127.0.0.1', port: net.access, ca, ALPNProtocols: ['h2'] });
   const chunks: Buffer[] = [];
@@ -89,7 +65,7 @@ test('whoever has no certificate of ours gets no further than TLS, and is told',
 });
 
 test('garbage in place of TLS, and in place of HTTP/2, closes that connection only', async () => {
-  await using net = await network();
+  await using net = await pair(authority);
   const plain = connectTcp(net.access, '127.0.0.1');
   plain.on('error', () => {});
   plain.write(randomBytes(5_000));
@@ -124,7 +100,7 @@ const lies: readonly { readonly what: string; readonly said: (hello: Hello) => H
 
 for (const { what, said, details } of lies) {
   test(`a peer whose hello has ${what} is refused with the reason`, async () => {
-    await using net = await network();
+    await using net = await pair(authority);
     using own = await standardClient(net.access, await authority.issue());
     const before = await internalErrors();
     const { site, siteKey } = siteConfig('liar');
@@ -144,7 +120,7 @@ for (const { what, said, details } of lies) {
 }
 
 test('a hello that is garbage, empty or too long is refused', async () => {
-  await using net = await network();
+  await using net = await pair(authority);
   for (const bytes of [
     Buffer.from('00000000', 'hex'),
     Buffer.from('ffffffff', 'hex'),
@@ -162,7 +138,7 @@ test('a hello that is garbage, empty or too long is refused', async () => {
 });
 
 test('a link whose second connection never comes does not become one, and its messages wait', async () => {
-  await using net = await network();
+  await using net = await pair(authority);
   using own = await standardClient(net.access, await authority.issue());
   const { site, siteKey } = siteConfig('half');
   const hello: Hello = { versions: [1], router: 'main', site, edge: false, link: { id: 'b'.repeat(16), cost: 1 } };

@@ -127,3 +127,10 @@ export async function ask(port: number, text: string): Promise<string> {
   for await (const chunk of socket) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
+
+/** Connects and waits for the server's greeting. */
+export async function greeted(port: number): Promise<Socket> {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  await once(socket, 'data');
+  return socket;
+}
