@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ListenerClassSpec, ListenerIngress, PreferredAddressType } from '../../src/api/listeners/index.ts';
 import type { Service } from '../../src/kube/objects.ts';
-import { connectCluster, eventually, type LoadBalancers, type NodeAddress } from '../harness/index.ts';
+import { connectCluster, eventually, startMetalLB, type LoadBalancers, type NodeAddress } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { poolOf } from './support/load-balancer-pool.ts';
 import { byListener, claim, pod, webServer } from './support/manifests.ts';
@@ -40,7 +40,7 @@ describe('addresses of each service type with each preference', { timeout: 400_0
 
   before(async () => {
     [balancer, namespace] = await Promise.all([
-      cluster.startMetalLB({ addresses: [poolOf(cluster)], loadBalancerClass: LOAD_BALANCER_CLASS }),
+      startMetalLB(cluster, { addresses: [poolOf(cluster)], loadBalancerClass: LOAD_BALANCER_CLASS }),
       openNamespace(cluster, 'addresses'),
     ]);
     for (const { name, addresses } of cluster.nodes) {

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { BUSYBOX_IMAGE, connectCluster, eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
+import {
+  BUSYBOX_IMAGE,
+  connectCluster,
+  eventually,
+  fakeLoadBalancer,
+  startCluster,
+  startMetalLB,
+  stopCluster,
+  type Cluster,
+} from '../harness/index.ts';
 
 const NAME = 'harness-test';
 
@@ -189,7 +198,7 @@ describe('the test cluster', { timeout: 580_000 }, () => {
   });
 
   it('answers at a load balancer address that MetalLB assigns', async () => {
-    await using _ = await cluster.startMetalLB({ addresses: ['198.51.100.96/28'] });
+    await using _ = await startMetalLB(cluster, { addresses: ['198.51.100.96/28'] });
     const balanced = {
       ...service,
       metadata: { name: 'balanced' },
@@ -207,7 +216,7 @@ describe('the test cluster', { timeout: 580_000 }, () => {
 
   it('lets a stand-in for a cloud answer each Service as the test likes, and as late', async () => {
     const permitted = Promise.withResolvers<undefined>();
-    await using _ = cluster.fakeLoadBalancer(async ({ metadata }) => {
+    await using _ = fakeLoadBalancer(cluster, async ({ metadata }) => {
       if (metadata.name === 'late') await permitted.promise;
       return [{ ip: '203.0.113.1' }, { hostname: `${metadata.name}.example.test` }];
     });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ListenerClassSpec } from '../../src/api/listeners/index.ts';
-import { connectCluster, eventually, type LoadBalancers } from '../harness/index.ts';
+import { connectCluster, eventually, fakeLoadBalancer, type LoadBalancers } from '../harness/index.ts';
 import { answerFromOutside } from './support/clients.ts';
 import { API, byClass, statefulSet, webServer } from './support/manifests.ts';
 import { useNamespace, type RunningPod } from './support/namespace.ts';
@@ -50,7 +50,9 @@ describe('a replica whose class pins node ports', { timeout: 580_000 }, () => {
   });
   const namespace = useNamespace('sticky', {}, cluster);
   before(async () => {
-    cloud = cluster.fakeLoadBalancer([{ ip: LOAD_BALANCER_ADDRESS }], { selects: ({ metadata }) => metadata.namespace === namespace.name });
+    cloud = fakeLoadBalancer(cluster, [{ ip: LOAD_BALANCER_ADDRESS }], {
+      selects: ({ metadata }) => metadata.namespace === namespace.name,
+    });
     await cordon(second, true);
     await untilCordoned(namespace, second);
     for (const [set, spec] of Object.entries(classes)) {

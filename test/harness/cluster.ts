@@ -7,7 +7,6 @@ import { hostsFileOf } from './dns.ts';
 import { HarnessError } from './failures.ts';
 import { importImage } from './images.ts';
 import type { ClusterLayout, NodeLayout } from './layout.ts';
-import { fakeLoadBalancer, startMetalLB, type CloudAnswer, type LoadBalancers, type ServiceObject } from './load-balancers.ts';
 import { routeAddress } from './network.ts';
 import { initOf, startKubelet } from './node.ts';
 import { admitNode, nodePath, writeAddresses, type NodeAddress } from './node-object.ts';
@@ -103,16 +102,6 @@ export class Cluster implements AsyncDisposable {
     await this.loadImage(archive);
     await rm(archive);
     return reference;
-  }
-
-  /** A stand-in for a cloud: see load-balancers.ts. */
-  fakeLoadBalancer(answer: CloudAnswer, options: { selects?: (service: ServiceObject) => boolean } = {}): LoadBalancers {
-    return fakeLoadBalancer(this, answer, options);
-  }
-
-  /** MetalLB's controller with a pool of addresses that really answer: see load-balancers.ts. */
-  startMetalLB(options: { addresses: readonly string[]; node?: string; loadBalancerClass?: string }): Promise<LoadBalancers> {
-    return startMetalLB(this, options);
   }
 
   /** A service account's token as the kubelet gives it to a pod: bound to it, and so to its node. Without a pod, bound to nothing. */

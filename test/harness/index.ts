@@ -25,7 +25,14 @@ export { Cluster } from './cluster.ts';
 export { HarnessError } from './failures.ts';
 export { BUSYBOX_IMAGE, writeImage, type ImageContents } from './images.ts';
 export type { DebianImage } from './debian.ts';
-export { answerService, type CloudAnswer, type LoadBalancerIngress, type LoadBalancers } from './load-balancers.ts';
+export {
+  answerService,
+  fakeLoadBalancer,
+  startMetalLB,
+  type CloudAnswer,
+  type LoadBalancerIngress,
+  type LoadBalancers,
+} from './load-balancers.ts';
 export type { NodeAddress } from './node-object.ts';
 export type { ClusterState } from './state.ts';
 export { eventually } from './wait.ts';

@@ -1,5 +1,6 @@
 import { attempt, run } from './command.ts';
 import { families, type ClusterLayout, type NodeLayout } from './layout.ts';
+import { addNamespace, ipBatch, isV6, onLink } from './wires.ts';
 
 /**
  * One bridge, one cable a node. The host is "outside the cluster": it owns the bridge, reaches nodes and pods by route, and is no
@@ -9,7 +10,7 @@ export async function createNetwork(layout: ClusterLayout): Promise<void> {
   const bridge = layout.bridge;
   await ipBatch([
     `link add ${bridge} type bridge`,
-    ...hostAddresses(layout).map((address) => `addr add ${address} dev ${bridge}${isV6(address) ? ' nodad' : ''}`),
+    ...families(layout.host).map((address) => `addr add ${onLink(address, bridge)}`),
     `link set ${bridge} up`,
     // What is addressed to a pod or Service that does not exist must end here, not leave the machine by its default route.
     ...[...families(layout.podRange), ...families(layout.serviceRange)].map((range) => `route add unreachable ${range} metric 4000`),
@@ -17,20 +18,10 @@ export async function createNetwork(layout: ClusterLayout): Promise<void> {
 }
 
 export async function createNodeNetwork(layout: ClusterLayout, node: NodeLayout): Promise<void> {
-  await run('ip', ['netns', 'add', node.netns]);
-  await ipBatch([`link add ${node.veth} type veth peer name eth0 netns ${node.netns}`, `link set ${node.veth} master ${layout.bridge} up`]);
-  const length = (address: string): string => (isV6(address) ? `${address}/64` : `${address}/24`);
+  const { netns, veth: port, address } = node;
+  await addNamespace(netns, [{ device: 'eth0', port, bridge: layout.bridge, addresses: families(address) }]);
   const others = layout.nodes.filter((other) => other.name !== node.name);
-  await ipBatch(
-    [
-      'link set lo up',
-      'link set eth0 up',
-      ...families(node.address).map((address) => `addr add ${length(address)} dev eth0${isV6(address) ? ' nodad' : ''}`),
-      ...families(layout.host).map((address) => `route add default via ${address}`),
-      ...others.flatMap((other) => podRoutes(other)),
-    ],
-    node.netns,
-  );
+  await ipBatch([...families(layout.host).map((host) => `route add default via ${host}`), ...others.flatMap(podRoutes)], netns);
   // Duplicate address detection would hold every pod's IPv6 address back for a second.
   const settings = [
     'net.ipv4.ip_forward=1',
@@ -38,7 +29,7 @@ export async function createNodeNetwork(layout: ClusterLayout, node: NodeLayout)
     'net.ipv6.conf.default.accept_dad=0',
     'net.ipv6.conf.all.accept_dad=0',
   ];
-  await run('nsenter', [`--net=/var/run/netns/${node.netns}`, 'sysctl', '-qw', ...settings]);
+  await run('nsenter', [`--net=/var/run/netns/${netns}`, 'sysctl', '-qw', ...settings]);
   await ipBatch(podRoutes(node));
 }
 
@@ -55,9 +46,8 @@ export async function routeAddress(layout: ClusterLayout, node: NodeLayout, addr
 /** Delivers an address to a node without giving it to the node: how a load balancer's address arrives at its service proxy. */
 export async function routeVia(layout: ClusterLayout, node: NodeLayout, address: string, what: 'add' | 'remove'): Promise<void> {
   const v6 = isV6(address);
-  const host = v6
-    ? `${address.replace(/\/.*/, '')}/${prefixOf(address) ?? 128}`
-    : `${address.replace(/\/.*/, '')}/${prefixOf(address) ?? 32}`;
+  const [first, length = v6 ? '128' : '32'] = address.split('/');
+  const host = `${first}/${length}`;
   const via = v6 ? node.address.v6 : node.address.v4;
   const places: readonly (readonly string[])[] = [
     [],
@@ -80,27 +70,10 @@ export async function removeNetwork(layout: ClusterLayout): Promise<void> {
     await attempt('ip', ['route', 'del', 'unreachable', range]);
 }
 
-export function isV6(address: string): boolean {
-  return address.includes(':');
-}
-
-function prefixOf(address: string): string | undefined {
-  return address.split('/')[1];
-}
-
-function hostAddresses(layout: ClusterLayout): readonly string[] {
-  return families(layout.host).map((address) => (isV6(address) ? `${address}/64` : `${address}/24`));
-}
-
 function podRoutes(node: NodeLayout): readonly string[] {
   const { address, podRange } = node;
   return [
     `route add ${podRange.v4} via ${address.v4}`,
     ...(podRange.v6 === undefined || address.v6 === undefined ? [] : [`route add ${podRange.v6} via ${address.v6}`]),
   ];
-}
-
-/** Many changes in one process: each start of `ip` costs more than the change. */
-async function ipBatch(lines: readonly string[], netns?: string): Promise<void> {
-  await run('ip', [...(netns === undefined ? [] : ['-n', netns]), '-batch', '-'], { input: `${lines.join('\n')}\n` });
 }

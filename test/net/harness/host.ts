@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { execute, outputOf, run, type CommandOptions, type Outcome } from '../../harness/command.ts';
 import { environment, Program } from '../../harness/program.ts';
 import { eventually, type WaitOptions } from '../../harness/wait.ts';
+import { ipBatch, isV6, onLink } from '../../harness/wires.ts';
 
 /** A host's place in one segment. */
 export interface Plug {
@@ -125,12 +126,12 @@ export class Host {
     await this.#ipOfSwitch(['link', 'set', port, 'master', bridge]);
     await this.#ip(['link', 'set', device, 'up']);
     // Taking a device down takes its IPv6 addresses away.
-    await this.#ip(['addr', 'replace', `${v6}/64`, 'dev', device, 'nodad']);
+    await ipBatch([`addr replace ${onLink(v6, device)}`], this.#place.netns);
   }
 
   /** Drops what comes from and goes to an address, without a word, until `heal`. With a port, only TCP to and from that port of the peer. */
   async drop(address: string, port?: number): Promise<void> {
-    const tables = address.includes(':') ? 'ip6tables' : 'iptables';
+    const tables = isV6(address) ? 'ip6tables' : 'iptables';
     const to = port === undefined ? [] : ['-p', 'tcp', '--dport', String(port)];
     const from = port === undefined ? [] : ['-p', 'tcp', '--sport', String(port)];
     await this.run([tables, '-w', '-A', 'OUTPUT', '-d', address, ...to, '-j', 'DROP']);
@@ -146,15 +147,7 @@ export class Host {
   /** Gives this host a further address on its first segment, or takes it away. */
   async address(what: 'add' | 'remove', address: string): Promise<void> {
     const { device } = this.#plug();
-    const v6 = address.includes(':');
-    await this.#ip([
-      'addr',
-      what === 'add' ? 'replace' : 'del',
-      `${address}/${v6 ? 64 : 24}`,
-      'dev',
-      device,
-      ...(v6 && what === 'add' ? ['nodad'] : []),
-    ]);
+    await ipBatch([`addr ${what === 'add' ? 'replace' : 'del'} ${onLink(address, device)}`], this.#place.netns);
   }
 
   /** What names mean on this host: the whole of its /etc/hosts besides localhost. */

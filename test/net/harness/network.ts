@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { run } from '../../harness/command.ts';
 import { HarnessError } from '../../harness/failures.ts';
+import { addNamespace, ipBatch } from '../../harness/wires.ts';
 import { Host, type HostPlace, type Plug } from './host.ts';
 import { forget, record, removeLeftovers, removeNamespaces } from './leftovers.ts';
 
@@ -116,31 +117,19 @@ async function makeSwitches(netns: string, places: readonly HostPlace[]): Promis
   await run('ip', ['netns', 'add', netns]);
   const bridges = new Set(places.flatMap(({ plugs }) => plugs.map(({ bridge }) => bridge)));
   // Without a spanning tree a port forwards at once; without snooping, neighbour discovery needs no querier.
-  await batch(
-    netns,
+  await ipBatch(
     [...bridges].flatMap((bridge) => [`link add ${bridge} type bridge stp_state 0 mcast_snooping 0`, `link set ${bridge} up`]),
+    netns,
   );
 }
 
 async function makeHost(place: HostPlace, all: readonly HostPlace[]): Promise<void> {
   const { netns, switches, plugs, dir } = place;
-  await run('ip', ['netns', 'add', netns]);
-  await batch(
+  await addNamespace(
+    netns,
+    plugs.map((plug) => ({ ...plug, addresses: [plug.v4, plug.v6] })),
     switches,
-    plugs.flatMap(({ port, bridge, device }) => [
-      `link add ${port} type veth peer name ${device} netns ${netns}`,
-      `link set ${port} master ${bridge} up`,
-    ]),
   );
-  await batch(netns, [
-    'link set lo up',
-    ...plugs.flatMap(({ device, v4, v6 }) => [
-      `link set ${device} up`,
-      `addr add ${v4}/24 dev ${device}`,
-      // Duplicate address detection would hold the address back for a second.
-      `addr add ${v6}/64 dev ${device} nodad`,
-    ]),
-  ]);
   await mkdir(dir, { recursive: true });
   await mkdir(`/etc/netns/${netns}`, { recursive: true });
   // Refused at once: without it, a name that /etc/hosts lacks would be asked for somewhere outside.
@@ -152,9 +141,4 @@ async function makeHost(place: HostPlace, all: readonly HostPlace[]): Promise<vo
 function addressesFor(place: HostPlace, other: HostPlace): readonly string[] {
   const shared = new Set(place.plugs.map(({ segment }) => segment));
   return other.plugs.filter(({ segment }) => shared.has(segment)).flatMap(({ v4, v6 }) => [v4, v6]);
-}
-
-/** Many changes in one process: each start of `ip` costs more than the change. */
-async function batch(netns: string, lines: readonly string[]): Promise<void> {
-  await run('ip', ['-n', netns, '-batch', '-'], { input: `${lines.join('\n')}\n` });
 }
