@@ -4,7 +4,7 @@ import { HarnessError } from './failures.ts';
 export interface WaitOptions {
   /** Milliseconds until the wait fails; a minute unless told, since the machine may be busy. */
   readonly timeoutMs?: number;
-  /** Milliseconds between two looks; 100 unless told. */
+  /** The most milliseconds between two looks, of which the first come quickly; 100 unless told. */
   readonly everyMs?: number;
 }
 
@@ -23,7 +23,7 @@ export async function eventually<T>(
   const late = sleep(timeoutMs, LATE, { signal: finished.signal }).catch(() => LATE);
   let last: unknown;
   try {
-    for (;;) {
+    for (let pause = 1; ; pause = Math.min(everyMs, pause * 2)) {
       try {
         const seen = await Promise.race([look(), late]);
         // The casts say what the comparisons prove: TypeScript does not narrow a bare type parameter.
@@ -33,11 +33,11 @@ export async function eventually<T>(
       } catch (error) {
         last = error;
       }
-      if (performance.now() + everyMs > deadline) {
+      if (performance.now() + pause > deadline) {
         const saw = last instanceof Error ? `; last: ${last.message}` : '';
         throw new HarnessError('TIMED_OUT', `waited ${timeoutMs / 1000} s for ${what}${saw}`, last instanceof Error ? { cause: last } : {});
       }
-      await sleep(everyMs);
+      await sleep(pause);
     }
   } finally {
     finished.abort();

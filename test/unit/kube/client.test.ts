@@ -7,7 +7,7 @@ import { resource, services } from '../../../src/kube/resource.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { freePort } from '../support/free-port.ts';
 import { answer, configMap, failure, RawServer, type RawHandler } from './raw-server.ts';
-import { until } from './wait.ts';
+import { eventually } from '../../harness/wait.ts';
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -257,7 +257,7 @@ describe('the client: connections', () => {
     await using client = server.client({ connections: 2 });
     const calls = Array.from({ length: 6 }, () => client.get(configMaps, key));
     for (let served = 0; served < 6; served += 2) {
-      await until('two requests', () => held.length === 2);
+      await eventually('two requests', () => held.length === 2);
       assert.equal(server.requests.length, served + 2);
       for (const release of held.splice(0)) release();
     }
@@ -275,7 +275,7 @@ describe('the client: connections', () => {
     const watches = Array.from({ length: 5 }, () =>
       client.watch(configMaps, { from: { after: '1' }, timeoutSeconds: 60, signal: stop.signal, onEvent: () => undefined }),
     );
-    await until('five watches', () => server.requests.length === 5);
+    await eventually('five watches', () => server.requests.length === 5);
     assert.equal((await client.get(configMaps, key)).metadata.name, 'a');
     stop.abort(new Error('enough'));
     for (const watch of watches) await assert.rejects(watch, /enough/);
@@ -291,7 +291,7 @@ describe('the client: connections', () => {
       assert.rejects(sent, { code: 'kube-timeout', sent: true }),
       assert.rejects(waiting, { code: 'kube-timeout', sent: false }),
     ]);
-    await until('the request', () => server.requests.length === 1);
+    await eventually('the request', () => server.requests.length === 1);
     t.mock.timers.tick(60_000);
     await ends;
     assert.equal(server.requests.length, 1);
@@ -306,7 +306,7 @@ describe('the client: connections', () => {
     const sent = client.get(configMaps, key, { signal: stop.signal });
     const waiting = client.get(configMaps, key, { signal: stop.signal });
     const other = client.get(configMaps, { namespace: 'default', name: 'b' });
-    await until('the request', () => server.requests.length === 1);
+    await eventually('the request', () => server.requests.length === 1);
     stop.abort(new RangeError('stop'));
     await Promise.all([assert.rejects(sent, RangeError), assert.rejects(waiting, RangeError)]);
     assert.equal((await other).metadata.name, 'b');
@@ -326,10 +326,10 @@ describe('the client: connections', () => {
     await using server = await RawServer.start(() => undefined);
     const client = server.client();
     const call = client.get(configMaps, key);
-    await until('the request', () => server.requests.length === 1);
+    await eventually('the request', () => server.requests.length === 1);
     await Promise.all([assert.rejects(call, TransportError), client[Symbol.asyncDispose]()]);
     await assert.rejects(client.get(configMaps, key), { code: 'kube-closed' });
-    await until('no connection', () => server.open === 0);
+    await eventually('no connection', () => server.open === 0);
   });
 });
 

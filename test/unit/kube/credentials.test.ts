@@ -8,7 +8,7 @@ import { resource } from '../../../src/kube/resource.ts';
 import { freePort } from '../support/free-port.ts';
 import { freshCertificate } from '../support/certificate.ts';
 import { answer, configMap, failure, RawServer, startChunks, type RawHandler } from './raw-server.ts';
-import { until } from './wait.ts';
+import { eventually } from '../../harness/wait.ts';
 
 const configMaps = resource('v1', 'ConfigMap', 'configmaps');
 const key = { namespace: 'default', name: 'a' };
@@ -119,7 +119,7 @@ describe('a certificate', () => {
     assert.equal((await client.get(configMaps, key)).metadata.name, 'a');
     const stop = new AbortController();
     const watching = client.watch(configMaps, { ...watch, signal: stop.signal });
-    await until('the watch', () => second.requests.some(({ query }) => query.has('watch')));
+    await eventually('the watch', () => second.requests.some(({ query }) => query.has('watch')));
     stop.abort(new Error('enough'));
     await assert.rejects(watching, /enough/);
   });
@@ -136,7 +136,7 @@ describe('a certificate', () => {
     settings.now = { server: server.url, ca: after.ca };
     await assert.rejects(client.watch(configMaps, watch), { code: 'kube-unreachable' });
     const watching = client.watch(configMaps, watch);
-    await until('the watch', () => server.requests.length === 1);
+    await eventually('the watch', () => server.requests.length === 1);
     stop.abort(new Error('enough'));
     await assert.rejects(watching, /enough/);
   });
@@ -149,14 +149,14 @@ describe('a certificate', () => {
     const settings = new Settings({ server: server.url, ca: certificate.ca });
     await using client = settings.client({ reloadAfter: 0 });
     const slow = client.get(configMaps, key);
-    await until('the request', () => held.length === 1);
+    await eventually('the request', () => held.length === 1);
     settings.now = { server: server.url, ca: certificate.ca + freshCertificate().ca };
     const next = client.get(configMaps, key);
-    await until('another request', () => held.length === 2);
+    await eventually('another request', () => held.length === 2);
     for (const release of held) release();
     await Promise.all([slow, next]);
     assert.equal(server.connections, 2);
-    await until('the old connection is closed', () => server.open === 1);
+    await eventually('the old connection is closed', () => server.open === 1);
   });
 
   it("of the client's own is shown to the server", async () => {

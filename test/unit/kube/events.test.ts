@@ -7,7 +7,7 @@ import { ApiError } from '../../../src/kube/errors.ts';
 import { createEventRecorder } from '../../../src/kube/events/events.ts';
 import { type Event, type EventInput, cutBytes, eventObject } from '../../../src/kube/events/event-record.ts';
 import type { EventRecorder, KubeClient, Key } from '../../../src/kube/contract.ts';
-import { until } from './wait.ts';
+import { eventually } from '../../harness/wait.ts';
 
 const reporter = { controller: 'listeners.stackable.tech/controller', instance: 'pod-1' };
 
@@ -55,7 +55,7 @@ class Office {
   }
 
   outcome(count: number): Promise<true> {
-    return until(`${count} outcomes`, () => this.outcomes.length === count);
+    return eventually(`${count} outcomes`, () => this.outcomes.length === count);
   }
 }
 
@@ -214,7 +214,7 @@ describe('an event recorder', () => {
     const pass = timers(t);
     const office = new Office();
     for (let i = 0; i < 100; i++) office.recorder.record(input({ name: `n${i}` }));
-    await until('the burst', () => office.created.length === 50);
+    await eventually('the burst', () => office.created.length === 50);
     for (let i = 0; i < 20; i++) await pass(50);
     assert.equal(office.created.length, 70);
   });

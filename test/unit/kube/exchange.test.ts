@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 
 import { exchange } from '../../../src/kube/client/exchange.ts';
 import type { Answer, Exchange } from '../../../src/kube/client/exchange.ts';
-import { assertError } from './wait.ts';
+import { assertError } from './assert-error.ts';
 
 /** An exchange whose connection is played by the test. */
 class Played {

@@ -9,7 +9,7 @@ import type { Cache, Change, InformerOptions, InformerTrouble, StartInformer } f
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { startInformer, type Recovery } from '../../../src/kube/watch/informer.ts';
 import { object, Scripted } from './scripted.ts';
-import { until } from './wait.ts';
+import { eventually } from '../../harness/wait.ts';
 
 interface Thing extends KubeObject {
   readonly spec?: unknown;
@@ -148,7 +148,7 @@ describe('an informer: the first list', () => {
     const stream = await informer.server.nextWatch();
     stream.send('ADDED', object('a', 1));
     t.mock.timers.tick(60_000);
-    await until('the informer sees it', () => informer.troubles.length === 1);
+    await eventually('the informer sees it', () => informer.troubles.length === 1);
     t.mock.timers.tick(1);
     (await informer.server.nextPage()).answer({ items: [object('b', 2)], resourceVersion: '20' });
     await informer.cache.synced;

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 
 import { LeaseLostError } from '../../../src/kube/errors.ts';
 import { Contender, LeaseWorld } from './lease-world.ts';
-import { assertError } from './wait.ts';
+import { assertError } from './assert-error.ts';
 
 /** What one candidate waits between tries, at most. */
 const RETRY = 1_200;

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import type { ListWatch, Page, PageOptions, Selection, WatchEvent, WatchOptions } from '../../../src/kube/contract.ts';
-import { until } from './wait.ts';
+import { eventually } from '../../harness/wait.ts';
 
 type AnyObject = KubeObject & { readonly spec?: unknown };
 
@@ -43,12 +43,12 @@ export class Scripted implements ListWatch {
 
   nextWatch(): Promise<OpenWatch> {
     const at = this.#watchesTaken++;
-    return until(`watch ${at + 1}`, () => this.#watches[at]);
+    return eventually(`watch ${at + 1}`, () => this.#watches[at]);
   }
 
   nextPage(): Promise<OpenPage> {
     const at = this.#pagesTaken++;
-    return until(`page ${at + 1}`, () => this.#pages[at]);
+    return eventually(`page ${at + 1}`, () => this.#pages[at]);
   }
 
   page<T extends KubeObject>(_of: unknown, selection: Selection, options: PageOptions = {}): Promise<Page<T>> {

@@ -6,7 +6,8 @@ import { resource } from '../../../src/kube/resource.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import type { WatchEvent } from '../../../src/kube/contract.ts';
 import { answer, chunk, configMap, endChunks, eventLine, failure, RawServer, startChunks } from './raw-server.ts';
-import { assertError, until } from './wait.ts';
+import { eventually } from '../../harness/wait.ts';
+import { assertError } from './assert-error.ts';
 
 const configMaps = resource('v1', 'ConfigMap', 'configmaps');
 const from = { after: '5' };
@@ -167,7 +168,7 @@ describe('a watch on the wire', () => {
       throw new RangeError('no more');
     };
     await assert.rejects(client.watch(configMaps, { from, timeoutSeconds: 60, onEvent }), RangeError);
-    await until('the connection is closed', () => server.open === 0);
+    await eventually('the connection is closed', () => server.open === 0);
   });
 
   it('refuses a line without end before it fills the memory', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { eventually } from '../../harness/wait.ts';
 import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { makeNamespace } from '../../../src/platform/linux/site.ts';
 
@@ -17,11 +18,6 @@ export async function aNamespace(t: TestContext, name = 'west'): Promise<Namespa
   return layout;
 }
 
-/** Resolves when the condition holds; rejects after thirty seconds with what was to be waited for. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = performance.now() + 30_000;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`waited thirty seconds until ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await eventually(what, condition);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 
@@ -6,7 +7,7 @@ import fc from 'fast-check';
 
 import { WorkQueue, type WorkQueueOptions } from '../../../src/work/queue.ts';
 import { TerminalError, type ReconcileResult } from '../../../src/work/reconcile.ts';
-import { until } from '../kube/wait.ts';
+import { eventually } from '../../harness/wait.ts';
 
 interface Run {
   readonly key: string;
@@ -31,12 +32,12 @@ class Held {
   }
 
   run(index: number): Promise<Run> {
-    return until(`run ${index}`, () => this.runs[index]);
+    return eventually(`run ${index}`, () => this.runs[index]);
   }
 
   /** Resolves once nothing is running, or about to. */
   idle(): Promise<true> {
-    return until('the queue is idle', () => this.queue.depth === 0 && this.queue.running === 0);
+    return eventually('the queue is idle', () => this.queue.depth === 0 && this.queue.running === 0);
   }
 
   get keys(): readonly string[] {
@@ -99,7 +100,7 @@ describe('a work queue', () => {
     held.queue.add('a');
     for (const [index, pause] of [100, 200, 400, 400].entries()) {
       (await held.run(index)).fail(new Error('no'));
-      await until('the retry waits', () => held.queue.delayed === 1);
+      await eventually('the retry waits', () => held.queue.delayed === 1);
       pass(pause - 1);
       assert.equal(held.queue.depth, 0);
       pass(1);
@@ -116,14 +117,14 @@ describe('a work queue', () => {
     held.queue.add('a');
     for (let i = 0; i < 3; i++) {
       (await held.run(i)).fail(new Error('no'));
-      await until('the retry waits', () => held.queue.delayed === 1);
+      await eventually('the retry waits', () => held.queue.delayed === 1);
       pass(400);
     }
     (await held.run(3)).end();
     await held.idle();
     held.queue.add('a');
     (await held.run(4)).fail(new Error('no'));
-    await until('the retry waits', () => held.queue.delayed === 1);
+    await eventually('the retry waits', () => held.queue.delayed === 1);
     pass(100);
     assert.equal(held.queue.depth, 1);
   });
@@ -133,7 +134,7 @@ describe('a work queue', () => {
     const held = new Held({ askedToWait: () => 3_000 });
     held.queue.add('a');
     (await held.run(0)).fail(new Error('busy'));
-    await until('the retry waits', () => held.queue.delayed === 1);
+    await eventually('the retry waits', () => held.queue.delayed === 1);
     pass(2_999);
     assert.equal(held.queue.depth, 0);
     pass(1);
@@ -157,7 +158,7 @@ describe('a work queue', () => {
     };
     const queue = new WorkQueue({ name: 'test', concurrency: 1, reconcile, onResult: (_key, outcome) => outcomes.push(outcome) });
     queue.add('a');
-    await until('the outcome', () => outcomes.length === 1);
+    await eventually('the outcome', () => outcomes.length === 1);
     assert.deepEqual(outcomes, ['terminal']);
   });
 
@@ -166,10 +167,10 @@ describe('a work queue', () => {
     const held = new Held();
     held.queue.add('a');
     (await held.run(0)).end({ requeueAfter: 1_000 });
-    await until('the requeue waits', () => held.queue.delayed === 1);
+    await eventually('the requeue waits', () => held.queue.delayed === 1);
     held.queue.add('a');
     (await held.run(1)).end({ requeueAfter: 500 });
-    await until('the requeue waits', () => held.queue.delayed === 1);
+    await eventually('the requeue waits', () => held.queue.delayed === 1);
     pass(500);
     (await held.run(2)).end();
     await held.idle();
@@ -198,7 +199,7 @@ describe('a work queue', () => {
     const held = new Held();
     held.queue.add('a');
     (await held.run(0)).fail(new Error('no'));
-    await until('the retry waits', () => held.queue.delayed === 1);
+    await eventually('the retry waits', () => held.queue.delayed === 1);
     held.queue.add('a');
     (await held.run(1)).end();
     await held.idle();
@@ -216,10 +217,12 @@ describe('a work queue', () => {
     const queue = new WorkQueue({ name: 'test', concurrency: 10, reconcile });
     for (let i = 0; i < 100; i++) queue.add(String(i));
     const seen: number[] = [];
-    await until('all ran', () => {
+    // One look a turn, and many more turns than keys.
+    for (let turns = 0; seen.at(-1) !== 100 && turns < 10_000; turns++) {
       seen.push(ran);
-      return ran === 100;
-    });
+      await nextTurn();
+    }
+    assert.equal(ran, 100);
     assert(new Set(seen).size >= 8, `the event loop saw ${[...new Set(seen)].join(', ')} of 100`);
   });
 });
@@ -256,8 +259,8 @@ describe('a work queue that stops', () => {
     pass(999);
     assert.equal(obedient.signal.aborted, false);
     pass(1);
-    await until('the abort', () => stubborn.signal.aborted);
-    await until('the obedient one has ended', () => held.queue.running === 1);
+    await eventually('the abort', () => stubborn.signal.aborted);
+    await eventually('the obedient one has ended', () => held.queue.running === 1);
     pass(1_000);
     await stopping;
     assert.equal(held.queue.running, 1);
@@ -308,7 +311,7 @@ describe('a work queue, whatever happens', () => {
           if (what === 'turn') await new Promise(setImmediate);
           assert(active.size <= 2);
         }
-        await until('nothing is owed', () => {
+        await eventually('nothing is owed', () => {
           for (const end of active.values()) end(false);
           return owed.size === 0 && queue.depth + queue.delayed + queue.running === 0;
         });

@@ -9,6 +9,7 @@ import { DRIVER_NAME } from '../../../../src/api/listeners/names.ts';
 import { IdentityDefinition, NodeDefinition, type NodePublishVolumeRequest } from '../../../../src/exposure/csi/generated/csi.ts';
 import { RegistrationDefinition } from '../../../../src/exposure/csi/generated/registration.ts';
 import { runCsiNode, type CsiNodeOptions } from '../../../../src/exposure/csi/run-node.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import { FakeApi } from './fake-api.ts';
 import { FakeCache } from './fake-cache.ts';
@@ -146,12 +147,8 @@ export async function startDriver(fixture: NodeFixture, options: Partial<CsiNode
 }
 
 /** Waits for a condition; the only way in which these tests let time pass. */
-export async function until(condition: () => boolean, milliseconds = 30_000): Promise<void> {
-  const end = Date.now() + milliseconds;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`not within ${milliseconds} ms: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+export async function until(condition: () => boolean, timeoutMs?: number): Promise<void> {
+  await eventually(condition.toString(), condition, timeoutMs === undefined ? {} : { timeoutMs });
 }
 
 /** The call must fail with this status, and say these words. */

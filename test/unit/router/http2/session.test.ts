@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../src/router/http2/errors.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { loopback } from './support/loopback.ts';
 import { connectStream, Echo, pour, SessionRecorder } from './support/recorder.ts';
 import type { Accepted } from './support/recorder.ts';
@@ -36,19 +36,19 @@ describe('two sessions', () => {
     const { stream, recorder } = connectStream(ends.clientSession, 'backend:8080');
     stream.write(Buffer.from('ping'));
     stream.end();
-    const { head, recorder: far, stream: answer } = await until('the request', () => ends.server.accepted[0]);
+    const { head, recorder: far, stream: answer } = await eventually('the request', () => ends.server.accepted[0]);
     assert.deepEqual(
       { method: head.method, authority: head.authority, path: head.path },
       { method: 'CONNECT', authority: 'backend:8080', path: undefined },
     );
-    await until('the half-close', () => far.ended);
+    await eventually('the half-close', () => far.ended);
     assert.equal(far.text, 'ping');
     answer.write(Buffer.from('pong'));
     answer.end();
-    await until('the answer', () => recorder.ended);
+    await eventually('the answer', () => recorder.ended);
     assert.deepEqual([recorder.response?.status, recorder.response?.fields['earshot-connection'], recorder.text], [200, 'abc', 'pong']);
     assert.deepEqual([ends.clientSession.openStreams, recorder.resets], [0, []]);
-    await until('the server to forget it', () => ends.serverSession.openStreams === 0);
+    await eventually('the server to forget it', () => ends.serverSession.openStreams === 0);
   });
 
   it('carry a POST with its path', async () => {
@@ -57,7 +57,7 @@ describe('two sessions', () => {
     ends.clientSession.request({ method: 'POST', authority: 'site', path: '/.well-known/earshot/renew', fields: { a: 'b' } }, recorder, {
       end: true,
     });
-    const { head } = await until('the request', () => ends.server.accepted[1]);
+    const { head } = await eventually('the request', () => ends.server.accepted[1]);
     assert.deepEqual([head.method, head.path, head.fields['a']], ['POST', '/.well-known/earshot/renew', 'b']);
   });
 
@@ -65,8 +65,8 @@ describe('two sessions', () => {
     await using ends = await pair(echo);
     const bytes = randomBytes(8 << 20);
     const { stream, recorder } = connectStream(ends.clientSession);
-    await pour(stream, recorder, bytes, 100_003, until);
-    await until('everything back', () => recorder.ended);
+    await pour(stream, recorder, bytes, 100_003, eventually);
+    await eventually('everything back', () => recorder.ended);
     assert.equal(sha256(Buffer.concat(recorder.chunks)), sha256(bytes));
   });
 
@@ -77,34 +77,34 @@ describe('two sessions', () => {
       stream.write(Buffer.from(text));
       stream.end();
     }
-    await until('all answers', () => streams.every(({ recorder }) => recorder.ended));
+    await eventually('all answers', () => streams.every(({ recorder }) => recorder.ended));
     assert.ok(streams.every(({ recorder, text }) => recorder.text === text));
   });
 
   it("hold streams over the peer's limit back until others end", async () => {
     await using ends = await pair(ok, { concurrentStreams: 2 });
-    await until('the settings', () => ends.client.readies === 1);
+    await eventually('the settings', () => ends.client.readies === 1);
     const streams = [1, 2, 3].map(() => connectStream(ends.clientSession));
     const third = streams[2];
     assert.ok(third !== undefined);
     third.stream.write(Buffer.from('early'));
     third.stream.end();
-    await until('two requests', () => ends.server.accepted.length === 2);
+    await eventually('two requests', () => ends.server.accepted.length === 2);
     await ends.clientSession.ping(60_000);
     assert.equal(ends.server.accepted.length, 2);
     streams[0]?.stream.reset(ErrorCode.CANCEL);
-    const late = await until('the third', () => ends.server.accepted[2]);
-    await until('its data', () => late.recorder.ended);
+    const late = await eventually('the third', () => ends.server.accepted[2]);
+    await eventually('its data', () => late.recorder.ended);
     assert.equal(late.recorder.text, 'early');
   });
 
   it('tell the other end of a reset, and drop what was queued', async () => {
     await using ends = await pair(ok);
     const { stream } = connectStream(ends.clientSession);
-    const { recorder: far } = await until('the request', () => ends.server.accepted[0]);
+    const { recorder: far } = await eventually('the request', () => ends.server.accepted[0]);
     stream.write(Buffer.alloc(1 << 20));
     stream.reset(ErrorCode.CANCEL);
-    await until('the reset', () => far.resets.length > 0);
+    await eventually('the reset', () => far.resets.length > 0);
     assert.deepEqual(far.resets, [{ code: ErrorCode.CANCEL, reason: 'reset by the peer: CANCEL' }]);
     assert.deepEqual([ends.clientSession.queued, ends.clientSession.openStreams, stream.queued], [0, 0, 0]);
   });
@@ -115,15 +115,15 @@ describe('two sessions', () => {
       stream.respond({ status: 200, fields: {} });
     });
     const { stream, recorder } = connectStream(ends.clientSession);
-    const { recorder: far, stream: farStream } = await until('the request', () => ends.server.accepted[0]);
-    const poured = pour(stream, recorder, Buffer.alloc(1 << 20), 16_384, until);
-    await until('a full window', () => far.received === 65_535);
+    const { recorder: far, stream: farStream } = await eventually('the request', () => ends.server.accepted[0]);
+    const poured = pour(stream, recorder, Buffer.alloc(1 << 20), 16_384, eventually);
+    await eventually('a full window', () => far.received === 65_535);
     await ends.clientSession.ping(60_000);
     assert.equal(far.received, 65_535);
     far.holding = false;
     farStream.consumed(far.received);
     await poured;
-    await until('the end', () => far.ended);
+    await eventually('the end', () => far.ended);
     assert.equal(far.received, 1 << 20);
   });
 
@@ -137,12 +137,12 @@ describe('two sessions', () => {
       { unconsumed },
     );
     const stopped = Array.from({ length: 60 }, () => connectStream(ends.clientSession, 'stopped'));
-    await until('the requests', () => ends.server.accepted.length === 60);
+    await eventually('the requests', () => ends.server.accepted.length === 60);
     for (const { stream } of stopped) stream.write(Buffer.alloc(1 << 17));
     const quick = connectStream(ends.clientSession, 'quick');
-    await pour(quick.stream, quick.recorder, Buffer.alloc(1 << 20), 65_536, until);
-    const far = await until('the quick one', () => ends.server.accepted.find(({ head }) => head.authority === 'quick'));
-    await until('all of it', () => far.recorder.ended);
+    await pour(quick.stream, quick.recorder, Buffer.alloc(1 << 20), 65_536, eventually);
+    const far = await eventually('the quick one', () => ends.server.accepted.find(({ head }) => head.authority === 'quick'));
+    await eventually('all of it', () => far.recorder.ended);
     assert.equal(far.recorder.received, 1 << 20);
     const held = ends.server.accepted.reduce((sum, { recorder }) => sum + (recorder.holding ? recorder.received : 0), 0);
     assert.ok(held <= unconsumed + 60 * 1_024, `${held} bytes are held`);
@@ -150,11 +150,11 @@ describe('two sessions', () => {
 
   it('let a small stream pass bulk', async () => {
     await using ends = await pair(ok);
-    await until('the settings', () => ends.client.readies === 1);
+    await eventually('the settings', () => ends.client.readies === 1);
     const order: string[] = [];
     const bulk = connectStream(ends.clientSession, 'bulk');
     const small = connectStream(ends.clientSession, 'small');
-    await until('the requests', () => ends.server.accepted.length === 2);
+    await eventually('the requests', () => ends.server.accepted.length === 2);
     for (const { head, recorder } of ends.server.accepted) {
       recorder.onData = (chunk) => {
         recorder.stream?.consumed(chunk.length);
@@ -163,7 +163,7 @@ describe('two sessions', () => {
     }
     bulk.stream.write(Buffer.alloc(60_000));
     small.stream.write(Buffer.from('quick'));
-    await until('both', () => order.length === 2);
+    await eventually('both', () => order.length === 2);
     assert.deepEqual(order, ['small', 'bulk']);
   });
 
@@ -178,16 +178,16 @@ describe('two sessions', () => {
   it('drain: open streams finish, new ones are refused, then both ends close', async () => {
     await using ends = await pair(echo);
     const { stream, recorder } = connectStream(ends.clientSession);
-    await until('the answer', () => recorder.response !== undefined);
+    await eventually('the answer', () => recorder.response !== undefined);
     ends.serverSession.drain();
-    await until('the notice', () => ends.client.goaways.length > 0);
+    await eventually('the notice', () => ends.client.goaways.length > 0);
     assert.equal(ends.clientSession.state, 'draining');
     assert.throws(() => connectStream(ends.clientSession), { code: 'http2-session-closed' });
     stream.write(Buffer.from('still here'));
     stream.end();
-    await until('the end', () => recorder.ended);
+    await eventually('the end', () => recorder.ended);
     assert.equal(recorder.text, 'still here');
-    await until('both ends closed', () => ends.client.closes.length === 1 && ends.server.closes.length === 1);
+    await eventually('both ends closed', () => ends.client.closes.length === 1 && ends.server.closes.length === 1);
     assert.deepEqual(ends.server.closes[0]?.code, ErrorCode.NO_ERROR);
   });
 
@@ -197,27 +197,27 @@ describe('two sessions', () => {
     ends.clientSession.drain();
     stream.write(Buffer.from('still here'));
     stream.end();
-    await until('both ends closed', () => ends.client.closes.length === 1 && ends.server.closes.length === 1);
+    await eventually('both ends closed', () => ends.client.closes.length === 1 && ends.server.closes.length === 1);
     assert.equal(recorder.text, 'still here');
   });
 
   it('lose no stream that was opened while the server began to drain', async () => {
     await using ends = await pair(echo);
-    await until('the settings', () => ends.client.readies === 1);
+    await eventually('the settings', () => ends.client.readies === 1);
     ends.serverSession.drain();
     const { stream, recorder } = connectStream(ends.clientSession);
     stream.write(Buffer.from('in time'));
     stream.end();
-    await until('the end', () => recorder.ended);
+    await eventually('the end', () => recorder.ended);
     assert.equal(recorder.text, 'in time');
   });
 
   it('tell every stream when the connection breaks, once', async () => {
     await using ends = await pair(ok);
     const { recorder } = connectStream(ends.clientSession);
-    const { recorder: far } = await until('the request', () => ends.server.accepted[0]);
+    const { recorder: far } = await eventually('the request', () => ends.server.accepted[0]);
     ends.wire.near.destroy();
-    await until(
+    await eventually(
       'all to be told',
       () => recorder.resets.length > 0 && far.resets.length > 0 && ends.client.closes.length > 0 && ends.server.closes.length > 0,
     );
@@ -227,9 +227,9 @@ describe('two sessions', () => {
 
   it('pass the words of destroy on, fit for a log', async () => {
     await using ends = await pair();
-    await until('the settings', () => ends.client.readies === 1);
+    await eventually('the settings', () => ends.client.readies === 1);
     ends.serverSession.destroy(new Error('site revoked\u001b[31m'));
-    await until('the end', () => ends.client.closes.length === 1);
+    await eventually('the end', () => ends.client.closes.length === 1);
     assert.equal(ends.client.goaways[0]?.reason, 'GOAWAY from the peer: INTERNAL_ERROR (site revoked?[31m)');
   });
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { ResponseHead, SessionEvents, StreamHandler, StreamReset } from '../../../../src/router/http2/contract.ts';
 import { ErrorCode } from '../../../../src/router/http2/errors.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { loopback } from './support/loopback.ts';
 import { connectStream, Echo, Recorder, SessionRecorder } from './support/recorder.ts';
 
@@ -65,10 +65,10 @@ type Pair = Awaited<ReturnType<typeof pair>>;
 /** A stream that was open before, and carries something now. */
 async function others(ends: Pair): Promise<() => Promise<void>> {
   const { stream, recorder } = connectStream(ends.clientSession, 'other');
-  await until('the other stream', () => recorder.response);
+  await eventually('the other stream', () => recorder.response);
   return async () => {
     stream.write(Buffer.from('still here'));
-    await until('the echo', () => recorder.text === 'still here');
+    await eventually('the echo', () => recorder.text === 'still here');
     assert.deepEqual([ends.clientSession.state, ends.serverSession.state], ['open', 'open']);
   };
 }
@@ -79,21 +79,21 @@ for (const at of HANDLERS) {
     const goesOn = await others(ends);
     const { stream, recorder } = connectStream(ends.clientSession, 'victim', new Throwing(at));
     if (at === 'onReset') {
-      await until('the request', () => ends.server.accepted.length === 2);
+      await eventually('the request', () => ends.server.accepted.length === 2);
       ends.server.accepted[1]?.stream.reset(ErrorCode.CANCEL);
     } else {
       // Enough to be queued, so that it drains; what comes back is data, and then its end.
-      await until('the answer', () => at === 'onResponse' || recorder.response);
+      await eventually('the answer', () => at === 'onResponse' || recorder.response);
       stream.write(Buffer.alloc(at === 'onDrain' ? 1_000_000 : 10));
       stream.end();
     }
-    await until('the error to be told', () => ends.client.unexpected.length > 0);
+    await eventually('the error to be told', () => ends.client.unexpected.length > 0);
     assert.deepEqual(ends.client.unexpected, [{ part: 'stream', error: fault }]);
     assert.deepEqual(
       recorder.resets.map(({ code }) => code),
       [at === 'onReset' ? ErrorCode.CANCEL : ErrorCode.INTERNAL_ERROR],
     );
-    await until(
+    await eventually(
       'the stream to be forgotten at both ends',
       () => ends.clientSession.openStreams === 1 && ends.serverSession.openStreams === 1,
     );
@@ -108,7 +108,7 @@ test('a request whose taker throws is reset, and the others go on', async () => 
   });
   const goesOn = await others(ends);
   const { recorder } = connectStream(ends.clientSession, 'victim');
-  await until('the reset', () => recorder.resets.length > 0);
+  await eventually('the reset', () => recorder.resets.length > 0);
   assert.deepEqual(
     recorder.resets.map(({ code }) => code),
     [ErrorCode.INTERNAL_ERROR],
@@ -127,7 +127,7 @@ for (const at of ['onReady', 'onGoaway', 'onClose'] as const satisfies readonly 
     const serverSession = createSession(wire.far, { role: 'server', events: server });
     const clientSession = createSession(wire.near, { role: 'client', events: client });
     if (at !== 'onReady') serverSession.drain();
-    await until('both ends to be closed', () => clientSession.state === 'closed' && serverSession.state === 'closed');
+    await eventually('both ends to be closed', () => clientSession.state === 'closed' && serverSession.state === 'closed');
     assert.deepEqual(client.unexpected, [{ part: 'session', error: fault }]);
     if (at === 'onReady') assert.match(server.goaways[0]?.reason ?? '', /INTERNAL_ERROR \(an unexpected error at this end\)/);
   });

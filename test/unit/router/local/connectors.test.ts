@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RequestHead, ResponseHead, Stream } from '../../../../src/router/http2/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/contract.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connector, EAST_ROUTER, here, listener, oneSide, there, twoSides, WEST, WEST_ROUTER } from './two-sides.ts';
 
-const listening = (local: LocalSide) => until('the listener listens', () => local.state.listeners['Listener/key']?.listening);
+const listening = (local: LocalSide) => eventually('the listener listens', () => local.state.listeners['Listener/key']?.listening);
 const problemOf = (local: LocalSide) => local.state.connectors['Connector/key']?.problem;
 
 /** Asks a local side for a connection as a link would, and keeps what it answers. */
@@ -45,7 +45,7 @@ describe('a connector', () => {
     sides.west.local.apply([listener(port, 'key')], []);
     await listening(sides.west.local);
     const client = dial(port);
-    await until('the server is reached', () => server.peers.length === 1);
+    await eventually('the server is reached', () => server.peers.length === 1);
     const [head] = sides.heads;
     assert.equal(head?.method, 'CONNECT');
     assert.equal(head.authority, 'key');
@@ -66,7 +66,7 @@ describe('a connector', () => {
     local.apply([listener(port, 'key')], [connector(server.port, 'key'), connector(other.port, 'key', { name: 'Connector/other' })]);
     await listening(local);
     const clients = Array.from({ length: 10 }, () => dial(port));
-    await until('all are connected', () => server.peers.length + other.peers.length === 10);
+    await eventually('all are connected', () => server.peers.length + other.peers.length === 10);
     assert.deepEqual([server.peers.length, other.peers.length], [5, 5]);
     for (const { socket } of clients) socket.destroy();
   });
@@ -81,13 +81,13 @@ describe('a connector', () => {
     local.apply([listener(port, 'key')], [connector(good.port, 'key', { name: 'Connector/good' }), connector(away, 'key')]);
     await listening(local);
     const clients = [dial(port), dial(port), dial(port)];
-    await until('all are with the good server', () => good.peers.length === 3);
-    await until('the other is set aside', () => problemOf(local)?.code === 'target-refused');
+    await eventually('all are with the good server', () => good.peers.length === 3);
+    await eventually('the other is set aside', () => problemOf(local)?.code === 'target-refused');
     assert.match(problemOf(local)?.message ?? '', new RegExp(`127\\.0\\.0\\.1:${away} takes no connections`));
     using back = await serve(() => {}, away);
-    await until('it was asked again', () => problemOf(local) === undefined);
+    await eventually('it was asked again', () => problemOf(local) === undefined);
     const late = dial(port);
-    await until('it gets the next connection', () => back.peers.some(({ closed }) => !closed));
+    await eventually('it gets the next connection', () => back.peers.some(({ closed }) => !closed));
     for (const { socket } of [...clients, late]) socket.destroy();
   });
 
@@ -100,11 +100,11 @@ describe('a connector', () => {
     local.apply([listener(port, 'key')], [connector(away, 'key')]);
     await listening(local);
     const first = dial(port);
-    await until('the first is reset', () => first.closed);
+    await eventually('the first is reset', () => first.closed);
     assert.equal(problemOf(local)?.code, 'target-refused');
     using server = await serve(({ socket }) => socket.write('back'), away);
     const second = dial(port);
-    await until('the second gets through', () => second.text === 'back');
+    await eventually('the second gets through', () => second.text === 'back');
     assert.equal(problemOf(local), undefined);
     assert.equal(server.peers.length, 1);
     second.socket.destroy();
@@ -122,10 +122,10 @@ describe('a connector', () => {
     sides.west.local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
     await listening(sides.west.local);
     const client = dial(port);
-    await until('the other destination has it', () => client.text === 'here');
+    await eventually('the other destination has it', () => client.text === 'here');
     assert.equal(sides.heads.length, 1);
     const second = dial(port);
-    await until('the next goes there at once', () => second.text === 'here');
+    await eventually('the next goes there at once', () => second.text === 'here');
     assert.equal(sides.heads.length, 1);
     client.socket.destroy();
     second.socket.destroy();
@@ -151,7 +151,7 @@ describe('a connector', () => {
     for (const [key, [status, error]] of Object.entries(expected)) {
       const stream = new Asking();
       local.accept(stream, ask(key));
-      const answer = await until(`an answer for ${key}`, () => stream.answer);
+      const answer = await eventually(`an answer for ${key}`, () => stream.answer);
       assert.deepEqual([answer.status, answer.fields['proxy-status']], [status, `earshot; error=${error}`]);
     }
     const drained = local.drain(0);
@@ -165,7 +165,7 @@ describe('a connector', () => {
     const { local } = oneSide(EAST_ROUTER);
     await using _ = local;
     local.apply([], [connector(1, 'key', { hosts: ['no-such-host.invalid'] })]);
-    const { code, message } = await until('its problem', () => problemOf(local));
+    const { code, message } = await eventually('its problem', () => problemOf(local));
     assert.equal(code, 'target-name-unknown');
     assert.match(
       message,
@@ -180,7 +180,7 @@ describe('a connector', () => {
     const stream = new Asking();
     const handler = local.accept(stream, ask('unknown'));
     handler.onData(Buffer.from('abc'));
-    await until('an answer', () => stream.answer);
+    await eventually('an answer', () => stream.answer);
     handler.onData(Buffer.from('de'));
     handler.onEnd();
     assert.equal(stream.consumedBytes, 5);
@@ -209,10 +209,10 @@ describe('a connector', () => {
     const handler = local.accept(stream, ask('key'));
     handler.onData(Buffer.from('first '));
     handler.onData(Buffer.from('second '));
-    await until('an answer', () => stream.answer);
+    await eventually('an answer', () => stream.answer);
     handler.onData(Buffer.from('third'));
     handler.onEnd();
-    await until('the server has all', () => server.peers[0]?.ended);
+    await eventually('the server has all', () => server.peers[0]?.ended);
     assert.equal(server.peers[0]?.text, 'first second third');
     assert.equal(stream.consumedBytes, 18);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { watchEnded } from '../../../../src/router/local/ended-sockets.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { listen } from './two-sides.ts';
 
 interface Pair extends AsyncDisposable {
@@ -42,7 +42,7 @@ describe('a socket whose peer has ended', () => {
   it('hears that the peer is gone, though nobody writes', async () => {
     await using pair = await halfClosed();
     pair.far.resetAndDestroy();
-    await until('it is closed', () => pair.near.closed);
+    await eventually('it is closed', () => pair.near.closed);
     assert.equal(pair.failure()?.code, 'EPIPE');
   });
 
@@ -50,12 +50,12 @@ describe('a socket whose peer has ended', () => {
     await using pair = await halfClosed();
     const begun = performance.now();
     // Longer than it takes to look twice: nothing else tells that it was looked at.
-    await until('two looks', () => performance.now() - begun > 2_300);
+    await eventually('two looks', () => performance.now() - begun > 2_300);
     assert.equal(pair.near.destroyed, false);
     pair.near.end('an answer');
     const [said] = await once(pair.far, 'data');
     assert.equal(String(said), 'an answer');
-    await until('both are closed', () => pair.near.closed && pair.far.closed);
+    await eventually('both are closed', () => pair.near.closed && pair.far.closed);
     assert.equal(pair.failure(), undefined);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { dial, serve, type Peer, type TestServer } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connector, here, listener, oneSide, there, twoSides, EAST_ROUTER, WEST_ROUTER } from './two-sides.ts';
@@ -17,7 +17,7 @@ const ways: Readonly<Record<string, (server: TestServer) => Promise<Path>>> = {
     const port = await freePort();
     routing.byKey.set('key', [here(WEST_ROUTER)]);
     local.apply([listener(port, 'key')], [connector(server.port, 'key')]);
-    await until('the listener listens', () => local.state.listeners['Listener/key']?.listening);
+    await eventually('the listener listens', () => local.state.listeners['Listener/key']?.listening);
     return { port, [Symbol.asyncDispose]: () => local[Symbol.asyncDispose]() };
   },
   'between two routers': async (server) => {
@@ -26,12 +26,12 @@ const ways: Readonly<Record<string, (server: TestServer) => Promise<Path>>> = {
     sides.west.routing.byKey.set('key', [there(EAST_ROUTER)]);
     sides.east.local.apply([], [connector(server.port, 'key')]);
     sides.west.local.apply([listener(port, 'key')], []);
-    await until('the listener listens', () => sides.west.local.state.listeners['Listener/key']?.listening);
+    await eventually('the listener listens', () => sides.west.local.state.listeners['Listener/key']?.listening);
     return { port, [Symbol.asyncDispose]: () => sides[Symbol.asyncDispose]() };
   },
 };
 
-const firstOf = (server: TestServer): Promise<Peer> => until('the server has a connection', () => server.peers[0]);
+const firstOf = (server: TestServer): Promise<Peer> => eventually('the server has a connection', () => server.peers[0]);
 const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 for (const [way, make] of Object.entries(ways)) {
@@ -43,7 +43,7 @@ for (const [way, make] of Object.entries(ways)) {
       await using path = await make(server);
       const client = dial(path.port);
       client.socket.end(up);
-      await until('both ends have closed', () => client.closed && server.peers[0]?.closed);
+      await eventually('both ends have closed', () => client.closed && server.peers[0]?.closed);
       assert.equal(hash(Buffer.concat(client.chunks)), hash(down));
       assert.equal(hash(Buffer.concat(server.peers[0]?.chunks ?? [])), hash(up));
       assert.deepEqual([client.error, server.peers[0]?.error], [undefined, undefined]);
@@ -61,9 +61,9 @@ for (const [way, make] of Object.entries(ways)) {
         return client;
       });
       const isSlow = (index: number): boolean => index % 4 === 0;
-      await until('the fast ones have all', () => clients.every(({ ended }, index) => ended || isSlow(index)));
+      await eventually('the fast ones have all', () => clients.every(({ ended }, index) => ended || isSlow(index)));
       for (const { socket } of clients) socket.resume();
-      await until('the slow ones have all', () => clients.every(({ ended }) => ended));
+      await eventually('the slow ones have all', () => clients.every(({ ended }) => ended));
       for (const [index, { chunks }] of clients.entries()) {
         assert.ok(Buffer.concat(chunks).equals(sent[index] ?? Buffer.alloc(0)), `connection ${index} has other bytes`);
       }
@@ -75,13 +75,13 @@ for (const [way, make] of Object.entries(ways)) {
       const client = dial(path.port);
       client.socket.end('question');
       const peer = await firstOf(server);
-      await until('the question has ended', () => peer.ended);
+      await eventually('the question has ended', () => peer.ended);
       assert.equal(peer.text, 'question');
       peer.socket.write('answer');
-      await until('the answer is there', () => client.text === 'answer');
+      await eventually('the answer is there', () => client.text === 'answer');
       assert.equal(client.ended, false);
       peer.socket.end();
-      await until('the client is closed', () => client.closed);
+      await eventually('the client is closed', () => client.closed);
       assert.equal(client.error, undefined);
     });
 
@@ -89,12 +89,12 @@ for (const [way, make] of Object.entries(ways)) {
       using server = await serve(({ socket }) => socket.end('greeting'));
       await using path = await make(server);
       const client = dial(path.port);
-      await until('the greeting has ended', () => client.ended);
+      await eventually('the greeting has ended', () => client.ended);
       client.socket.write('late');
       const peer = await firstOf(server);
-      await until('what came late is there', () => peer.text === 'late');
+      await eventually('what came late is there', () => peer.text === 'late');
       client.socket.end();
-      await until('both are closed', () => client.closed && peer.closed);
+      await eventually('both are closed', () => client.closed && peer.closed);
       assert.deepEqual([client.text, client.error, peer.error], ['greeting', undefined, undefined]);
     });
 
@@ -104,9 +104,9 @@ for (const [way, make] of Object.entries(ways)) {
       const client = dial(path.port);
       client.socket.write('x');
       const peer = await firstOf(server);
-      await until('the byte is there', () => peer.text === 'x');
+      await eventually('the byte is there', () => peer.text === 'x');
       client.socket.resetAndDestroy();
-      await until("the server's end is closed", () => peer.closed);
+      await eventually("the server's end is closed", () => peer.closed);
       assert.deepEqual([peer.error?.code, peer.ended], ['ECONNRESET', false]);
     });
 
@@ -115,7 +115,7 @@ for (const [way, make] of Object.entries(ways)) {
       await using path = await make(server);
       const client = dial(path.port);
       client.socket.write('x');
-      await until('the client is closed', () => client.closed);
+      await eventually('the client is closed', () => client.closed);
       assert.deepEqual([client.error?.code, client.ended], ['ECONNRESET', false]);
     });
 
@@ -124,7 +124,7 @@ for (const [way, make] of Object.entries(ways)) {
       await using path = await make(server);
       server[Symbol.dispose]();
       const client = dial(path.port);
-      await until('the client is closed', () => client.closed);
+      await eventually('the client is closed', () => client.closed);
       assert.deepEqual([client.error?.code, client.ended], ['ECONNRESET', false]);
     });
 
@@ -143,17 +143,18 @@ for (const [way, make] of Object.entries(ways)) {
         }
       };
       // Buffers of the kernel and of both routers fill; then the client gets nothing off any more.
-      await until('the client is stopped', () => {
+      const isStopped = (): boolean => {
         send();
         stalled += 1;
         return stalled > 300;
-      });
+      };
+      await eventually('the client is stopped', isStopped, { everyMs: 1 });
       // The kernel's buffers on the way (three or four connections) may grow to 6 MB and 4 MB each.
       assert.ok(sent < 100 * 1024 * 1024, `the client could send ${sent} bytes`);
       client.socket.end();
       const peer = await firstOf(server);
       peer.socket.resume();
-      await until('all has arrived', () => peer.ended);
+      await eventually('all has arrived', () => peer.ended);
       assert.equal(
         peer.chunks.reduce((sum, { length }) => sum + length, 0),
         sent,

@@ -4,19 +4,19 @@ import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import type { ListenerState } from '../../../../src/router/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/contract.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connector, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
 
 const stateOf = (local: LocalSide, key = 'key'): ListenerState | undefined => local.state.listeners[`Listener/${key}`];
-const listening = (local: LocalSide, key = 'key') => until(`${key} listens`, () => stateOf(local, key)?.listening);
+const listening = (local: LocalSide, key = 'key') => eventually(`${key} listens`, () => stateOf(local, key)?.listening);
 const problem = (local: LocalSide, code: string, key = 'key') =>
-  until(`problem ${code}`, () => (stateOf(local, key)?.problem?.code === code ? stateOf(local, key)?.problem : undefined));
+  eventually(`problem ${code}`, () => (stateOf(local, key)?.problem?.code === code ? stateOf(local, key)?.problem : undefined));
 
 async function refused(port: number): Promise<boolean> {
   const peer = dial(port);
-  await until('the attempt has ended', () => peer.closed || peer.socket.readyState === 'open');
+  await eventually('the attempt has ended', () => peer.closed || peer.socket.readyState === 'open');
   peer.socket.destroy();
   return peer.error?.code === 'ECONNREFUSED';
 }
@@ -25,7 +25,7 @@ async function refused(port: number): Promise<boolean> {
 async function connected(port: number) {
   const peer = dial(port);
   peer.socket.write('a');
-  await until('the echo', () => peer.text === 'a');
+  await eventually('the echo', () => peer.text === 'a');
   return peer;
 }
 
@@ -52,7 +52,7 @@ describe('a listener', () => {
     assert.equal(stateOf(local)?.listening, false);
     assert.equal(await refused(port), true);
     client.socket.write('b');
-    await until('the connection goes on', () => client.text === 'ab');
+    await eventually('the connection goes on', () => client.text === 'ab');
     client.socket.destroy();
   });
 
@@ -130,17 +130,17 @@ describe('a listener', () => {
     local.apply([listener(port, 'one', { name: 'Listener/key' })], connectors);
     await listening(local);
     const before = dial(port);
-    await until('the first server is there', () => before.text === '1');
+    await eventually('the first server is there', () => before.text === '1');
 
     local.apply([listener(port, 'two', { name: 'Listener/key' })], connectors);
     const after = dial(port);
-    await until('the second server is there', () => after.text === '2');
+    await eventually('the second server is there', () => after.text === '2');
 
     local.apply([listener(other, 'two', { name: 'Listener/key' })], connectors);
     await listening(local);
     assert.equal(await refused(port), true);
     before.socket.write('still here');
-    await until('the first connection goes on', () => first.peers[0]?.text === 'still here');
+    await eventually('the first connection goes on', () => first.peers[0]?.text === 'still here');
     before.socket.destroy();
     after.socket.destroy();
   });
@@ -171,7 +171,7 @@ describe('a listener', () => {
       { routingKey: 'key', connectors: 0, listeners: 1 },
       { routingKey: 'served', connectors: 2, listeners: 0 },
     ]);
-    await until('the change is told', () => changes > 0);
+    await eventually('the change is told', () => changes > 0);
     assert.equal(changes, 1);
     await listening(local);
     local.routingChanged();
@@ -192,14 +192,14 @@ describe('a listener', () => {
     const drained = local.drain(200);
     assert.equal(await refused(port), true);
     finishing.socket.end();
-    await until('the one that finishes is closed', () => finishing.closed);
+    await eventually('the one that finishes is closed', () => finishing.closed);
     assert.equal(finishing.error, undefined);
-    await until('only the other is left', () => local.openConnections === 1);
+    await eventually('only the other is left', () => local.openConnections === 1);
     t.mock.timers.tick(199);
     assert.equal(local.openConnections, 1);
     t.mock.timers.tick(1);
     await drained;
-    await until('the other is reset', () => staying.closed);
+    await eventually('the other is reset', () => staying.closed);
     assert.equal(staying.error?.code, 'ECONNRESET');
   });
 
@@ -213,10 +213,10 @@ describe('a listener', () => {
     await listening(local);
     const first = await connected(port);
     const second = dial(port);
-    await until('the second is closed', () => second.closed);
+    await eventually('the second is closed', () => second.closed);
     assert.equal(second.error?.code, 'ECONNRESET');
     first.socket.end();
-    await until('the first is gone', () => local.openConnections === 0);
+    await eventually('the first is gone', () => local.openConnections === 0);
     (await connected(port)).socket.destroy();
   });
 
@@ -233,11 +233,11 @@ describe('a listener', () => {
     await listening(local);
     const open = [await connected(port), await connected(port)];
     const beyond = dial(port);
-    await until('the third is closed', () => beyond.closed);
+    await eventually('the third is closed', () => beyond.closed);
     assert.equal(beyond.error?.code, 'ECONNRESET');
     assert.match(said.join(''), /4 of the 5 sockets that this process's limit of open files leaves/);
     for (const { socket } of open) socket.end();
-    await until('both are gone', () => local.openConnections === 0);
+    await eventually('both are gone', () => local.openConnections === 0);
     (await connected(port)).socket.destroy();
   });
 });

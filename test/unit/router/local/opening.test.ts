@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
 import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { EAST_ROUTER, oneSide, there, type OneSide } from './two-sides.ts';
 
 /** A stream that nobody is at the other end of. */
@@ -113,7 +113,7 @@ describe('a connection that is being made', () => {
 async function enter(local: OneSide['local']): Promise<ResponseHead> {
   const stream = new Asking();
   local.enter(stream, HEAD);
-  return until('an answer', () => stream.answer);
+  return eventually('an answer', () => stream.answer);
 }
 
 /** Two turns: the answer is given in the first. */

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, connect as connectTls, type Connection
 import { describe, it } from 'node:test';
 import type { ConnectorConfig, TlsBundle } from '../../../../src/router/contract.ts';
 import type { LocalLimits, LocalSide } from '../../../../src/router/local/contract.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { dial, Peer, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -16,7 +16,7 @@ const bundle = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
 const { ca: _ca, ...withoutCa } = bundle;
 
 const stateOf = (local: LocalSide) => local.state.listeners['Listener/key'];
-const listening = (local: LocalSide) => until('the listener listens', () => stateOf(local)?.listening);
+const listening = (local: LocalSide) => eventually('the listener listens', () => stateOf(local)?.listening);
 
 interface TlsClient extends Peer {
   readonly socket: TLSSocket;
@@ -46,11 +46,11 @@ describe('a listener with TLS', () => {
     await listening(local);
     const client = dialTls(port);
     client.socket.end('question');
-    const peer = await until('the server has a connection', () => server.peers[0]);
-    await until('the question has ended', () => peer.ended);
+    const peer = await eventually('the server has a connection', () => server.peers[0]);
+    await eventually('the question has ended', () => peer.ended);
     assert.equal(peer.text, 'question');
     peer.socket.end('answer');
-    await until('the client is closed', () => client.closed);
+    await eventually('the client is closed', () => client.closed);
     assert.deepEqual([client.text, client.ended, client.error, peer.error], ['answer', true, undefined, undefined]);
   });
 
@@ -62,7 +62,7 @@ describe('a listener with TLS', () => {
     const [silent, half] = [dial(port), dial(port)];
     half.socket.write(Buffer.from('1603010200', 'hex'));
     half.socket.end();
-    await until('both to be closed by the listener', () => silent.ended && half.ended);
+    await eventually('both to be closed by the listener', () => silent.ended && half.ended);
   });
 
   it('passes resets on', async () => {
@@ -74,15 +74,15 @@ describe('a listener with TLS', () => {
     await listening(local);
     const client = dialTls(port);
     client.socket.write('reset me');
-    await until('the client is closed', () => client.closed);
+    await eventually('the client is closed', () => client.closed);
     assert.deepEqual([client.error?.code, client.ended], ['ECONNRESET', false]);
     const raw = dial(port);
     const other = connectTls({ socket: raw.socket, servername: 'localhost', ca: authority.ca });
     other.on('error', () => {});
     other.write('stay');
-    const peer = await until('the server has it', () => server.peers.find(({ text }) => text === 'stay'));
+    const peer = await eventually('the server has it', () => server.peers.find(({ text }) => text === 'stay'));
     raw.socket.resetAndDestroy();
-    await until('the server is told', () => peer.closed);
+    await eventually('the server is told', () => peer.closed);
     assert.deepEqual([peer.error?.code, peer.ended], ['ECONNRESET', false]);
   });
 
@@ -93,11 +93,11 @@ describe('a listener with TLS', () => {
     await listening(local);
     const { cert = '', key = '' } = await authority.issue();
     const known = dialTls(port, { cert, key });
-    await until('the one with a certificate gets through', () => known.text === 'hello');
+    await eventually('the one with a certificate gets through', () => known.text === 'hello');
     const foreign = await stranger.issue();
     for (const options of [{}, { cert: foreign.cert ?? '', key: foreign.key ?? '' }]) {
       const unknown = dialTls(port, options);
-      await until('the other is closed', () => unknown.ended || unknown.closed);
+      await eventually('the other is closed', () => unknown.ended || unknown.closed);
       unknown.socket.destroy();
       assert.equal(unknown.text, '');
     }
@@ -112,15 +112,15 @@ describe('a listener with TLS', () => {
     await listening(local);
     const before = dialTls(port);
     before.socket.write('a');
-    await until('the echo', () => before.text === 'a');
+    await eventually('the echo', () => before.text === 'a');
     const { ca: _unused, ...renewed } = await authority.issue({ hosts: ['localhost'] });
     apply(renewed);
     const after = dialTls(port);
     after.socket.write('b');
-    await until('the echo', () => after.text === 'b');
+    await eventually('the echo', () => after.text === 'b');
     assert.notEqual(after.socket.getPeerCertificate().serialNumber, before.socket.getPeerCertificate().serialNumber);
     before.socket.write('c');
-    await until('the first goes on', () => before.text === 'ac');
+    await eventually('the first goes on', () => before.text === 'ac');
     for (const { socket } of [before, after]) socket.destroy();
   });
 
@@ -150,7 +150,7 @@ describe('a listener with TLS', () => {
     apply(noKey);
     assert.deepEqual([stateOf(local)?.problem?.code, stateOf(local)?.listening], ['tls-no-key', true]);
     const client = dialTls(port);
-    await until('clients still get through', () => client.text === 'hello');
+    await eventually('clients still get through', () => client.text === 'hello');
     client.socket.destroy();
   });
 });
@@ -174,7 +174,7 @@ describe('a connector with TLS', () => {
     local.apply([listener(port, 'key')], [connector(await listen(server), 'key', config)]);
     await listening(local);
     const peer = dial(port);
-    await until('the answer', () => peer.ended || peer.closed);
+    await eventually('the answer', () => peer.ended || peer.closed);
     const problem = local.state.connectors['Connector/key']?.problem;
     peer.socket.destroy();
     await local[Symbol.asyncDispose]();

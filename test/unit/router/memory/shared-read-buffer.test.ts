@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { canShareReads, receive } from '../../../../src/router/memory/shared-read-buffer.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { Peer } from '../local/peers.ts';
 import { listen } from '../local/two-sides.ts';
 
@@ -30,14 +30,14 @@ describe('a socket that is received', () => {
     socket.on('end', () => {
       ended = true;
     });
-    await until('what was sent before', () => text === 'before');
+    await eventually('what was sent before', () => text === 'before');
     socket.write('answer');
     client.socket.end(' after');
-    await until('the end', () => ended);
+    await eventually('the end', () => ended);
     assert.equal(text, 'before after');
     assert.equal(memories.size, 1);
     socket.end();
-    await until('the client is closed', () => client.closed);
+    await eventually('the client is closed', () => client.closed);
     assert.deepEqual([client.text, client.error], ['answer', undefined]);
   });
 
@@ -50,13 +50,13 @@ describe('a socket that is received', () => {
     client.write('first');
     const socket = await accepted;
     t.after(() => socket.destroy());
-    await until('it is read', () => socket.readableLength === 5);
+    await eventually('it is read', () => socket.readableLength === 5);
     let text = '';
     receive(socket, (chunk) => {
       text += chunk.toString('latin1');
     });
     client.write(' second');
-    await until('both', () => text.length === 12);
+    await eventually('both', () => text.length === 12);
     assert.equal(text, 'first second');
   });
 });

@@ -11,7 +11,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Http2Observer } from '../../../../src/router/observers/http2.ts';
 import type { Taps } from '../../../../src/router/observers/contract.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { cutter, pass, Recorder, type Passing } from './recorder.ts';
 
 /** What an ordinary client and server say to each other over HTTP/2: taken down by a proxy between them. */
@@ -65,7 +65,7 @@ async function conversation(): Promise<Passing> {
   given.on('error', () => {});
   given.close(constants.NGHTTP2_CANCEL);
   session.close();
-  await until('all has passed', () => session.closed);
+  await eventually('all has passed', () => session.closed);
   session.destroy();
   proxy.close();
   server.close();

@@ -3,7 +3,7 @@ import { createServer, get } from 'node:http';
 import { describe, it } from 'node:test';
 import { detect } from '../../../../src/router/observers/observe.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
-import { until } from '../../kube/wait.ts';
+import { eventually } from '../../../harness/wait.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connector, EAST, EAST_ROUTER, listen, listener, there, twoSides, WEST } from '../local/two-sides.ts';
 
@@ -36,7 +36,7 @@ describe('a listener with an observer', () => {
     sides.west.routing.byKey.set('web', [there(EAST_ROUTER)]);
     sides.east.local.apply([], [connector(await listen(server), 'web')]);
     sides.west.local.apply([listener(port, 'web', { observer: 'auto' })], []);
-    await until('the listener listens', () => sides.west.local.state.listeners['Listener/web']?.listening);
+    await eventually('the listener listens', () => sides.west.local.state.listeners['Listener/web']?.listening);
     for (const path of ['/ok', '/ok', '/missing']) {
       const response = await new Promise<{ resume(): void }>((resolve) => get({ port, path, host: '127.0.0.1' }, resolve));
       response.resume();
