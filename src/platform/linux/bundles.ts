@@ -13,7 +13,7 @@ import { isResourceName } from '../../text/names.ts';
 
 const MOST_BUNDLES = 2000;
 
-const FILES = Object.values(BUNDLE_FILES);
+const PARTS = ['cert', 'key', 'ca'] as const;
 
 interface Entry {
   readonly name: string;
@@ -58,7 +58,7 @@ export class BundleFolder {
     const looked = await look.at(entries.flatMap(({ files }) => files));
     for (const [index, entry] of entries.entries()) {
       try {
-        const bundle = await this.#readOne(entry, looked.slice(index * FILES.length, (index + 1) * FILES.length));
+        const bundle = await this.#readOne(entry, looked.slice(index * PARTS.length, (index + 1) * PARTS.length));
         if (!isEmpty(bundle)) bundles.set(entry.name, bundle);
       } catch (error) {
         unreadable.set(entry.name, problemOf(error));
@@ -85,13 +85,18 @@ export class BundleFolder {
 
   #entryOf(name: string): Entry {
     const directory = join(this.#folder, name);
-    return { name, directory, files: FILES.map((file) => ({ path: join(directory, file), stamp: undefined })), bundle: undefined };
+    return {
+      name,
+      directory,
+      files: PARTS.map((part) => ({ path: join(directory, BUNDLE_FILES[part]), stamp: undefined })),
+      bundle: undefined,
+    };
   }
 
   /** What was looked at is older than what is read: a change in between is seen the next time. */
   async #readOne(entry: Entry, looked: readonly Looked[]): Promise<TlsBundle> {
     const { bundle, files, name, directory } = entry;
-    if (bundle !== undefined && looked.every((found, index) => isAsBefore(found, files[index]?.stamp))) return bundle;
+    if (bundle !== undefined && PARTS.every((part, index) => isAsBefore(looked[index], bundle[part]))) return bundle;
     const now = Date.now();
     const read = await this.#read(directory, name);
     entry.bundle = bundle !== undefined && sameBundle(bundle, read) ? bundle : read;
@@ -100,8 +105,8 @@ export class BundleFolder {
   }
 }
 
-function isAsBefore(found: Looked, before: Stamp | undefined): boolean {
-  return found === 'same' || (found instanceof Error && before === undefined && hasCode(found, 'ENOENT', 'ENOTDIR'));
+function isAsBefore(found: Looked | undefined, before: string | undefined): boolean {
+  return found === 'same' || (before === undefined && hasCode(found, 'ENOENT', 'ENOTDIR'));
 }
 
 function steadyStamp(before: Stamp | undefined, found: Looked | undefined, now: number): Stamp | undefined {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { BundleFolder } from '../../../src/platform/linux/bundles.ts';
@@ -81,4 +81,20 @@ test('another generation is seen, and so is what a link that leads out of here l
   await writeBundle(join(elsewhere, 'live'), { name: 'web', cert: 'other' });
   assert.equal((await folder.list()).bundles.get('web')?.cert, 'other');
   assert.ok((await readdir(join(directory, 'web'))).includes('tls.crt'));
+});
+
+test('a part that goes a moment after it came, or together with all others, is gone', async (t) => {
+  const { folder, directory, steady } = await counted(t);
+  const web = join(directory, 'web');
+  await mkdir(web);
+  await writeFile(join(web, 'tls.crt'), 'certificate');
+  await steady();
+  await writeFile(join(web, 'ca.crt'), 'authority');
+  assert.equal((await folder.list()).bundles.get('web')?.ca, 'authority');
+  await rm(join(web, 'ca.crt'));
+  assert.deepEqual((await folder.list()).bundles.get('web'), { name: 'web', cert: 'certificate' });
+  await writeFile(join(web, 'tls.crt'), 'another');
+  assert.equal((await folder.list()).bundles.get('web')?.cert, 'another');
+  await rm(join(web, 'tls.crt'));
+  assert.equal((await folder.list()).bundles.get('web'), undefined);
 });
