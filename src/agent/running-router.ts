@@ -16,6 +16,8 @@ export class RunningRouter {
   readonly #options: RunningRouterOptions;
   #router: Router | undefined;
   #config: RouterConfig | undefined;
+  /** It has taken the config in whole. */
+  #isApplied = false;
   #told = '';
 
   constructor(options: RunningRouterOptions) {
@@ -36,14 +38,17 @@ export class RunningRouter {
 
   async apply(config: RouterConfig): Promise<void> {
     if (this.#router !== undefined) {
-      if (isSame(this.#config, config)) return;
+      if (this.#isApplied && isSame(this.#config, config)) return;
       this.#config = config;
+      this.#isApplied = false;
       this.#router.apply(config);
+      this.#isApplied = true;
       return;
     }
     const { start, hooks, log, onChange } = this.#options;
     this.#config = config;
     this.#router = await start(config, hooks, { log });
+    this.#isApplied = true;
     this.#router.onChange(onChange);
   }
 

@@ -235,3 +235,22 @@ test('a site that ends says so, unless another router of it runs', async (t) => 
   assert.equal(platform.stale, platform.stopped);
   assert.equal(platform.site.leader, undefined);
 });
+
+test('a config that the router could not take in whole is told again', async (t) => {
+  const { agent, router, platform, pass } = await run(t);
+  platform.site.put(aSite());
+  await pass();
+  const apply = router.apply.bind(router);
+  let tries = 0;
+  router.apply = (config) => {
+    tries += 1;
+    if (tries === 1) throw new Error('the socket cannot be removed');
+    apply(config);
+  };
+  platform.site.put(aListener('web'));
+  await until(() => agent.unready !== undefined, 'the pass has failed');
+  assert.match(agent.unready ?? '', /the socket cannot be removed/);
+  await pass();
+  assert.equal(router.config.listeners.length, 1);
+  assert.equal(agent.unready, undefined);
+});
