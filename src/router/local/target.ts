@@ -91,13 +91,13 @@ export class Target {
 
   #setAside(why: ServerFailure): void {
     if (this.#closed) return;
-    const wasAside = this.isAside;
+    const before = this.#why;
     this.#why = why;
+    if (before?.message !== why.message) this.#changed();
     // Many connections may fail at once: they are one failure.
-    if (wasAside && this.#timer !== undefined) return;
+    if (before !== undefined && this.#timer !== undefined) return;
     this.#failures += 1;
     this.#schedule();
-    if (!wasAside) this.#changed();
   }
 
   #bringBack(): void {

@@ -209,6 +209,22 @@ describe('a connector with TLS', () => {
     assert.deepEqual([result.text, result.problem], ['', 'target-tls-certificate']);
   });
 
+  it('says what is wrong with its server now, though it was set aside for something else', async () => {
+    const away = await freePort();
+    const port = await freePort();
+    const { local, routing } = oneSide();
+    await using _ = local;
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    local.apply([listener(port, 'key')], [connector(away, 'key', { tls: { bundle: trusting, verifyHostname: true } })]);
+    const code = (): string | undefined => local.state.connectors['Connector/key']?.problem?.code;
+    await listening(local);
+    const client = dial(port);
+    await eventually('nothing listens there', () => code() === 'target-refused');
+    using _server = await serve(({ socket }) => socket.end('no TLS'), away);
+    await eventually('there is a server, but without TLS', () => code() === 'target-tls-failed');
+    client.socket.destroy();
+  });
+
   it('shows its own certificate', async () => {
     const client = await authority.issue();
     const result = await reach(bundle, { tls: { bundle: client, verifyHostname: true } }, { requestCert: true });
