@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { readFile, readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { acquireLock } from '../../../src/trust/disk/lock.ts';
@@ -14,19 +14,24 @@ describe("The lock of a site's trust", () => {
     await assert.rejects(acquireLock(path), refusal('state-busy', new RegExp(`process ${process.pid}\\b`)));
   });
 
-  it('makes a process of an earlier version fail as long as it is held', async () => {
+  it('is held by this process in the eyes of an earlier version, which has a higher number left after a crash', async () => {
     await using place = await makePlace();
     const path = join(place.path, 'it.lock');
-    const highest = async (): Promise<string | undefined> => {
-      const numbers = (await readdir(place.path)).flatMap((name) => /^it\.lock\.([1-9]\d{0,14})$/.exec(name)?.[1] ?? []);
-      return numbers.sort((a, b) => Number(a) - Number(b)).at(-1);
-    };
+    const numbers = async (): Promise<readonly string[]> =>
+      (await readdir(place.path)).flatMap((name) => /^it\.lock\.([1-9]\d{0,14})$/.exec(name)?.[1] ?? []);
     await writeFile(`${path}.7`, 'free');
     {
       await using _lock = await acquireLock(path);
-      await assert.rejects(readFile(`${path}.${await highest()}`), { code: 'EISDIR' });
+      const [number = '', ...others] = await numbers();
+      assert.deepEqual(others, []);
+      const holder: unknown = JSON.parse(await readFile(`${path}.${number}`, 'utf8'));
+      const stat = await readFile(`/proc/${process.pid}/stat`, 'utf8');
+      const start = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+      const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
+      assert.deepEqual(holder, { pid: process.pid, start, boot, pidNamespace: await readlink('/proc/self/ns/pid') });
+      assert.match(String(Number(number) + 1), /^[1-9]\d{0,14}$/);
     }
-    assert.equal(await highest(), undefined);
+    assert.deepEqual(await numbers(), []);
   });
 
   it('waits for a process of an earlier version that has it, and not for one that is gone', async () => {
