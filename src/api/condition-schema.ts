@@ -5,24 +5,20 @@ import { choice, integer, listOf, object, optional, text } from './schema.ts';
  * `type` on server-side apply.
  */
 export function conditions(description: string) {
-  return listOf(condition, { description }, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
+  return listOf(condition, description, { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] });
 }
 
 const QUALIFIED_NAME = '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$';
 
-const condition = object(
-  {
-    type: text({ description: 'What the condition is about.' }, { maxLength: 316, pattern: QUALIFIED_NAME }),
-    status: choice(['True', 'False', 'Unknown'], { description: 'Whether it holds.' }),
-    observedGeneration: optional(
-      integer('int64', { description: '`metadata.generation` of the object that this was found out about.' }, { minimum: 0 }),
-    ),
-    lastTransitionTime: text({ description: 'When `status` last changed.' }, { format: 'date-time' }),
-    reason: text(
-      { description: 'One word, for programs: why it has this status.' },
-      { minLength: 1, maxLength: 1024, pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$' },
-    ),
-    message: text({ description: 'For people: what is the case, and what to do about it.' }, { maxLength: 32_768 }),
-  },
-  { description: 'One thing that is known about the object.' },
-);
+const condition = object('One thing that is known about the object.', {
+  type: text('What the condition is about.', { maxLength: 316, pattern: QUALIFIED_NAME }),
+  status: choice(['True', 'False', 'Unknown'], 'Whether it holds.'),
+  observedGeneration: optional(integer('int64', '`metadata.generation` of the object that this was found out about.', { minimum: 0 })),
+  lastTransitionTime: text('When `status` last changed.', { format: 'date-time' }),
+  reason: text('One word, for programs: why it has this status.', {
+    minLength: 1,
+    maxLength: 1024,
+    pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
+  }),
+  message: text('For people: what is the case, and what to do about it.', { maxLength: 32_768 }),
+});

@@ -38,6 +38,10 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
+export function column(name: string, jsonPath: string, description: string, type: PrinterColumn['type'] = 'string'): PrinterColumn {
+  return { name, type, jsonPath, description };
+}
+
 export interface CustomResourceDefinition extends KubeObject {
   readonly spec: {
     readonly group: string;

@@ -11,13 +11,22 @@
 import * as Type from 'typebox';
 import type { Static, TProperties, TSchema } from 'typebox';
 
-/** What may be said of any value. */
-export interface Words<T = unknown> {
-  /** For `kubectl explain` and the reference; CommonMark. */
-  readonly description: string;
-  /** Filled in by the API server where the value is left out. */
+/** What a value may be, and what it is where it is left out. */
+interface Limits<T> {
+  /** Filled in by the API server. */
   readonly default?: T;
-  readonly validations?: readonly Validation[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
+  readonly 'x-kubernetes-list-map-keys'?: string[];
 }
 
 /** A rule in CEL (`x-kubernetes-validations`). */
@@ -50,61 +59,43 @@ export function nullable<S extends TSchema>(schema: S) {
 }
 
 /** An object with known fields; others are pruned by the API server. */
-export function object<P extends TProperties>(properties: P, words: Words) {
-  return Type.Object(properties, keywords(words));
+export function object<P extends TProperties>(description: string, properties: P, validations?: readonly Validation[]) {
+  return Type.Object(properties, { description, ...(validations === undefined ? {} : { 'x-kubernetes-validations': validations }) });
 }
 
-export function text(words: Words<string>, limits: Limits = {}) {
-  return Type.Unsafe<string>({ type: 'string', ...limits, ...keywords(words) });
+export function text(description: string, limits: Limits<string> = {}) {
+  return Type.Unsafe<string>(keywords({ type: 'string' }, description, limits));
 }
 
-export function flag(words: Words<boolean>) {
-  return Type.Unsafe<boolean>({ type: 'boolean', ...keywords(words) });
+export function flag(description: string, limits: Limits<boolean> = {}) {
+  return Type.Unsafe<boolean>(keywords({ type: 'boolean' }, description, limits));
 }
 
-export function integer(format: 'int32' | 'int64', words: Words<number>, limits: Limits = {}) {
-  return Type.Unsafe<number>({ type: 'integer', format, ...limits, ...keywords(words) });
+export function integer(format: 'int32' | 'int64', description: string, limits: Limits<number> = {}) {
+  return Type.Unsafe<number>(keywords({ type: 'integer', format }, description, limits));
 }
 
 /** One of a few words. */
-export function choice<const V extends readonly string[]>(values: V, words: Words<V[number]>) {
-  return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...keywords(words) });
+export function choice<const V extends readonly string[]>(values: V, description: string, limits: Limits<V[number]> = {}) {
+  return Type.Unsafe<V[number]>(keywords({ type: 'string', enum: [...values] }, description, limits));
 }
 
-export function listOf<S extends TSchema>(items: S, words: Words<readonly Static<S>[]>, extensions: ListExtensions = {}) {
-  return Type.Unsafe<Static<S>[]>({ type: 'array', items, ...extensions, ...keywords(words) });
+export function listOf<S extends TSchema>(items: S, description: string, limits: Limits<readonly Static<S>[]> = {}) {
+  return Type.Unsafe<Static<S>[]>(keywords({ type: 'array', items }, description, limits));
 }
 
-export function mapOf<S extends TSchema>(values: S, words: Words<Readonly<Record<string, Static<S>>>>, limits: MapLimits = {}) {
-  return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, ...limits, ...keywords(words) });
+export function mapOf<S extends TSchema>(values: S, description: string, limits: Limits<Readonly<Record<string, Static<S>>>> = {}) {
+  return Type.Unsafe<Record<string, Static<S>>>(keywords({ type: 'object', additionalProperties: values }, description, limits));
 }
 
 /** Any object; the API server keeps what it does not know. */
-export function anyObject(words: Words<object>) {
-  return Type.Unsafe<Record<string, unknown>>({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true, ...keywords(words) });
+export function anyObject(description: string, limits: Limits<object> = {}) {
+  return Type.Unsafe<Record<string, unknown>>(
+    keywords({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, description, limits),
+  );
 }
 
-interface Limits {
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly format?: string;
-  readonly minimum?: number;
-  readonly maximum?: number;
-}
-
-interface MapLimits {
-  readonly minProperties?: number;
-  readonly maxProperties?: number;
-}
-
-interface ListExtensions {
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
-  readonly 'x-kubernetes-list-map-keys'?: string[];
-}
-
-function keywords({ validations, ...words }: Words): Readonly<Record<string, unknown>> {
-  return validations === undefined ? words : { ...words, 'x-kubernetes-validations': validations };
+/** @param description for `kubectl explain` and the reference; CommonMark */
+function keywords(type: object, description: string, { default: value, ...limits }: Limits<unknown>): Readonly<Record<string, unknown>> {
+  return { ...type, ...limits, description, ...(value === undefined ? {} : { default: value }) };
 }

@@ -1,4 +1,4 @@
-import { customResourceDefinition, type CustomResourceDefinition, type Definition } from '../crd.ts';
+import { column, customResourceDefinition, type CustomResourceDefinition, type Definition } from '../crd.ts';
 import { listenerClasses, listeners, podListeners } from './index.ts';
 import { listenerClassSpec } from './listener-class.ts';
 import { listenerSpec, listenerStatus } from './listener.ts';
@@ -13,7 +13,7 @@ export function customResourceDefinitions(): CustomResourceDefinition[] {
 const annotations = { 'helm.sh/resource-policy': 'keep' };
 const categories = ['earshot'];
 const ready = '.status.conditions[?(@.type=="Ready")]';
-const age = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since it was created.' } as const;
+const age = column('Age', '.metadata.creationTimestamp', 'Time since it was created.', 'date');
 
 const definitions: readonly Definition[] = [
   {
@@ -25,23 +25,11 @@ const definitions: readonly Definition[] = [
     description: 'A policy that says how pods are exposed. Listeners name it; one Listener then works on every cluster that has the class.',
     spec: listenerClassSpec,
     columns: [
-      { name: 'Type', type: 'string', jsonPath: '.spec.serviceType', description: 'Type of the Services.' },
-      { name: 'Pinned', type: 'boolean', jsonPath: '.spec.pinnedNodePorts', description: 'Whether a volume keeps its pod on its node.' },
-      { name: 'Addresses', type: 'string', jsonPath: '.spec.preferredAddressType', description: 'Preferred kind of address.' },
-      {
-        name: 'Traffic',
-        type: 'string',
-        jsonPath: '.spec.serviceExternalTrafficPolicy',
-        description: 'External traffic policy.',
-        priority: 1,
-      },
-      {
-        name: 'NodeLoss',
-        type: 'string',
-        jsonPath: '.spec.nodeLossPolicy',
-        description: "What becomes of a deleted node's address.",
-        priority: 1,
-      },
+      column('Type', '.spec.serviceType', 'Type of the Services.'),
+      column('Pinned', '.spec.pinnedNodePorts', 'Whether a volume keeps its pod on its node.', 'boolean'),
+      column('Addresses', '.spec.preferredAddressType', 'Preferred kind of address.'),
+      { ...column('Traffic', '.spec.serviceExternalTrafficPolicy', 'External traffic policy.'), priority: 1 },
+      { ...column('NodeLoss', '.spec.nodeLossPolicy', "What becomes of a deleted node's address."), priority: 1 },
       age,
     ],
   },
@@ -57,11 +45,11 @@ const definitions: readonly Definition[] = [
     spec: listenerSpec,
     status: { schema: listenerStatus, nullable: true },
     columns: [
-      { name: 'Class', type: 'string', jsonPath: '.spec.className', description: 'The policy.' },
-      { name: 'Address', type: 'string', jsonPath: '.status.ingressAddresses[0].address', description: 'The preferred address.' },
-      { name: 'Ready', type: 'string', jsonPath: `${ready}.status`, description: 'Whether it has an address.' },
-      { name: 'Reason', type: 'string', jsonPath: `${ready}.reason`, description: 'Why, or why not.' },
-      { name: 'Message', type: 'string', jsonPath: `${ready}.message`, description: 'What is the case and what to do.', priority: 1 },
+      column('Class', '.spec.className', 'The policy.'),
+      column('Address', '.status.ingressAddresses[0].address', 'The preferred address.'),
+      column('Ready', `${ready}.status`, 'Whether it has an address.'),
+      column('Reason', `${ready}.reason`, 'Why, or why not.'),
+      { ...column('Message', `${ready}.message`, 'What is the case and what to do.'), priority: 1 },
       age,
     ],
   },
@@ -77,14 +65,9 @@ const definitions: readonly Definition[] = [
     spec: podListenersSpec,
     status: { schema: podListenersStatus, nullable: false },
     columns: [
-      { name: 'Pod', type: 'string', jsonPath: '.metadata.ownerReferences[0].name', description: 'The pod.' },
-      { name: 'Node', type: 'string', jsonPath: '.spec.nodeName', description: 'The node on which the pod runs.' },
-      {
-        name: 'Address',
-        type: 'string',
-        jsonPath: '.spec.listeners.*.ingressAddresses[0].address',
-        description: 'An address that reaches the pod.',
-      },
+      column('Pod', '.metadata.ownerReferences[0].name', 'The pod.'),
+      column('Node', '.spec.nodeName', 'The node on which the pod runs.'),
+      column('Address', '.spec.listeners.*.ingressAddresses[0].address', 'An address that reaches the pod.'),
       age,
     ],
     selectableFields: ['.spec.nodeName'],

@@ -4,72 +4,67 @@ import { anyObject, choice, flag, mapOf, nullable, object, optional, text } from
  * `OpenShiftRoute` and `openshiftRoute` are admitted because a class of an earlier system may hold them; nothing is
  * exposed by them here, and the Listener's condition says so. See docs/adr/0003-one-schema.md.
  */
-export const listenerClassSpec = object(
-  {
-    serviceType: choice(['NodePort', 'LoadBalancer', 'ClusterIP', 'OpenShiftRoute'], {
-      description:
-        'The type of the Service that exposes the pods. `ClusterIP`: reachable inside the cluster. `NodePort`: reachable at ' +
-        'the addresses of the nodes on which the pods run. `LoadBalancer`: reachable at an address that a load balancer ' +
-        'assigns. `OpenShiftRoute` is stored but not supported: a Listener of such a class is not accepted.',
-    }),
-    loadBalancerAllocateNodePorts: optional(
-      flag({ description: 'Whether a load balancer also gets node ports. Only for `LoadBalancer`.', default: true }),
+export const listenerClassSpec = object('The policy.', {
+  serviceType: choice(
+    ['NodePort', 'LoadBalancer', 'ClusterIP', 'OpenShiftRoute'],
+    'The type of the Service that exposes the pods. `ClusterIP`: reachable inside the cluster. `NodePort`: reachable at ' +
+      'the addresses of the nodes on which the pods run. `LoadBalancer`: reachable at an address that a load balancer ' +
+      'assigns. `OpenShiftRoute` is stored but not supported: a Listener of such a class is not accepted.',
+  ),
+  loadBalancerAllocateNodePorts: optional(
+    flag('Whether a load balancer also gets node ports. Only for `LoadBalancer`.', { default: true }),
+  ),
+  loadBalancerClass: nullable(
+    text(
+      'Which load balancer implementation to use, as in `spec.loadBalancerClass` of a Service. Left out: the ' +
+        "cluster's default one. Only for `LoadBalancer`. Kubernetes does not let it change on an existing Service.",
     ),
-    loadBalancerClass: nullable(
-      text({
-        description:
-          'Which load balancer implementation to use, as in `spec.loadBalancerClass` of a Service. Left out: the ' +
-          "cluster's default one. Only for `LoadBalancer`. Kubernetes does not let it change on an existing Service.",
-      }),
+  ),
+  serviceAnnotations: optional(
+    mapOf(
+      text('The value of the annotation.'),
+      'Annotations for the Service, for instance those by which a load balancer is told its options.',
+      { default: {} },
     ),
-    serviceAnnotations: optional(
-      mapOf(text({ description: 'The value of the annotation.' }), {
-        description: 'Annotations for the Service, for instance those by which a load balancer is told its options.',
-        default: {},
-      }),
+  ),
+  serviceExternalTrafficPolicy: optional(
+    choice(
+      ['Cluster', 'Local'],
+      'What becomes of traffic from outside that arrives at a node: `Local` gives it only to pods on that node and ' +
+        "keeps the client's address; `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
+        'Ignored for `ClusterIP`.',
     ),
-    serviceExternalTrafficPolicy: optional(
-      choice(['Cluster', 'Local'], {
-        description:
-          'What becomes of traffic from outside that arrives at a node: `Local` gives it only to pods on that node and ' +
-          "keeps the client's address; `Cluster` gives it to any of the pods. Left out: Kubernetes decides. " +
-          'Ignored for `ClusterIP`.',
-      }),
+  ),
+  preferredAddressType: optional(
+    choice(
+      ['HostnameConservative', 'IP', 'Hostname'],
+      'Which kind of address to announce where there are both. `HostnameConservative` is `IP` for `NodePort` and ' +
+        '`Hostname` for the others. Where the preferred kind is absent, the other is announced.',
+      { default: 'HostnameConservative' },
     ),
-    preferredAddressType: optional(
-      choice(['HostnameConservative', 'IP', 'Hostname'], {
-        description:
-          'Which kind of address to announce where there are both. `HostnameConservative` is `IP` for `NodePort` and ' +
-          '`Hostname` for the others. Where the preferred kind is absent, the other is announced.',
-        default: 'HostnameConservative',
-      }),
+  ),
+  pinnedNodePorts: optional(
+    flag(
+      "Whether a pod's volume keeps the pod on the node where it first ran, so that its address stays the same. Use it " +
+        'where nodes live long. Only for `NodePort`.',
+      { default: false },
     ),
-    pinnedNodePorts: optional(
-      flag({
-        description:
-          "Whether a pod's volume keeps the pod on the node where it first ran, so that its address stays the same. Use it " +
-          'where nodes live long. Only for `NodePort`.',
-        default: false,
-      }),
+  ),
+  serviceOverrides: optional(
+    anyObject(
+      'Any part of a Service, merged over the one that is built: maps by key, `spec.ports` by `port` (and `protocol` ' +
+        'where several share it), `spec.selector` and other lists replaced whole, `null` removes. What the Listener ' +
+        "stands on (the Service's identity, its owners, its status) is left as it is.",
+      { default: {} },
     ),
-    serviceOverrides: optional(
-      anyObject({
-        description:
-          'Any part of a Service, merged over the one that is built: maps by key, `spec.ports` by `port` (and `protocol` ' +
-          'where several share it), `spec.selector` and other lists replaced whole, `null` removes. What the Listener ' +
-          "stands on (the Service's identity, its owners, its status) is left as it is.",
-        default: {},
-      }),
+  ),
+  openshiftRoute: nullable(anyObject('Stored, not used: see `serviceType`.')),
+  nodeLossPolicy: optional(
+    choice(
+      ['Keep', 'Release'],
+      'What becomes of a pinned address whose Node is deleted. `Keep`: the pod waits for the node to come back. ' +
+        '`Release`: the address is given up, and the pod starts on another node with a new one.',
+      { default: 'Keep' },
     ),
-    openshiftRoute: nullable(anyObject({ description: 'Stored, not used: see `serviceType`.' })),
-    nodeLossPolicy: optional(
-      choice(['Keep', 'Release'], {
-        description:
-          'What becomes of a pinned address whose Node is deleted. `Keep`: the pod waits for the node to come back. ' +
-          '`Release`: the address is given up, and the pod starts on another node with a new one.',
-        default: 'Keep',
-      }),
-    ),
-  },
-  { description: 'The policy.' },
-);
+  ),
+});

@@ -2,20 +2,14 @@ import { flag, object, optional, text } from '../schema.ts';
 import { cost } from './link.ts';
 import { settings, statusWith } from './parts.ts';
 
-export const accessTokenSpec = object(
-  {
-    url: text({ description: 'Where the token is redeemed: an `https:` URL at the other site.' }, { minLength: 1, maxLength: 2048 }),
-    code: text({ description: 'The secret of the grant.' }, { minLength: 1, maxLength: 1024, format: 'password' }),
-    ca: text(
-      { description: 'The certificate authority that the server at `url` must come from, PEM.' },
-      { minLength: 1, maxLength: 65_536 },
-    ),
-    linkCost: optional(cost('The cost of the link that comes of it.')),
-    settings,
-  },
-  { description: 'What is needed to get a link to another site.' },
-);
+export const accessTokenSpec = object('What is needed to get a link to another site.', {
+  url: text('Where the token is redeemed: an `https:` URL at the other site.', { minLength: 1, maxLength: 2048 }),
+  code: text('The secret of the grant.', { minLength: 1, maxLength: 1024, format: 'password' }),
+  ca: text('The certificate authority that the server at `url` must come from, PEM.', { minLength: 1, maxLength: 65_536 }),
+  linkCost: optional(cost('The cost of the link that comes of it.')),
+  settings,
+});
 
 export const accessTokenStatus = statusWith('`Redeemed`: the token has become a Link.', {
-  redeemed: optional(flag({ description: 'Whether the token has become a Link. It is of no use any more then.' })),
+  redeemed: optional(flag('Whether the token has become a Link. It is of no use any more then.')),
 });

@@ -13,32 +13,29 @@ import {
   useClientCert,
 } from './parts.ts';
 
-export const attachedConnectorSpec = object(
-  {
-    siteNamespace: text({ description: 'The namespace of the site.' }, { minLength: 1, maxLength: 63 }),
-    port: port('The port of the pods.'),
-    selector: text({ description: 'The pods that are the servers, as a label selector.' }, { minLength: 1 }),
-    tlsCredentials: optional(tlsCredentials('for connections to the pods, which are TLS then.')),
-    useClientCert,
-    includeNotReadyPods,
-    type,
-    settings,
-  },
-  { description: 'Which pods of this namespace a site of another namespace connects to.' },
-);
+export const attachedConnectorSpec = object('Which pods of this namespace a site of another namespace connects to.', {
+  siteNamespace: text('The namespace of the site.', { minLength: 1, maxLength: 63 }),
+  port: port('The port of the pods.'),
+  selector: text('The pods that are the servers, as a label selector.', { minLength: 1 }),
+  tlsCredentials: optional(tlsCredentials('for connections to the pods, which are TLS then.')),
+  useClientCert,
+  includeNotReadyPods,
+  type,
+  settings,
+});
 
 export const attachedConnectorStatus = statusWith('`Configured`: the router of the site has the connector. `Ready`: it does.', {
   selectedPods,
 });
 
 export const attachedConnectorBindingSpec = object(
+  'Which AttachedConnector of another namespace this site takes in, and for which routing key.',
   {
-    connectorNamespace: text({ description: 'The namespace of the AttachedConnector of the same name.' }, { minLength: 1, maxLength: 63 }),
+    connectorNamespace: text('The namespace of the AttachedConnector of the same name.', { minLength: 1, maxLength: 63 }),
     routingKey: routingKey('Connections to listeners with this routing key go there.'),
     exposePodsByName,
     settings,
   },
-  { description: 'Which AttachedConnector of another namespace this site takes in, and for which routing key.' },
 );
 
 export const attachedConnectorBindingStatus = statusWith(

@@ -1,28 +1,20 @@
 import { flag, listOf, object, optional, text } from '../schema.ts';
 import { settings, statusWith } from './parts.ts';
 
-export const certificateSpec = object(
-  {
-    ca: text({
-      description:
-        'The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.',
+export const certificateSpec = object("What the certificate is to say. It is kept as a TLS bundle of this object's name, and renewed.", {
+  ca: text('The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.'),
+  subject: text('The common name.', { minLength: 1, maxLength: 253 }),
+  hosts: optional(
+    listOf(text('A host name or an address.', { minLength: 1, maxLength: 253 }), 'The names for which a server shows it.', {
+      maxItems: 256,
     }),
-    subject: text({ description: 'The common name.' }, { minLength: 1, maxLength: 253 }),
-    hosts: optional(
-      listOf(
-        text({ description: 'A host name or an address.' }, { minLength: 1, maxLength: 253 }),
-        { description: 'The names for which a server shows it.' },
-        { maxItems: 256 },
-      ),
-    ),
-    client: optional(flag({ description: 'Whether clients can show it.', default: false })),
-    server: optional(flag({ description: 'Whether servers can show it.', default: false })),
-    signing: optional(flag({ description: 'Whether it is a certificate authority.', default: false })),
-    settings,
-  },
-  { description: "What the certificate is to say. It is kept as a TLS bundle of this object's name, and renewed." },
-);
+  ),
+  client: optional(flag('Whether clients can show it.', { default: false })),
+  server: optional(flag('Whether servers can show it.', { default: false })),
+  signing: optional(flag('Whether it is a certificate authority.', { default: false })),
+  settings,
+});
 
 export const certificateStatus = statusWith('`Ready`: the TLS bundle is there.', {
-  expiration: optional(text({ description: 'Until when the certificate is valid.' }, { format: 'date-time' })),
+  expiration: optional(text('Until when the certificate is valid.', { format: 'date-time' })),
 });

@@ -16,26 +16,23 @@ import {
 } from './parts.ts';
 
 export const connectorSpec = object(
+  'Which server to connect to, and for which routing key.',
   {
     routingKey: routingKey('Connections to listeners with this routing key, in this site or any other, come here.'),
     port: port('The port of the server.'),
     host: optional(host('The name or address of the server. Either this or `selector`; without a cluster always this.')),
-    selector: optional(
-      text({ description: 'The pods that are the servers, as a label selector: `app=backend,tier in (a, b)`. Only on Kubernetes.' }),
-    ),
+    selector: optional(text('The pods that are the servers, as a label selector: `app=backend,tier in (a, b)`. Only on Kubernetes.')),
     tlsCredentials: optional(
       tlsCredentials("for connections to the server, which are TLS then: its `ca.crt` is what the server's certificate must come from."),
     ),
     useClientCert,
-    verifyHostname: optional(
-      flag({ description: "Whether the server's certificate must name the host that is connected to.", default: true }),
-    ),
+    verifyHostname: optional(flag("Whether the server's certificate must name the host that is connected to.", { default: true })),
     includeNotReadyPods,
     exposePodsByName,
     type,
     settings,
   },
-  { description: 'Which server to connect to, and for which routing key.', validations: [exactlyOne('host', 'selector')] },
+  [exactlyOne('host', 'selector')],
 );
 
 export const connectorStatus = statusWith(

@@ -21,7 +21,7 @@ import { siteSpec, siteStatus } from './site.ts';
 
 /** The definitions of the connection half; deploy/crds/ holds the same as YAML. */
 export function skupperDefinitions(): CustomResourceDefinition[] {
-  return kinds.map(({ kind, shortNames = [], description, spec, status }) =>
+  return kinds.map(([kind, { shortNames = [], description, spec, status }]) =>
     customResourceDefinition({
       resource: skupperResources[kind],
       singular: kind.toLowerCase(),
@@ -40,90 +40,83 @@ export function skupperDefinitions(): CustomResourceDefinition[] {
 
 /** The schema of each kind's `spec`. */
 export function specSchemas(): readonly (readonly [SkupperKind, Structural])[] {
-  return kinds.map(({ kind, spec }) => [kind, structural(spec)]);
+  return kinds.map(([kind, { spec }]) => [kind, structural(spec)]);
 }
 
-const kinds: readonly {
-  readonly kind: SkupperKind;
+interface Described {
   readonly shortNames?: readonly string[];
   readonly description: string;
   readonly spec: TObject;
   readonly status: TObject;
-}[] = [
-  {
-    kind: 'Site',
+}
+
+const described: Readonly<Record<SkupperKind, Described>> = {
+  Site: {
     shortNames: ['st'],
     description: 'A place where workloads run: a namespace that takes part in a network of sites. There is one in a namespace.',
     spec: siteSpec,
     status: siteStatus,
   },
-  {
-    kind: 'Listener',
+  Listener: {
     shortNames: ['lnr'],
     description: 'A host and port for clients at this site. Connections go to connectors of the same routing key, wherever they are.',
     spec: listenerSpec,
     status: listenerStatus,
   },
-  {
-    kind: 'MultiKeyListener',
+  MultiKeyListener: {
     description: 'A Listener with several routing keys, of which a strategy chooses one for each connection.',
     spec: multiKeyListenerSpec,
     status: multiKeyListenerStatus,
   },
-  {
-    kind: 'Connector',
+  Connector: {
     shortNames: ['cnr'],
     description: 'A server at this site, to which connections come from listeners of the same routing key, wherever they are.',
     spec: connectorSpec,
     status: connectorStatus,
   },
-  {
-    kind: 'Link',
+  Link: {
     shortNames: ['ln'],
     description: 'A way to another site, over mutual TLS, opened by this one. Traffic takes it in both directions.',
     spec: linkSpec,
     status: linkStatus,
   },
-  {
-    kind: 'AccessGrant',
+  AccessGrant: {
     shortNames: ['grant', 'gr'],
     description: 'The permission to link to this site. Its status has what an AccessToken for another site is made of.',
     spec: accessGrantSpec,
     status: accessGrantStatus,
   },
-  {
-    kind: 'AccessToken',
+  AccessToken: {
     shortNames: ['token', 'to'],
     description: 'A ticket from another site, short-lived, which is redeemed there for a Link and the certificate for it.',
     spec: accessTokenSpec,
     status: accessTokenStatus,
   },
-  {
-    kind: 'RouterAccess',
+  RouterAccess: {
     description: 'The ports at which this site accepts links from others. `linkAccess` of the Site makes one with usual values.',
     spec: routerAccessSpec,
     status: routerAccessStatus,
   },
-  {
-    kind: 'SecuredAccess',
+  SecuredAccess: {
     description: 'A way in from outside the cluster to pods of the system, with a certificate. Made by the system.',
     spec: securedAccessSpec,
     status: securedAccessStatus,
   },
-  { kind: 'Certificate', description: 'A TLS bundle that is made, kept and renewed.', spec: certificateSpec, status: certificateStatus },
-  {
-    kind: 'AttachedConnector',
+  Certificate: { description: 'A TLS bundle that is made, kept and renewed.', spec: certificateSpec, status: certificateStatus },
+  AttachedConnector: {
     shortNames: ['acnr'],
     description:
       'A Connector for pods of a namespace that is no site. The site takes it in by an AttachedConnectorBinding of the same name.',
     spec: attachedConnectorSpec,
     status: attachedConnectorStatus,
   },
-  {
-    kind: 'AttachedConnectorBinding',
+  AttachedConnectorBinding: {
     shortNames: ['acnrb'],
     description: 'The counterpart, in the namespace of a site, of an AttachedConnector of the same name elsewhere.',
     spec: attachedConnectorBindingSpec,
     status: attachedConnectorBindingStatus,
   },
-];
+};
+
+// The keys of a table by kind.
+const kinds = Object.entries(described) as readonly (readonly [SkupperKind, Described])[];

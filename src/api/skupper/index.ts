@@ -3,6 +3,7 @@
  * that just reads and writes these objects does not load them. What a file or a peer sends becomes one of these types by
  * `validateResource` (validate.ts).
  */
+import type { TSchema } from 'typebox';
 import type { KubeObject } from '../../kube/objects.ts';
 import { resource, type Resource } from '../../kube/resource.ts';
 import type { ValueOf } from '../schema.ts';
@@ -26,67 +27,41 @@ import type { securedAccessSpec, securedAccessStatus } from './secured-access.ts
 import type { siteSpec, siteStatus } from './site.ts';
 
 /** Any of the kinds. `K` tells them apart where several are in one list. */
-interface SkupperObject<K extends string, Spec, Status> extends KubeObject {
+interface SkupperObject<K extends string, Spec extends TSchema, Status extends TSchema> extends KubeObject {
   readonly apiVersion: typeof API_VERSION;
   readonly kind: K;
-  readonly spec: Spec;
-  readonly status?: Status;
+  readonly spec: ValueOf<Spec>;
+  readonly status?: ValueOf<Status>;
 }
 
-export type SiteSpec = ValueOf<typeof siteSpec>;
-export type SiteStatus = ValueOf<typeof siteStatus>;
-/** One site, as `Site.status.network` has it. */
-export type SiteRecord = NonNullable<SiteStatus['network']>[number];
-export type Site = SkupperObject<'Site', SiteSpec, SiteStatus>;
-
-export type ListenerSpec = ValueOf<typeof listenerSpec>;
-export type ListenerStatus = ValueOf<typeof listenerStatus>;
-export type Listener = SkupperObject<'Listener', ListenerSpec, ListenerStatus>;
-
-export type MultiKeyListenerSpec = ValueOf<typeof multiKeyListenerSpec>;
-export type MultiKeyListenerStatus = ValueOf<typeof multiKeyListenerStatus>;
-export type MultiKeyListener = SkupperObject<'MultiKeyListener', MultiKeyListenerSpec, MultiKeyListenerStatus>;
-
-export type ConnectorSpec = ValueOf<typeof connectorSpec>;
-export type ConnectorStatus = ValueOf<typeof connectorStatus>;
-export type Connector = SkupperObject<'Connector', ConnectorSpec, ConnectorStatus>;
-
-export type LinkSpec = ValueOf<typeof linkSpec>;
-export type LinkStatus = ValueOf<typeof linkStatus>;
-export type Link = SkupperObject<'Link', LinkSpec, LinkStatus>;
-
-export type AccessGrantSpec = ValueOf<typeof accessGrantSpec>;
-export type AccessGrantStatus = ValueOf<typeof accessGrantStatus>;
-export type AccessGrant = SkupperObject<'AccessGrant', AccessGrantSpec, AccessGrantStatus>;
-
-export type AccessTokenSpec = ValueOf<typeof accessTokenSpec>;
-export type AccessTokenStatus = ValueOf<typeof accessTokenStatus>;
-export type AccessToken = SkupperObject<'AccessToken', AccessTokenSpec, AccessTokenStatus>;
-
-export type RouterAccessSpec = ValueOf<typeof routerAccessSpec>;
-export type RouterAccessStatus = ValueOf<typeof routerAccessStatus>;
-export type RouterAccess = SkupperObject<'RouterAccess', RouterAccessSpec, RouterAccessStatus>;
-
-export type SecuredAccessSpec = ValueOf<typeof securedAccessSpec>;
-export type SecuredAccessStatus = ValueOf<typeof securedAccessStatus>;
-export type SecuredAccess = SkupperObject<'SecuredAccess', SecuredAccessSpec, SecuredAccessStatus>;
-
-export type CertificateSpec = ValueOf<typeof certificateSpec>;
-export type CertificateStatus = ValueOf<typeof certificateStatus>;
-export type Certificate = SkupperObject<'Certificate', CertificateSpec, CertificateStatus>;
-
-export type AttachedConnectorSpec = ValueOf<typeof attachedConnectorSpec>;
-export type AttachedConnectorStatus = ValueOf<typeof attachedConnectorStatus>;
-export type AttachedConnector = SkupperObject<'AttachedConnector', AttachedConnectorSpec, AttachedConnectorStatus>;
-
-export type AttachedConnectorBindingSpec = ValueOf<typeof attachedConnectorBindingSpec>;
-export type AttachedConnectorBindingStatus = ValueOf<typeof attachedConnectorBindingStatus>;
+export type Site = SkupperObject<'Site', typeof siteSpec, typeof siteStatus>;
+export type Listener = SkupperObject<'Listener', typeof listenerSpec, typeof listenerStatus>;
+export type MultiKeyListener = SkupperObject<'MultiKeyListener', typeof multiKeyListenerSpec, typeof multiKeyListenerStatus>;
+export type Connector = SkupperObject<'Connector', typeof connectorSpec, typeof connectorStatus>;
+export type Link = SkupperObject<'Link', typeof linkSpec, typeof linkStatus>;
+export type AccessGrant = SkupperObject<'AccessGrant', typeof accessGrantSpec, typeof accessGrantStatus>;
+export type AccessToken = SkupperObject<'AccessToken', typeof accessTokenSpec, typeof accessTokenStatus>;
+export type RouterAccess = SkupperObject<'RouterAccess', typeof routerAccessSpec, typeof routerAccessStatus>;
+export type SecuredAccess = SkupperObject<'SecuredAccess', typeof securedAccessSpec, typeof securedAccessStatus>;
+export type Certificate = SkupperObject<'Certificate', typeof certificateSpec, typeof certificateStatus>;
+export type AttachedConnector = SkupperObject<'AttachedConnector', typeof attachedConnectorSpec, typeof attachedConnectorStatus>;
 export type AttachedConnectorBinding = SkupperObject<
   'AttachedConnectorBinding',
-  AttachedConnectorBindingSpec,
-  AttachedConnectorBindingStatus
+  typeof attachedConnectorBindingSpec,
+  typeof attachedConnectorBindingStatus
 >;
 
+export type SiteStatus = ValueOf<typeof siteStatus>;
+export type ListenerStatus = ValueOf<typeof listenerStatus>;
+export type MultiKeyListenerStatus = ValueOf<typeof multiKeyListenerStatus>;
+export type ConnectorStatus = ValueOf<typeof connectorStatus>;
+export type LinkStatus = ValueOf<typeof linkStatus>;
+export type AccessGrantStatus = ValueOf<typeof accessGrantStatus>;
+export type AccessTokenStatus = ValueOf<typeof accessTokenStatus>;
+export type RouterAccessStatus = ValueOf<typeof routerAccessStatus>;
+export type CertificateStatus = ValueOf<typeof certificateStatus>;
+/** One site, as `Site.status.network` has it. */
+export type SiteRecord = NonNullable<SiteStatus['network']>[number];
 /** Where links are accepted. `port` is text here. */
 export type Endpoint = ValueOf<typeof endpoint>;
 

@@ -5,28 +5,22 @@ import { endpoint, settings, statusWith, tlsCredentials } from './parts.ts';
 export const maximumCost = 65_535;
 
 export function cost(description: string) {
-  return integer('int32', { description, default: 1 }, { minimum: 1, maximum: maximumCost });
+  return integer('int32', description, { default: 1, minimum: 1, maximum: maximumCost });
 }
 
-export const linkSpec = object(
-  {
-    endpoints: listOf(
-      endpoint,
-      {
-        description:
-          'Where the other site accepts links. Those named `inter-router` are tried in their order until one can be reached; an edge ' +
-          'site uses those named `edge`.',
-      },
-      { maxItems: 64 },
-    ),
-    tlsCredentials: optional(tlsCredentials('by which the two sites know each other. It must hold all three parts.')),
-    cost: optional(cost('What the path over this link costs. Connections take the path that costs least.')),
-    settings,
-  },
-  { description: 'The way to another site.' },
-);
+export const linkSpec = object('The way to another site.', {
+  endpoints: listOf(
+    endpoint,
+    'Where the other site accepts links. Those named `inter-router` are tried in their order until one can be reached; an edge ' +
+      'site uses those named `edge`.',
+    { maxItems: 64 },
+  ),
+  tlsCredentials: optional(tlsCredentials('by which the two sites know each other. It must hold all three parts.')),
+  cost: optional(cost('What the path over this link costs. Connections take the path that costs least.')),
+  settings,
+});
 
 export const linkStatus = statusWith('`Configured`: the router has the link. `Operational`: the other site is connected. `Ready`: both.', {
-  remoteSiteId: optional(text({ description: 'The id of the site at the other end.' })),
-  remoteSiteName: optional(text({ description: 'The name of the site at the other end.' })),
+  remoteSiteId: optional(text('The id of the site at the other end.')),
+  remoteSiteName: optional(text('The name of the site at the other end.')),
 });

@@ -1,80 +1,61 @@
 import { flag, integer, listOf, mapOf, object, optional, text } from '../schema.ts';
 import { exactlyOne, host, observer, port, routingKey, settings, statusWith, tlsCredentials } from './parts.ts';
 
-const priority = object(
-  {
-    routingKeys: listOf(
-      routingKey('A routing key.'),
-      { description: 'The routing keys, the most wanted first. The first that can be reached gets every new connection.' },
-      { minItems: 1, maxItems: 256, 'x-kubernetes-list-type': 'set' },
-    ),
-  },
-  { description: 'One key takes all, the next one only where it cannot be reached.' },
-);
+const priority = object('One key takes all, the next one only where it cannot be reached.', {
+  routingKeys: listOf(
+    routingKey('A routing key.'),
+    'The routing keys, the most wanted first. The first that can be reached gets every new connection.',
+    { minItems: 1, maxItems: 256, 'x-kubernetes-list-type': 'set' },
+  ),
+});
 
-const weighted = object(
-  {
-    routingKeys: mapOf(
-      integer('int32', { description: 'The share of the key.' }, { minimum: 0, maximum: 1_000_000 }),
-      {
-        description:
-          'Weights by routing key. The keys that can be reached share new connections in these proportions; a key of weight 0 ' +
-          'gets some only while no other can be reached.',
-      },
-      { minProperties: 1, maxProperties: 256 },
-    ),
-  },
-  { description: 'Keys share connections by weight.' },
-);
+const weighted = object('Keys share connections by weight.', {
+  routingKeys: mapOf(
+    integer('int32', 'The share of the key.', { minimum: 0, maximum: 1_000_000 }),
+    'Weights by routing key. The keys that can be reached share new connections in these proportions; a key of weight 0 ' +
+      'gets some only while no other can be reached.',
+    { minProperties: 1, maxProperties: 256 },
+  ),
+});
 
 const strategy = object(
+  'How a routing key is chosen for each connection.',
   { priority: optional(priority), weighted: optional(weighted) },
-  {
-    description: 'How a routing key is chosen for each connection.',
-    validations: [
-      exactlyOne('priority', 'weighted'),
-      {
-        rule: 'has(self.priority) == has(oldSelf.priority)',
-        message: 'the kind of strategy cannot change: delete this object and create it anew',
-      },
-    ],
-  },
+  [
+    exactlyOne('priority', 'weighted'),
+    {
+      rule: 'has(self.priority) == has(oldSelf.priority)',
+      message: 'the kind of strategy cannot change: delete this object and create it anew',
+    },
+  ],
 );
 
-export const multiKeyListenerSpec = object(
-  {
-    host: host('Where clients connect, as in a Listener.'),
-    port: port('The port that clients connect to.'),
-    strategy,
-    tlsCredentials: optional(tlsCredentials('that clients are shown.')),
-    requireClientCert: optional(
-      flag({ description: 'Whether clients must show a certificate signed by the `ca.crt` of the TLS bundle.', default: false }),
-    ),
-    observer,
-    settings,
-  },
-  { description: 'What clients connect to, and where that leads.' },
-);
+export const multiKeyListenerSpec = object('What clients connect to, and where that leads.', {
+  host: host('Where clients connect, as in a Listener.'),
+  port: port('The port that clients connect to.'),
+  strategy,
+  tlsCredentials: optional(tlsCredentials('that clients are shown.')),
+  requireClientCert: optional(
+    flag('Whether clients must show a certificate signed by the `ca.crt` of the TLS bundle.', { default: false }),
+  ),
+  observer,
+  settings,
+});
 
 const reachable = {
-  routingKeysReachable: optional(
-    listOf(text({ description: 'A routing key.' }), { description: 'The routing keys that can be reached now, in the order of the spec.' }),
-  ),
+  routingKeysReachable: optional(listOf(text('A routing key.'), 'The routing keys that can be reached now, in the order of the spec.')),
 };
 
 export const multiKeyListenerStatus = statusWith(
   '`Configured`: the router has the listener. `Operational`: at least one of its routing keys can be reached. `Ready`: a connection ' +
     'would get through.',
   {
-    hasDestination: optional(flag({ description: 'Whether at least one of the routing keys can be reached.' })),
+    hasDestination: optional(flag('Whether at least one of the routing keys can be reached.')),
     strategy: optional(
-      object(
-        {
-          priority: optional(object(reachable, { description: 'Of a strategy by priority.' })),
-          weighted: optional(object(reachable, { description: 'Of a strategy by weight.' })),
-        },
-        { description: 'How the strategy stands.' },
-      ),
+      object('How the strategy stands.', {
+        priority: optional(object('Of a strategy by priority.', reachable)),
+        weighted: optional(object('Of a strategy by weight.', reachable)),
+      }),
     ),
   },
 );

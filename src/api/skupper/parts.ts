@@ -8,96 +8,78 @@ import { choice, flag, integer, listOf, mapOf, object, optional, text, type Vali
  * each other of keys of at most 253 bytes.
  */
 export function routingKey(description: string) {
-  return text({ description }, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });
+  return text(description, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });
 }
 
 export function host(description: string) {
-  return text({ description }, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });
+  return text(description, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });
 }
 
 export function port(description: string) {
-  return integer('int32', { description }, { minimum: 1, maximum: 65_535 });
+  return integer('int32', description, { minimum: 1, maximum: 65_535 });
 }
 
 export function tlsCredentials(use: string) {
-  return text({
-    description:
-      `The name of a TLS bundle ${use} On Kubernetes it is a Secret of this namespace with the keys \`tls.crt\`, \`tls.key\` and ` +
+  return text(
+    `The name of a TLS bundle ${use} On Kubernetes it is a Secret of this namespace with the keys \`tls.crt\`, \`tls.key\` and ` +
       '`ca.crt`; without a cluster it is a directory below `input/certs/` with files of these names.',
-  });
+  );
 }
 
-export const settings = optional(
-  mapOf(text({ description: 'The value of the setting.' }), { description: 'Further settings by name, for what has no field of its own.' }),
-);
+export const settings = optional(mapOf(text('The value of the setting.'), 'Further settings by name, for what has no field of its own.'));
 
 /** `tcp` is all that there is; another word is refused by the resource's status, not when it is written. */
-export const type = optional(text({ description: 'The protocol that is carried: `tcp`.', default: 'tcp' }));
+export const type = optional(text('The protocol that is carried: `tcp`.', { default: 'tcp' }));
 
 export const observer = optional(
-  choice(['auto', 'none', 'http1', 'http2'], {
-    description:
-      'Which protocol to look for in the passing bytes, for metrics of requests. `auto` finds out by itself, `none` does not look. ' +
+  choice(
+    ['auto', 'none', 'http1', 'http2'],
+    'Which protocol to look for in the passing bytes, for metrics of requests. `auto` finds out by itself, `none` does not look. ' +
       'Left out: what `settings.observer` says, or else `auto`. The bytes are never changed.',
-  }),
+  ),
 );
 
 export const exposePodsByName = optional(
-  flag({
-    description:
-      'Whether each pod behind the connectors can also be reached on its own, by its name. Only on Kubernetes, and on both sides.',
+  flag('Whether each pod behind the connectors can also be reached on its own, by its name. Only on Kubernetes, and on both sides.', {
     default: false,
   }),
 );
 
-export const includeNotReadyPods = optional(flag({ description: 'Whether pods get traffic before they are ready.', default: false }));
+export const includeNotReadyPods = optional(flag('Whether pods get traffic before they are ready.', { default: false }));
 
-export const useClientCert = optional(
-  flag({ description: 'Whether to show the certificate of the TLS bundle to the server.', default: false }),
-);
+export const useClientCert = optional(flag('Whether to show the certificate of the TLS bundle to the server.', { default: false }));
 
-export const endpoint = object(
-  {
-    name: optional(text({ description: '`inter-router`, or `edge` for links from edge sites.' })),
-    host: optional(text({ description: 'The host name or address to connect to.' }, { maxLength: 253 })),
-    port: optional(text({ description: 'The port number to connect to, as text.' }, { maxLength: 5 })),
-    group: optional(text({ description: 'Endpoints of one group reach the same router or set of routers.' })),
-  },
-  { description: 'A place where links are accepted.' },
-);
+export const endpoint = object('A place where links are accepted.', {
+  name: optional(text('`inter-router`, or `edge` for links from edge sites.')),
+  host: optional(text('The host name or address to connect to.', { maxLength: 253 })),
+  port: optional(text('The port number to connect to, as text.', { maxLength: 5 })),
+  group: optional(text('Endpoints of one group reach the same router or set of routers.')),
+});
 
-export const endpoints = optional(listOf(endpoint, { description: 'Where links from other sites are accepted.' }));
+export const endpoints = optional(listOf(endpoint, 'Where links from other sites are accepted.'));
 
 export const selectedPods = optional(
   listOf(
-    object(
-      { name: optional(text({ description: 'The name of the pod.' })), ip: optional(text({ description: 'The address of the pod.' })) },
-      { description: 'One pod.' },
-    ),
-    { description: 'The pods that `selector` matches now, and that get traffic.' },
+    object('One pod.', { name: optional(text('The name of the pod.')), ip: optional(text('The address of the pod.')) }),
+    'The pods that `selector` matches now, and that get traffic.',
   ),
 );
 
-export const hasMatchingListener = optional(
-  flag({ description: 'Whether at least one listener with this routing key is reachable in the network.' }),
-);
+export const hasMatchingListener = optional(flag('Whether at least one listener with this routing key is reachable in the network.'));
 
 /** A status with the fields that every kind's has. `conditionTypes` says what the conditions are about. */
 export function statusWith<P extends TProperties>(conditionTypes: string, properties: P) {
-  return object(
-    {
-      status: optional(
-        choice(['Pending', 'Error', 'Ready'], {
-          description:
-            '`Ready`: it works now. `Pending`: something is still missing. `Error`: something has to be changed; `message` says what.',
-        }),
+  return object('What has become of it.', {
+    status: optional(
+      choice(
+        ['Pending', 'Error', 'Ready'],
+        '`Ready`: it works now. `Pending`: something is still missing. `Error`: something has to be changed; `message` says what.',
       ),
-      message: optional(text({ description: 'For people: what is the case, and what to do about it.' })),
-      conditions: optional(conditions(`What is known, piece by piece. ${conditionTypes}`)),
-      ...properties,
-    },
-    { description: 'What has become of it.' },
-  );
+    ),
+    message: optional(text('For people: what is the case, and what to do about it.')),
+    conditions: optional(conditions(`What is known, piece by piece. ${conditionTypes}`)),
+    ...properties,
+  });
 }
 
 /**

@@ -1,49 +1,36 @@
 import { flag, integer, listOf, object, optional, text } from '../schema.ts';
 import { endpoints, settings, statusWith, tlsCredentials } from './parts.ts';
 
-const role = object(
-  {
-    name: text({ description: '`inter-router`: links from sites. `edge`: links from edge sites.' }, { minLength: 1 }),
-    port: optional(
-      integer(
-        'int32',
-        { description: 'The port to listen on. Left out: 55671, for `edge` 45671. 0: any free one.' },
-        { minimum: 0, maximum: 65_535 },
-      ),
-    ),
-  },
-  { description: 'One port for links.' },
-);
+const role = object('One port for links.', {
+  name: text('`inter-router`: links from sites. `edge`: links from edge sites.', { minLength: 1 }),
+  port: optional(
+    integer('int32', 'The port to listen on. Left out: 55671, for `edge` 45671. 0: any free one.', { minimum: 0, maximum: 65_535 }),
+  ),
+});
 
 export const accessType = optional(
-  text({
-    description:
-      'By what it can be reached on Kubernetes: `local` (inside the cluster only), `route`, `loadbalancer`, `nodeport` or ' +
+  text(
+    'By what it can be reached on Kubernetes: `local` (inside the cluster only), `route`, `loadbalancer`, `nodeport` or ' +
       '`listenerclass:NAME`. Left out, or `default`: as is usual on the platform.',
-  }),
+  ),
 );
 
-export const routerAccessSpec = object(
-  {
-    roles: listOf(role, { description: 'The ports, and what they are for.' }, { maxItems: 16 }),
-    tlsCredentials: tlsCredentials('that the router shows, and whose `ca.crt` the certificates of other sites must come from.'),
-    generateTlsCredentials: optional(flag({ description: 'Whether the TLS bundle is made, and renewed, by the system.', default: false })),
-    issuer: optional(text({ description: "The certificate authority for that. Left out: the site's `defaultIssuer`." })),
-    accessType,
-    bindHost: optional(
-      text({ description: 'The address of this machine to listen on. Left out: all. Only without a cluster.' }, { maxLength: 253 }),
+export const routerAccessSpec = object('Where links from other sites are accepted.', {
+  roles: listOf(role, 'The ports, and what they are for.', { maxItems: 16 }),
+  tlsCredentials: tlsCredentials('that the router shows, and whose `ca.crt` the certificates of other sites must come from.'),
+  generateTlsCredentials: optional(flag('Whether the TLS bundle is made, and renewed, by the system.', { default: false })),
+  issuer: optional(text("The certificate authority for that. Left out: the site's `defaultIssuer`.")),
+  accessType,
+  bindHost: optional(text('The address of this machine to listen on. Left out: all. Only without a cluster.', { maxLength: 253 })),
+  subjectAlternativeNames: optional(
+    listOf(
+      text('A host name or an address.', { minLength: 1, maxLength: 253 }),
+      'Further names by which other sites reach this one. They go into the certificate and into links.',
+      { maxItems: 256 },
     ),
-    subjectAlternativeNames: optional(
-      listOf(
-        text({ description: 'A host name or an address.' }, { minLength: 1, maxLength: 253 }),
-        { description: 'Further names by which other sites reach this one. They go into the certificate and into links.' },
-        { maxItems: 256 },
-      ),
-    ),
-    settings,
-  },
-  { description: 'Where links from other sites are accepted.' },
-);
+  ),
+  settings,
+});
 
 export const routerAccessStatus = statusWith(
   '`Configured`: the router listens. `Resolved`: it is known where other sites can reach it. `Ready`: both.',
