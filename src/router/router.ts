@@ -25,18 +25,15 @@ import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
 import { ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
+import { pause } from '../work/pause.ts';
 
 /**
  * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be
  * opened) is in its state and is tried again; it does not keep the router from starting.
  * @throws RoutingError where the site's id is not that of its key, or the router's name is none
  */
-export function startRouter(config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }): Promise<Router> {
-  try {
-    return Promise.resolve(new JoinedRouter(config, hooks, options.log));
-  } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
-  }
+export async function startRouter(config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }): Promise<Router> {
+  return new JoinedRouter(config, hooks, options.log);
 }
 
 /** From the last listener's end until links say so, so that connections just accepted still find their way. */
@@ -54,6 +51,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly hooks: RouterHooks;
   readonly links = new Links();
   readonly liveness = new Liveness();
+  draining = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
   readonly #passing = new Set<LiveRelay>();
   readonly #routing: Routing;
@@ -76,7 +74,6 @@ class JoinedRouter implements Router, LinkHost {
   #name: string | undefined;
   #state: RouterState | undefined;
   #notify: NodeJS.Immediate | undefined;
-  #draining = false;
   #closed: Promise<void> | undefined;
 
   constructor(config: RouterConfig, hooks: RouterHooks, log: Logger) {
@@ -88,14 +85,25 @@ class JoinedRouter implements Router, LinkHost {
     this.self = routerId(site.id, router);
     this.#config = config;
     this.#routing = createRouting({ router, site, siteKey });
-    this.#feed = new RoutingFeed({ log, routing: this.#routing, links: this.links, onChange: () => this.#routingChanged() });
+    this.#feed = new RoutingFeed({
+      log,
+      routing: this.#routing,
+      links: this.links,
+      onChange: () => {
+        this.#local.routingChanged();
+        this.changed();
+      },
+    });
     this.#local = createLocalSide({
       log,
       site: site.id,
       routing: this.#routing,
       open: (to, head, handler) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler),
     });
-    this.#local.onChange(() => this.#localChanged());
+    this.#local.onChange(() => {
+      this.#stateFacts();
+      this.changed();
+    });
     this.#hideMetrics = showMetrics({
       links: () => this.links.all,
       relayed: this.relayed,
@@ -111,12 +119,8 @@ class JoinedRouter implements Router, LinkHost {
     return this.#state;
   }
 
-  get draining(): boolean {
-    return this.#draining;
-  }
-
   apply(config: RouterConfig): void {
-    if (this.#draining) return;
+    if (this.draining) return;
     this.#config = config;
     const revoked = new Set(config.revoked.sites);
     const isAsBefore = revoked.symmetricDifference(this.#revokedSites).size === 0;
@@ -144,14 +148,10 @@ class JoinedRouter implements Router, LinkHost {
     return requestRenewal((head, handler) => opened.request(head, handler), request);
   }
 
-  async drain(deadline: number): Promise<void> {
-    if (this.#draining) {
-      await this.#closed;
-      return;
-    }
-    this.#draining = true;
-    this.#closed = this.#drain(deadline);
-    await this.#closed;
+  drain(deadline: number): Promise<void> {
+    this.draining = true;
+    this.#closed ??= this.#drain(deadline);
+    return this.#closed;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -237,20 +237,10 @@ class JoinedRouter implements Router, LinkHost {
     for (const passing of this.#passing) if (revokedAmong(sitesOnRoute(passing.head), sites) !== undefined) passing.cut();
   }
 
-  #routingChanged(): void {
-    this.#local.routingChanged();
-    this.changed();
-  }
-
-  #localChanged(): void {
-    this.#stateFacts();
-    this.changed();
-  }
-
   #stateFacts(): void {
     const { keys } = this.#local;
     const { edge, site } = this.#config;
-    if (this.#draining || (keys === this.#keys && edge === this.#edge && site.name === this.#name)) return;
+    if (this.draining || (keys === this.#keys && edge === this.#edge && site.name === this.#name)) return;
     this.#keys = keys;
     this.#edge = edge;
     this.#name = site.name;
@@ -294,9 +284,7 @@ function sitesOnRoute({ fields }: RequestHead): readonly string[] {
 
 /** Waits so many milliseconds, but not beyond the end. */
 function until(end: number, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, Math.max(0, Math.min(milliseconds, end - Date.now())));
-  });
+  return pause(Math.max(0, Math.min(milliseconds, end - Date.now())));
 }
 
 /** How long the certificates that the config names are good. */

@@ -180,8 +180,6 @@ export class Side implements StreamHandler {
     if (reason === undefined && !(this.ended && peer.ended && this.closed && peer.closed)) return;
     this.#over = undefined;
     peer.#over = undefined;
-    this.tap?.onEnd();
-    peer.tap?.onEnd();
     this.tap = undefined;
     peer.tap = undefined;
     this.#chunks?.forget();

@@ -16,12 +16,7 @@ export function secureContextOf(bundle: TlsBundle, purpose: Purpose, minVersion:
   }
   const { name, cert, key, ca } = bundle;
   try {
-    const context = createSecureContext({
-      minVersion,
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(ca === undefined ? {} : { ca }),
-    });
+    const context = createSecureContext({ minVersion, cert, key, ca });
     return { kind: 'usable', context };
   } catch (error) {
     // OpenSSL's errors name no secret; their first line is enough.

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { pause } from '../../work/pause.ts';
+import { Credit, type Rate } from '../../work/token-bucket.ts';
 import type { EventRecorder, KubeClient } from '../contract.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
 import { eventKey, eventObject, events, objectKey, seriesPatch } from './event-record.ts';
@@ -55,8 +56,8 @@ interface Known {
 class Recorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #known = new Map<string, Known>();
-  readonly #budgets = new Map<string, Bucket>();
-  readonly #all = new Bucket(ALL, performance.now());
+  readonly #budgets = new Map<string, Credit>();
+  readonly #all = new Credit(ALL);
   #queue: Known[] = [];
   #worker: Promise<void> | undefined;
   readonly #stop = new AbortController();
@@ -80,7 +81,7 @@ class Recorder implements EventRecorder {
       if (!known.busy && known.timer === undefined) this.#countLater(known);
       return;
     }
-    if (this.#queue.length >= MOST_QUEUED || !this.#budgetOf(input, now).take(now)) {
+    if (this.#queue.length >= MOST_QUEUED || !this.#budgetOf(input).take(now)) {
       this.#options.onResult?.('dropped');
       return;
     }
@@ -181,9 +182,9 @@ class Recorder implements EventRecorder {
     return 'counted';
   }
 
-  #budgetOf(input: EventInput, now: number): Bucket {
+  #budgetOf(input: EventInput): Credit {
     const key = objectKey(input.regarding);
-    const bucket = this.#budgets.get(key) ?? new Bucket(EACH, now);
+    const bucket = this.#budgets.get(key) ?? new Credit(EACH);
     this.#budgets.delete(key);
     this.#budgets.set(key, bucket);
     if (this.#budgets.size > MOST_KNOWN) this.#budgets.delete(this.#budgets.keys().next().value ?? key);
@@ -196,42 +197,5 @@ class Recorder implements EventRecorder {
     if (oldest === undefined) return;
     clearTimeout(oldest.timer);
     this.#known.delete(oldest.key);
-  }
-}
-
-interface Rate {
-  readonly burst: number;
-  readonly perSecond: number;
-}
-
-/** A token bucket. Times are milliseconds of one monotonic clock. */
-class Bucket {
-  readonly #rate: Rate;
-  #tokens: number;
-  #at: number;
-
-  constructor(rate: Rate, now: number) {
-    this.#rate = rate;
-    this.#tokens = rate.burst;
-    this.#at = now;
-  }
-
-  take(now: number): boolean {
-    this.#refill(now);
-    if (this.#tokens < 1) return false;
-    this.#tokens--;
-    return true;
-  }
-
-  /** Takes a token that may not be there yet; returns how long to wait for it. */
-  wait(now: number): number {
-    this.#refill(now);
-    this.#tokens--;
-    return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#rate.perSecond) * 1_000;
-  }
-
-  #refill(now: number): void {
-    this.#tokens = Math.min(this.#rate.burst, this.#tokens + ((now - this.#at) / 1_000) * this.#rate.perSecond);
-    this.#at = now;
   }
 }

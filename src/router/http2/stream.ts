@@ -65,10 +65,6 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     this.since = now;
   }
 
-  get localEnded(): boolean {
-    return this.#localEnded;
-  }
-
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
     if (this.gone) return;
     if (this.headSent) throw new EarshotError('http2-usage', `stream ${this.id} has been answered already`);
@@ -131,7 +127,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** The peer's END_STREAM. */
   endedRemotely(): void {
     this.remoteEnded = true;
-    this.#tellEnd();
+    this.#tell('onEnd');
     if (this.#localEnded && !this.gone) this.#owner.streamEnded(this);
   }
 
@@ -160,7 +156,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
       this.endedLocally();
     } else if (this.#wantsDrain && this.queued <= LOW_WATER) {
       this.#wantsDrain = false;
-      this.#tellDrain();
+      this.#tell('onDrain');
     }
   }
 
@@ -204,17 +200,9 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     }
   }
 
-  #tellEnd(): void {
+  #tell(event: 'onEnd' | 'onDrain'): void {
     try {
-      this.handler.onEnd();
-    } catch (error) {
-      this.#fail(error);
-    }
-  }
-
-  #tellDrain(): void {
-    try {
-      this.handler.onDrain();
+      this.handler[event]();
     } catch (error) {
       this.#fail(error);
     }

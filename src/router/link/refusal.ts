@@ -5,11 +5,11 @@ import type { Fields, Stream, StreamHandler } from '../http2/contract.ts';
 import { STATUS_FIELD } from '../wire.ts';
 import { printableAscii } from '../../text/printable.ts';
 
-/** Answers with a status and its error type of RFC 9209 section 2.3. What else arrives is let go by. */
+/** Answers with a status and its error type of RFC 9209 section 2.3. What else arrives is let go by: the window is given back, so that the session goes on. */
 export function refuse(stream: Stream, status: number, error: string, details?: string): StreamHandler {
   const said = details === undefined ? '' : `; details="${printableAscii(details, 400).replaceAll(/["\\]/g, "'")}"`;
   stream.respond({ status, fields: { [STATUS_FIELD]: `earshot; error=${error}${said}` } }, { end: true });
-  return ignoring(() => stream);
+  return { onResponse: () => {}, onData: (chunk) => stream.consumed(chunk.length), onEnd: () => {}, onDrain: () => {}, onReset: () => {} };
 }
 
 /** Refuses a link's own request, with what a person at the other end has to know. */
@@ -20,17 +20,6 @@ export function refuseLink(stream: Stream, error: LinkError): StreamHandler {
     'http_request_denied',
     `${error.code}: ${error.message}`,
   );
-}
-
-/** A handler of what nobody waits for: the window is given back, so that the session goes on. */
-export function ignoring(stream: () => Stream | undefined): StreamHandler {
-  return {
-    onResponse: () => {},
-    onData: (chunk) => stream()?.consumed(chunk.length),
-    onEnd: () => {},
-    onDrain: () => {},
-    onReset: () => {},
-  };
 }
 
 /** What a peer said about us, as an error of ours; undefined where it said nothing that we know. */

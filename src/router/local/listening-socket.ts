@@ -53,10 +53,6 @@ export class ListeningSocket {
     return this.#problem;
   }
 
-  get isTls(): boolean {
-    return this.#tls !== undefined;
-  }
-
   /** New certificates, for connections from now on. Whether there is TLS at all cannot change. */
   setTls(tls: TlsBundle): void {
     this.#tls = tls;
@@ -180,11 +176,4 @@ export class ListeningSocket {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
 
-function contextOptions({ cert, key, ca }: TlsBundle): SecureContextOptions {
-  return {
-    minVersion: 'TLSv1.2',
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(ca === undefined ? {} : { ca }),
-  };
-}
+const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({ minVersion: 'TLSv1.2', cert, key, ca });

@@ -16,13 +16,9 @@ export interface LocalSource {
 const sources = new Set<LocalSource>();
 
 /** Counts are kept as plain numbers where the bytes pass, and folded in here when a scrape asks for them. */
-export function showLocalSide(source: LocalSource): Disposable {
+export function showLocalSide(source: LocalSource): () => void {
   sources.add(source);
-  return {
-    [Symbol.dispose]() {
-      sources.delete(source);
-    },
-  };
+  return () => sources.delete(source);
 }
 
 export const localMetrics = {
@@ -73,18 +69,18 @@ counter('earshot_router_requests_total', 'Requests that observers saw answered.'
   }
 });
 
+interface Series<L extends string> {
+  readonly labels: Readonly<Partial<Record<L, string>>>;
+  readonly buckets: Buckets;
+}
+
 /** A histogram whose counts are kept elsewhere. */
 class FoldedHistogram<L extends string> extends Histogram<L> {
   readonly #name: string;
   readonly #help: string;
-  readonly #series: () => Iterable<{ readonly labels: Readonly<Partial<Record<L, string>>>; readonly buckets: Buckets }>;
+  readonly #series: () => Iterable<Series<L>>;
 
-  constructor(
-    name: string,
-    help: string,
-    labelNames: readonly L[],
-    series: () => Iterable<{ readonly labels: Readonly<Partial<Record<L, string>>>; readonly buckets: Buckets }>,
-  ) {
+  constructor(name: string, help: string, labelNames: readonly L[], series: () => Iterable<Series<L>>) {
     super({ name, help, labelNames: [...labelNames], registers: [] });
     this.#name = name;
     this.#help = help;

@@ -40,7 +40,7 @@ class Local implements LocalSide {
   readonly #connections: Connections;
   readonly #view: ChoiceView;
   readonly #subscribers = new Set<() => void>();
-  readonly #metricsShown: Disposable;
+  readonly #hideMetrics: () => void;
   #listenerConfigs: readonly ListenerConfig[] = [];
   #keys: LocalSide['keys'] = [];
   #state: LocalState | undefined;
@@ -84,7 +84,7 @@ class Local implements LocalSide {
       view: this.#view,
       open: (to, head, handler) => options.open(to, head, handler),
     });
-    this.#metricsShown = showLocalSide({
+    this.#hideMetrics = showLocalSide({
       keys: () => this.#metrics.all(),
       requests: () => this.#metrics.allRequests(),
       targetsSetAside: () => this.#connectors.setAside,
@@ -155,7 +155,7 @@ class Local implements LocalSide {
     this.#stop();
     this.#connectors.close();
     this.#connections.severAll({ code: ErrorCode.CANCEL, reason: 'the router is stopping' });
-    this.#metricsShown[Symbol.dispose]();
+    this.#hideMetrics();
   }
 
   #stop(): void {

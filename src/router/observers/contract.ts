@@ -6,8 +6,6 @@
 /** One direction of one connection. Does not throw, keeps no reference to the bytes. */
 export interface Tap {
   onBytes(chunk: Buffer): void;
-  /** Nothing more comes this way. May be called again. */
-  onEnd(): void;
 }
 
 export interface Taps {
@@ -19,4 +17,17 @@ export interface Taps {
 export interface RequestSink {
   /** `status` is the final one (not 1xx); `milliseconds` go from the request's head to the answer's. */
   onRequest(method: string, status: number, milliseconds: number): void;
+}
+
+/** Gives a reader the bytes until it throws, or says that it does not understand them. */
+export function tapOf(reader: { read(chunk: Buffer): boolean }, stop: () => void): Tap {
+  return {
+    onBytes: (chunk) => {
+      try {
+        if (!reader.read(chunk)) stop();
+      } catch {
+        stop();
+      }
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { HeadReader, type Framing } from './http1-head.ts';
-import type { RequestSink, Tap, Taps } from './contract.ts';
+import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 
 /** Requests that a client may have sent ahead of their answers (RFC 9112 section 9.3.2); with more it is no HTTP that we know. */
 const MOST_PIPELINED = 1_000;
@@ -19,21 +19,8 @@ export class Http1Observer implements Taps {
     this.#sink = sink;
     this.#requests = new HeadReader('request', (framing, method) => this.#requestHead(framing, method));
     this.#responses = new HeadReader('response', (framing, _method, status) => this.#responseHead(framing, status));
-    this.fromClient = this.#tap(this.#requests);
-    this.fromServer = this.#tap(this.#responses);
-  }
-
-  #tap(reader: HeadReader): Tap {
-    return {
-      onBytes: (chunk) => {
-        try {
-          if (!reader.read(chunk)) this.#stop();
-        } catch {
-          this.#stop();
-        }
-      },
-      onEnd: () => {},
-    };
+    this.fromClient = tapOf(this.#requests, () => this.#stop());
+    this.fromServer = tapOf(this.#responses, () => this.#stop());
   }
 
   /** @returns how the request's body is framed, or undefined to read no more */

@@ -1,6 +1,6 @@
 import { FRAME_HEADER_BYTES, FrameType, PREFACE } from '../http2/frames.ts';
 import { HpackDecoder } from '../http2/hpack/decoder.ts';
-import type { RequestSink, Tap, Taps } from './contract.ts';
+import { tapOf, type RequestSink, type Tap, type Taps } from './contract.ts';
 
 /** Requests without an answer that are kept in mind; with more, the oldest are forgotten. */
 const MOST_STREAMS = 2_000;
@@ -35,21 +35,8 @@ export class Http2Observer implements Taps {
       onReset: (id) => this.#waiting.delete(id),
     });
     this.#readers = [client, server];
-    this.fromClient = this.#tap(client);
-    this.fromServer = this.#tap(server);
-  }
-
-  #tap(reader: FrameReader): Tap {
-    return {
-      onBytes: (chunk) => {
-        try {
-          if (!reader.read(chunk)) this.#stop();
-        } catch {
-          this.#stop();
-        }
-      },
-      onEnd: () => {},
-    };
+    this.fromClient = tapOf(client, () => this.#stop());
+    this.fromServer = tapOf(server, () => this.#stop());
   }
 
   #request(id: number, method: string): void {

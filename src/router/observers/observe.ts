@@ -34,22 +34,19 @@ class AutoObserver implements Taps {
         if (!this.#decided) this.#decide(chunk);
         this.#chosen?.fromClient.onBytes(chunk);
       },
-      onEnd: () => this.#chosen?.fromClient.onEnd(),
     };
     this.fromServer = {
       onBytes: (chunk) => {
         this.#decided = true;
         this.#chosen?.fromServer.onBytes(chunk);
       },
-      onEnd: () => this.#chosen?.fromServer.onEnd(),
     };
   }
 
   #decide(chunk: Buffer): void {
     this.#decided = true;
     const protocol = detect(chunk);
-    if (protocol === 'http1') this.#chosen = new Http1Observer(this.#sinkFor('http1'));
-    else if (protocol === 'http2') this.#chosen = new Http2Observer(this.#sinkFor('http2'));
+    if (protocol !== undefined) this.#chosen = observe(protocol, this.#sinkFor);
   }
 }
 

@@ -158,14 +158,12 @@ export function writeRequest(parts: readonly PartsOf[]): Buffer {
 export function writeRecords(records: readonly AgedRecord[], longest: number): Buffer[] {
   return pack(
     Buffer.of(type.records),
-    records
-      .map(({ age, bytes }) => {
-        const head = Buffer.alloc(4);
-        head.writeUInt16BE(Math.min(age, 0xffff));
-        head.writeUInt16BE(bytes.length, 2);
-        return [head, bytes];
-      })
-      .map((pair) => Buffer.concat(pair)),
+    records.map(({ age, bytes }) => {
+      const head = Buffer.alloc(4);
+      head.writeUInt16BE(Math.min(age, 0xffff));
+      head.writeUInt16BE(bytes.length, 2);
+      return Buffer.concat([head, bytes]);
+    }),
     longest,
     false,
   );

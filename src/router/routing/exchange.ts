@@ -5,7 +5,7 @@ import type { AgedRecord, Message, PartsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
 import { answersOfLink, digestsOfLink } from './limits.ts';
-import { Credit } from './pace.ts';
+import { Credit } from '../../work/token-bucket.ts';
 import type { RecordVersion } from './record.ts';
 
 /** What the exchange needs of its surroundings. */

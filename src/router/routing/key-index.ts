@@ -30,12 +30,7 @@ export class KeyIndex {
     // Asked last, forgotten last.
     this.#asked.delete(routingKey);
     this.#asked.set(routingKey, entries);
-    if (this.#asked.size > MOST_ASKED) {
-      for (const oldest of this.#asked.keys()) {
-        this.#asked.delete(oldest);
-        break;
-      }
-    }
+    if (this.#asked.size > MOST_ASKED) for (const oldest of this.#asked.keys().take(1)) this.#asked.delete(oldest);
     const first = new Map<RouterId, KeyEntry>();
     for (const entry of entries) if (entry.part < (first.get(entry.router)?.part ?? Infinity)) first.set(entry.router, entry);
     return [...first.values()];

@@ -22,7 +22,7 @@ import { Intake } from './intake.ts';
 import { contestsAnswered, defaultLimits, FORGET_AFTER, ownReleases, REFRESH_EVERY, SENT_MESSAGE_BYTES, SWEEP_EVERY } from './limits.ts';
 import { fitText, isRoutingKey, routerId } from './names.ts';
 import { OwnRecords } from './own-records.ts';
-import { Credit } from './pace.ts';
+import { Credit } from '../../work/token-bucket.ts';
 import { readRecord, signatureOf } from './record.ts';
 import type { RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';

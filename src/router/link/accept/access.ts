@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto';
 import type { AddressInfo, Socket } from 'node:net';
-import { createServer, type Server, type TLSSocket } from 'node:tls';
+import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
@@ -273,14 +273,7 @@ export class Access {
   }
 }
 
-function contextOf(bundle: LinkBundle): {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
-  readonly minVersion: 'TLSv1.3';
-} {
-  return { cert: bundle.cert, key: bundle.key, ca: bundle.ca, minVersion: 'TLSv1.3' };
-}
+const contextOf = ({ cert, key, ca }: LinkBundle): SecureContextOptions => ({ cert, key, ca, minVersion: 'TLSv1.3' });
 
 function listenError(error: Error, host: string | undefined, port: number): LinkError {
   const code = codeOf(error);

@@ -13,8 +13,8 @@ const RETRY: Backoff = { first: 200, max: 5_000 };
 
 /** This router's socket for the other routers of its site: the same protocol without TLS, since only the site's user can open it. */
 export class SiblingAccess {
+  readonly path: string;
   readonly #host: LinkHost;
-  readonly #path: string;
   readonly #ration: LogRation;
   readonly #incoming = new Set<Incoming>();
   readonly #greeting = new Set<Socket>();
@@ -25,13 +25,9 @@ export class SiblingAccess {
 
   constructor(host: LinkHost, path: string) {
     this.#host = host;
-    this.#path = path;
+    this.path = path;
     this.#ration = new LogRation(host.log);
     this.#listen();
-  }
-
-  get path(): string {
-    return this.#path;
   }
 
   get idle(): boolean {
@@ -65,17 +61,17 @@ export class SiblingAccess {
   #listen(): void {
     if (this.#closed) return;
     // One that a killed process left behind.
-    removeSocket(this.#path);
+    removeSocket(this.path);
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#accept(socket));
     this.#server = server;
     server.once('error', (error) => {
-      this.#host.log.error({ socket: this.#path, error }, 'cannot listen for the other routers of the site');
+      this.#host.log.error({ socket: this.path, error }, 'cannot listen for the other routers of the site');
       this.#failures += 1;
       this.#retry = setTimeout(() => this.#listen(), backoffDelay(RETRY, this.#failures, Math.random()));
     });
-    server.listen({ path: this.#path }, () => {
+    server.listen({ path: this.path }, () => {
       this.#failures = 0;
-      chmodSync(this.#path, 0o600);
+      chmodSync(this.path, 0o600);
     });
   }
 
@@ -95,7 +91,7 @@ export class SiblingAccess {
       serial: '',
       certifiedSites: [],
       certificate: () => undefined,
-      address: this.#path,
+      address: this.path,
       edgeOnly: false,
       siblingsOnly: true,
       ration: this.#ration,

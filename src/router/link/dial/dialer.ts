@@ -143,25 +143,21 @@ export class Dialer {
 
   /** No more attempts; what the link carries may finish. */
   drain(deadline = CLOSE_DEADLINE): void {
-    this.#halt();
+    this.stop();
     this.#current?.opened.link.retire('the link has been taken away');
     if (this.#carriesAny) setTimeout(() => this.destroy(), deadline).unref();
   }
 
   /** No more attempts. */
   stop(): void {
-    this.#halt();
-  }
-
-  destroy(): void {
-    this.#halt();
-    for (const { link } of this.#opened()) link.cut(new LinkError('closed', 'The link has been closed.'));
-  }
-
-  #halt(): void {
     this.#stop.abort();
     this.#attempt?.abort();
     this.#wake();
+  }
+
+  destroy(): void {
+    this.stop();
+    for (const { link } of this.#opened()) link.cut(new LinkError('closed', 'The link has been closed.'));
   }
 
   #fits(): boolean {

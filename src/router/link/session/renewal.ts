@@ -16,9 +16,8 @@ const DEADLINE = 15_000;
 
 /** Gathers a body of bounded size. */
 class Body implements StreamHandler {
-  readonly whole: Promise<Buffer>;
-  readonly #resolve: (body: Buffer) => void;
-  readonly #reject: (error: EarshotError) => void;
+  readonly #body = Promise.withResolvers<Buffer>();
+  readonly whole = this.#body.promise;
   readonly #most: number;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -26,14 +25,10 @@ class Body implements StreamHandler {
   #refused: ResponseHead | undefined;
 
   constructor(most: number) {
-    const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-    this.whole = promise;
-    this.#resolve = resolve;
-    this.#reject = reject;
     this.#most = most;
     const timer = setTimeout(() => this.fail(`no whole message within ${DEADLINE / 1_000} s`), DEADLINE);
     const stop = (): void => clearTimeout(timer);
-    promise.then(stop, stop);
+    this.whole.then(stop, stop);
   }
 
   use(stream: Stream): void {
@@ -41,14 +36,14 @@ class Body implements StreamHandler {
   }
 
   fail(why: string): void {
-    this.#reject(new EarshotError('renew-failed', `The certificate was not renewed: ${why}.`));
+    this.#body.reject(new EarshotError('renew-failed', `The certificate was not renewed: ${why}.`));
   }
 
   onResponse(head: ResponseHead): void {
     if (head.status === 200) return;
     this.#refused = head;
     const why = printableAscii(detailsOf(head.fields) ?? `status ${head.status}`, 300);
-    this.#reject(new EarshotError('renew-refused', `The peer does not renew the certificate: ${why}.`));
+    this.#body.reject(new EarshotError('renew-refused', `The peer does not renew the certificate: ${why}.`));
   }
 
   onData(chunk: Buffer): void {
@@ -64,7 +59,7 @@ class Body implements StreamHandler {
   }
 
   onEnd(): void {
-    this.#resolve(Buffer.concat(this.#chunks));
+    this.#body.resolve(Buffer.concat(this.#chunks));
   }
 
   onDrain(): void {}
