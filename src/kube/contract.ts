@@ -29,26 +29,18 @@ export interface WriteOptions extends RequestOptions {
   /** The field manager (metadata.managedFields); defaults to the client's own. */
   readonly fieldManager?: string;
   readonly subresource?: 'status';
-  readonly dryRun?: boolean;
   /** Refuse fields that the kind does not have (400) instead of dropping them. Server-side apply refuses them anyway. */
   readonly strict?: boolean;
 }
 
 export interface PatchOptions extends WriteOptions {
-  /** merge: RFC 7386. json: RFC 6902. strategic: Kubernetes' own, for built-in kinds only. */
-  readonly type: 'merge' | 'json' | 'strategic';
-}
-
-export interface ApplyOptions extends WriteOptions {
-  /** Take fields over from other managers; defaults to true. */
-  readonly force?: boolean;
+  /** merge: RFC 7386. json: RFC 6902. */
+  readonly type: 'merge' | 'json';
 }
 
 export interface DeleteOptions extends RequestOptions {
-  /** Preconditions: the call fails with a conflict when the object is another one, or changed. */
+  /** The call fails with a conflict when the object is another one. */
   readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
 /** One page of a list. */
@@ -99,8 +91,8 @@ export interface KubeClient extends ListWatch, AsyncDisposable {
   /** All objects, in pages (limit 500, `continue`); pages are fetched as they are consumed. */
   list<T extends KubeObject>(of: Resource<T>, selection?: Selection, options?: RequestOptions): AsyncIterable<T>;
   create<T extends KubeObject>(of: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
-  /** Server-side apply; name and namespace come from the object. */
-  apply<T extends KubeObject>(of: Resource<T>, object: T, options?: ApplyOptions): Promise<T>;
+  /** Server-side apply; name and namespace come from the object. Fields of other managers are taken over. */
+  apply<T extends KubeObject>(of: Resource<T>, object: T, options?: WriteOptions): Promise<T>;
   patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, options: PatchOptions): Promise<T>;
   delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
 }

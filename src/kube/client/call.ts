@@ -1,4 +1,4 @@
-import type { ApplyOptions, DeleteOptions, Key, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
+import type { DeleteOptions, Key, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
 import type { Exchange } from './exchange.ts';
 import type { KubeObject } from '../objects.ts';
 import { keyString } from '../key.ts';
@@ -69,10 +69,10 @@ export function createCall(of: Resource, object: KubeObject, fieldManager: strin
   };
 }
 
-export function applyCall(of: Resource, object: KubeObject, fieldManager: string, options: ApplyOptions): Call {
+export function applyCall(of: Resource, object: KubeObject, fieldManager: string, options: WriteOptions): Call {
   const { namespace, name = '' } = object.metadata;
   const key = { name, ...(namespace === undefined ? {} : { namespace }) };
-  const query = { ...writeQuery(fieldManager, options), force: options.force ?? true };
+  const query = { ...writeQuery(fieldManager, options), force: true };
   return {
     ...objectCall('apply', of, key, options.subresource),
     method: 'PATCH',
@@ -96,23 +96,18 @@ export function patchCall(of: Resource, key: Key, patch: unknown, fieldManager: 
 }
 
 export function deleteCall(of: Resource, key: Key, options: DeleteOptions): Call {
-  const { uid, resourceVersion, propagation } = options;
   return {
     ...objectCall('delete', of, key),
     method: 'DELETE',
     path: objectPath(of, key),
     contentType: 'application/json',
     // JSON.stringify leaves out what is undefined.
-    body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion }, propagationPolicy: propagation },
+    body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: options.uid } },
     signal: options.signal,
   };
 }
 
-const PATCH_TYPES = {
-  merge: 'application/merge-patch+json',
-  json: 'application/json-patch+json',
-  strategic: 'application/strategic-merge-patch+json',
-} as const;
+const PATCH_TYPES = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const;
 
 function objectCall(verb: Verb, of: Resource, key: Key, subresource?: string): Pick<Call, 'verb' | 'name' | 'resource'> {
   const name = `${verb} ${of.kind} ${keyString(key)}`;
@@ -125,11 +120,7 @@ function collectionCall(verb: Verb, of: Resource, { namespace }: Selection): Pic
 }
 
 function writeQuery(fieldManager: string, options: WriteOptions): Query {
-  return {
-    fieldManager: options.fieldManager ?? fieldManager,
-    dryRun: options.dryRun === true ? 'All' : undefined,
-    fieldValidation: options.strict === true ? 'Strict' : undefined,
-  };
+  return { fieldManager: options.fieldManager ?? fieldManager, fieldValidation: options.strict === true ? 'Strict' : undefined };
 }
 
 function typed(of: Resource, object: KubeObject): KubeObject {

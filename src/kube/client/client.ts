@@ -5,7 +5,6 @@ import { applyCall, createCall, deleteCall, getCall, pageCall, patchCall, watchC
 import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';
 import type {
-  ApplyOptions,
   DeleteOptions,
   Key,
   KubeClient,
@@ -124,7 +123,7 @@ class Client implements KubeClient {
     return this.#object<T>(createCall(of, object, this.#options.fieldManager, options));
   }
 
-  async apply<T extends KubeObject>(of: Resource<T>, object: T, options: ApplyOptions = {}): Promise<T> {
+  async apply<T extends KubeObject>(of: Resource<T>, object: T, options: WriteOptions = {}): Promise<T> {
     return this.#object<T>(applyCall(of, object, this.#options.fieldManager, options));
   }
 

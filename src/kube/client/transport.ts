@@ -162,9 +162,9 @@ function openPools(connection: Connection, connections: number): Pick<Pools, 'pr
     connect: {
       timeout: CONNECT_TIMEOUT,
       keepAliveInitialDelay: 30_000,
-      ...(connection.ca === undefined ? {} : { ca: connection.ca }),
-      ...(connection.cert === undefined ? {} : { cert: connection.cert }),
-      ...(connection.key === undefined ? {} : { key: connection.key }),
+      ca: connection.ca,
+      cert: connection.cert,
+      key: connection.key,
       ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
       ...(connection.insecureSkipVerify === true ? { rejectUnauthorized: false } : {}),
     },
