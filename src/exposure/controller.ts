@@ -13,7 +13,6 @@ import { pinnedNodesOf, targetOf } from './cluster/volumes.ts';
 import { MountReconciler } from './mounts/mount-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
 import type { PersistentVolume } from '../kube/objects.ts';
-import { TOPOLOGY_KEY } from '../api/listeners/names.ts';
 
 export interface ControllerOptions {
   readonly client: KubeClient;
@@ -62,11 +61,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   };
 }
 
-interface Sinks {
-  readonly listener: (key: KeyString) => void;
-  readonly mount: (key: KeyString) => void;
-  readonly volume: (key: KeyString) => void;
-}
+type Sinks = Readonly<Record<'listener' | 'mount' | 'volume', (key: KeyString) => void>>;
 
 /**
  * | changed        | Listeners to look at               | pods' mounts to look at         | pinned volumes |
@@ -94,7 +89,7 @@ function connect(caches: ClusterCaches, to: Sinks): () => void {
         to.listener(keyOf(listener));
         mountsOf(volumesOf(keyOf(listener)));
       }
-      for (const volume of caches.volumes.values()) if (pinnedNodesOf(volume, TOPOLOGY_KEY).length > 0) to.volume(keyOf(volume));
+      for (const volume of caches.volumes.values()) if (pinnedNodesOf(volume).length > 0) to.volume(keyOf(volume));
     }),
     caches.listeners.onChange(({ object }) => {
       to.listener(keyOf(object));

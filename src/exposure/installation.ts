@@ -1,13 +1,10 @@
 import { listenerClasses } from '../api/listeners/index.ts';
+import { customResourceDefinitionsResource } from '../api/crd.ts';
 import { customResourceDefinitions } from '../api/listeners/crds.ts';
 import type { KubeClient } from '../kube/contract.ts';
-import { ApiError } from '../kube/errors.ts';
-import type { KubeObject } from '../kube/objects.ts';
-import { resource } from '../kube/resource.ts';
+import { isConflict } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { presetClasses, type PresetName } from './presets.ts';
-
-const definitions = resource<KubeObject>('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'cluster');
 
 /**
  * Brings the resource definitions to this version and makes the preset classes that are absent. Definitions that an
@@ -22,7 +19,7 @@ export async function install(
   signal: AbortSignal,
 ): Promise<void> {
   if (options.manageDefinitions) {
-    for (const definition of customResourceDefinitions()) await client.apply(definitions, definition, { signal });
+    for (const definition of customResourceDefinitions()) await client.apply(customResourceDefinitionsResource, definition, { signal });
   }
   for (const preset of presetClasses(options.preset)) {
     const name = preset.metadata.name ?? '';
@@ -31,7 +28,7 @@ export async function install(
       await client.create(listenerClasses, preset, { signal });
       options.log.info({ listenerClass: name }, 'made the preset ListenerClass');
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 409) throw error;
+      if (!isConflict(error)) throw error;
     }
   }
 }

@@ -7,7 +7,7 @@ import {
   type ListenerClass,
   type PodListeners,
 } from '../../api/listeners/index.ts';
-import { DRIVER_NAME, LISTENER_NAME_LABEL, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import { DRIVER_NAME, LISTENER_NAME_LABEL } from '../../api/listeners/names.ts';
 import type { Cache, KubeClient, StartInformer } from '../../kube/contract.ts';
 import type { EndpointSlice, KubeObject, Node, ObjectMeta, PersistentVolume, Service } from '../../kube/objects.ts';
 import { endpointSlices, nodes, persistentVolumes, services } from '../../kube/resource.ts';
@@ -72,7 +72,7 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
           const target = targetOf(volume);
           return target === undefined ? [] : [`${target.namespace}/${target.name}`];
         },
-        node: (volume) => pinnedNodesOf(volume, TOPOLOGY_KEY),
+        node: pinnedNodesOf,
       },
     }),
     podListeners: start(client, podListeners, {

@@ -1,5 +1,5 @@
 /** What a PersistentVolume of this driver tells by itself. */
-import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
+import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { PersistentVolume } from '../../kube/objects.ts';
 
 /** Which Listener a volume is about, from the volume alone. */
@@ -22,9 +22,9 @@ export function targetOf(volume: PersistentVolume): VolumeTarget | undefined {
 }
 
 /** Nodes that a volume is pinned to (PersistentVolume.spec.nodeAffinity, our key, operator In). */
-export function pinnedNodesOf(volume: PersistentVolume, topologyKey: string): readonly string[] {
+export function pinnedNodesOf(volume: PersistentVolume): readonly string[] {
   return (volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [])
     .flatMap((term) => term.matchExpressions ?? [])
-    .filter((expression) => expression.key === topologyKey && expression.operator === 'In')
+    .filter((expression) => expression.key === TOPOLOGY_KEY && expression.operator === 'In')
     .flatMap((expression) => expression.values ?? []);
 }

@@ -10,6 +10,7 @@ import { MountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
 import type { PublishedVolumes } from './published-volumes.ts';
 import { parseTarget } from './target-path.ts';
+import { aborted } from '../../work/pause.ts';
 
 export interface NodeServiceOptions extends MountRequestsOptions {
   readonly kubeletDir: string;
@@ -75,7 +76,8 @@ class Mounts {
     const timer = setTimeout(() => end.abort(overdue(request, podListeners)), patience(caller.deadline, waitMilliseconds));
     const signal = AbortSignal.any([caller.signal, this.#stopping, end.signal]);
     try {
-      await withSignal(podListeners.synced, signal);
+      await Promise.race([podListeners.synced, aborted(signal)]);
+      signal.throwIfAborted();
       await this.#requests.request(pod, handle, signal);
       const key = keyOf(request);
       await cacheUntil(podListeners, (cache) => reachable(cache.get(key), handle), signal);
@@ -126,16 +128,4 @@ function reasoned(signal: AbortSignal, reason: CsiError): AbortSignal {
   if (signal.aborted) controller.abort(reason);
   else signal.addEventListener('abort', () => controller.abort(reason), { once: true });
   return controller.signal;
-}
-
-async function withSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

@@ -1,5 +1,4 @@
 /** Brings one Listener to what its class asks: one write of its Service, one patch of its status, each only if it differs. */
-import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerStatus } from '../../api/listeners/index.ts';
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
@@ -113,7 +112,7 @@ export class ListenerReconciler {
       service,
       ...(obstacle === undefined ? {} : { obstacle }),
       preferredAddressType: preferenceOf(listener, caches.classes.get(listener.spec.className ?? '')),
-      pinnedNodes: new Set(caches.volumes.by('listener', key).flatMap((volume) => pinnedNodesOf(volume, TOPOLOGY_KEY))),
+      pinnedNodes: new Set(caches.volumes.by('listener', key).flatMap(pinnedNodesOf)),
       endpointNodes: new Set(caches.endpoints.by('service', key).flatMap(({ nodes }) => nodes)),
       nodeNamed: (name) => caches.nodes.get(name),
       clusterDomain,

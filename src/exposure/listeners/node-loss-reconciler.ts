@@ -3,7 +3,6 @@
  * owner (a StatefulSet, or the pod of an ephemeral volume) then makes a new one, which may be bound to any node. A
  * listener volume holds nothing that could be lost.
  */
-import { TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import type { Reconcile } from '../../work/reconcile.ts';
 import { nodes, persistentVolumeClaims } from '../../kube/resource.ts';
@@ -26,7 +25,7 @@ export function createNodeLossReconciler(options: {
     const volume = caches.volumes.get(key);
     const claim = volume?.spec?.claimRef;
     if (volume === undefined || volume.metadata.deletionTimestamp !== undefined || claim?.name === undefined) return undefined;
-    const pinned = pinnedNodesOf(volume, TOPOLOGY_KEY);
+    const pinned = pinnedNodesOf(volume);
     if (pinned.length === 0 || pinned.some((name) => caches.nodes.get(name) !== undefined)) return undefined;
     if (classOf(volume, caches)?.spec.nodeLossPolicy !== 'Release') return undefined;
     // A claim is not deleted on the word of a cache: the API server itself must say that every one of these is gone.

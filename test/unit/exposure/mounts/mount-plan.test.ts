@@ -193,5 +193,5 @@ test('a volume is pinned to the nodes of its affinity by our key and In alone', 
       },
     },
   });
-  assert.deepEqual(pinnedNodesOf(volume, 'listeners.stackable.tech/hostname'), ['n1', 'n2']);
+  assert.deepEqual(pinnedNodesOf(volume), ['n1', 'n2']);
 });
