@@ -13,6 +13,12 @@ export interface ResourceProblem {
   readonly message: string;
 }
 
+/** What of some resources can run, and what is to be said about them. */
+export interface Planned<Config> {
+  readonly configs: readonly Config[];
+  readonly problems: readonly ResourceProblem[];
+}
+
 export function errorIn(resource: ResourceKey, field: string, code: ResourceProblem['code'], message: string): ResourceProblem {
   return { resource, severity: 'error', code, field, message };
 }

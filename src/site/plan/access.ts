@@ -4,7 +4,7 @@ import type { Site } from '../../api/skupper/index.ts';
 import type { AccessConfig } from '../../router/contract.ts';
 import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
-import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
+import { errorIn, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
@@ -93,11 +93,7 @@ function defaultPort(role: string): number | undefined {
   return role === INTER_ROUTER || role === EDGE ? DEFAULT_PORTS[role] : undefined;
 }
 
-export function planAccesses(
-  resources: SiteResources,
-  site: Site,
-  material: Material,
-): { readonly configs: readonly AccessConfig[]; readonly problems: readonly ResourceProblem[] } {
+export function planAccesses(resources: SiteResources, site: Site, material: Material): Planned<AccessConfig> {
   const { accesses, problems: listed } = listAccesses(resources, site);
   const configs: AccessConfig[] = [];
   const problems = [...listed, ...(accesses.length === 0 ? uselessGrants(resources) : [])];

@@ -1,6 +1,6 @@
 /** Which listener has a port: of two that want one, the one that had it keeps it, otherwise the first by name. */
 import type { ListenerConfig } from '../../router/contract.ts';
-import { errorIn, type ResourceProblem } from '../problem.ts';
+import { errorIn, type Planned, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
 
 /** Plain data, so that a platform can keep it over a restart. One that does not begins again with the first by name. */
@@ -10,10 +10,11 @@ export interface HeldPort {
   readonly port: number;
 }
 
-export function sharePorts(
-  wanted: readonly ListenerConfig[],
-  before: readonly HeldPort[],
-): { readonly configs: readonly ListenerConfig[]; readonly held: readonly HeldPort[]; readonly problems: readonly ResourceProblem[] } {
+export interface PlannedListeners extends Planned<ListenerConfig> {
+  readonly held: readonly HeldPort[];
+}
+
+export function sharePorts(wanted: readonly ListenerConfig[], before: readonly HeldPort[]): PlannedListeners {
   const incumbents = new Map(before.map((held) => [bindAddress(held), held.listener]));
   const owners = new Map<string, string>();
   for (const config of wanted) {

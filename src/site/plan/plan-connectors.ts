@@ -3,17 +3,14 @@ import type { ConnectorConfig } from '../../router/contract.ts';
 import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import type { Capabilities } from '../capabilities.ts';
-import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
+import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
 /** Each has a config or an error. */
-export function planConnectors(
-  resources: SiteResources,
-  material: Material,
-): { readonly configs: readonly ConnectorConfig[]; readonly problems: readonly ResourceProblem[] } {
+export function planConnectors(resources: SiteResources, material: Material): Planned<ConnectorConfig> {
   const configs: ConnectorConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const connector of resources.Connector) {

@@ -2,7 +2,7 @@ import type { Link } from '../../api/skupper/index.ts';
 import type { LinkConfig, LinkEndpoint } from '../../router/contract.ts';
 import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
-import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
+import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven, parsePort } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
@@ -12,11 +12,7 @@ import { isHost } from '../../text/names.ts';
 const HIGHEST_COST = 65_535;
 
 /** @param edge an edge site uses the endpoints named `edge`, any other those named `inter-router` */
-export function planLinks(
-  resources: SiteResources,
-  edge: boolean,
-  material: Material,
-): { readonly configs: readonly LinkConfig[]; readonly problems: readonly ResourceProblem[] } {
+export function planLinks(resources: SiteResources, edge: boolean, material: Material): Planned<LinkConfig> {
   const configs: LinkConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const link of resources.Link) {

@@ -5,15 +5,11 @@ import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from '../problem.ts';
 import { keyOf, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven } from './fields.ts';
-import { sharePorts, type HeldPort } from './held-ports.ts';
+import { sharePorts, type HeldPort, type PlannedListeners } from './held-ports.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
-export function planListeners(
-  resources: SiteResources,
-  material: Material,
-  before: readonly HeldPort[],
-): { readonly configs: readonly ListenerConfig[]; readonly held: readonly HeldPort[]; readonly problems: readonly ResourceProblem[] } {
+export function planListeners(resources: SiteResources, material: Material, before: readonly HeldPort[]): PlannedListeners {
   const drafts = [
     ...resources.Listener.map((listener) => draftListener(listener, material)),
     ...resources.MultiKeyListener.map((listener) => draftMultiKey(listener, material)),
