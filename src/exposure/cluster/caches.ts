@@ -54,7 +54,7 @@ export function startPolicyCaches(start: StartInformer, client: KubeClient, sign
 export function startClusterCaches(start: StartInformer, client: KubeClient, policy: PolicyCaches, signal: AbortSignal): ClusterCaches {
   return {
     ...policy,
-    services: start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL, project: withoutManagedFields }),
+    services: start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL }),
     endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {
       signal,
       // The EndpointSlice controller copies a Service's labels.
@@ -90,11 +90,6 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
 function withoutManagement<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
   return { ...object, metadata };
-}
-
-function withoutManagedFields(service: Service): Service {
-  const { managedFields: _managedFields, ...metadata } = service.metadata;
-  return { ...service, metadata };
 }
 
 function addressesOnly(node: Node): Node {
