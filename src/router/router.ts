@@ -17,8 +17,7 @@ import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
-import type { LocalSide } from './local/contract.ts';
-import { createLocalSide } from './local/local-side.ts';
+import { LocalSide } from './local/local-side.ts';
 import { revokedAmong, isVia, passOn, sitesPassed } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId } from './routing/names.ts';
@@ -94,7 +93,7 @@ class JoinedRouter implements Router, LinkHost {
         this.changed();
       },
     });
-    this.#local = createLocalSide({
+    this.#local = new LocalSide({
       log,
       site: site.id,
       routing: this.#routing,

@@ -2,16 +2,16 @@
  * The local side of a router: everything between local TCP sockets and HTTP/2 streams. It listens, chooses where a
  * connection goes, connects to servers, and passes the bytes. It knows no link: whoever composes the router gives it `open`.
  *
- *     const local = createLocalSide({ log, site: id, routing, open });
+ *     const local = new LocalSide({ log, site: id, routing, open });
  *     local.apply(config.listeners, config.connectors);   // at the start and at each change
  *     routing.setFacts({ edge, keys: local.keys }, now);  // after each `onChange`, if it is another array
  *     local.routingChanged();                             // whenever `routing.version` has risen
  *     onRequest: (stream, head) => route is used up ? local.accept(stream, head) : no route ? local.enter(stream, head) : transit
  */
 import type { Logger } from '../../telemetry/log.ts';
-import type { ConnectorConfig, ConnectorState, ListenerConfig, ListenerState } from '../contract.ts';
+import type { ConnectorState, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
-import type { OwnFacts, RouteDestination, Routing } from '../routing/contract.ts';
+import type { RouteDestination, Routing } from '../routing/contract.ts';
 
 export interface LocalSideOptions {
   readonly log: Logger;
@@ -50,31 +50,6 @@ export interface LocalLimits {
   readonly connections: number;
   /** Sockets of clients and servers: what the process's limit of open files leaves to them. */
   readonly sockets: number;
-}
-
-export interface LocalSide extends AsyncDisposable {
-  /**
-   * Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes.
-   * @param sharePorts other routers of the site listen at the same addresses (SO_REUSEPORT); without it, whoever else listens
-   * there is a conflict, also another router of this user
-   */
-  apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts?: boolean): void;
-  /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
-  routingChanged(): void;
-  /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
-  accept(stream: Stream, head: RequestHead): StreamHandler;
-  /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
-  enter(stream: Stream, head: RequestHead): StreamHandler;
-  /** Ends the connections that come from or go to these sites, or through them, and lets none come about. */
-  block(sites: ReadonlySet<string>): void;
-  /** What this router says of its keys in routing. The same array while nothing changes. */
-  readonly keys: OwnFacts['keys'];
-  readonly state: LocalState;
-  /** Called after a change of `state` or `keys`, at most once in a turn of the event loop. @returns how to end that */
-  onChange(listener: () => void): () => void;
-  readonly openConnections: number;
-  /** Stops accepting, lets connections finish for so many milliseconds at most, then resets those that are left. */
-  drain(deadline: number): Promise<void>;
 }
 
 export interface LocalState {

@@ -5,8 +5,9 @@ import { ErrorCode } from '../http2/errors.ts';
 import { keysOf, reachableKeys, type ChoiceView } from './choice.ts';
 import { Connections } from './connections.ts';
 import { Connectors } from './connectors.ts';
-import type { LocalLimits, LocalSide, LocalSideOptions, LocalState } from './contract.ts';
+import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationMemory } from './destination-memory.ts';
+import type { OwnFacts } from '../routing/contract.ts';
 import { MetricsByKey } from './key-metrics.ts';
 import { Listeners } from './listeners.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
@@ -27,11 +28,7 @@ export const LOCAL_LIMITS: LocalLimits = {
 };
 
 /** Joins listeners, choice, connectors and pumps. */
-export function createLocalSide(options: LocalSideOptions): LocalSide {
-  return new Local(options);
-}
-
-class Local implements LocalSide {
+export class LocalSide implements AsyncDisposable {
   readonly #options: LocalSideOptions;
   readonly #connectors: Connectors;
   readonly #listeners: Listeners;
@@ -42,7 +39,7 @@ class Local implements LocalSide {
   readonly #subscribers = new Set<() => void>();
   readonly #hideMetrics: () => void;
   #listenerConfigs: readonly ListenerConfig[] = [];
-  #keys: LocalSide['keys'] = [];
+  #keys: OwnFacts['keys'] = [];
   #state: LocalState | undefined;
   #notifying = false;
   #draining = false;
@@ -92,6 +89,11 @@ class Local implements LocalSide {
     });
   }
 
+  /**
+   * Takes new configs at once. What is equal to before is left alone; connections that were made go on whatever changes.
+   * @param sharePorts other routers of the site listen at the same addresses (SO_REUSEPORT); without it, whoever else listens
+   * there is a conflict, also another router of this user
+   */
   apply(listeners: readonly ListenerConfig[], connectors: readonly ConnectorConfig[], sharePorts = false): void {
     this.#listenerConfigs = listeners;
     this.#connectors.apply(connectors);
@@ -109,24 +111,29 @@ class Local implements LocalSide {
     this.#changed();
   }
 
+  /** Routing answers otherwise than before: opens and closes sockets, brings `state` up to date. */
   routingChanged(): void {
     this.#listeners.refresh();
     this.#changed();
   }
 
+  /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
   accept(stream: Stream, head: RequestHead): StreamHandler {
     return this.#connections.accept(stream, head);
   }
 
+  /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
   enter(stream: Stream, head: RequestHead): StreamHandler {
     return this.#connections.enter(stream, head);
   }
 
+  /** Ends the connections that come from or go to these sites, or through them, and lets none come about. */
   block(sites: ReadonlySet<string>): void {
     this.#connections.block(sites);
   }
 
-  get keys(): LocalSide['keys'] {
+  /** What this router says of its keys in routing. The same array while nothing changes. */
+  get keys(): OwnFacts['keys'] {
     return this.#keys;
   }
 
@@ -139,11 +146,13 @@ class Local implements LocalSide {
     return this.#connections.size;
   }
 
+  /** Called after a change of `state` or `keys`, at most once in a turn of the event loop. @returns how to end that */
   onChange(listener: () => void): () => void {
     this.#subscribers.add(listener);
     return () => this.#subscribers.delete(listener);
   }
 
+  /** Stops accepting, lets connections finish for so many milliseconds at most, then resets those that are left. */
   async drain(deadline: number): Promise<void> {
     this.#stop();
     this.#changed();
@@ -191,7 +200,7 @@ class Local implements LocalSide {
   }
 }
 
-function keyFacts(listeners: readonly ListenerConfig[], connectors: ReadonlyMap<string, number>): LocalSide['keys'] {
+function keyFacts(listeners: readonly ListenerConfig[], connectors: ReadonlyMap<string, number>): OwnFacts['keys'] {
   const listening = new Map<string, number>();
   for (const { destination } of listeners) for (const key of keysOf(destination)) listening.set(key, (listening.get(key) ?? 0) + 1);
   const keys = [...new Set([...listening.keys(), ...connectors.keys()])].sort();

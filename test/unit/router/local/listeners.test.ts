@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { pino } from 'pino';
 import type { ListenerState } from '../../../../src/router/contract.ts';
-import type { LocalSide } from '../../../../src/router/local/contract.ts';
+import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';

@@ -2,8 +2,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import type { ConnectorConfig, ListenerConfig } from '../../../../src/router/contract.ts';
 import type { RequestHead, Session, SessionEvents, StreamHandler } from '../../../../src/router/http2/contract.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
-import type { LocalLimits, LocalSide, LocalSideOptions } from '../../../../src/router/local/contract.ts';
-import { createLocalSide } from '../../../../src/router/local/local-side.ts';
+import type { LocalLimits, LocalSideOptions } from '../../../../src/router/local/contract.ts';
+import { LocalSide } from '../../../../src/router/local/local-side.ts';
 import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 
@@ -50,7 +50,7 @@ export interface OneSide {
 /** A local side that has no links, unless the test gives it `open`. */
 export function oneSide(self = WEST_ROUTER, options: Partial<LocalSideOptions> = {}): OneSide {
   const routing = new FixedRouting(self);
-  const local = createLocalSide({
+  const local = new LocalSide({
     log: createLogger({ level: 'silent', component: 'test' }),
     site: self.slice(0, self.indexOf('/')),
     routing,
