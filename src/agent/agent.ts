@@ -3,14 +3,14 @@ import { noTrust } from '../site/observe/trust-facts.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import { nameOf } from '../site/resources.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
-import type { Ledger } from '../trust/stores.ts';
+import type { BundleSet, Ledger } from '../trust/stores.ts';
 import { revocationsOf } from '../trust/revocation.ts';
 import { renewFor } from '../trust/renewal.ts';
 import { Passes } from '../work/passes.ts';
 import { Authorities } from './authorities.ts';
 import { OnceLog } from './once-log.ts';
 import { Planner } from './planner.ts';
-import type { BundleSet, Identity, SitePlatform, Snapshot } from './ports.ts';
+import type { Identity, SitePlatform, Snapshot } from './ports.ts';
 import { Reporter } from './reporter.ts';
 import { RunningRouter, type StartRouter } from './running-router.ts';
 import { readSettings } from './settings.ts';
@@ -63,7 +63,7 @@ export class Agent implements AsyncDisposable {
     this.#options = options;
     this.#clock = clock;
     this.#passes = new Passes(() => this.#tryPass());
-    this.#authorities = new Authorities(platform.stores.authorities);
+    this.#authorities = new Authorities(platform.stores);
     const hooks: RouterHooks = { renew: (peer, request) => this.#renew(peer, request) };
     this.#router = new RunningRouter({ start, hooks, log, onChange: () => this.#onRouterChange() });
     this.#reporter = new Reporter({

@@ -4,15 +4,23 @@ import { SITE_ISSUERS } from '../site/plan/certificates.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Authority } from '../trust/contract.ts';
 import { TrustError } from '../trust/errors.ts';
-import type { AuthorityStore } from './ports.ts';
+import { readAuthority, siteAuthority } from '../trust/authority.ts';
+import { isResourceName } from '../text/names.ts';
+import { quoted } from '../text/printable.ts';
+import type { Stores } from './ports.ts';
+
+type AuthorityStores = Pick<Stores, 'siteAuthority' | 'issuers'>;
+
+/** Of the site's own. */
+const OWN = 'ca';
 
 /** The certificate authorities of a site: its own, the user's, and those of signing Certificates. Each is opened once. */
 export class Authorities {
-  readonly #store: AuthorityStore;
+  readonly #stores: AuthorityStores;
   readonly #known = new Map<string, Promise<Authority>>();
 
-  constructor(store: AuthorityStore) {
-    this.#store = store;
+  constructor(stores: AuthorityStores) {
+    this.#stores = stores;
   }
 
   /** The site's default, or the one of that name. @throws TrustError */
@@ -20,7 +28,9 @@ export class Authorities {
     const wanted = name ?? defaultIssuerOf(site);
     const key = wanted ?? '';
     const opened = this.#known.getOrInsertComputed(key, () =>
-      wanted === undefined || SITE_ISSUERS.has(wanted) ? this.#store.site(nameOf(site)) : this.#store.named(wanted),
+      wanted === undefined || SITE_ISSUERS.has(wanted)
+        ? siteAuthority(this.#stores.siteAuthority, OWN, { siteName: nameOf(site) })
+        : this.#named(wanted),
     );
     try {
       return await opened;
@@ -33,8 +43,9 @@ export class Authorities {
 
   /** The site's default. Only the leader makes the site's own. @returns undefined where there is none yet. @throws TrustError */
   async default(site: Site, mayCreate: boolean): Promise<Authority | undefined> {
-    if (!mayCreate && defaultIssuerOf(site) === undefined && !(await this.#store.hasSite())) return undefined;
-    return this.find(undefined, site);
+    if (mayCreate || defaultIssuerOf(site) !== undefined) return this.find(undefined, site);
+    const made = await this.#stores.siteAuthority.get(OWN);
+    return made?.cert === undefined ? undefined : this.find(undefined, site);
   }
 
   /** Of those in use, the one that signed a certificate. @throws TrustError */
@@ -45,6 +56,17 @@ export class Authorities {
       if (candidate.status === 'fulfilled' && peer.checkIssued(candidate.value.certificate)) return candidate.value;
     }
     throw new TrustError('authority-missing', `no certificate authority of this site has signed the certificate ${peer.serialNumber}`);
+  }
+
+  /** One of the user's, or one that a signing Certificate made. */
+  async #named(name: string): Promise<Authority> {
+    if (!isResourceName(name)) {
+      throw new TrustError('authority-missing', `${quoted(name)} cannot be the name of a certificate authority`);
+    }
+    const { issuers } = this.#stores;
+    for (const bundles of issuers) if ((await bundles.get(name)) !== undefined) return readAuthority(bundles, name);
+    // Its message says where the user is to put one.
+    return readAuthority(issuers[0], name);
   }
 
   /** They are read again at the next use: what they were read from may have changed. */

@@ -7,12 +7,13 @@ import type { WantedBundle } from '../site/plan/certificates.ts';
 import type { Authority } from '../trust/contract.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from '../trust/errors.ts';
+import { siteAuthority } from '../trust/authority.ts';
 import { issueBundle } from '../trust/issue.ts';
+import type { Bundles, BundleSet } from '../trust/stores.ts';
 import { renewalPlan } from '../trust/renewal.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { Use } from '../x509/parts.ts';
 import type { Authorities } from './authorities.ts';
-import type { BundleSet, Stores } from './ports.ts';
 
 export interface EnsureOptions {
   readonly site: Site;
@@ -24,13 +25,13 @@ export interface EnsureOptions {
 
 /** Makes and renews the TLS bundles that a site is to have of its own. */
 export class Certificates {
-  readonly #stores: Pick<Stores, 'authorities' | 'bundles'>;
+  readonly #bundles: Bundles;
   readonly #authorities: Authorities;
   /** Read once for each bundle: passes come every few seconds. */
   readonly #read = new WeakMap<TlsBundle, ReadLeaf>();
 
-  constructor(stores: Pick<Stores, 'authorities' | 'bundles'>, authorities: Authorities) {
-    this.#stores = stores;
+  constructor(bundles: Bundles, authorities: Authorities) {
+    this.#bundles = bundles;
     this.#authorities = authorities;
   }
 
@@ -40,7 +41,7 @@ export class Certificates {
     try {
       const unreadable = issued.unreadable.get(wanted.name);
       if (unreadable !== undefined) return { problem: unreadable, written: false };
-      const bundle = issued.bundles.get(wanted.name) ?? (await this.#stores.bundles.read(wanted.name));
+      const bundle = issued.bundles.get(wanted.name) ?? (await this.#bundles.get(wanted.name));
       const leaf = this.#leafOf(bundle);
       const authority = await this.#issuerOf(wanted, site);
       if (leaf !== undefined && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
@@ -51,14 +52,14 @@ export class Certificates {
     }
   }
 
-  #leafOf(bundle: TlsBundle): ReadLeaf | undefined {
-    const { name, cert, key } = bundle;
-    if (cert === undefined || key === undefined) return undefined;
+  #leafOf(bundle: TlsBundle | undefined): ReadLeaf | undefined {
+    if (bundle?.cert === undefined || bundle.key === undefined) return undefined;
+    const { name, cert } = bundle;
     return this.#read.getOrInsertComputed(bundle, () => ({ facts: this.#factsOf(name, cert), x509: new X509Certificate(cert) }));
   }
 
   #factsOf(name: string, cert: string): CertificateFacts {
-    return certificateFacts(cert, `${this.#stores.bundles.location(name)}/tls.crt`);
+    return certificateFacts(cert, `${this.#bundles.locationOf(name)}/tls.crt`);
   }
 
   /** @returns undefined for one that signs itself */
@@ -75,11 +76,11 @@ export class Certificates {
           'only a signing certificate can sign itself; name an authority in spec.ca, such as earshot-site-ca',
         );
       }
-      const own = await this.#stores.authorities.selfSigned(name, order.subject);
+      const own = await siteAuthority(this.#bundles, name, { siteName: order.subject });
       return this.#factsOf(name, own.certificate.toString());
     }
     const bundle = issueBundle(authority, name, { ...order, ...(days === undefined || order.signing ? {} : { days }) });
-    await this.#stores.bundles.write(bundle);
+    await this.#bundles.put(bundle);
     return this.#factsOf(name, bundle.cert);
   }
 }

@@ -99,7 +99,7 @@ export class Grants implements AsyncDisposable {
 
   async #serve(store: GrantStore, settings: GrantSettings): Promise<Served> {
     const { bundles } = this.#options.stores;
-    const tls = whole(await bundles.read(GRANT_SERVER_BUNDLE), bundles.location(GRANT_SERVER_BUNDLE));
+    const tls = whole(await bundles.get(GRANT_SERVER_BUNDLE), bundles.locationOf(GRANT_SERVER_BUNDLE));
     if (this.#serving !== undefined && !isAlike(this.#serving.settings, settings)) await this.#stopServing();
     if (this.#serving === undefined) {
       this.#serving = { server: await this.#start(store, settings, tls), settings, cert: tls.cert };
@@ -163,8 +163,8 @@ function isAlike(one: GrantSettings, other: GrantSettings): boolean {
   return one.host === other.host && one.port === other.port && one.certificateDays === other.certificateDays;
 }
 
-function whole({ name, cert, key, ca }: TlsBundle, location: string): IssuedBundle {
-  if (cert !== undefined && key !== undefined && ca !== undefined) return { name, cert, key, ca };
+function whole({ cert, key, ca }: Partial<TlsBundle> = {}, location: string): IssuedBundle {
+  if (cert !== undefined && key !== undefined && ca !== undefined) return { name: GRANT_SERVER_BUNDLE, cert, key, ca };
   throw new TrustError('state-unavailable', `the certificate of the server where tokens are redeemed is not there yet (${location})`);
 }
 

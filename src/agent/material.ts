@@ -2,7 +2,7 @@
 import type { TlsBundle } from '../router/contract.ts';
 import type { Material } from '../site/material.ts';
 import { certificateFacts } from '../x509/facts.ts';
-import type { BundleSet } from './ports.ts';
+import type { BundleSet } from '../trust/stores.ts';
 
 export interface BundleSources {
   readonly user: BundleSet;

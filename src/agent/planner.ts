@@ -1,9 +1,10 @@
 import type { TlsBundle } from '../router/contract.ts';
 import type { Capabilities } from '../site/capabilities.ts';
+import type { BundleSet } from '../trust/stores.ts';
 import { planSite, type SitePlan } from '../site/plan/plan.ts';
 import { ALWAYS, BundleChecks, within, type Span } from './bundle-checks.ts';
 import { gatherBundles } from './material.ts';
-import type { BundleSet, Snapshot } from './ports.ts';
+import type { Snapshot } from './ports.ts';
 import { TornBundles } from './torn-bundles.ts';
 
 export interface PlanInput {

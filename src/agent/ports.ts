@@ -6,15 +6,13 @@
  * Whatever rejects, rejects for now: the engine tells why, and asks again at the next pass.
  */
 import type { Endpoint, Link } from '../api/skupper/index.ts';
-import type { Problem } from '../errors/problem.ts';
 import type { SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
 import type { ResourceKey, SiteResources } from '../site/resources.ts';
-import type { Authority } from '../trust/contract.ts';
-import type { GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
+import type { Bundles, BundleSet, GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { StaleStatus } from './stale-status.ts';
 
@@ -59,13 +57,6 @@ export interface Snapshot {
   readonly restless: boolean;
 }
 
-/** TLS bundles by the name that `tlsCredentials` uses. A bundle that has not changed is the same object as before. */
-export interface BundleSet {
-  readonly bundles: ReadonlyMap<string, TlsBundle>;
-  /** Those that are there but cannot be read, and why. */
-  readonly unreadable: ReadonlyMap<string, Problem>;
-}
-
 export interface Stores {
   /**
    * Who the site is.
@@ -74,8 +65,12 @@ export interface Stores {
    * @throws an error that says how to mend a damaged key: it is never replaced, since a new key is a new site to all others
    */
   identity(mayCreate: boolean): Promise<Identity | undefined>;
+  /** What the site has issued, or got for a token. */
   readonly bundles: Bundles;
-  readonly authorities: AuthorityStore;
+  /** Where the site's own certificate authority is, under the name `ca`. */
+  readonly siteAuthority: Bundles;
+  /** Where other authorities may be, the place for the user's first: the first that has one of a name counts. */
+  readonly issuers: readonly [Bundles, ...Bundles[]];
   readonly pendingKeys: PendingKeys;
   readonly tokens: TokenStore;
   readonly renewalRequests: RenewalRequests;
@@ -87,29 +82,6 @@ export interface Stores {
 export interface Identity {
   readonly id: string;
   readonly key: SiteKey;
-}
-
-/** TLS bundles that the site has issued, or got for a token. */
-export interface Bundles {
-  /** The same object as before where nothing has changed. */
-  list(): Promise<BundleSet>;
-  /** With no part where there is no such bundle. @throws TrustError */
-  read(name: string): Promise<TlsBundle>;
-  /** All parts or none, also after a crash. @throws TrustError */
-  write(bundle: IssuedBundle): Promise<void>;
-  /** For messages. */
-  location(name: string): string;
-}
-
-export interface AuthorityStore {
-  /** The site's own, made at its first use. @throws TrustError */
-  site(siteName: string): Promise<Authority>;
-  /** Whether that has been made. */
-  hasSite(): Promise<boolean>;
-  /** One of the user's, or one that a signing Certificate made. @throws TrustError `authority-missing` that says where it is to be put */
-  named(name: string): Promise<Authority>;
-  /** One that signs itself, in the place of the bundle of that name; made at its first use. @throws TrustError */
-  selfSigned(name: string, subject: string): Promise<Authority>;
 }
 
 /** What became of tokens. */

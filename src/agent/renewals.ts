@@ -126,7 +126,7 @@ export class Renewals implements Disposable {
     // What is not a certificate for that key must not replace one that works.
     const leaf = new X509Certificate(cert);
     if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error('the certificate that came is for another key');
-    await bundles.write({ name: tls.name, cert, key, ca });
+    await bundles.put({ name: tls.name, cert, key, ca });
     await pendingKeys.drop(tls.name);
     this.#options.log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');
     const before = new X509Certificate(tls.cert ?? '').serialNumber;

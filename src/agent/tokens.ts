@@ -111,7 +111,7 @@ export class Tokens implements Disposable {
   /** The bundle first, then the Link that needs it, then the record that the token is used: a crash between them costs another try with the same key. */
   async #keep({ name, mark }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
     const { stores } = this.#options;
-    await stores.bundles.write({ ...bundle, name });
+    await stores.bundles.put({ ...bundle, name });
     const link: Link = {
       apiVersion: API_VERSION,
       kind: 'Link',

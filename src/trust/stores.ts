@@ -1,7 +1,8 @@
 /**
- * What a site keeps of its trust. Each has an implementation on a directory (`disk/`) and one in memory (`memory/`), and one
- * suite of tests that all of them pass.
+ * What a site keeps of its trust. Each has an implementation on a directory (`disk/`), and one suite of tests says what all
+ * implementations must do.
  */
+import type { Problem } from '../errors/problem.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import { TrustError, type TrustProblem } from './errors.ts';
 import { quoted } from '../text/printable.ts';
@@ -11,8 +12,8 @@ import { isResourceName } from '../text/names.ts';
 export interface Bundles {
   /** Undefined where there is nothing of that name; of a bundle that is not whole, what is there. */
   get(name: string): Promise<TlsBundle | undefined>;
-  /** In order. */
-  names(): Promise<readonly string[]>;
+  /** All of them; the same object as before where nothing has changed. */
+  list(): Promise<BundleSet>;
   /** Replaces all three parts as one: a reader finds the old ones or the new ones. */
   put(bundle: TlsBundle): Promise<void>;
   /**
@@ -22,6 +23,13 @@ export interface Bundles {
   make(name: string, make: () => TlsBundle): Promise<TlsBundle>;
   /** Where a person finds it, for messages. */
   locationOf(name: string): string;
+}
+
+/** TLS bundles by name, in order. A bundle that has not changed is the same object as before. */
+export interface BundleSet {
+  readonly bundles: ReadonlyMap<string, TlsBundle>;
+  /** Those that are there but cannot be read, and why. */
+  readonly unreadable: ReadonlyMap<string, Problem>;
 }
 
 /**

@@ -62,7 +62,7 @@ async function siteName(resources: Resources, given: string | undefined): Promis
 }
 
 export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
-  const ledger = await openLedger(layoutOf(namespace).internal.trust);
+  const ledger = await openLedger(layoutOf(namespace).internal.root);
   const { name, serials, siteIds } = await ledger.revoke(site);
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
@@ -70,7 +70,7 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
 }
 
 export async function unrevokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
-  const ledger = await openLedger(layoutOf(namespace).internal.trust);
+  const ledger = await openLedger(layoutOf(namespace).internal.root);
   if (!(await ledger.unrevoke(site))) {
     const names = (await ledger.revoked()).map(({ name }) => printable(name)).join(', ');
     throw new CliError('not-found', `No site "${printable(site)}" is revoked; ${names === '' ? 'none is' : `revoked are ${names}`}.`);

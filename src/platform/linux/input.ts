@@ -10,7 +10,7 @@ import { FileError } from '../../files/errors.ts';
 import { readText } from '../../files/durable.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { parseResources, type FileProblem, type ParsedFile, type Placed } from './parse.ts';
-import { isSameStamp, listingStamp, Look, stampOf, type Stamp, type Watched } from './stamps.ts';
+import { isSameStamp, listingStamp, Look, stampOf, type Stamp, type Watched } from '../../files/stamps.ts';
 
 export interface Input {
   readonly objects: readonly SiteObject[];

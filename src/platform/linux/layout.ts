@@ -18,7 +18,7 @@ export interface NamespaceLayout {
     /** Certificate authorities of the user: `NAME/{tls.crt,tls.key}`. */
     readonly issuers: string;
   };
-  /** Mode 0700: keys, and what must not be lost. */
+  /** Mode 0700: keys, and what must not be lost; in `root` itself what was issued and who is revoked. */
   readonly internal: {
     readonly root: string;
     readonly site: string;
@@ -31,9 +31,6 @@ export interface NamespaceLayout {
     readonly grants: string;
     /** Link resources that came from tokens. */
     readonly links: string;
-    /** Where the stores of revoked and issued certificates are: `revoked.yaml` and its neighbours. */
-    readonly trust: string;
-    readonly revoked: string;
   };
   readonly runtime: {
     readonly root: string;
@@ -68,9 +65,6 @@ export interface RunningRouter {
 
 export const DEFAULT_NAMESPACE = 'default';
 export const DEFAULT_ROUTER = 'router';
-
-/** Files of a TLS bundle's directory, named as the keys of a Kubernetes TLS Secret are. */
-export const BUNDLE_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 
 /** What decides where namespaces are: taken from the process unless given. */
 export interface Surroundings {
@@ -130,8 +124,6 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
       certs: join(internal, 'certs'),
       grants: join(internal, 'grants'),
       links: join(internal, 'links'),
-      trust: internal,
-      revoked: join(internal, 'revoked.yaml'),
     },
     runtime: {
       root: runtime,
@@ -157,12 +149,6 @@ export function resourceFileName(kind: string, name: string): string {
   if (!/^[A-Z][A-Za-z]{0,62}$/.test(kind)) throw new EarshotError('bad-name', `${quoted(kind)} is not the name of a kind.`);
   requireResourceName(name, kind);
   return `${kind}-${name}.yaml`;
-}
-
-/** The directory of a TLS bundle below one of the `certs` directories. @throws EarshotError `bad-name` */
-export function bundleDirectory(certs: string, name: string): string {
-  requireResourceName(name, 'TLS bundle');
-  return join(certs, name);
 }
 
 /** @throws EarshotError `bad-name` that quotes the name and says what one looks like */

@@ -1,6 +1,6 @@
 /** A Kubernetes Secret in a file, as far as it is a TLS bundle: a link for another site comes with one. */
 import type { TlsBundle } from '../../router/contract.ts';
-import { BUNDLE_FILES } from './layout.ts';
+import { BUNDLE_FILES } from '../../trust/disk/bundle-files.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isResourceName } from '../../text/names.ts';
 

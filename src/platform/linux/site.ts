@@ -2,7 +2,7 @@
 import { Agent, type AgentOptions } from '../../agent/agent.ts';
 import type { SitePlatform } from '../../agent/ports.ts';
 import { makeDirectory } from '../../files/durable.ts';
-import { BundleFolder } from './bundles.ts';
+import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { linux, machineReach } from './machine.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
@@ -26,7 +26,7 @@ export async function startSite(options: SiteOptions): Promise<Agent> {
 }
 
 function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
-  const issued = new BundleFolder(layout.internal.certs);
+  const issued = new DirectoryBundles(layout.internal.certs);
   const source = new FileSource({ layout, log, issued });
   return {
     ...linux,

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { OnceLog } from '../../agent/once-log.ts';
-import type { BundleSet, Snapshot, Source } from '../../agent/ports.ts';
+import type { Snapshot, Source } from '../../agent/ports.ts';
 import { sortResources } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
-import { BundleFolder } from './bundles.ts';
+import { DirectoryBundles } from '../../trust/disk/bundles.ts';
+import type { BundleSet } from '../../trust/stores.ts';
 import { InputReader, type Input } from './input.ts';
 import type { NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
@@ -14,14 +15,14 @@ export interface FileSourceOptions {
   readonly layout: NamespaceLayout;
   readonly log: Logger;
   /** What the site has of its own: watched too. */
-  readonly issued: Pick<BundleFolder, 'directories'>;
+  readonly issued: Pick<DirectoryBundles, 'directories'>;
 }
 
 /** What a person's directories hold: `input/` and what was made of tokens. */
 export class FileSource implements Source {
   readonly #options: FileSourceOptions;
   readonly #input: InputReader;
-  readonly #certs: BundleFolder;
+  readonly #certs: DirectoryBundles;
   readonly #once = new OnceLog();
   #watcher: Watcher | undefined;
   #latest: { readonly input: Input; readonly bundles: BundleSet; readonly snapshot: Snapshot } | undefined;
@@ -30,7 +31,7 @@ export class FileSource implements Source {
     const { layout } = options;
     this.#options = options;
     this.#input = new InputReader(layout);
-    this.#certs = new BundleFolder(layout.input.certs);
+    this.#certs = new DirectoryBundles(layout.input.certs);
   }
 
   /** As the last `read` found them. */

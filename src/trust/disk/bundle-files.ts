@@ -8,8 +8,8 @@ import { realDisk } from './disk.ts';
 import { TrustError } from '../errors.ts';
 
 /** As in Secrets of the type `kubernetes.io/tls`. */
-const FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
-type Part = keyof typeof FILES;
+export const BUNDLE_FILES = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
+type Part = keyof typeof BUNDLE_FILES;
 const PARTS: readonly Part[] = ['cert', 'key', 'ca'];
 const MAX_BYTES = 1_048_576;
 /** The name under which one generation of files is current, as the kubelet does it for Secrets; hidden, so that nobody takes it for a bundle. */
@@ -29,7 +29,7 @@ export async function readBundle(directory: string, name: string, disk: Disk = r
 async function readFiles(directory: string, name: string, disk: Disk): Promise<TlsBundle> {
   const texts: { cert?: string; key?: string; ca?: string } = {};
   for (const part of PARTS) {
-    const bytes = await disk.read(join(directory, FILES[part]), MAX_BYTES);
+    const bytes = await disk.read(join(directory, BUNDLE_FILES[part]), MAX_BYTES);
     if (bytes !== undefined) texts[part] = bytes.toString('utf8');
   }
   return { name, ...texts };
@@ -69,15 +69,15 @@ export async function writeBundle(directory: string, bundle: TlsBundle, disk: Di
 export async function createParts(directory: string, bundle: TlsBundle, disk: Disk): Promise<readonly Part[]> {
   await disk.makeDirectory(directory);
   const parts = PARTS.filter((part) => bundle[part] !== undefined);
-  for (const part of parts) await disk.create(join(directory, FILES[part]), bundle[part] ?? '', 0o600);
+  for (const part of parts) await disk.create(join(directory, BUNDLE_FILES[part]), bundle[part] ?? '', 0o600);
   await disk.syncDirectory(directory);
   return parts;
 }
 
 async function pointAt(directory: string, parts: readonly Part[], disk: Disk): Promise<void> {
   for (const part of PARTS) {
-    const path = join(directory, FILES[part]);
-    const wanted = `${CURRENT}/${FILES[part]}`;
+    const path = join(directory, BUNDLE_FILES[part]);
+    const wanted = `${CURRENT}/${BUNDLE_FILES[part]}`;
     const there = await readlink(path).catch(() => undefined);
     if (!parts.includes(part)) await disk.remove(path);
     else if (there !== wanted) {

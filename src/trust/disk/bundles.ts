@@ -1,25 +1,53 @@
-import { rm, rmdir } from 'node:fs/promises';
+import { opendir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { TlsBundle } from '../../identity/tls-bundle.ts';
-import { refuseName, type Bundles } from '../stores.ts';
-import { createParts, readBundle, writeBundle } from './bundle-files.ts';
+import { problemOf, type Problem } from '../../errors/problem.ts';
 import type { Disk } from '../../files/disk.ts';
 import { draftFor } from '../../files/durable.ts';
 import { hasCode } from '../../files/errno.ts';
+import { isFresh, isSameStamp, listingStamp, Look, stampOf, type Looked, type Stamp } from '../../files/stamps.ts';
+import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import { isResourceName } from '../../text/names.ts';
+import { refuseName, type Bundles, type BundleSet } from '../stores.ts';
+import { BUNDLE_FILES, createParts, readBundle, writeBundle } from './bundle-files.ts';
 import { realDisk } from './disk.ts';
 import { acquireLock } from './lock.ts';
-import { isResourceName } from '../../text/names.ts';
 
 const LOCK_WAIT_MILLISECONDS = 10_000;
+const MOST_BUNDLES = 2000;
+const PARTS = ['cert', 'key', 'ca'] as const;
+/** Also the link by which a whole bundle is replaced at once: parts that are no links are read by it as well. */
+const LOOKED_AT = [...PARTS.map((part) => BUNDLE_FILES[part]), '..data'];
 
-/** A directory each: `NAME/{tls.crt,tls.key,ca.crt}`. */
+interface Entry {
+  readonly name: string;
+  readonly directory: string;
+  /** A file without a stamp was absent, or cannot be relied on to be as it was. */
+  readonly files: readonly { readonly path: string; stamp: Stamp | undefined; absent: boolean }[];
+  /** As it was read last. */
+  bundle: TlsBundle | undefined;
+}
+
+/**
+ * A directory each: `NAME/{tls.crt,tls.key,ca.crt}`. What has not changed since it was listed last is not read again, and is the same
+ * object. Links may lead out of the directory: other programs keep certificates in their own places, and where a link leads is part of
+ * what is compared.
+ */
 export class DirectoryBundles implements Bundles {
   readonly #directory: string;
   readonly #disk: Disk;
+  #entries = new Map<string, Entry>();
+  /** Of the directory; undefined: list it again. */
+  #stamp: Stamp | undefined;
+  #latest: BundleSet = { bundles: new Map(), unreadable: new Map() };
 
   constructor(directory: string, disk: Disk = realDisk) {
     this.#directory = directory;
     this.#disk = disk;
+  }
+
+  /** To watch: as of the last `list`. */
+  get directories(): readonly string[] {
+    return [this.#directory, ...this.#entries.values().map(({ directory }) => directory)];
   }
 
   locationOf(name: string): string {
@@ -27,18 +55,29 @@ export class DirectoryBundles implements Bundles {
     return join(this.#directory, name);
   }
 
-  async get(name: string): Promise<TlsBundle | undefined> {
-    const bundle = await readBundle(this.locationOf(name), name, this.#disk);
-    return bundle.cert === undefined && bundle.key === undefined && bundle.ca === undefined ? undefined : bundle;
+  async list(): Promise<BundleSet> {
+    const look = new Look();
+    await this.#listNames(look);
+    const bundles = new Map<string, TlsBundle>();
+    const unreadable = new Map<string, Problem>();
+    const entries = [...this.#entries.values()];
+    const looked = await look.at(entries.flatMap(({ files }) => files));
+    for (const [index, entry] of entries.entries()) {
+      try {
+        const bundle = await this.#read(entry, looked.slice(index * LOOKED_AT.length, (index + 1) * LOOKED_AT.length));
+        if (!isEmpty(bundle)) bundles.set(entry.name, bundle);
+      } catch (error) {
+        unreadable.set(entry.name, problemOf(error));
+      }
+    }
+    if (!isSame(this.#latest, bundles, unreadable)) this.#latest = { bundles, unreadable };
+    return this.#latest;
   }
 
-  async names(): Promise<readonly string[]> {
-    const found: string[] = [];
-    for (const name of (await this.#disk.names(this.#directory)).filter(isResourceName)) {
-      // What cannot be read now is there nonetheless.
-      if ((await this.get(name).catch(() => 'unreadable')) !== undefined) found.push(name);
-    }
-    return found.sort();
+  async get(name: string): Promise<TlsBundle | undefined> {
+    const entry = this.#entries.get(name) ?? this.#entryOf(name);
+    const bundle = await this.#read(entry, await new Look().at(entry.files));
+    return isEmpty(bundle) ? undefined : bundle;
   }
 
   async put(bundle: TlsBundle): Promise<void> {
@@ -52,9 +91,42 @@ export class DirectoryBundles implements Bundles {
     return readBundle(directory, name, this.#disk);
   }
 
+  async #listNames(look: Look): Promise<void> {
+    const stamp = await listingStamp(look, this.#directory, Date.now());
+    if (stamp !== undefined && this.#stamp !== undefined && isSameStamp(stamp, this.#stamp)) return;
+    const names = await namesIn(this.#directory);
+    this.#stamp = stamp;
+    this.#entries = new Map(names.map((name) => [name, this.#entries.get(name) ?? this.#entryOf(name)]));
+  }
+
+  #entryOf(name: string): Entry {
+    const directory = this.locationOf(name);
+    const files = LOOKED_AT.map((file) => ({ path: join(directory, file), stamp: undefined, absent: false }));
+    return { name, directory, files, bundle: undefined };
+  }
+
+  /** What was looked at is older than what is read: a change in between is seen the next time. */
+  async #read(entry: Entry, looked: readonly Looked[]): Promise<TlsBundle> {
+    const { bundle, files, name, directory } = entry;
+    if (
+      bundle !== undefined &&
+      files.every(({ absent }, index) => isAsBefore(looked[index], absent && partOf(bundle, index) === undefined))
+    ) {
+      return bundle;
+    }
+    const now = Date.now();
+    const read = await readBundle(directory, name, this.#disk);
+    entry.bundle = bundle !== undefined && sameBundle(bundle, read) ? bundle : read;
+    for (const [index, file] of files.entries()) {
+      file.stamp = steadyStamp(file.stamp, looked[index], now);
+      file.absent = isAbsent(looked[index]);
+    }
+    return entry.bundle;
+  }
+
   async #makeDirectory(directory: string, make: () => TlsBundle): Promise<void> {
     const disk = this.#disk;
-    await using _lock = await acquireLock(`${directory}.lock`, { waitMilliseconds: LOCK_WAIT_MILLISECONDS });
+    await using _lock = await acquireLock(`${directory}.lock`, LOCK_WAIT_MILLISECONDS);
     if ((await disk.names(directory)).length > 0) return;
     await this.#removeUnfinished(directory);
     const unfinished = draftFor(directory);
@@ -72,4 +144,46 @@ export class DirectoryBundles implements Bundles {
       if (isOurs) await rm(join(this.#directory, name), { recursive: true, force: true });
     }
   }
+}
+
+function isAsBefore(found: Looked | undefined, wasAbsent: boolean): boolean {
+  return found === 'same' || (wasAbsent && isAbsent(found));
+}
+
+const isAbsent = (found: Looked | undefined): boolean => hasCode(found, 'ENOENT', 'ENOTDIR');
+
+function partOf(bundle: TlsBundle, index: number): string | undefined {
+  const part = PARTS[index];
+  return part === undefined ? undefined : bundle[part];
+}
+
+function steadyStamp(before: Stamp | undefined, found: Looked | undefined, now: number): Stamp | undefined {
+  if (found === 'same') return before;
+  return found === undefined || found instanceof Error || isFresh(found, now) ? undefined : stampOf(found);
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(directory)) {
+      if (isResourceName(name)) names.push(name);
+      if (names.length === MOST_BUNDLES) break;
+    }
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR', 'EACCES')) throw error;
+  }
+  return names.sort();
+}
+
+function isEmpty({ cert, key, ca }: TlsBundle): boolean {
+  return cert === undefined && key === undefined && ca === undefined;
+}
+
+function isSame(before: BundleSet, bundles: BundleSet['bundles'], unreadable: BundleSet['unreadable']): boolean {
+  return (
+    before.bundles.size === bundles.size &&
+    before.unreadable.size === unreadable.size &&
+    bundles.entries().every(([name, bundle]) => before.bundles.get(name) === bundle) &&
+    unreadable.entries().every(([name, { message }]) => before.unreadable.get(name)?.message === message)
+  );
 }

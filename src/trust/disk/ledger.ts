@@ -99,7 +99,7 @@ class DirectoryLedger implements Ledger {
 
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return this.#turns.run(this.#directory, async () => {
-      await using _lock = await acquireLock(join(this.#directory, 'trust.lock'), { waitMilliseconds: LOCK_WAIT_MILLISECONDS });
+      await using _lock = await acquireLock(join(this.#directory, 'trust.lock'), LOCK_WAIT_MILLISECONDS);
       // Awaited here: the lock is given back at the end of this block.
       return await work();
     });

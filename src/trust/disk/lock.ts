@@ -7,11 +7,11 @@ import { TrustError } from '../errors.ts';
 import { realDisk } from './disk.ts';
 
 /** A lock for processes. @throws TrustError `state-busy` with the holder's pid, `state-unavailable` */
-export async function acquireLock(path: string, options: { readonly waitMilliseconds?: number } = {}): Promise<AsyncDisposable> {
+export async function acquireLock(path: string, waitMilliseconds = 0): Promise<AsyncDisposable> {
   await realDisk.makeDirectory(dirname(path));
   try {
     await using undo = new AsyncDisposableStack();
-    undo.use(await lockWithin(path, options.waitMilliseconds ?? 0));
+    undo.use(await lockWithin(path, waitMilliseconds));
     undo.adopt(await keepEarlierOut(path), (fence) => rm(fence, { force: true }).catch(() => {}));
     return undo.move();
   } catch (error) {

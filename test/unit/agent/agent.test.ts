@@ -86,12 +86,12 @@ test("the site's own certificate is renewed when its time has come, whatever els
   const platform = new MemoryPlatform();
   platform.site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
   const running = await run(t, platform);
-  const before = running.site.issued.get('far');
+  const before = await running.site.issued.get('far');
   assert.ok(before);
   running.ahead = 25 * DAY;
   await running.pass();
-  assert.notEqual(running.site.issued.get('far')?.cert, before.cert);
-  assert.equal(running.router.config.accesses[0]?.tls.cert, running.site.issued.get('far')?.cert);
+  assert.notEqual((await running.site.issued.get('far'))?.cert, before.cert);
+  assert.equal(running.router.config.accesses[0]?.tls.cert, (await running.site.issued.get('far'))?.cert);
 });
 
 test('what changes during a pass makes one more, however often it changes', async (t) => {

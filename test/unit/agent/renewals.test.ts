@@ -7,7 +7,7 @@ import { makeAuthority } from '../trust/support/site.ts';
 import { readBundle, writeBundle } from '../../../src/trust/disk/bundle-files.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
-import { BundleFolder } from '../../../src/platform/linux/bundles.ts';
+import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { openStores } from '../../../src/platform/linux/stores.ts';
 import { openRenewalRequests } from '../../../src/platform/linux/renewal-requests.ts';
 import { Renewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
@@ -32,7 +32,7 @@ interface Linked {
 }
 
 function renewalsIn(layout: NamespaceLayout, onChange: () => void): Renewals {
-  const stores = openStores(layout, new BundleFolder(layout.internal.certs));
+  const stores = openStores(layout, new DirectoryBundles(layout.internal.certs));
   const log = createLogger({ level: 'silent', component: 'test' });
   return new Renewals({ stores, bundleLocation: (name) => `input/certs/${name}/`, log, onChange });
 }

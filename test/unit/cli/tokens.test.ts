@@ -215,7 +215,7 @@ describe('site revoke', () => {
     await using west = await Namespace.make();
     const entry = { siteName: 'east', siteId: '873f7632-3838-8275-8aad-abfcf2526e25', serial: '0A0B', notAfter: 4_102_444_800_000 };
     await west.write(join(west.layout.internal.root, '.keep'), '');
-    const ledger = await openLedger(west.layout.internal.trust);
+    const ledger = await openLedger(west.layout.internal.root);
     await ledger.record(entry);
     const gone = await west.earshot(['site', 'revoke', 'east']);
     assert.deepEqual([gone.code, gone.out], [0, 'Site "east" is revoked: 1 certificate and 1 site id are refused from now on.\n']);

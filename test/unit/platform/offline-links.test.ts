@@ -7,7 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { Authorities } from '../../../src/agent/authorities.ts';
 import { OfflineLinks } from '../../../src/agent/offline-links.ts';
-import { BundleFolder } from '../../../src/platform/linux/bundles.ts';
+import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { openStores } from '../../../src/platform/linux/stores.ts';
 import { revocationsOf } from '../../../src/trust/revocation.ts';
 import { layoutOf } from '../../../src/platform/linux/layout.ts';
@@ -24,9 +24,9 @@ test('a link for others that was revoked is given a new certificate, since nobod
   const site = aSite({ linkAccess: 'default' });
   const [access] = listAccesses(resources(site), site).accesses;
   assert.ok(access);
-  const stores = openStores(layout, new BundleFolder(layout.internal.certs));
+  const stores = openStores(layout, new DirectoryBundles(layout.internal.certs));
   const ledger = await stores.ledger();
-  const authorities = new Authorities(stores.authorities);
+  const authorities = new Authorities(stores);
   const links = new OfflineLinks({ bundles: stores.bundles, ledger, authorities, sink: new OfflineLinkFiles(layout) });
   const serial = async (): Promise<string> => {
     const endpoints = [{ name: 'inter-router', host: '192.0.2.1', port: '55671' }];

@@ -316,7 +316,7 @@ test('a site that was revoked by a command is out at once', async (t) => {
   const { layout, router, put, start } = await prepare(t);
   await put('site.yaml', siteFile);
   await start();
-  const ledger = await openLedger(layout.internal.trust);
+  const ledger = await openLedger(layout.internal.root);
   await ledger.record({ siteName: 'east', siteId: 'e-id', serial: 'AB', notAfter: Date.now() + 3_600_000 });
   await ledger.revoke('east');
   await until(() => router.config.revoked.sites.includes('e-id'), 'the router refuses the site');

@@ -43,7 +43,9 @@ function bundlesContract({ open }: StoreUnderTest): void {
     await bundles.put({ name: 'web', cert: 'cert', key: 'key', ca: 'ca' });
     await bundles.put({ name: 'ca.only', ca: 'ca' });
     await bundles.put({ name: 'web', cert: 'new cert', key: 'new key' });
-    assert.deepEqual(await bundles.names(), ['ca.only', 'web']);
+    const listed = await bundles.list();
+    assert.deepEqual([...listed.bundles.keys()], ['ca.only', 'web']);
+    assert.equal(await bundles.list(), listed, 'nothing has changed');
     assert.deepEqual(await bundles.get('web'), { name: 'web', cert: 'new cert', key: 'new key' });
     assert.deepEqual(await bundles.get('ca.only'), { name: 'ca.only', ca: 'ca' });
     assert.equal(await bundles.get('none'), undefined);
@@ -73,7 +75,7 @@ function bundlesContract({ open }: StoreUnderTest): void {
         name,
       );
     }
-    assert.deepEqual(await bundles.names(), []);
+    assert.equal((await bundles.list()).bundles.size, 0);
   });
 }
 
@@ -385,11 +387,11 @@ function reopenContract({ open, reopen }: StoreUnderTest): void {
     for (const issued of [entry('A1'), entry('B1', north, 'north')]) await first.ledger.record(issued);
     await first.ledger.revoke('north');
     const key = await first.pending.keyFor('to-west');
-    const before = [first.grants.list(), await first.ledger.issued(), await first.ledger.revoked(), await first.bundles.names()];
+    const before = [first.grants.list(), await first.ledger.issued(), await first.ledger.revoked(), await first.bundles.list()];
 
     assert.ok(reopen !== undefined);
     await using next = await reopen(first, clock);
-    assert.deepEqual([next.grants.list(), await next.ledger.issued(), await next.ledger.revoked(), await next.bundles.names()], before);
+    assert.deepEqual([next.grants.list(), await next.ledger.issued(), await next.ledger.revoked(), await next.bundles.list()], before);
     assert.deepEqual(await next.bundles.get('web'), { name: 'web', cert: 'cert', key: 'key' });
     assert.deepEqual(await next.bundles.make('ca', () => ({ name: 'ca', key: 'made twice' })), made);
     assert.equal(await next.pending.keyFor('to-west'), key);

@@ -4,7 +4,7 @@ import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { openGrantStore } from '../../../src/trust/disk/grant-store.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
-import { MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../../src/trust/memory/stores.ts';
+import { MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from './support/memory-stores.ts';
 import { storeContract, type Stores } from './stores-contract.ts';
 import { makePlace, type Place } from './support/place.ts';
 

@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import type { BundleSet, Identity, OfflineLink, RenewalAnswer, Report, SitePlatform, Snapshot } from '../../../../src/agent/ports.ts';
+import type { Identity, OfflineLink, RenewalAnswer, Report, SitePlatform, Snapshot } from '../../../../src/agent/ports.ts';
 import type { StaleStatus } from '../../../../src/agent/stale-status.ts';
 import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
@@ -9,7 +9,7 @@ import type { Reach } from '../../../../src/site/reach.ts';
 import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../../../src/site/resources.ts';
 import { authorityOf } from '../../../../src/trust/authority.ts';
 import type { Authority } from '../../../../src/trust/contract.ts';
-import { MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../../../src/trust/memory/stores.ts';
+import { MemoryBundles, MemoryGrantStore, MemoryLedger, MemoryPendingKeys } from '../../trust/support/memory-stores.ts';
 import { buildRoot } from '../../../../src/trust/issue.ts';
 import { createKey } from '../../../../src/x509/request.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
@@ -18,14 +18,14 @@ import { writePem } from '../../../../src/x509/pem.ts';
 export class MemorySite {
   readonly objects = new Map<string, SiteObject>();
   readonly userBundles = new Map<string, TlsBundle>();
-  readonly issued = new Map<string, TlsBundle>();
+  readonly issued = new MemoryBundles();
+  readonly authority = new MemoryBundles();
   readonly redeemed = new Map<string, string>();
   readonly ledger = new MemoryLedger();
   readonly pendingKeys = new MemoryPendingKeys();
   readonly askedRenewals = new Set<string>();
   readonly answers = new Map<string, RenewalAnswer>();
   identity: Identity | undefined;
-  authority: Authority | undefined;
   offlineLinks: readonly OfflineLink[] = [];
   /** Whose turn it is to lead. */
   leader: string | undefined;
@@ -63,7 +63,6 @@ export class MemoryPlatform implements SitePlatform {
   /** Called before each answer, by the name of what was asked: a test's place to throw, to change something, or to wait. */
   onCall: (what: string) => void | Promise<void> = () => {};
   #snapshot: Snapshot | undefined;
-  #issued: BundleSet = { bundles: new Map(), unreadable: new Map() };
 
   constructor(site = new MemorySite(), router = 'router') {
     this.site = site;
@@ -113,28 +112,24 @@ export class MemoryPlatform implements SitePlatform {
     bundles: {
       list: async () => {
         await this.#called('list');
-        if (!sameMap(this.#issued.bundles, this.site.issued)) this.#issued = { bundles: new Map(this.site.issued), unreadable: new Map() };
-        return this.#issued;
+        return this.site.issued.list();
       },
-      read: async (name) => {
-        await this.#called('readBundle');
-        return this.site.issued.get(name) ?? { name };
-      },
-      write: async (bundle) => {
+      put: async (bundle) => {
         await this.#called('writeBundle');
-        this.site.issued.set(bundle.name, bundle);
+        await this.site.issued.put(bundle);
       },
-      location: (name) => `the bundle ${name}`,
+      get: (name) => this.site.issued.get(name),
+      make: (name, make) => this.site.issued.make(name, make),
+      locationOf: (name) => this.site.issued.locationOf(name),
     },
-    authorities: {
-      site: async (siteName) => {
-        await this.#called('authority');
-        return (this.site.authority ??= anAuthority(siteName));
-      },
-      hasSite: () => Promise.resolve(this.site.authority !== undefined),
-      named: (name) => Promise.reject(new Error(`there is no authority ${name}`)),
-      selfSigned: (_name, subject) => Promise.resolve(anAuthority(subject)),
+    siteAuthority: {
+      list: () => this.site.authority.list(),
+      get: (name) => this.site.authority.get(name),
+      put: (bundle) => this.site.authority.put(bundle),
+      make: (name, make) => this.site.authority.make(name, make),
+      locationOf: (name) => this.site.authority.locationOf(name),
     },
+    issuers: [new MemoryBundles()],
     pendingKeys: { keyFor: (name) => this.site.pendingKeys.keyFor(name), drop: (name) => this.site.pendingKeys.drop(name) },
     tokens: {
       redeemed: () => Promise.resolve(this.site.redeemed),

@@ -1,15 +1,23 @@
-/** What a site keeps of its trust, in memory: for engines whose state need not outlive them. */
-import type { TlsBundle } from '../../identity/tls-bundle.ts';
-import { createKey } from '../../x509/request.ts';
-import type { Clock } from '../contract.ts';
-import { planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../revocation.ts';
-import { refuseName, type Bundles, type IssuedEntry, type Ledger, type PendingKeys, type RevokedSite } from '../stores.ts';
+/** What a site keeps of its trust, in memory. */
+import type { TlsBundle } from '../../../../src/identity/tls-bundle.ts';
+import { createKey } from '../../../../src/x509/request.ts';
+import type { Clock } from '../../../../src/trust/contract.ts';
+import { planRevocation, refuseEntry, withoutRevoked, withRevoked } from '../../../../src/trust/revocation.ts';
+import {
+  refuseName,
+  type Bundles,
+  type BundleSet,
+  type IssuedEntry,
+  type Ledger,
+  type PendingKeys,
+  type RevokedSite,
+} from '../../../../src/trust/stores.ts';
 
 /** Grants need nothing more than `HeldGrants`. */
-export { HeldGrants as MemoryGrantStore } from '../held-grants.ts';
+export { HeldGrants as MemoryGrantStore } from '../../../../src/trust/held-grants.ts';
 
 export class MemoryBundles implements Bundles {
-  readonly #bundles = new Map<string, TlsBundle>();
+  #latest: BundleSet = { bundles: new Map(), unreadable: new Map() };
 
   locationOf(name: string): string {
     refuseName(name);
@@ -18,21 +26,27 @@ export class MemoryBundles implements Bundles {
 
   async get(name: string): Promise<TlsBundle | undefined> {
     refuseName(name);
-    return this.#bundles.get(name);
+    return this.#latest.bundles.get(name);
   }
 
-  async names(): Promise<readonly string[]> {
-    return [...this.#bundles.keys()].sort();
+  async list(): Promise<BundleSet> {
+    return this.#latest;
   }
 
   async put(bundle: TlsBundle): Promise<void> {
     refuseName(bundle.name);
-    this.#bundles.set(bundle.name, bundle);
+    this.#set(bundle);
   }
 
   async make(name: string, make: () => TlsBundle): Promise<TlsBundle> {
     refuseName(name);
-    return this.#bundles.getOrInsertComputed(name, make);
+    return this.#latest.bundles.get(name) ?? this.#set(make());
+  }
+
+  #set(bundle: TlsBundle): TlsBundle {
+    const bundles = new Map(this.#latest.bundles).set(bundle.name, bundle);
+    this.#latest = { bundles: new Map([...bundles].sort(([one], [other]) => (one < other ? -1 : 1))), unreadable: new Map() };
+    return bundle;
   }
 }
 

@@ -1,26 +1,30 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { BundleFolder } from '../../../src/platform/linux/bundles.ts';
-import { readBundle, writeBundle } from '../../../src/trust/disk/bundle-files.ts';
-import { aDirectory, until } from './support.ts';
+import { realDisk } from '../../../src/trust/disk/disk.ts';
+import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
+import { writeBundle } from '../../../src/trust/disk/bundle-files.ts';
+import { aDirectory, until } from '../platform/support.ts';
 
 interface Counted {
-  readonly folder: BundleFolder;
+  readonly folder: DirectoryBundles;
   readonly directory: string;
   /** The bundles that were read since this was asked last. */
   read(): readonly string[];
   /** What is there now, once its files are old enough to be relied on. */
-  steady(): ReturnType<BundleFolder['list']>;
+  steady(): ReturnType<DirectoryBundles['list']>;
 }
 
 async function counted(t: TestContext): Promise<Counted> {
   const directory = await aDirectory(t);
   let read: string[] = [];
-  const folder = new BundleFolder(directory, (path, name) => {
-    read.push(name);
-    return readBundle(path, name);
+  const folder = new DirectoryBundles(directory, {
+    ...realDisk,
+    read: (path, most) => {
+      read.push(basename(dirname(path)));
+      return realDisk.read(path, most);
+    },
   });
   const taken = (): readonly string[] => {
     const names = read;
@@ -97,4 +101,18 @@ test('a part that goes a moment after it came, or together with all others, is g
   assert.equal((await folder.list()).bundles.get('web')?.cert, 'another');
   await rm(join(web, 'tls.crt'));
   assert.equal((await folder.list()).bundles.get('web'), undefined);
+});
+
+test('another generation is seen where the parts beside it are files', async (t) => {
+  const { folder, directory, steady } = await counted(t);
+  const web = join(directory, 'web');
+  await writeBundle(web, { name: 'web', cert: 'first' });
+  await rm(join(web, 'tls.crt'));
+  await writeFile(join(web, 'tls.crt'), 'first');
+  assert.equal((await steady()).bundles.get('web')?.cert, 'first');
+  await mkdir(join(web, '..next'));
+  await writeFile(join(web, '..next', 'tls.crt'), 'other');
+  await symlink('..next', join(web, '..new'));
+  await rename(join(web, '..new'), join(web, '..data'));
+  assert.equal((await folder.list()).bundles.get('web')?.cert, 'other');
 });
