@@ -1,7 +1,6 @@
-import { checkBundle } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { BundleProblem, BundleUse } from '../site/material.ts';
-import type { BundleCheck, Purpose } from '../identity/bundle-check.ts';
+import { checkBundle, type BundleCheck, type Purpose } from '../identity/bundle-check.ts';
 import { readCertificates } from '../x509/facts.ts';
 
 /** From the one to before the other, milliseconds since 1970. */
@@ -16,18 +15,12 @@ export interface Span {
  */
 export class BundleChecks {
   readonly #found = new WeakMap<TlsBundle, Map<BundleUse, Found>>();
-  readonly #check: typeof checkBundle;
 
-  constructor(check = checkBundle) {
-    this.#check = check;
-  }
-
-  /** @param asked narrowed to the time for which the answer holds */
   check(bundle: TlsBundle, use: BundleUse, now: number): Found {
     const known = this.#found.getOrInsertComputed(bundle, () => new Map<BundleUse, Found>());
     const before = known.get(use);
     if (before !== undefined && before.holds.from <= now && now < before.holds.until) return before;
-    const found = { problems: problemsOf(this.#check(bundle, PURPOSES[use], () => now)), holds: sameUntil(bundle, now) };
+    const found = { problems: problemsOf(checkBundle(bundle, PURPOSES[use], () => now)), holds: sameUntil(bundle, now) };
     known.set(use, found);
     return found;
   }

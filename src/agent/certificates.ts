@@ -10,7 +10,7 @@ import { TrustError } from '../trust/errors.ts';
 import { siteAuthority } from '../trust/authority.ts';
 import { issueBundle } from '../trust/issue.ts';
 import type { Bundles, BundleSet } from '../trust/stores.ts';
-import { renewalPlan } from '../trust/renewal.ts';
+import { isRenewalDue } from '../trust/renewal.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { Use } from '../x509/parts.ts';
 import type { Authorities } from './authorities.ts';
@@ -124,13 +124,4 @@ function canonical(host: string): string {
   } catch {
     return host.toLowerCase();
   }
-}
-
-/** Milliseconds. Certificates begin so long before they are issued, for clocks that are behind. */
-const BACKDATED = 300_000;
-
-/** Late in its life, and never in the first half of the time that it was issued for: a short-lived one would otherwise be due at once. */
-export function isRenewalDue(facts: Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>, now: number): boolean {
-  const issuedFor = facts.notAfter - facts.notBefore - BACKDATED;
-  return renewalPlan(facts, now).due && facts.notAfter - now <= Math.max(issuedFor, 0) / 2;
 }

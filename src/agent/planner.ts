@@ -25,12 +25,8 @@ export interface Planned {
 /** Plans the site; the same plan as before, at no cost, while nothing that it was made from has changed and no certificate began or ended. */
 export class Planner {
   readonly #torn = new TornBundles();
-  readonly #checks: BundleChecks;
+  readonly #checks = new BundleChecks();
   #latest: { readonly from: readonly unknown[]; readonly holds: Span; readonly plan: SitePlan } | undefined;
-
-  constructor(checks: BundleChecks = new BundleChecks()) {
-    this.#checks = checks;
-  }
 
   plan({ snapshot, issued, siteAuthority, capabilities, bundleLocation }: PlanInput, now: number): Planned {
     const { bundles: user, holds } = this.#torn.hold(snapshot.bundles.bundles, now);

@@ -25,7 +25,8 @@ export interface SitePlatform extends Platform {
   reach(): Reach;
   readonly leadership: Leadership;
   readonly siblings: Siblings;
-  readonly offlineLinks: OfflineLinkSink;
+  /** All links for others that are to be there: others go. Whoever can read one can link, so they are for the site's owner alone. */
+  replaceOfflineLinks(links: readonly OfflineLink[]): Promise<void>;
   /** What the statuses say once nothing runs the site: how to start it is the platform's to say. */
   readonly stopped: StaleStatus;
 }
@@ -136,12 +137,7 @@ export interface Siblings {
   run(): Promise<boolean>;
 }
 
-/** Links that other sites can use without a token. */
-export interface OfflineLinkSink {
-  /** All that are to be there: others go. Whoever can read one can link, so they are for the site's owner alone. */
-  replace(links: readonly OfflineLink[]): Promise<void>;
-}
-
+/** A link that another site can use without a token. */
 export interface OfflineLink {
   /** Of the Link and of its bundle. */
   readonly name: string;

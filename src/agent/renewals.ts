@@ -2,10 +2,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { LinkConfig, Router, TlsBundle } from '../router/contract.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
-import { requestRenewal } from '../trust/renewal.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { backoffDelay, type Backoff } from '../work/backoff.ts';
-import { isRenewalDue } from './certificates.ts';
+import { isRenewalDue, requestRenewal } from '../trust/renewal.ts';
 import type { RenewalAnswer, Stores } from './ports.ts';
 
 /** As much of a router as renews. */

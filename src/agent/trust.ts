@@ -13,7 +13,7 @@ import type { LinkOffer } from '../trust/tokens/contract.ts';
 import { defaultIssuerOf, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
-import { OfflineLinks } from './offline-links.ts';
+import { makeOfflineLinks } from './offline-links.ts';
 import type { Identity, SitePlatform } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
@@ -37,7 +37,7 @@ export interface TrustOutcome {
 }
 
 export interface TrustOptions {
-  readonly platform: Pick<SitePlatform, 'stores' | 'source' | 'offlineLinks'>;
+  readonly platform: Pick<SitePlatform, 'stores' | 'source' | 'replaceOfflineLinks'>;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly authorities: Authorities;
@@ -54,7 +54,6 @@ export class Trust implements AsyncDisposable {
   readonly #grants: Grants;
   readonly #tokens: Tokens;
   readonly #renewals: Renewals;
-  readonly #offlineLinks: OfflineLinks;
   #latest: TrustInput | undefined;
 
   constructor(options: TrustOptions) {
@@ -64,7 +63,6 @@ export class Trust implements AsyncDisposable {
     this.#certificates = new Certificates(stores.bundles, authorities);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
     this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange });
-    this.#offlineLinks = new OfflineLinks({ bundles: stores.bundles, ledger, authorities, sink: platform.offlineLinks });
     this.#grants = new Grants({
       stores,
       ledger,
@@ -89,13 +87,16 @@ export class Trust implements AsyncDisposable {
   /** What depends on the router's state: links for others, renewals. */
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
     if (this.#latest === undefined) return;
+    const { platform, ledger, authorities } = this.#options;
     const { resources, site, reach, settings, userBundles, now } = this.#latest;
     await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
     const { accesses } = listAccesses(resources, site);
     try {
       const states = accesses.length === 0 ? {} : router.state.accesses;
       const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, states) }));
-      await this.#offlineLinks.ensure(sources, site, now, settings.certificateDays);
+      const { certificateDays: days } = settings;
+      const options = { bundles: platform.stores.bundles, ledger, authorities, site, now, ...(days === undefined ? {} : { days }) };
+      await platform.replaceOfflineLinks(await makeOfflineLinks(sources, options));
     } catch (error) {
       this.#options.log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
     }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../work/in-turn.ts';
 import type { Clock } from './contract.ts';
-import { TrustError, type TrustProblem } from './errors.ts';
+import { TrustError } from './errors.ts';
 import { checkCode, planGrant, planRedemption, refuseSpec, shown, type GrantRecord } from './grants.ts';
 import { refuseRedemption } from './revocation.ts';
 import type { Grant, GrantSpec, GrantStore, Ledger, RedeemAttempt } from './stores.ts';
@@ -13,7 +13,7 @@ export interface HeldGrantsOptions {
   /** What was kept before. */
   readonly records?: Iterable<GrantRecord>;
   /** By the grant's name. */
-  readonly damaged?: Iterable<readonly [string, TrustProblem]>;
+  readonly damaged?: Iterable<readonly [string, TrustError]>;
   readonly keeper?: GrantKeeper;
 }
 
@@ -33,7 +33,7 @@ export class HeldGrants implements GrantStore {
   readonly #clock: Clock;
   readonly #keeper: GrantKeeper | undefined;
   readonly #records: Map<string, GrantRecord>;
-  readonly #damaged: Map<string, TrustProblem>;
+  readonly #damaged: Map<string, TrustError>;
   readonly #listeners = new Set<(grant: Grant) => void>();
   readonly #turns = new InTurn();
   #isClosed = false;
@@ -46,7 +46,7 @@ export class HeldGrants implements GrantStore {
     this.#damaged = new Map(damaged);
   }
 
-  get damaged(): readonly TrustProblem[] {
+  get damaged(): readonly TrustError[] {
     return [...this.#damaged.values()];
   }
 
@@ -123,6 +123,6 @@ export class HeldGrants implements GrantStore {
 
   #refuseDamaged(name: string): void {
     const problem = this.#damaged.get(name);
-    if (problem !== undefined) throw new TrustError(problem.code, problem.message);
+    if (problem !== undefined) throw problem;
   }
 }

@@ -23,8 +23,8 @@ import { Extension, readCertificateParts, Use, weaknessOf } from '../x509/parts.
 
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
-/** Certificates begin in the past, for peers whose clocks are behind. */
-const BACKDATE = 300 * SECOND;
+/** Milliseconds. Certificates begin in the past, for peers whose clocks are behind. */
+export const BACKDATE = 300 * SECOND;
 const DEFAULT_DAYS = 30;
 
 export type KeyToCertify = { readonly csr: string } | { readonly publicKey: string };

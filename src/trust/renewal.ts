@@ -5,7 +5,7 @@ import type { Ledger, PendingKeys } from './stores.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates, type ReadCertificate } from '../x509/facts.ts';
-import { issueCertificate } from './issue.ts';
+import { BACKDATE, issueCertificate } from './issue.ts';
 import { refuseRenewal } from './revocation.ts';
 import { checkRequest, createRequest } from '../x509/request.ts';
 import { Use } from '../x509/parts.ts';
@@ -14,14 +14,18 @@ import { Use } from '../x509/parts.ts';
  * At two thirds of the certificate's life, earlier by up to a twentieth of it, so that what was issued together is not
  * renewed together. The same certificate always has the same time: its serial number is the dice.
  */
-export function renewalPlan(
-  { notBefore, notAfter, serial }: Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>,
-  now: number,
-): RenewalPlan {
+export function renewalTime({ notBefore, notAfter, serial }: Lifetime): number {
   const dice = createHash('sha256').update(serial).digest().readUInt32BE(0) / 2 ** 32;
-  const at = Math.round(notBefore + (notAfter - notBefore) * (2 / 3 - dice / 20));
-  return { due: now >= at, at, expires: notAfter };
+  return Math.round(notBefore + (notAfter - notBefore) * (2 / 3 - dice / 20));
 }
+
+/** Never in the first half of the time that it was issued for: a short-lived one would otherwise be due at once, since it is backdated. */
+export function isRenewalDue(facts: Lifetime, now: number): boolean {
+  const issuedFor = facts.notAfter - facts.notBefore - BACKDATE;
+  return now >= renewalTime(facts) && facts.notAfter - now <= Math.max(issuedFor, 0) / 2;
+}
+
+type Lifetime = Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>;
 
 /** A request for the successor of a certificate, with a new key that is kept as pending under the bundle's name. */
 export async function requestRenewal(bundle: TlsBundle, pending: PendingKeys): Promise<RenewalRequest> {
@@ -108,13 +112,6 @@ function checkValid(facts: CertificateFacts, now: number): void {
         'set the clock',
     );
   }
-}
-
-export interface RenewalPlan {
-  readonly due: boolean;
-  /** When it is or was due. */
-  readonly at: number;
-  readonly expires: number;
 }
 
 export interface RenewalRequest {

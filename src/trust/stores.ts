@@ -4,7 +4,7 @@
  */
 import type { Problem } from '../errors/problem.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
-import { TrustError, type TrustProblem } from './errors.ts';
+import { TrustError } from './errors.ts';
 import { quoted } from '../text/printable.ts';
 import { isResourceName } from '../text/names.ts';
 
@@ -44,7 +44,7 @@ export interface GrantStore extends AsyncDisposable {
   list(): readonly Grant[];
   remove(name: string): Promise<void>;
   /** Records that are not as we wrote them: their grants are refused until someone looks. */
-  readonly damaged: readonly TrustProblem[];
+  readonly damaged: readonly TrustError[];
   /** Whether a code opens a grant now; counts nothing. @throws TrustError `token-…` */
   check(name: string, code: string): Grant;
   /** Counts it, and keeps the count. @throws TrustError `token-…`, `revoked`, `state-…` */

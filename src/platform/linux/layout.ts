@@ -63,7 +63,6 @@ export interface RunningRouter {
   readonly version: string;
 }
 
-export const DEFAULT_NAMESPACE = 'default';
 export const DEFAULT_ROUTER = 'router';
 
 /** What decides where namespaces are: taken from the process unless given. */

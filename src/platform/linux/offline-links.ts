@@ -5,29 +5,20 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OfflineLink, OfflineLinkSink } from '../../agent/ports.ts';
+import type { OfflineLink } from '../../agent/ports.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
-import type { NamespaceLayout } from './layout.ts';
 
-export class OfflineLinkFiles implements OfflineLinkSink {
-  readonly #directory: string;
-
-  constructor({ runtime }: NamespaceLayout) {
-    this.#directory = runtime.links;
+export async function replaceOfflineLinks(directory: string, links: readonly OfflineLink[]): Promise<void> {
+  const wanted = new Map(links.map((link) => [`${link.name}-${fileWord(link.host)}.yaml`, linkFile(link)]));
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(directory)) {
+    if (!wanted.has(name) && /^link-.*\.yaml$/.test(name)) await removeFile(join(directory, name));
   }
-
-  async replace(links: readonly OfflineLink[]): Promise<void> {
-    const wanted = new Map(links.map((link) => [`${link.name}-${fileWord(link.host)}.yaml`, linkFile(link)]));
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(this.#directory)) {
-      if (!wanted.has(name) && /^link-.*\.yaml$/.test(name)) await removeFile(join(this.#directory, name));
-    }
-    for (const [name, text] of wanted) {
-      const path = join(this.#directory, name);
-      if ((await readText(path, { bytes: 1024 * 1024 })) !== text) await writeDurably(path, text, 0o600);
-    }
+  for (const [name, text] of wanted) {
+    const path = join(directory, name);
+    if ((await readText(path, { bytes: 1024 * 1024 })) !== text) await writeDurably(path, text, 0o600);
   }
 }
 

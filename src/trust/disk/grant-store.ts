@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../contract.ts';
-import { TrustError, type TrustProblem } from '../errors.ts';
+import { TrustError } from '../errors.ts';
 import type { GrantRecord } from '../grants.ts';
 import { HeldGrants } from '../held-grants.ts';
 import type { GrantStore, Ledger } from '../stores.ts';
@@ -47,7 +47,7 @@ export async function openGrantStore(directory: string, { disk = realDisk, ...op
 
 interface Found {
   readonly records: GrantRecord[];
-  readonly damaged: [string, TrustProblem][];
+  readonly damaged: [string, TrustError][];
 }
 
 async function readGrants(disk: Disk, directory: string): Promise<Found> {
@@ -59,7 +59,7 @@ async function readGrants(disk: Disk, directory: string): Promise<Found> {
       found.records.push(await readGrant(disk, join(directory, file), name));
     } catch (error) {
       if (!(error instanceof TrustError)) throw error;
-      found.damaged.push([name, error.problem]);
+      found.damaged.push([name, error]);
     }
   }
   return found;

@@ -1,5 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto';
-import type { SiteKey } from '../../identity/site-key.ts';
+import { verifySignature, type SiteKey } from '../../identity/site-key.ts';
 import type { LinkOffer, OfferedEndpoint } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
@@ -74,16 +73,8 @@ export function decodeRedemption(body: Uint8Array): RedemptionRequest {
 /** That the site holds the key from which its id is made. @throws TrustError `request-malformed` */
 export function checkProof(grant: string, request: RedemptionRequest): void {
   if (siteIdOf(request.sitePublicKey) !== request.siteId) throw malformed('siteId is not the id that belongs to sitePublicKey');
-  if (!isSigned(redemptionProof(grant, request), request)) throw malformed('signature is not that of sitePublicKey over this request');
-}
-
-function isSigned(message: Buffer, { sitePublicKey, signature }: RedemptionRequest): boolean {
-  try {
-    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: sitePublicKey.toString('base64url') }, format: 'jwk' });
-    return verify(null, message, key, signature);
-  } catch {
-    // 32 bytes that are no point of the curve.
-    return false;
+  if (!verifySignature(request.sitePublicKey, redemptionProof(grant, request), request.signature)) {
+    throw malformed('signature is not that of sitePublicKey over this request');
   }
 }
 

@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { Authorities } from '../../../src/agent/authorities.ts';
-import { OfflineLinks } from '../../../src/agent/offline-links.ts';
+import { makeOfflineLinks } from '../../../src/agent/offline-links.ts';
 import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { openStores } from '../../../src/platform/linux/stores.ts';
 import { revocationsOf } from '../../../src/trust/revocation.ts';
 import { layoutOf } from '../../../src/platform/linux/layout.ts';
 import { makeNamespace } from '../../../src/platform/linux/site.ts';
-import { OfflineLinkFiles } from '../../../src/platform/linux/offline-links.ts';
+import { replaceOfflineLinks } from '../../../src/platform/linux/offline-links.ts';
 import { listAccesses } from '../../../src/site/plan/access.ts';
 import { aSite, resources } from '../site/fixtures.ts';
 
@@ -27,10 +27,10 @@ test('a link for others that was revoked is given a new certificate, since nobod
   const stores = openStores(layout, new DirectoryBundles(layout.internal.certs));
   const ledger = await stores.ledger();
   const authorities = new Authorities(stores);
-  const links = new OfflineLinks({ bundles: stores.bundles, ledger, authorities, sink: new OfflineLinkFiles(layout) });
   const serial = async (): Promise<string> => {
     const endpoints = [{ name: 'inter-router', host: '192.0.2.1', port: '55671' }];
-    await links.ensure([{ access, endpoints }], site, Date.now());
+    const options = { bundles: stores.bundles, ledger, authorities, site, now: Date.now() };
+    await replaceOfflineLinks(layout.runtime.links, await makeOfflineLinks([{ access, endpoints }], options));
     const [secret] = parseAllDocuments(await readFile(join(layout.runtime.links, `link-${access.name}-192.0.2.1.yaml`), 'utf8'));
     const cert: unknown = secret?.getIn(['data', 'tls.crt']);
     return certificateFacts(Buffer.from(String(cert), 'base64').toString(), 'the link').serial;

@@ -174,12 +174,10 @@ export class MemoryPlatform implements SitePlatform {
     run: () => Promise.resolve([...this.site.running].some((router) => router !== this.router)),
   };
 
-  readonly offlineLinks: SitePlatform['offlineLinks'] = {
-    replace: async (links) => {
-      await this.#called('offlineLinks');
-      this.site.offlineLinks = links;
-    },
-  };
+  async replaceOfflineLinks(links: readonly OfflineLink[]): Promise<void> {
+    await this.#called('offlineLinks');
+    this.site.offlineLinks = links;
+  }
 
   async #called(what: string): Promise<void> {
     this.#count(what);
