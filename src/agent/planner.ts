@@ -3,7 +3,8 @@ import type { Capabilities } from '../site/capabilities.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { planSite, type SitePlan } from '../site/plan/plan.ts';
 import { ALWAYS, BundleChecks, within, type Span } from './bundle-checks.ts';
-import { gatherBundles } from './material.ts';
+import type { Material } from '../site/material.ts';
+import { certificateFacts } from '../x509/facts.ts';
 import type { Snapshot } from './ports.ts';
 import { TornBundles } from './torn-bundles.ts';
 
@@ -38,7 +39,7 @@ export class Planner {
     let span = ALWAYS;
     const material = {
       capabilities,
-      ...gatherBundles({ user: { ...snapshot.bundles, bundles: user }, attached: snapshot.attached, issued }),
+      ...gatherBundles({ ...snapshot.bundles, bundles: user }, snapshot.attached, issued),
       ...(siteAuthority === undefined ? {} : { siteAuthority }),
       check: (bundle: TlsBundle, use: Parameters<BundleChecks['check']>[1]) => {
         const found = this.#checks.check(bundle, use, now);
@@ -55,4 +56,27 @@ export class Planner {
 
 function isIn(now: number, { from, until }: Span): boolean {
   return from <= now && now < until;
+}
+
+/** The user's own counts first, then what came with a resource, unless what was issued is its renewal; then what was issued. */
+function gatherBundles(user: BundleSet, attached: readonly TlsBundle[], issued: BundleSet): Pick<Material, 'bundles' | 'unreadable'> {
+  const bundles = new Map(issued.bundles);
+  for (const bundle of attached) {
+    const own = bundles.get(bundle.name);
+    if (own === undefined || !isRenewalOf(own, bundle)) bundles.set(bundle.name, bundle);
+  }
+  for (const [name, bundle] of user.bundles) bundles.set(name, bundle);
+  const unreadable = [...issued.unreadable, ...user.unreadable].map(([name, { message }]) => [name, message] as const);
+  return { bundles, unreadable: new Map(unreadable) };
+}
+
+/** Of the same subject, by the same authority, and younger. */
+function isRenewalOf(own: TlsBundle, given: TlsBundle): boolean {
+  if (own.cert === undefined || given.cert === undefined) return false;
+  try {
+    const [next, first] = [certificateFacts(own.cert, own.name), certificateFacts(given.cert, given.name)];
+    return next.subject === first.subject && next.issuer === first.issuer && next.notBefore >= first.notBefore;
+  } catch {
+    return false;
+  }
 }

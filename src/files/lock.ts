@@ -8,12 +8,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../work/pause.ts';
 import { FileError } from './errors.ts';
 
-export interface Lock extends Disposable {
-  readonly path: string;
-}
-
 /** @returns undefined where another process (or another lock of this one) holds it. @throws FileError where the file cannot be made */
-export function tryLock(path: string): Lock | undefined {
+export function tryLock(path: string): Disposable | undefined {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
@@ -26,7 +22,6 @@ export function tryLock(path: string): Lock | undefined {
   }
   const held = database;
   return {
-    path,
     [Symbol.dispose]: () => {
       if (held.isOpen) held.close();
     },
@@ -37,7 +32,7 @@ export function tryLock(path: string): Lock | undefined {
  * Waits for its turn, so many milliseconds at most.
  * @throws FileError `state-busy` that names the holder's process
  */
-export async function lockWithin(path: string, milliseconds: number): Promise<Lock> {
+export async function lockWithin(path: string, milliseconds: number): Promise<Disposable> {
   const deadline = performance.now() + milliseconds;
   for (;;) {
     const lock = tryLock(path);

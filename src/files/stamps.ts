@@ -1,5 +1,6 @@
 /** What tells whether a file is as it was, without reading it. */
-import { stat, statSync, type Stats } from 'node:fs';
+import { statSync, type Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 
 /** `same`: as its stamp says. */
@@ -73,31 +74,23 @@ function shortened({ stamp }: Watched, answer: Answer): Looked {
 }
 
 /** By the system's threads. */
-function lookThrough(files: readonly Watched[]): Promise<readonly Answer[]> {
-  const { promise, resolve } = Promise.withResolvers<readonly Answer[]>();
+async function lookThrough(files: readonly Watched[]): Promise<readonly Answer[]> {
   const looked: Answer[] = [];
-  let asked = 0;
-  let left = files.length;
-  const next = (): void => {
-    const index = asked++;
-    const file = files[index];
-    if (file === undefined) return;
-    stat(file.path, (error, stats) => {
-      looked[index] = error ?? stats;
-      left -= 1;
-      if (left === 0) resolve(looked);
-      else next();
-    });
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let index = next++; index < files.length; index = next++) looked[index] = await lookAt(files[index]?.path ?? '');
   };
-  for (let running = 0; running < CONCURRENCY; running += 1) next();
-  return promise;
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return looked;
 }
+
+// What the file system throws is such an error.
+const lookAt = (path: string): Promise<Answer> => stat(path).catch((error: unknown) => error as NodeJS.ErrnoException);
 
 function lookNow(path: string): Answer {
   try {
     return statSync(path);
   } catch (error) {
-    // What the file system throws is such an error.
     return error as NodeJS.ErrnoException;
   }
 }

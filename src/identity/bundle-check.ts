@@ -1,5 +1,4 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { CodeOf } from '../errors/catalogue.ts';
 import { CertificateError } from '../x509/errors.ts';
 import { readCertificates, type CertificateFacts, type ReadCertificate } from '../x509/facts.ts';
@@ -24,11 +23,7 @@ export function checkBundle(bundle: TlsBundle, purpose: Purpose, clock: () => nu
 /** What a bundle is to be used for. */
 export type Purpose = Dates &
   (
-    | {
-        readonly kind: 'server';
-        /** What clients will use: all must be covered. */ readonly hosts?: readonly string[];
-        readonly clientCa?: boolean;
-      }
+    | { readonly kind: 'server'; readonly clientCa?: boolean }
     | { readonly kind: 'client'; readonly serverCa?: boolean }
     /** Only `ca` is used. */
     | { readonly kind: 'trust' }
@@ -107,7 +102,6 @@ function checkOwn(
   }
   if (purpose.kind === 'authority') checkSigner(leaf, label, found);
   else checkUse(leaf, purpose.kind, label, found);
-  if (purpose.kind === 'server') checkHosts(leaf, purpose.hosts ?? [], label, found);
   return leaf;
 }
 
@@ -202,16 +196,6 @@ function checkUse(leaf: ReadCertificate, kind: 'server' | 'client', label: strin
     'tls-wrong-purpose',
     `${label}: tls.crt is not for a TLS ${kind}: its extendedKeyUsage lacks ${kind}Auth; have it issued for that`,
   );
-}
-
-function checkHosts(leaf: ReadCertificate, hosts: readonly string[], label: string, found: Found): void {
-  for (const host of hosts) {
-    const isCovered =
-      isIP(host) === 0 ? leaf.x509.checkHost(host, { subject: 'never' }) !== undefined : leaf.x509.checkIP(host) !== undefined;
-    if (isCovered) continue;
-    const covered = leaf.facts.hosts.length === 0 ? 'no host at all' : leaf.facts.hosts.slice(0, 10).join(', ');
-    wrong(found, 'tls-host-mismatch', `${label}: tls.crt is not for ${host}; it is for ${covered}: have it issued with that name`);
-  }
 }
 
 function checkTrusted(bundle: TlsBundle, purpose: Purpose, label: string, found: Found): void {

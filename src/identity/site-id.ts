@@ -7,15 +7,10 @@ import type { Buffer } from 'node:buffer';
  * of reach, so who proves the key proves the id.
  */
 export function siteIdOf(publicKey: Uint8Array): string {
-  return siteIdFromBytes(siteIdBytes(publicKey));
-}
-
-/** The 16 bytes of that UUID, which the routing protocol carries. */
-export function siteIdBytes(publicKey: Uint8Array): Buffer {
   const bytes = createHash('sha256').update(publicKey).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes;
+  return siteIdFromBytes(bytes);
 }
 
 /** The UUID as text. */

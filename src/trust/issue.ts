@@ -19,7 +19,7 @@ import { TrustError } from './errors.ts';
 import { writePem } from '../x509/pem.ts';
 import { checkRequest, createKey, subjectName } from '../x509/request.ts';
 import { algorithmFor, signed } from '../x509/signature.ts';
-import { Extension, readCertificateParts, Use, weaknessOf } from '../x509/parts.ts';
+import { Extension, readCertificateParts, Use } from '../x509/parts.ts';
 
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
@@ -27,14 +27,15 @@ const DAY = 86_400 * SECOND;
 export const BACKDATE = 300 * SECOND;
 const DEFAULT_DAYS = 30;
 
-export type KeyToCertify = { readonly csr: string } | { readonly publicKey: string };
-
 /**
- * Signs a certificate for the key of a request (which must be signed by that key) or for a public key (PEM). The request's
- * own subject and extensions are not looked at: the order alone decides.
+ * Signs a certificate for the key of a request, which must be signed by that key. The request's own subject and extensions are not looked at: the order alone decides.
  */
-export function issueCertificate(authority: Authority, order: CertificateOrder & KeyToCertify, clock: Clock = Date.now): NewCertificate {
-  return certify(authority, order, 'csr' in order ? checkRequest(order.csr).publicKey : strong(createPublicKey(order.publicKey)), clock);
+export function issueCertificate(
+  authority: Authority,
+  order: CertificateOrder & { readonly csr: string },
+  clock: Clock = Date.now,
+): NewCertificate {
+  return certify(authority, order, checkRequest(order.csr).publicKey, clock);
 }
 
 /** Makes a key (ECDSA P-256) and a certificate for it. */
@@ -47,12 +48,6 @@ export function issueBundle(
   const key = createKey();
   const { cert, ca, serial } = certify(authority, order, createPublicKey(key), clock);
   return { name, cert, key, ca, serial };
-}
-
-function strong(key: KeyObject): KeyObject {
-  const weakness = weaknessOf(key);
-  if (weakness !== undefined) throw new TrustError('tls-weak', `no certificate is given to ${weakness}`);
-  return key;
 }
 
 function certify(authority: Authority, order: CertificateOrder, publicKey: KeyObject, clock: Clock): NewCertificate {

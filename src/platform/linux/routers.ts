@@ -6,7 +6,7 @@ import type { Leadership, Siblings } from '../../agent/ports.ts';
 import type { SiblingConfig } from '../../router/contract.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
-import { tryLock, type Lock } from '../../files/lock.ts';
+import { tryLock } from '../../files/lock.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { pause } from '../../work/pause.ts';
 import { isRecord } from '../../text/is-record.ts';
@@ -19,7 +19,7 @@ const LONGEST_SOCKET_PATH = 107;
 const LOOKS = [0, 20, 50];
 
 /** @throws EarshotError `router-running` where another process runs this router */
-export async function lockRouter(layout: NamespaceLayout, router: string): Promise<Lock> {
+export async function lockRouter(layout: NamespaceLayout, router: string): Promise<Disposable> {
   for (const wait of LOOKS) {
     await pause(wait);
     const lock = tryLock(lockOf(layout, router));
@@ -34,7 +34,7 @@ export async function lockRouter(layout: NamespaceLayout, router: string): Promi
 /** Held by the one process of a site that writes statuses and looks after trust: once it has that, to its end. */
 export class LeaderLock implements Leadership {
   readonly #path: string;
-  #lock: Lock | undefined;
+  #lock: Disposable | undefined;
 
   constructor({ runtime }: NamespaceLayout) {
     this.#path = join(runtime.run, '.leader.lock');

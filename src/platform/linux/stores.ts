@@ -8,7 +8,7 @@ import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import { DirectoryPendingKeys } from '../../trust/disk/pending-keys.ts';
 import { openIdentity } from './identity.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
-import { openRenewalRequests } from './renewal-requests.ts';
+import { RenewalRequestFiles } from './renewal-requests.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { isRecord } from '../../text/is-record.ts';
 
@@ -22,7 +22,7 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles): 
     issuers: [new DirectoryBundles(input.issuers), bundles, new DirectoryBundles(input.certs)],
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
     tokens: new TokenFiles(layout),
-    renewalRequests: openRenewalRequests(layout),
+    renewalRequests: new RenewalRequestFiles(layout),
     ledger: () => openLedger(internal.root),
     grants: (ledger) => openGrantStore(internal.grants, { ledger }),
   };

@@ -9,7 +9,7 @@ import type { Authority } from '../../../src/trust/contract.ts';
 import type { NamespaceLayout } from '../../../src/platform/linux/layout.ts';
 import { DirectoryBundles } from '../../../src/trust/disk/bundles.ts';
 import { openStores } from '../../../src/platform/linux/stores.ts';
-import { openRenewalRequests } from '../../../src/platform/linux/renewal-requests.ts';
+import { RenewalRequestFiles } from '../../../src/platform/linux/renewal-requests.ts';
 import { Renewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
 import type { LinkConfig } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
@@ -26,7 +26,7 @@ interface Linked {
     readonly links?: readonly LinkConfig[];
     readonly refusal?: string;
   }): Promise<number>;
-  readonly requests: ReturnType<typeof openRenewalRequests>;
+  readonly requests: RenewalRequestFiles;
   /** Serial number of the bundle on disk. */
   serial(): Promise<string>;
 }
@@ -50,7 +50,7 @@ async function linked(t: TestContext): Promise<Linked> {
     layout,
     authority,
     link,
-    requests: openRenewalRequests(layout),
+    requests: new RenewalRequestFiles(layout),
     serial: async () => new X509Certificate((await readBundle(join(layout.internal.certs, 'to-east'), 'to-east')).cert ?? '').serialNumber,
     look: async ({ up = true, ours = true, links = [link], refusal } = {}) => {
       const router: RenewingRouter = {

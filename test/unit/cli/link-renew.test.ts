@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { describe, it } from 'node:test';
-import { openRenewalRequests } from '../../../src/platform/linux/renewal-requests.ts';
+import { RenewalRequestFiles } from '../../../src/platform/linux/renewal-requests.ts';
 import { eventually } from '../../harness/wait.ts';
 import { Namespace } from './namespace.ts';
 
@@ -17,7 +17,7 @@ async function withLink(status: object = { status: 'Ready' }): Promise<Namespace
 describe('link renew', () => {
   it('asks the running process, and tells the new serial number and the one before', async () => {
     await using west = await withLink();
-    const requests = openRenewalRequests(west.layout);
+    const requests = new RenewalRequestFiles(west.layout);
     const done = west.earshot(['link', 'renew', 'to-east']);
     await eventually('the request', async () => (await requests.open()).has('to-east'));
     await requests.answer('to-east', { serial: 'B2', before: 'A1', until: '2030-01-01T00:00:00.000Z' });
@@ -31,7 +31,7 @@ describe('link renew', () => {
 
   it('fails with the reason of whoever refuses', async () => {
     await using west = await withLink();
-    const requests = openRenewalRequests(west.layout);
+    const requests = new RenewalRequestFiles(west.layout);
     const done = west.earshot(['link', 'renew', 'to-east']);
     await eventually('the request', async () => (await requests.open()).has('to-east'));
     await requests.answer('to-east', { refused: 'site west is revoked' });

@@ -3,5 +3,6 @@ import { lockWithin } from '../../../src/files/lock.ts';
 
 const [, , path = ''] = process.argv;
 const lock = await lockWithin(path, 0);
-process.stdout.write(`held ${lock.path}\n`);
+process.on('exit', () => lock[Symbol.dispose]());
+process.stdout.write(`held ${path}\n`);
 setInterval(() => {}, 60_000);

@@ -145,13 +145,6 @@ describe('A certificate that is issued', () => {
       assert.throws(() => issueCertificate(authority, { ...order, csr }), refusal('bad-argument'), JSON.stringify(order));
   });
 
-  it('is refused to weak keys', () => {
-    const authority = makeAuthority();
-    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
-    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
-    assert.throws(() => issueCertificate(authority, { subject: 'east', publicKey: pem }), refusal('tls-weak', /1024/));
-  });
-
   it('holds whatever IPv6 address it was ordered for', () => {
     const authority = makeAuthority();
     const csr = createRequest(createKey(), 'x');
