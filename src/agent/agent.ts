@@ -19,7 +19,6 @@ import { noSite, Trust, type TrustOutcome } from './trust.ts';
 
 export interface AgentOptions {
   readonly platform: SitePlatform;
-  /** Which router of the site this process runs. */
   readonly router: string;
   readonly version: string;
   readonly log: Logger;
@@ -87,7 +86,6 @@ export class Agent implements AsyncDisposable {
     return this.#unready;
   }
 
-  /** Reads everything again now. */
   reload(): void {
     this.#passes.request();
   }

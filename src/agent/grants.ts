@@ -14,7 +14,6 @@ import { TrustError } from '../trust/errors.ts';
 import { grantUrl, startGrantServer } from '../trust/tokens/grant-server.ts';
 import type { Stores } from './ports.ts';
 
-/** The bundle of the server where tokens are redeemed. */
 export const GRANT_SERVER_BUNDLE = 'earshot-grant-server';
 
 export interface GrantSettings {
@@ -36,7 +35,6 @@ export interface GrantsOptions {
   readonly onChange: () => void;
 }
 
-/** A server with what it was started with. */
 interface Serving {
   readonly server: GrantServer;
   readonly settings: GrantSettings;
@@ -52,7 +50,6 @@ export class Grants implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Brings store and server in line with the resources. */
   async ensure(grants: readonly AccessGrant[], settings: GrantSettings, now: number): Promise<ReadonlyMap<string, GrantFacts>> {
     if (grants.length === 0 && this.#store === undefined) return new Map();
     let store: GrantStore;

@@ -9,7 +9,6 @@ import type { Authorities } from './authorities.ts';
 import { isRenewalDue } from '../trust/renewal.ts';
 import type { OfflineLink } from './ports.ts';
 
-/** An access, and the endpoints of it that listen now. */
 export interface OfflineLinkSource {
   readonly access: Access;
   readonly endpoints: readonly Endpoint[];

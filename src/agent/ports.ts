@@ -31,7 +31,6 @@ export interface SitePlatform extends Platform {
   readonly stopped: StaleStatus;
 }
 
-/** What somebody wants of the site. */
 export interface Source {
   /** As it stands now; the same object as before where nothing has changed, which costs little. */
   read(): Promise<Snapshot>;
@@ -85,7 +84,6 @@ export interface Identity {
   readonly key: SiteKey;
 }
 
-/** What became of tokens. */
 export interface TokenStore {
   /** For each token that was redeemed, what tells it from another of its name. Lost, a used token is tried again, and refused. */
   redeemed(): Promise<ReadonlyMap<string, string>>;
@@ -96,7 +94,6 @@ export interface TokenStore {
 
 /** "Renew the certificate of this link now", and what came of it. Links by their own names. */
 export interface RenewalRequests {
-  /** Links whose request has no answer yet. */
   open(): Promise<ReadonlySet<string>>;
   answer(link: string, answer: RenewalAnswer): Promise<void>;
 }
@@ -105,7 +102,7 @@ export type RenewalAnswer =
   /** Serial numbers in upper-case hex; `until` in RFC 3339. */
   { readonly serial: string; readonly before: string; readonly until: string } | { readonly refused: string };
 
-/** Where statuses are shown. Only the leader writes any. */
+/** Only the leader writes any. */
 export interface StatusSink {
   /** All statuses that are to stand: others go. Returns at once and tries again by itself; the last call wins. */
   write(report: Report): void;
@@ -129,17 +126,14 @@ export interface Leadership {
   resign(): void;
 }
 
-/** The site's other routers. */
 export interface Siblings {
   /** @param expected whether the site is to have several. @returns undefined where this router needs to know of none */
   config(expected: boolean): Promise<SiblingConfig | undefined>;
-  /** Whether any other runs now. */
   run(): Promise<boolean>;
 }
 
 /** A link that another site can use without a token. */
 export interface OfflineLink {
-  /** Of the Link and of its bundle. */
   readonly name: string;
   readonly host: string;
   readonly endpoints: readonly Endpoint[];

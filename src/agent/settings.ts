@@ -6,7 +6,6 @@ import { keyOf } from '../site/resources.ts';
 import { quoted } from '../text/printable.ts';
 
 export interface SiteSettings {
-  /** Where tokens are redeemed. */
   readonly grantPort: number;
   /** For how long certificates of links are issued; left out: 30. */
   readonly certificateDays?: number;

@@ -2,7 +2,6 @@
 
 import type { ConditionReason } from '../errors/condition-reason.ts';
 
-/** What the statuses say instead. */
 export interface StaleStatus {
   readonly status: 'Pending' | 'Error';
   readonly reason: ConditionReason;

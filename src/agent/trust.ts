@@ -32,7 +32,6 @@ export interface TrustInput {
 export interface TrustOutcome {
   readonly facts: TrustFacts;
   readonly problems: readonly ResourceProblem[];
-  /** What the site has of its own now. */
   readonly issued: BundleSet;
 }
 
@@ -73,7 +72,6 @@ export class Trust implements AsyncDisposable {
     });
   }
 
-  /** Brings everything in line with the resources and the time. */
   async step(input: TrustInput): Promise<TrustOutcome> {
     this.#latest = input;
     const { resources, site, now } = input;

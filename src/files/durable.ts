@@ -71,5 +71,4 @@ export async function makeDirectory(path: string, mode: number): Promise<void> {
   await mkdir(path, { recursive: true, mode });
 }
 
-/** Removes a file that may be gone already. */
 export const removeFile = (path: string): Promise<void> => realDisk.remove(path);

@@ -20,7 +20,6 @@ export function checkBundle(bundle: TlsBundle, purpose: Purpose, clock: () => nu
   return { ok: true, ...(leaf === undefined ? {} : { leaf: leaf.facts }), warnings: found.warnings };
 }
 
-/** What a bundle is to be used for. */
 export type Purpose = Dates &
   (
     | { readonly kind: 'server'; readonly clientCa?: boolean }

@@ -13,7 +13,6 @@ export function siteIdOf(publicKey: Uint8Array): string {
   return siteIdFromBytes(bytes);
 }
 
-/** The UUID as text. */
 export function siteIdFromBytes(bytes: Buffer): string {
   const hex = bytes.toString('hex', 0, 16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

@@ -5,7 +5,6 @@ import type { IssuedCertificate } from '../identity/issued.ts';
 /** Milliseconds since 1970. Everything that asks the time takes one, so that a wrong clock can be tried. */
 export type Clock = () => number;
 
-/** A certificate authority that can sign. */
 export interface Authority {
   readonly name: string;
   readonly certificate: X509Certificate;

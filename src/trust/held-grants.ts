@@ -10,7 +10,6 @@ import { isGrantName } from '../text/names.ts';
 export interface HeldGrantsOptions {
   readonly ledger: Ledger;
   readonly clock?: Clock;
-  /** What was kept before. */
   readonly records?: Iterable<GrantRecord>;
   /** By the grant's name. */
   readonly damaged?: Iterable<readonly [string, TrustError]>;

@@ -102,7 +102,6 @@ function validityOf(authority: Authority, days: number, now: number): Validity {
 const wholeSecond = (milliseconds: number): number => Math.floor(milliseconds / SECOND) * SECOND;
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** A root authority that signs itself. */
 export function buildRoot(subject: string, key: KeyObject, days: number, now: number): Buffer {
   const validity = { notBefore: wholeSecond(now - BACKDATE), notAfter: wholeSecond(now + days * DAY) };
   const name = subjectName(subject);

@@ -53,7 +53,6 @@ export interface GrantStore extends AsyncDisposable {
   onChange(listener: (grant: Grant) => void): () => void;
 }
 
-/** A grant as its resource asks for it. */
 export interface GrantSpec {
   /** An RFC 1123 label or subdomain; the last part of the URL. */
   readonly name: string;
@@ -65,7 +64,6 @@ export interface GrantSpec {
   readonly issuer?: string;
 }
 
-/** A grant as its status shows it. */
 export interface Grant {
   readonly name: string;
   readonly code: string;

@@ -15,7 +15,6 @@ export class DerError extends EarshotError<'tls-mangled'> {
   }
 }
 
-/** The one element that the bytes are. */
 export function readWhole(bytes: Buffer, tag: number, what: string): Element {
   const element = readAt(bytes, 0, what);
   if (element.whole.length !== bytes.length) throw new DerError(`${what} is followed by ${bytes.length - element.whole.length} more bytes`);

@@ -16,7 +16,7 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 export async function openIdentity(layout: NamespaceLayout, mayCreate: boolean): Promise<Identity | undefined> {
   const path = layout.internal.identityKey;
   const pem = await readText(path, { bytes: 16_384 });
-  if (pem !== undefined) return { ...load(path, pem) };
+  if (pem !== undefined) return load(path, pem);
   if (!mayCreate) return undefined;
   const made = generateSiteKey();
   await makeDirectory(layout.internal.site, 0o700);

@@ -22,9 +22,7 @@ export interface NamespaceLayout {
   readonly internal: {
     readonly root: string;
     readonly site: string;
-    /** The site's Ed25519 key. */
     readonly identityKey: string;
-    /** The site's certificate authority. */
     readonly ca: string;
     /** Bundles that Earshot issued or got by redeeming a token: `NAME/{tls.crt,tls.key,ca.crt}`. */
     readonly certs: string;
@@ -52,7 +50,6 @@ export interface RouterFiles {
   readonly socket: string;
 }
 
-/** What a running router writes about itself. */
 export interface RunningRouter {
   readonly pid: number;
   readonly router: string;

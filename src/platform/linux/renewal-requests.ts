@@ -44,7 +44,6 @@ export class RenewalRequestFiles implements RenewalRequests {
     return isAnswer(content) ? content : undefined;
   }
 
-  /** The answer has been read. */
   drop(link: string): Promise<void> {
     return removeFile(this.#pathOf(link));
   }

@@ -66,7 +66,6 @@ export async function runningRouters(layout: NamespaceLayout): Promise<readonly 
   return (await announced(layout)).filter(({ router }) => isRunning(layout, router));
 }
 
-/** The site's other routers on this machine. */
 export class SiblingRouters implements Siblings {
   readonly #layout: NamespaceLayout;
   readonly #router: string;

@@ -42,7 +42,6 @@ function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
   };
 }
 
-/** Makes the directories of a namespace that are missing. */
 export async function makeNamespace(layout: NamespaceLayout): Promise<void> {
   const { input, internal, runtime } = layout;
   for (const open of [layout.root, input.resources, input.certs, input.issuers, runtime.resources]) await makeDirectory(open, 0o755);

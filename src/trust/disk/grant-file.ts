@@ -1,7 +1,6 @@
 import type { GrantRecord } from '../grants.ts';
 import { isRecord } from '../../text/is-record.ts';
 
-/** A grant's file: JSON. */
 export function formatGrant(record: GrantRecord): string {
   return `${JSON.stringify({ version: 1, ...record }, null, 1)}\n`;
 }

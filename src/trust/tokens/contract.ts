@@ -29,7 +29,6 @@ export interface GrantServerOptions {
   readonly ledger: Ledger;
   /** The authority of a grant's `issuer`, or the site's default. @throws TrustError `authority-missing` */
   authority(issuer: string | undefined): Authority | Promise<Authority>;
-  /** Asked at each redemption. */
   offer(): LinkOffer;
   readonly clock?: Clock;
   /** Never goes back: for how long who guesses must wait. */
@@ -55,7 +54,6 @@ export interface GrantServer extends AsyncDisposable {
   setTls(bundle: IssuedBundle): void;
 }
 
-/** An AccessToken, parsed. */
 export interface Token {
   readonly name: string;
   readonly url: string;

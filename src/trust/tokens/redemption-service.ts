@@ -24,7 +24,6 @@ export class RedemptionService {
     this.#throttle = new Throttle(options.monotonic ?? (() => performance.now()));
   }
 
-  /** How often each answer was given. */
   get answered(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts);
   }

@@ -21,7 +21,6 @@ export interface RedemptionRequest {
   readonly csr: string;
 }
 
-/** The body of its answer, JSON. */
 export interface RedemptionAnswer extends LinkOffer {
   readonly cert: string;
   readonly ca: string;

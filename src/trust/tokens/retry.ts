@@ -1,7 +1,6 @@
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import type { TrustCode } from '../errors.ts';
 
-/** A token that could not be redeemed. */
 export interface Failure {
   /** Undefined: nothing that this room knows, such as a disk that is full. */
   readonly code: TrustCode | undefined;
