@@ -34,5 +34,5 @@ cluster-stop: ## end it and leave nothing behind
 image: ## dist/earshot.tar, an OCI archive, without a container engine
 	@$(READY) node && exec node scripts/image.ts
 
-check: ## types and lint
+check: ## types, lint and format
 	@$(READY) node && exec npm run --silent check

@@ -1,6 +1,7 @@
 /**
- * Writes what follows from the schemas in src/api and the codes in src/errors: deploy/crds/*.yaml, docs/reference/*.md, and what files are checked by
- * without a cluster. With `--check` it writes nothing, and fails where a file differs.
+ * Writes what follows from the schemas in src/api, the codes in src/errors and the table of rooms in CONTRIBUTING.md:
+ * deploy/crds/*.yaml, docs/reference/*.md, what files are checked by without a cluster, and what lint allows. With `--check` it
+ * writes nothing, and fails where a file differs.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,6 +14,7 @@ import { errorReference } from './error-reference.ts';
 import { reference } from './reference.ts';
 import * as skupperTexts from './reference-skupper.ts';
 import * as listenersTexts from './reference-texts.ts';
+import { roomRules } from './rooms.ts';
 import { specShapes } from './spec-shapes.ts';
 
 /** The content of each file by its path below the repository. */
@@ -28,6 +30,7 @@ export function generatedFiles(): ReadonlyMap<string, string> {
     ['docs/reference/cli.md', cliManual()],
     ['docs/reference/errors.md', errorReference()],
     ['src/api/generated/spec-shapes.ts', specShapes()],
+    ['.oxlintrc.rooms.json', roomRules()],
   ]);
 }
 
@@ -60,7 +63,7 @@ function write(root = new URL('..', import.meta.url)): void {
 
 function check(): void {
   const stale = staleFiles();
-  for (const path of stale) console.error(`${path} is not what src says: run \`npm run generate\` and check the result in.`);
+  for (const path of stale) console.error(`${path} is not what its source says: run \`npm run generate\` and check the result in.`);
   if (stale.length > 0) process.exitCode = 1;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
 import { isSkupperKind, problemText, validateResource } from '../../../src/api/skupper/validate.ts';
 import { documentedManifests } from '../../e2e/documented-manifests.ts';
@@ -10,6 +10,19 @@ import { anchorOf, codeLines, codeSpans, documents, headings, relativeLinks, roo
 const all = documents();
 const code = (document: Document): readonly string[] => [...codeLines(document), ...codeSpans(document)];
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+/** Files whose names say that they decide: what should be, what is told, when something is tried again or refused. */
+const DECIDING = [
+  'plan*.ts',
+  '*-plan.ts',
+  'observe*.ts',
+  '*-reconciler.ts',
+  '*retry*.ts',
+  '*refusal*.ts',
+  '*limits.ts',
+  'route.ts',
+  'choice.ts',
+];
 
 describe('the documents', () => {
   it('are found', () => {
@@ -29,6 +42,30 @@ describe('the documents', () => {
       return anchor === undefined || known === undefined || known.has(anchor) ? [] : [`${from}: ${path} has no heading #${anchor}`];
     });
     assert.deepEqual(broken, []);
+  });
+
+  it('name only files of the program and its tests that there are', () => {
+    const named = all
+      .filter(({ path }) => path !== 'CHANGELOG.md')
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/`((?:src|test|scripts|bench|deploy)\/[\w./-]*[\w/])`/g)].map(([, file = '']) => ({ path, file })),
+      );
+    assert.ok(named.length > 100, `${named.length} files`);
+    assert.deepEqual(
+      named.filter(({ file }) => !existsSync(join(root, file))),
+      [],
+    );
+  });
+
+  it('say in CONTRIBUTING.md of each file that decides which question it answers', () => {
+    const tables = read('CONTRIBUTING.md');
+    const named = new Set([...tables.matchAll(/`([\w./-]+)`/g)].map(([, name = '']) => name));
+    const deciding = globSync(`src/**/{${DECIDING.join(',')}}`, { cwd: root });
+    assert.ok(deciding.length > 20, deciding.join(' '));
+    assert.deepEqual(
+      deciding.filter((file) => !named.has(file) && !named.has(basename(file))),
+      [],
+    );
   });
 
   it('name only make targets that there are', () => {
