@@ -3,6 +3,7 @@
  * advisory locks), and comes with Node. The database stays empty. A pid file alone would race where two processes find
  * a dead one's at once.
  */
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { pause } from '../work/pause.ts';
@@ -26,6 +27,21 @@ export function tryLock(path: string): Disposable | undefined {
       if (held.isOpen) held.close();
     },
   };
+}
+
+/** Whether anybody holds it. Looking is no holding: any number of processes may look at once. */
+export function isLocked(path: string): boolean {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+    database.exec('SELECT 1 FROM sqlite_schema');
+    return false;
+  } catch (error) {
+    // Not ours to look at: better one holder too many than two.
+    return isBusy(error) || existsSync(path);
+  } finally {
+    if (database?.isOpen === true) database.close();
+  }
 }
 
 /**

@@ -1,12 +1,11 @@
 /** The routers of a site on one machine: who runs, and which of them looks after the site. */
-import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Leadership, Siblings } from '../../agent/ports.ts';
 import type { SiblingConfig } from '../../router/contract.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
-import { tryLock } from '../../files/lock.ts';
+import { isLocked, tryLock } from '../../files/lock.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { pause } from '../../work/pause.ts';
 import { isRecord } from '../../text/is-record.ts';
@@ -63,7 +62,7 @@ export async function withdrawRouter(layout: NamespaceLayout, router: string): P
 
 /** The routers that run now. A file outlives a process that was killed, and its pid may be another program's by now; its lock does not. */
 export async function runningRouters(layout: NamespaceLayout): Promise<readonly RunningRouter[]> {
-  return (await announced(layout)).filter(({ router }) => isRunning(layout, router));
+  return (await announced(layout)).filter(({ router }) => isLocked(lockOf(layout, router)));
 }
 
 export class SiblingRouters implements Siblings {
@@ -95,7 +94,7 @@ export class SiblingRouters implements Siblings {
 
   async #others(): Promise<string[]> {
     const names = (await announced(this.#layout)).map(({ router }) => router);
-    return names.filter((name) => name !== this.#router && isRunning(this.#layout, name));
+    return names.filter((name) => name !== this.#router && isLocked(lockOf(this.#layout, name)));
   }
 }
 
@@ -109,19 +108,6 @@ async function announced(layout: NamespaceLayout): Promise<readonly RunningRoute
 
 function lockOf({ runtime }: NamespaceLayout, router: string): string {
   return join(runtime.run, `.router-${router}.lock`);
-}
-
-function isRunning(layout: NamespaceLayout, router: string): boolean {
-  const path = lockOf(layout, router);
-  if (!existsSync(path)) return false;
-  try {
-    const lock = tryLock(path);
-    lock?.[Symbol.dispose]();
-    return lock === undefined;
-  } catch {
-    // Not ours to look at: better one too many than two at one socket.
-    return true;
-  }
 }
 
 async function readRouter(path: string): Promise<RunningRouter | undefined> {

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { lockWithin, tryLock } from '../../../src/files/lock.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { isLocked, lockWithin, tryLock } from '../../../src/files/lock.ts';
 import { aDirectory } from '../platform/support.ts';
 
 test('a lock is held by one at a time, and can be taken again when it is let go', async (t) => {
@@ -15,6 +16,18 @@ test('a lock is held by one at a time, and can be taken again when it is let go'
   first[Symbol.dispose]();
   using second = tryLock(path);
   assert.ok(second);
+});
+
+test('whoever looks whether a lock is held does not hold it', async (t) => {
+  const path = join(await aDirectory(t), 'it.lock');
+  assert.equal(isLocked(path), false);
+  tryLock(path)?.[Symbol.dispose]();
+  const looker = new DatabaseSync(path, { readOnly: true });
+  looker.exec('BEGIN; SELECT 1 FROM sqlite_schema');
+  assert.equal(isLocked(path), false);
+  looker.close();
+  using _lock = tryLock(path);
+  assert.equal(isLocked(path), true);
 });
 
 test('a lock is had in turn, however many wait for it', async (t) => {
