@@ -38,7 +38,6 @@ export class ConfiguredLinks {
     this.#applyAccesses(config, sharesPorts);
     this.#applyDialers(this.#dialers, new Map(config.links.map((link) => [link.name, new LinkTarget(link)])));
     this.#applySiblings(config);
-    for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
     for (const part of [...this.#accesses.values(), ...this.#leaving, ...this.#dialers.values()]) part.dropRevoked();
   }
 
@@ -51,8 +50,10 @@ export class ConfiguredLinks {
     for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
   }
 
+  /** Ends what a certificate no longer allows, and lets go of what has left. To be called from time to time. */
   cutExpired(now: number): void {
     for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving]) part.cutExpired(now);
+    for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
   }
 
   /** Makes no more links; those that are there go on. */
