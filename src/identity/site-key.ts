@@ -44,7 +44,7 @@ export function siteKeyFrom(pem: string): SiteKey {
 
 /** Whether the signature over the message is of that key (Ed25519, RFC 8032; 32 bytes, raw). Never throws. */
 export function verifySignature(publicKey: Buffer, message: Uint8Array, signature: Uint8Array): boolean {
-  if (publicKey.length !== publicKeyBytes || signature.length !== signatureBytes) return false;
+  if (publicKey.length !== PUBLIC_KEY_BYTES || signature.length !== SIGNATURE_BYTES) return false;
   try {
     return verify(null, message, createPublicKey({ key: Buffer.concat([spkiPrefix, publicKey]), format: 'der', type: 'spki' }), signature);
   } catch {
@@ -53,13 +53,13 @@ export function verifySignature(publicKey: Buffer, message: Uint8Array, signatur
   }
 }
 
-export const publicKeyBytes = 32;
-export const signatureBytes = 64;
+export const PUBLIC_KEY_BYTES = 32;
+export const SIGNATURE_BYTES = 64;
 
 /** SubjectPublicKeyInfo of an Ed25519 key up to the key itself (RFC 8410 section 4). */
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 function keyFrom(privateKey: KeyObject): SiteKey {
   const spki = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
-  return { publicKey: Buffer.from(spki.subarray(spki.length - publicKeyBytes)), sign: (message) => sign(null, message, privateKey) };
+  return { publicKey: Buffer.from(spki.subarray(spki.length - PUBLIC_KEY_BYTES)), sign: (message) => sign(null, message, privateKey) };
 }

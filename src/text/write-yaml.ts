@@ -58,11 +58,11 @@ function literal(value: string, depth: number): string {
 }
 
 /** Words that are no text where they stand bare, in YAML 1.1 too, which others read. */
-const notText = /^(?:y|n|yes|no|on|off|true|false|null|~)$/i;
+const NOT_TEXT = /^(?:y|n|yes|no|on|off|true|false|null|~)$/i;
 
 function text(value: string): string {
   const bare =
-    /^[A-Za-z_/][\w./@%+-]*(?:[ :=](?=[\w"'/([])[\w./@%+"'()[\]-]*)*$/.test(value) && !/: |:$/.test(value) && !notText.test(value);
+    /^[A-Za-z_/][\w./@%+-]*(?:[ :=](?=[\w"'/([])[\w./@%+"'()[\]-]*)*$/.test(value) && !/: |:$/.test(value) && !NOT_TEXT.test(value);
   if (bare && value.length < 200) return value;
   // A JSON text is a double-quoted scalar, once the control characters that JSON leaves are escaped.
   return JSON.stringify(value).replaceAll(

@@ -12,7 +12,7 @@ export function customResourceDefinitions(): CustomResourceDefinition[] {
 /** Deleting a definition deletes every object of its kind, so a Helm release that once installed it leaves it. */
 const annotations = { 'helm.sh/resource-policy': 'keep' };
 const categories = ['earshot'];
-const ready = '.status.conditions[?(@.type=="Ready")]';
+const READY = '.status.conditions[?(@.type=="Ready")]';
 const age = column('Age', '.metadata.creationTimestamp', 'Time since it was created.', 'date');
 
 const definitions: readonly Definition[] = [
@@ -47,9 +47,9 @@ const definitions: readonly Definition[] = [
     columns: [
       column('Class', '.spec.className', 'The policy.'),
       column('Address', '.status.ingressAddresses[0].address', 'The preferred address.'),
-      column('Ready', `${ready}.status`, 'Whether it has an address.'),
-      column('Reason', `${ready}.reason`, 'Why, or why not.'),
-      { ...column('Message', `${ready}.message`, 'What is the case and what to do.'), priority: 1 },
+      column('Ready', `${READY}.status`, 'Whether it has an address.'),
+      column('Reason', `${READY}.reason`, 'Why, or why not.'),
+      { ...column('Message', `${READY}.message`, 'What is the case and what to do.'), priority: 1 },
       age,
     ],
   },

@@ -61,14 +61,14 @@ function checkFields(shape: Structural, value: object, path: string, report: Rep
     else if (shape.required?.includes(name) === true) report({ severity: 'error', path: `${path}.${name}`, message: 'must be given' });
   }
   for (const { rule, message } of shape['x-kubernetes-validations'] ?? []) {
-    const [, a, b] = exactlyOne.exec(rule) ?? [];
+    const [, a, b] = EXACTLY_ONE.exec(rule) ?? [];
     if (a !== undefined && b !== undefined && given.has(a) === given.has(b)) report({ severity: 'error', path, message });
   }
   return Object.fromEntries(result);
 }
 
 /** The one form of rule that can be checked without CEL and without an earlier version of the object: see `exactlyOne` in parts.ts. */
-export const exactlyOne = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
+export const EXACTLY_ONE = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
 
 function unknownField(key: string, names: readonly string[], path: string): ResourceProblem {
   const meant = names.find((name) => name.toLowerCase() === key.toLowerCase());

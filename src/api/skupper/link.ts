@@ -2,10 +2,10 @@ import { integer, listOf, object, optional, text } from '../schema.ts';
 import { endpoint, settings, statusWith, tlsCredentials } from './parts.ts';
 
 /** Above this a path's cost could not be told from an unreachable one. */
-export const maximumCost = 65_535;
+export const MAXIMUM_COST = 65_535;
 
 export function cost(description: string) {
-  return integer('int32', description, { default: 1, minimum: 1, maximum: maximumCost });
+  return integer('int32', description, { default: 1, minimum: 1, maximum: MAXIMUM_COST });
 }
 
 export const linkSpec = object('The way to another site.', {

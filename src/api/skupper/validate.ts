@@ -24,7 +24,7 @@ export interface Validated {
 }
 
 /** More than these are counted, not listed. */
-const maximumProblems = 50;
+const MAXIMUM_PROBLEMS = 50;
 
 /** One resource of skupper.io/v2alpha1, as parsed from YAML or JSON. */
 export function validateResource(value: unknown): Validated {
@@ -33,7 +33,7 @@ export function validateResource(value: unknown): Validated {
   let wrong = false;
   const report: Report = (problem) => {
     wrong ||= problem.severity === 'error';
-    if (problems.length < maximumProblems) problems.push(problem);
+    if (problems.length < MAXIMUM_PROBLEMS) problems.push(problem);
     else dropped += 1;
   };
   const read = readResource(value, report);

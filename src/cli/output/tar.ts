@@ -5,20 +5,20 @@ export interface ArchiveFile {
   readonly content: string;
 }
 
-const block = 512;
+const BLOCK = 512;
 
 /** @param seconds when they were made, since 1970 */
 export function tarOf(files: readonly ArchiveFile[], seconds: number): Buffer {
   const parts = files.flatMap(({ path, content }) => {
     const bytes = Buffer.from(content);
-    return [header(path, bytes.length, seconds), bytes, Buffer.alloc(-bytes.length & (block - 1))];
+    return [header(path, bytes.length, seconds), bytes, Buffer.alloc(-bytes.length & (BLOCK - 1))];
   });
-  return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
+  return Buffer.concat([...parts, Buffer.alloc(2 * BLOCK)]);
 }
 
 function header(path: string, size: number, seconds: number): Buffer {
   const { prefix, name } = split(path);
-  const head = Buffer.alloc(block);
+  const head = Buffer.alloc(BLOCK);
   head.write(name, 0, 'utf8');
   const numbers: readonly (readonly [value: number, at: number, width: number])[] = [
     [0o600, 100, 8],

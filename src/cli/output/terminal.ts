@@ -8,7 +8,7 @@ export interface Terminal {
   input(): Promise<string>;
 }
 
-const mostInput = 16 * 1024 * 1024;
+const MOST_INPUT = 16 * 1024 * 1024;
 
 export const processTerminal: Terminal = {
   out: (text) => void process.stdout.write(text),
@@ -19,7 +19,7 @@ export const processTerminal: Terminal = {
     for await (const chunk of process.stdin) {
       const bytes = Buffer.from(chunk);
       length += bytes.length;
-      if (length > mostInput) throw new Error(`standard input has more than ${mostInput} bytes; give it in parts`);
+      if (length > MOST_INPUT) throw new Error(`standard input has more than ${MOST_INPUT} bytes; give it in parts`);
       chunks.push(bytes);
     }
     return Buffer.concat(chunks).toString('utf8');

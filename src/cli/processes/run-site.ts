@@ -1,7 +1,7 @@
 /** `earshot run`: one router of a site, in the foreground. */
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { VERSION } from '../../version.ts';
-import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles } from '../../platform/linux/layout.ts';
+import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../../platform/linux/routers.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
@@ -9,7 +9,7 @@ import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit, socketsWithin } from '../../router/local/open-files.ts';
 import { startRouter } from '../../router/router.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
-import { createLogger, type LogLevel } from '../../telemetry/log.ts';
+import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
 
@@ -73,13 +73,7 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
       site.reload();
     };
     process.on('SIGHUP', reload);
-    const openFiles = openFilesLimit();
-    const { state } = routerFiles(layout, router);
-    log.info({ directory: layout.root, httpPort: telemetry.port, state, openFiles, version: VERSION }, 'running');
-    if (openFiles !== undefined && openFiles < FEW_FILES) {
-      const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
-      log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
-    }
+    tellRunning(log, layout, router, telemetry.port);
     await aborted(stopped);
     unready = () => 'draining';
     const deadline = (options.drainSeconds ?? 30) * 1000;
@@ -90,6 +84,15 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
     await withdrawRouter(layout, router);
   }
   log.info('stopped');
+}
+
+function tellRunning(log: Logger, layout: NamespaceLayout, router: string, httpPort: number): void {
+  const openFiles = openFilesLimit();
+  const { state } = routerFiles(layout, router);
+  log.info({ directory: layout.root, httpPort, state, openFiles, version: VERSION }, 'running');
+  if (openFiles === undefined || openFiles >= FEW_FILES) return;
+  const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
+  log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
 }
 
 /** Starts this process once more in its own place, with the flags and the environment that it needs. Does nothing the second time. */

@@ -41,17 +41,17 @@ export interface Placed<T> {
 }
 
 /** Of one file; further problems are only counted. */
-const mostProblems = 50;
-const mostDocuments = 5000;
+const MOST_PROBLEMS = 50;
+const MOST_DOCUMENTS = 5000;
 /** Milliseconds of work before others get a turn: connections pass through the same thread. */
-const turn = 5;
+const TURN = 5;
 
 /** @param namespace resources of another are told apart by a warning */
 export async function parseResources(text: string, file: string, namespace: string): Promise<ParsedFile> {
   const problems: FileProblem[] = [];
   let dropped = 0;
   const report = (problem: FileProblem): void => {
-    if (problems.length < mostProblems) problems.push(showable(problem));
+    if (problems.length < MOST_PROBLEMS) problems.push(showable(problem));
     else dropped += 1;
   };
   const objects: Placed<SiteObject>[] = [];
@@ -72,8 +72,8 @@ export async function parseResources(text: string, file: string, namespace: stri
   let count = 0;
   for await (const document of documents(text, lines)) {
     count += 1;
-    if (count > mostDocuments) {
-      report({ file, severity: 'error', message: `it has more than ${mostDocuments} documents, and the rest is not read; split it.` });
+    if (count > MOST_DOCUMENTS) {
+      report({ file, severity: 'error', message: `it has more than ${MOST_DOCUMENTS} documents, and the rest is not read; split it.` });
       break;
     }
     const read = readResource(document, lines, file, namespace);
@@ -90,7 +90,7 @@ async function* documents(text: string, lines: LineCounter): AsyncGenerator<Docu
   let since = performance.now();
   for (const token of new Parser(lines.addNewLine).parse(text)) {
     for (const document of composer.next(token)) yield document;
-    if (performance.now() - since < turn) continue;
+    if (performance.now() - since < TURN) continue;
     await setImmediate();
     since = performance.now();
   }

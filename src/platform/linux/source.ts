@@ -9,7 +9,7 @@ import { InputReader, type Input } from './input.ts';
 import type { NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { problemsOfFiles, unreadSite } from './report.ts';
-import { startWatch, type Watcher } from './watch.ts';
+import { DirectoryWatch } from './watch.ts';
 
 export interface FileSourceOptions {
   readonly layout: NamespaceLayout;
@@ -24,7 +24,7 @@ export class FileSource implements Source {
   readonly #input: InputReader;
   readonly #certs: DirectoryBundles;
   readonly #once = new OnceLog();
-  #watcher: Watcher | undefined;
+  #watcher: DirectoryWatch | undefined;
   #latest: { readonly input: Input; readonly bundles: BundleSet; readonly snapshot: Snapshot } | undefined;
 
   constructor(options: FileSourceOptions) {
@@ -59,7 +59,7 @@ export class FileSource implements Source {
   }
 
   follow(onChange: () => void): Disposable {
-    const watcher = startWatch({ onChange, poll: POLL });
+    const watcher = new DirectoryWatch({ onChange, poll: POLL });
     this.#watcher = watcher;
     this.#watch();
     return watcher;

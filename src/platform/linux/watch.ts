@@ -16,74 +16,78 @@ export interface WatchOptions {
   readonly poll?: number;
 }
 
-export interface Watcher extends Disposable {
+export class DirectoryWatch implements Disposable {
+  readonly #options: Required<WatchOptions>;
+  readonly #watchers = new Map<string, FSWatcher>();
+  readonly #poller: ReturnType<typeof setInterval>;
+  #wanted: readonly string[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #firstEvent = 0;
+  #ended = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = { quiet: 50, longest: 500, poll: 3000, ...options };
+    this.#poller = setInterval(() => {
+      this.#attach();
+      this.#options.onChange();
+    }, this.#options.poll);
+  }
+
   /** Directories to watch from now on; those that do not exist are looked for again at the next call or poll. */
-  follow(directories: readonly string[]): void;
-}
-
-export function startWatch({ onChange, quiet = 50, longest = 500, poll = 3000 }: WatchOptions): Watcher {
-  const watchers = new Map<string, FSWatcher>();
-  let wanted: readonly string[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let firstEvent = 0;
-  let ended = false;
-
-  function told(): void {
-    if (ended) return;
-    const now = performance.now();
-    if (timer === undefined) firstEvent = now;
-    clearTimeout(timer);
-    timer = setTimeout(fire, Math.max(0, Math.min(quiet, firstEvent + longest - now)));
+  follow(directories: readonly string[]): void {
+    this.#wanted = directories;
+    const kept = new Set(directories);
+    for (const [directory, watcher] of this.#watchers) if (!kept.has(directory)) this.#drop(directory, watcher);
+    this.#attach();
   }
 
-  function fire(): void {
-    timer = undefined;
-    onChange();
+  [Symbol.dispose](): void {
+    this.#ended = true;
+    clearInterval(this.#poller);
+    clearTimeout(this.#timer);
+    for (const [directory, watcher] of this.#watchers) this.#drop(directory, watcher);
   }
 
-  function drop(directory: string, watcher: FSWatcher): void {
-    if (watchers.get(directory) === watcher) watchers.delete(directory);
-    watcher.close();
-  }
-
-  function attach(): void {
-    for (const directory of wanted) {
-      if (watchers.has(directory)) continue;
+  #attach(): void {
+    for (const directory of this.#wanted) {
+      if (this.#watchers.has(directory)) continue;
       try {
-        const watcher = watch(directory, { persistent: false });
-        watchers.set(directory, watcher);
-        watcher.on('change', (event, name) => {
-          // A directory that is itself moved or removed reports its own name; the watch is then of something else.
-          if (event === 'rename' && name !== null && directory.endsWith(`/${String(name)}`)) drop(directory, watcher);
-          told();
-        });
-        watcher.on('error', () => {
-          drop(directory, watcher);
-          told();
-        });
+        this.#watch(directory);
       } catch {
         // Not there yet, or no inotify watch left: the poll sees to it.
       }
     }
   }
 
-  const poller = setInterval(() => {
-    attach();
-    onChange();
-  }, poll);
+  #watch(directory: string): void {
+    const watcher = watch(directory, { persistent: false });
+    this.#watchers.set(directory, watcher);
+    watcher.on('change', (event, name) => {
+      // A directory that is itself moved or removed reports its own name; the watch is then of something else.
+      if (event === 'rename' && name !== null && directory.endsWith(`/${String(name)}`)) this.#drop(directory, watcher);
+      this.#told();
+    });
+    watcher.on('error', () => {
+      this.#drop(directory, watcher);
+      this.#told();
+    });
+  }
 
-  return {
-    follow: (directories) => {
-      wanted = directories;
-      const kept = new Set(directories);
-      for (const [directory, watcher] of watchers) if (!kept.has(directory)) drop(directory, watcher);
-      attach();
-    },
-    [Symbol.dispose]: () => {
-      ended = true;
-      clearInterval(poller);
-      clearTimeout(timer);
-      for (const [directory, watcher] of watchers) drop(directory, watcher);
-    },
-  };
+  #drop(directory: string, watcher: FSWatcher): void {
+    if (this.#watchers.get(directory) === watcher) this.#watchers.delete(directory);
+    watcher.close();
+  }
+
+  #told(): void {
+    if (this.#ended) return;
+    const { quiet, longest, onChange } = this.#options;
+    const now = performance.now();
+    if (this.#timer === undefined) this.#firstEvent = now;
+    clearTimeout(this.#timer);
+    const fire = (): void => {
+      this.#timer = undefined;
+      onChange();
+    };
+    this.#timer = setTimeout(fire, Math.max(0, Math.min(quiet, this.#firstEvent + longest - now)));
+  }
 }

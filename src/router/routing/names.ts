@@ -5,7 +5,7 @@ import { firstBytes, isOneLine } from '../../text/printable.ts';
 import { isLabel, isSiteId } from '../../text/names.ts';
 
 /** Bytes of the longest routing key, and of the longest text in a record. */
-export const longestText = 253;
+export const LONGEST_TEXT = 253;
 
 /**
  * Whether the text can be a routing key: 1 to 253 bytes of UTF-8 without control characters and line separators. All else is
@@ -17,13 +17,13 @@ export function isRoutingKey(text: string): boolean {
 
 /** Whether the text can be carried in a record: at most 253 bytes of UTF-8, nothing that ends or hides a line of a log. */
 export function isText(text: string): boolean {
-  return text.length <= longestText && isOneLine(text) && Buffer.byteLength(text) <= longestText;
+  return text.length <= LONGEST_TEXT && isOneLine(text) && Buffer.byteLength(text) <= LONGEST_TEXT;
 }
 
 /** The longest beginning of the text that a record can carry, without what it cannot. */
 export function fitText(text: string): string {
   if (isText(text)) return text;
-  return firstBytes([...text].filter(isOneLine).join(''), longestText);
+  return firstBytes([...text].filter(isOneLine).join(''), LONGEST_TEXT);
 }
 
 export function routerId(siteId: string, router: string): RouterId {
@@ -37,14 +37,14 @@ export function siteOf(router: RouterId): string {
 
 /** Whether the text can be a router's id. */
 export function isRouterId(text: string): boolean {
-  return text.charAt(siteIdLength) === '/' && isSiteId(text.slice(0, siteIdLength)) && isLabel(text.slice(siteIdLength + 1));
+  return text.charAt(SITE_ID_LENGTH) === '/' && isSiteId(text.slice(0, SITE_ID_LENGTH)) && isLabel(text.slice(SITE_ID_LENGTH + 1));
 }
 
 /** A router's id on the wire: 16 bytes of the site, one for the length of the name, the name (ASCII). */
 export function routerIdBytes(router: RouterId): Buffer {
-  const name = router.slice(siteIdLength + 1);
+  const name = router.slice(SITE_ID_LENGTH + 1);
   const bytes = Buffer.allocUnsafe(17 + name.length);
-  bytes.write(router.slice(0, siteIdLength).replaceAll('-', ''), 0, 'hex');
+  bytes.write(router.slice(0, SITE_ID_LENGTH).replaceAll('-', ''), 0, 'hex');
   bytes.writeUInt8(name.length, 16);
   bytes.write(name, 17, 'latin1');
   return bytes;
@@ -55,4 +55,4 @@ export function routerIdFromBytes(site: Buffer, name: string): RouterId {
   return routerId(siteIdFromBytes(site), name);
 }
 
-const siteIdLength = 36;
+const SITE_ID_LENGTH = 36;

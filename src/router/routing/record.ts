@@ -9,7 +9,7 @@ import { RoutingError } from './errors.ts';
 import { PARTS_OF_ROUTER } from './limits.ts';
 import { isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
-import { publicKeyBytes, signatureBytes } from '../../identity/site-key.ts';
+import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../../identity/site-key.ts';
 import { quoted } from '../../text/printable.ts';
 import { isLabel } from '../../text/names.ts';
 
@@ -80,8 +80,8 @@ export function readHead(
 ): RecordHead & { readonly id: RouterId; readonly publicKey: Buffer; readonly check: number; readonly bodyStart: number } {
   if (bytes.length > LONGEST_RECORD)
     throw new RoutingError('routing-message', `A record has ${bytes.length} bytes, ${LONGEST_RECORD} are allowed.`);
-  const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - signatureBytes));
-  const publicKey = cursor.take(publicKeyBytes);
+  const cursor = new Cursor(bytes, 'record', 0, Math.max(0, bytes.length - SIGNATURE_BYTES));
+  const publicKey = cursor.take(PUBLIC_KEY_BYTES);
   const router = cursor.take(cursor.number(1)).toString('latin1');
   if (!isLabel(router))
     throw new RoutingError('routing-message', `A record names a router ${quoted(router)}, which no router can be named.`);
@@ -96,15 +96,15 @@ export function readHead(
 
 /** The bytes that the signature is over. */
 export function signedBytes(bytes: Buffer): Buffer {
-  return Buffer.concat([signedPrefix, bytes.subarray(0, bytes.length - signatureBytes)]);
+  return Buffer.concat([signedPrefix, bytes.subarray(0, bytes.length - SIGNATURE_BYTES)]);
 }
 
 export function signatureOf(bytes: Buffer): Buffer {
-  return bytes.subarray(bytes.length - signatureBytes);
+  return bytes.subarray(bytes.length - SIGNATURE_BYTES);
 }
 
 export function bodyOf(record: RouteRecord): Buffer {
-  return record.bytes.subarray(record.bodyStart, record.bytes.length - signatureBytes);
+  return record.bytes.subarray(record.bodyStart, record.bytes.length - SIGNATURE_BYTES);
 }
 
 /**
@@ -125,7 +125,7 @@ export function readRecord(bytes: Buffer): RouteRecord | undefined {
 /** Calls back with each key in the record's body, in its order. */
 export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): void {
   if (record.keys === 0) return;
-  const end = record.bytes.length - signatureBytes;
+  const end = record.bytes.length - SIGNATURE_BYTES;
   for (let at = record.bodyStart; at < end;) {
     const size = record.bytes.readUInt16BE(at + 1);
     if (record.bytes[at] === field.key) found(readKey(new Cursor(record.bytes, 'key', at + 3, at + 3 + size)));
@@ -137,7 +137,7 @@ export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): vo
 export function findKey(record: RouteRecord, key: Buffer): { readonly connectors: number; readonly listeners: number } | undefined {
   if (record.keys === 0) return undefined;
   const { bytes } = record;
-  const end = bytes.length - signatureBytes;
+  const end = bytes.length - SIGNATURE_BYTES;
   for (let at = record.bodyStart; at < end;) {
     if (bytes[at] === field.key && bytes[at + 7] === key.length && bytes.compare(key, 0, key.length, at + 8, at + 8 + key.length) === 0) {
       return { connectors: bytes.readUInt16BE(at + 3), listeners: bytes.readUInt16BE(at + 5) };
@@ -150,12 +150,12 @@ export function findKey(record: RouteRecord, key: Buffer): { readonly connectors
 /** Makes and signs a record. */
 export function writeRecord(head: RecordHead, fields: readonly Buffer[], key: SiteKey): Buffer {
   const name = Buffer.from(head.router, 'latin1');
-  const unsigned = Buffer.concat([key.publicKey, Buffer.of(name.length), name, Buffer.alloc(12), ...fields, Buffer.alloc(signatureBytes)]);
-  const at = publicKeyBytes + 1 + name.length;
+  const unsigned = Buffer.concat([key.publicKey, Buffer.of(name.length), name, Buffer.alloc(12), ...fields, Buffer.alloc(SIGNATURE_BYTES)]);
+  const at = PUBLIC_KEY_BYTES + 1 + name.length;
   unsigned.writeUIntBE(head.epoch, at, 6);
   unsigned.writeUInt32BE(head.counter, at + 6);
   unsigned.writeUInt16BE(head.part, at + 10);
-  key.sign(signedBytes(unsigned)).copy(unsigned, unsigned.length - signatureBytes);
+  key.sign(signedBytes(unsigned)).copy(unsigned, unsigned.length - SIGNATURE_BYTES);
   return unsigned;
 }
 
@@ -195,7 +195,7 @@ function writeField(number: number, value: Buffer): Buffer {
 }
 
 function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRecord, 'about' | 'neighbours' | 'keys'> {
-  const cursor = new Cursor(bytes, 'body of a record', bodyStart, bytes.length - signatureBytes);
+  const cursor = new Cursor(bytes, 'body of a record', bodyStart, bytes.length - SIGNATURE_BYTES);
   const about = { name: '', namespace: '', platform: '', version: '', edge: false };
   const neighbours: Neighbour[] = [];
   let keys = 0;

@@ -8,7 +8,7 @@ import { isGiven, parsePort } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
-/** As the resource has it (`maximumCost` in its schema). */
+/** As the resource has it (`MAXIMUM_COST` in its schema). */
 const HIGHEST_COST = 65_535;
 
 /** @param edge an edge site uses the endpoints named `edge`, any other those named `inter-router` */

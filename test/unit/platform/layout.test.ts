@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { baseDirectory, layoutOf, resourceFileName } from '../../../src/platform/linux/layout.ts';
 import { machineHosts } from '../../../src/platform/linux/machine.ts';
 import { announceRouter, lockRouter, runningRouters, SiblingRouters } from '../../../src/platform/linux/routers.ts';
-import { startWatch } from '../../../src/platform/linux/watch.ts';
+import { DirectoryWatch } from '../../../src/platform/linux/watch.ts';
 import { aDirectory, aNamespace, until } from './support.ts';
 
 for (const [name, surroundings, expected] of [
@@ -80,7 +80,7 @@ test('what others reach a machine by: IPv4, then IPv6, then its name; nothing th
 test('a change is told soon, several close together once', async (t) => {
   const directory = await aDirectory(t);
   let calls = 0;
-  using watcher = startWatch({ onChange: () => (calls += 1), quiet: 30, poll: 3_600_000 });
+  using watcher = new DirectoryWatch({ onChange: () => (calls += 1), quiet: 30, poll: 3_600_000 });
   watcher.follow([directory]);
   // Within one turn: however slow the disk, they are close together.
   for (let file = 0; file < 20; file++) writeFileSync(join(directory, `${file}.yaml`), 'x');
@@ -95,7 +95,7 @@ test('a change is told soon, several close together once', async (t) => {
 test('a directory that comes later, or again, is found by the poll', async (t) => {
   const directory = join(await aDirectory(t), 'later');
   let calls = 0;
-  using watcher = startWatch({ onChange: () => (calls += 1), quiet: 5, poll: 30 });
+  using watcher = new DirectoryWatch({ onChange: () => (calls += 1), quiet: 5, poll: 30 });
   watcher.follow([directory]);
   await mkdir(directory);
   await until(() => calls > 2, 'the poll has passed');
@@ -108,7 +108,7 @@ test('a directory that comes later, or again, is found by the poll', async (t) =
 test('a directory that never rests is told all the same', async (t) => {
   const directory = await aDirectory(t);
   let told = false;
-  using watcher = startWatch({ onChange: () => (told = true), quiet: 200, longest: 300, poll: 3_600_000 });
+  using watcher = new DirectoryWatch({ onChange: () => (told = true), quiet: 200, longest: 300, poll: 3_600_000 });
   watcher.follow([directory]);
   await until(async () => {
     await writeFile(join(directory, 'busy'), String(Math.random()));

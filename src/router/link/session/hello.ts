@@ -11,7 +11,7 @@ import { LinkError } from '../link-errors.ts';
 import type { RouterId } from '../../routing/contract.ts';
 import { routerId } from '../../routing/names.ts';
 import { siteIdOf } from '../../../identity/site-id.ts';
-import { publicKeyBytes, signatureBytes, verifySignature } from '../../../identity/site-key.ts';
+import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES, verifySignature } from '../../../identity/site-key.ts';
 import { messageOfType } from './framing.ts';
 import { COST, HELLO, MOST_COST, VERSIONS } from '../../wire.ts';
 import { isRecord } from '../../../text/is-record.ts';
@@ -49,11 +49,11 @@ export function writeHello(hello: Hello, key: SiteKey, binding: Binding): Buffer
 
 /** @throws LinkError where it is no hello, its proof is wrong, or we have no version in common */
 export function readHello(message: Buffer, binding: Binding): Hello {
-  if (message[0] !== HELLO || message.length > MOST_HELLO_BYTES || message.length < 1 + signatureBytes + 2) {
+  if (message[0] !== HELLO || message.length > MOST_HELLO_BYTES || message.length < 1 + SIGNATURE_BYTES + 2) {
     throw new LinkError('protocol', 'The peer did not begin with a hello.');
   }
-  const signature = message.subarray(1, 1 + signatureBytes);
-  const json = message.subarray(1 + signatureBytes);
+  const signature = message.subarray(1, 1 + SIGNATURE_BYTES);
+  const json = message.subarray(1 + SIGNATURE_BYTES);
   const { hello, publicKey } = parse(json);
   if (siteIdOf(publicKey) !== hello.site.id || !verifySignature(publicKey, signedBytes(json, binding), signature)) {
     throw new LinkError('wrong-proof', `The peer says that it is site ${hello.site.id}, and cannot prove it.`);
@@ -96,7 +96,7 @@ function parse(json: Buffer): { readonly hello: Hello; readonly publicKey: Buffe
     textOf(value.publicKey, 'publicKey', (text) => /^[A-Za-z0-9_-]{43}$/.test(text)),
     'base64url',
   );
-  if (publicKey.length !== publicKeyBytes) throw malformed('publicKey');
+  if (publicKey.length !== PUBLIC_KEY_BYTES) throw malformed('publicKey');
   return {
     publicKey,
     hello: {
