@@ -16,7 +16,7 @@ demo: ## both: demo-connection, then a Redis Cluster whose pods know their outsi
 	@printf '\nThat was the connection half. Now the exposure half, in a Kubernetes of its own; the first time, that is built from source.\n'
 	@$(READY) demo && exec node scripts/demo.ts
 
-demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; ten seconds, no root
+demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; 15 seconds, no root
 	@$(READY) connection && exec node scripts/demo-connection.ts
 
 test: ## checks, unit tests, tests of connections and cluster tests; the last line counts them
