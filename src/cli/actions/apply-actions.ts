@@ -4,7 +4,7 @@ import type { SkupperResource } from '../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
 import { readText } from '../../files/durable.ts';
 import { parseResources } from '../../platform/linux/parse.ts';
-import { placeText } from '../../platform/linux/report.ts';
+import { locationText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
 import type { Manifest } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
@@ -55,7 +55,7 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   for (const { name, text } of sources) {
     const { problems } = await parseResources(text, name, resources.namespace);
     for (const problem of problems) {
-      const line = printable(placeText(problem));
+      const line = printable(locationText(problem));
       if (problem.severity === 'error') errors.push(line);
       else terminal.note(`Warning: ${line}\n`);
     }

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { VERSION } from '../../version.ts';
 import { readText } from '../../files/durable.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { placeText } from '../../platform/linux/report.ts';
+import { locationText } from '../../platform/linux/report.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { readProblems } from '../../platform/linux/runtime-resources.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
@@ -34,7 +34,7 @@ export async function dump(namespace: string, file: string, terminal: Terminal):
     { path: 'about.yaml', content: writeYaml(await about(layout)) },
     { path: 'files.txt', content: await fileList(layout) },
     { path: 'certificates.yaml', content: writeYaml(await certificates(layout)) },
-    { path: 'problems.txt', content: (await readProblems(layout)).map((problem) => `${printable(placeText(problem))}\n`).join('') },
+    { path: 'problems.txt', content: (await readProblems(layout)).map((problem) => `${printable(locationText(problem))}\n`).join('') },
     { path: 'journal.txt', content: await journal(namespace) },
     ...(await metrics(layout)),
   ];

@@ -1,7 +1,7 @@
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { listRuntime, readProblems } from '../../platform/linux/runtime-resources.ts';
-import { placeText } from '../../platform/linux/report.ts';
+import { locationText } from '../../platform/linux/report.ts';
 import { networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
@@ -39,7 +39,7 @@ export async function showOverview({ resources: all, terminal }: Context, output
   for (const { kind, items } of resources) terminal.out(`\n${kind}${kind.endsWith('s') ? 'es' : 's'}\n${resourceTable(kind, items)}`);
   if (problems.length > 0)
     terminal.out(
-      `\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(placeText(problem))}\n`).join('')}`,
+      `\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(locationText(problem))}\n`).join('')}`,
     );
 }
 

@@ -231,7 +231,7 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
 }
 
 /**
- * What is defined twice counts where it stands first; the problem names both places.
+ * What is defined twice counts where it stands first; the problem names both.
  * @param made begins the names of the files that Earshot made: a person who writes the same anew has the last word, which is no mistake
  */
 function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restless'> {

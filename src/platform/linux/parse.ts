@@ -1,4 +1,4 @@
-/** From the text of a file to resources, with the place of everything that is wrong. */
+/** From the text of a file to resources, with the location of everything that is wrong. */
 import { Composer, isNode, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
 import { validateResource } from '../../api/skupper/validate.ts';
@@ -121,8 +121,8 @@ function readResource(document: Document.Parsed, lines: LineCounter, file: strin
   const { resource, identity, problems: found } = validateResource(value);
   const key = identity === undefined ? {} : { resource: `${identity.kind}/${identity.name}` };
   const problems = found.map(({ severity, path, message }): FileProblem => {
-    const place = at(offsetOf(document, path) ?? document.contents?.range[0] ?? 0);
-    return { file, ...place, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
+    const location = at(offsetOf(document, path) ?? document.contents?.range[0] ?? 0);
+    return { file, ...location, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
   });
   if (resource === undefined) return { line, problems };
   if (!supportsKind(resource.kind, linux.capabilities)) {

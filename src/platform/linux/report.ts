@@ -45,9 +45,9 @@ export function modeOf(kind: string): number {
 const withCode: ReadonlySet<string> = new Set(['AccessGrant', 'AccessToken']);
 
 /** `input/resources/web.yaml:5:9: spec.port: must be …`, as compilers say it. */
-export function placeText({ file, line, column, field, message }: FileProblem): string {
-  const place = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
-  return `${place}: ${field === undefined ? '' : `${field}: `}${message}`;
+export function locationText({ file, line, column, field, message }: FileProblem): string {
+  const location = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
+  return `${location}: ${field === undefined ? '' : `${field}: `}${message}`;
 }
 
 /** Problems of files, for the statuses of the resources that they are about. */
@@ -57,7 +57,7 @@ export function problemsOfFiles(problems: readonly FileProblem[]): readonly Reso
     return concerned.flatMap((resource): readonly ResourceProblem[] => {
       const [kind = '', name = ''] = resource.split('/');
       if (!supportsKind(kind, linux.capabilities)) return [];
-      return [{ resource: `${kind}/${name}`, severity: problem.severity, code: 'invalid-file', message: placeText(problem) }];
+      return [{ resource: `${kind}/${name}`, severity: problem.severity, code: 'invalid-file', message: locationText(problem) }];
     });
   });
 }
@@ -66,10 +66,10 @@ export function problemsOfFiles(problems: readonly FileProblem[]): readonly Reso
 export function unreadSite(problems: readonly FileProblem[]): string | undefined {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const named = errors.find(({ resource }) => resource?.startsWith('Site/') === true);
-  if (named !== undefined) return `its ${(named.resource ?? '').replace('/', ' ')} cannot be used: ${placeText(named)}`;
+  if (named !== undefined) return `its ${(named.resource ?? '').replace('/', ' ')} cannot be used: ${locationText(named)}`;
   // What stands in a file that cannot be read may be one.
   const unnamed = errors.find(({ resource }) => resource === undefined);
-  return unnamed === undefined ? undefined : `it has no Site, unless it is in a file that cannot be read: ${placeText(unnamed)}`;
+  return unnamed === undefined ? undefined : `it has no Site, unless it is in a file that cannot be read: ${locationText(unnamed)}`;
 }
 
 export function problemsFile(problems: readonly FileProblem[]): string {
