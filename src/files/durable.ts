@@ -21,7 +21,7 @@ export async function readText(path: string, limits: ReadLimits): Promise<string
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     if (error instanceof FileError) throw error;
-    throw new FileError('file-unreadable', `${path} cannot be read ${remedyOf(error)}`, error);
+    throw new FileError('file-unreadable', `${path} cannot be read ${remedyOf(error, 'read')}`, error);
   }
 }
 

@@ -8,16 +8,17 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
-/** `(CODE): what to do`, to follow "PATH cannot be written". */
-export function remedyOf(error: unknown): string {
+/** `(CODE): what to do`, to follow "PATH cannot be read" or whatever else could not be done. */
+export function remedyOf(error: unknown, done: string): string {
   const code = codeOf(error);
+  if (code === 'EACCES' || code === 'EPERM') {
+    return `(${code}): the user that runs Earshot must be allowed to ${done === 'read' ? 'read' : 'write'} it`;
+  }
   const remedy = REMEDIES.get(code);
   return remedy === undefined ? `(${code})` : `(${code}): ${remedy}`;
 }
 
 const REMEDIES = new Map([
-  ['EACCES', 'the user that runs Earshot must be allowed to'],
-  ['EPERM', 'the user that runs Earshot must be allowed to'],
   ['ENOSPC', 'the disk is full, free some space'],
   ['EDQUOT', "the user's disk quota is used up, free some space"],
   ['EROFS', 'the file system is read-only'],

@@ -21,6 +21,6 @@ async function naming<T>(path: string, done: string, step: Promise<T>): Promise<
     return await step;
   } catch (error) {
     if (error instanceof FileError) throw new TrustError('state-unavailable', error.message, error);
-    throw new TrustError('state-unavailable', `${path} cannot be ${done} ${remedyOf(error)}`, error);
+    throw new TrustError('state-unavailable', `${path} cannot be ${done} ${remedyOf(error, done)}`, error);
   }
 }
