@@ -160,7 +160,7 @@ describe('a claim that can never be a listener volume', { timeout: 400_000 }, ()
     {
       name: 'longer',
       annotations: byListener('n'.repeat(300)),
-      message: /listener-name holds "n{64}", which is not the name of an object/,
+      message: /listener-name holds "n{79}…", which is not the name of an object/,
     },
     { name: 'control', annotations: byListener('a\nb'), message: /listener-name.*"a\\nb"/ },
   ];
