@@ -125,6 +125,8 @@ export class Tokens implements Disposable {
 
   /** @returns whether it is worth a word */
   #failed(attempt: Attempt, token: Token, error: unknown): 'quiet' | 'told' {
+    // Taken away meanwhile.
+    if (this.#attempts.get(attempt.name) !== attempt) return 'quiet';
     const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
     const asked = error instanceof ServerBusyError ? error.asked : 0;
     attempt.failures += 1;
