@@ -1,6 +1,6 @@
 import type { TlsBundle } from '../router/contract.ts';
 import type { BundleProblem, BundleUse } from '../site/material.ts';
-import { checkBundle, type BundleCheck, type Purpose } from '../identity/bundle-check.ts';
+import { checkBundle, isAboutDates, type BundleCheck, type Purpose } from '../identity/bundle-check.ts';
 import { readCertificates } from '../x509/facts.ts';
 
 /** From the one to before the other, milliseconds since 1970. */
@@ -43,12 +43,10 @@ const PURPOSES: Readonly<Record<BundleUse, Purpose>> = {
   trust: { kind: 'trust' },
 };
 
-/** A wrong clock, or a renewal that is late: whoever connects decides. */
-const passing: ReadonlySet<string> = new Set(['tls-expired', 'tls-not-yet-valid']);
-
+/** Of dates whoever connects decides. */
 function problemsOf(found: BundleCheck): readonly BundleProblem[] {
   if (found.ok) return found.warnings.map(({ code, message }) => ({ code, message, passing: true }));
-  return found.problems.map(({ code, message }) => ({ code, message, passing: passing.has(code) }));
+  return found.problems.map(({ code, message }) => ({ code, message, passing: isAboutDates(code) }));
 }
 
 /** The time around now in which no certificate begins or ends. */

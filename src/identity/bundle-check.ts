@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import type { CodeOf } from '../errors/catalogue.ts';
+import type { CodeOf, ErrorCode } from '../errors/catalogue.ts';
 import { CertificateError } from '../x509/errors.ts';
 import { readCertificates, type CertificateFacts, type ReadCertificate } from '../x509/facts.ts';
 import { PemError, readPem } from '../x509/pem.ts';
@@ -50,6 +50,9 @@ export interface TlsProblem {
 }
 
 export type TlsCode = CodeOf<'tls'>;
+
+/** Of a wrong clock, or a renewal that is late: nothing is wrong with the bundle itself. */
+export const isAboutDates = (code: ErrorCode): boolean => code === 'tls-expired' || code === 'tls-not-yet-valid';
 
 interface Found {
   readonly problems: TlsProblem[];

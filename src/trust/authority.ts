@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { checkBundle } from '../identity/bundle-check.ts';
+import { checkBundle, isAboutDates } from '../identity/bundle-check.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import { isCertificateBlock, readPem, writePem } from '../x509/pem.ts';
 import { createKey } from '../x509/request.ts';
@@ -36,7 +36,7 @@ export async function siteAuthority(bundles: Bundles, name: string, options: Sit
     return authorityOf(bundle, 'the site authority', clock);
   } catch (error) {
     // An authority that has merely ended, or a wrong clock, is no damage.
-    if (!(error instanceof TrustError) || error.code === 'tls-expired' || error.code === 'tls-not-yet-valid') throw error;
+    if (!(error instanceof TrustError) || isAboutDates(error.code)) throw error;
     throw damaged(error.message, error);
   }
 }

@@ -2,7 +2,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { checkBundle } from '../../identity/bundle-check.ts';
+import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError } from '../errors.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
@@ -125,7 +125,7 @@ function accept(token: Token, answer: RedemptionAnswer, key: string, clock: () =
   const check = checkBundle(bundle, { kind: 'client', serverCa: true }, clock);
   if (!check.ok) {
     const [{ code, message }] = check.problems;
-    const isClock = code === 'tls-expired' || code === 'tls-not-yet-valid';
+    const isClock = isAboutDates(code);
     throw new TrustError(
       isClock ? 'clock-wrong' : 'server-failed',
       isClock
