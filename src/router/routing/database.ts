@@ -1,3 +1,4 @@
+import type { Buffer } from 'node:buffer';
 import { BUCKETS } from './codec.ts';
 import type { VersionsOf } from './codec.ts';
 import type { RouterId, RoutingLimits } from './contract.ts';
@@ -14,7 +15,7 @@ export interface KnownRouter {
   /** By number; holes where a part has not come yet. Without part 0 the router counts as unknown. */
   readonly parts: readonly (RouteRecord | undefined)[];
   readonly about: About | undefined;
-  /** On the ageing clock, milliseconds: when part 0 was made. */
+  /** On the ageing clock, milliseconds: when part 0 was made, by the latest that anybody has said. */
   readonly made: number;
 }
 
@@ -66,6 +67,17 @@ export class Database {
     return held === undefined || counter > held.counter || (counter === held.counter && check > held.check);
   }
 
+  /** Somebody tells of a record that is not new: if it is the very one that is held, what is said of its age may count. */
+  confirm({ id, part }: { readonly id: RouterId; readonly part: number }, bytes: Buffer, made: number): void {
+    if (this.#routers.get(id)?.parts[part]?.bytes.equals(bytes) === true) this.rejuvenate(id, made);
+  }
+
+  /** Part 0 of the router was made no earlier than this. Nobody can say that it was: age grows by our own clock only. */
+  rejuvenate(router: RouterId, made: number): void {
+    const entry = this.#routers.get(router);
+    if (entry !== undefined) entry.made = Math.max(entry.made, made);
+  }
+
   /** Whether there is room for the record, which is new. A router that we know keeps its place, so it is only held to its own bounds. */
   fits(record: RouteRecord): boolean {
     const entry = this.#routers.get(record.router);
@@ -78,7 +90,10 @@ export class Database {
     return this.#bytes - (replaced === undefined ? 0 : costOf(replaced)) + costOf(record) <= this.#limits.databaseBytes;
   }
 
-  /** Takes a record that is new and fits. @param made when the router made its part 0, on the ageing clock */
+  /**
+   * Takes a record that is new and fits.
+   * @param made when the router made its part 0, on the ageing clock; where that is earlier than what is known of the router, it does not count
+   */
   take(record: RouteRecord, made: number): Change {
     let entry = this.#routers.get(record.router);
     let before: RouteRecord[] = [];
@@ -92,7 +107,7 @@ export class Database {
         epoch: record.epoch,
         parts: [],
         about: undefined,
-        made,
+        made: Math.max(made, entry?.made ?? -Infinity),
         keys: 0,
         neighbours: 0,
       };
@@ -108,7 +123,7 @@ export class Database {
     this.#count(entry, record, 1);
     if (record.part === 0) {
       entry.about = record.about;
-      entry.made = made;
+      entry.made = Math.max(entry.made, made);
     }
     const same = before.length === 1 && replaced !== undefined && bodyOf(replaced).equals(bodyOf(record));
     topology ||= !same && (replaced === undefined ? record.part === 0 || record.neighbours.length > 0 : topologyDiffers(replaced, record));

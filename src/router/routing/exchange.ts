@@ -4,7 +4,7 @@ import { LONGEST_REQUEST, writeDigest, writeDone, writeRecords, writeRequest, wr
 import type { AgedRecord, Message, PartsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
-import { answersOfLink, digestsOfLink } from './limits.ts';
+import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink } from './limits.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import type { RecordVersion } from './record.ts';
 
@@ -26,14 +26,14 @@ export interface ExchangeContext {
 
 /**
  * Brings the databases of two adjacent routers together: summary, digest, requests one at a time (see `codec.ts`). What a
- * link is asked for is not asked of another at the same time. Losing a record on the way is never final: a later summary
- * finds it.
+ * link is asked for is not asked of another at the same time, unless it does not come soon. Losing a record on the way is never
+ * final: a summary goes over each link now and then, and finds it.
  */
 export class Exchange {
   readonly #context: ExchangeContext;
   readonly #links = new Map<string, LinkExchange>();
-  /** Records that some link was asked for and has not sent. */
-  readonly #asked = new Set<string>();
+  /** Records that some link was asked for and has not sent, and since when. */
+  readonly #asked = new Map<string, number>();
 
   constructor(context: ExchangeContext) {
     this.#context = context;
@@ -45,6 +45,8 @@ export class Exchange {
       wanted: new Map(),
       asked: [],
       since: 0,
+      every: begins ? COMPARE_EVERY : COMPARE_AT_LAST,
+      compared: this.#context.clock(),
       overflowed: false,
       deferred: undefined,
       digests: new Credit(digestsOfLink),
@@ -64,10 +66,14 @@ export class Exchange {
 
   /** Begins a comparison of everything. */
   summarize(link: string): void {
+    const state = this.#links.get(link);
+    if (state !== undefined) state.compared = this.#context.clock();
     this.#context.send(link, writeSummary(this.#context.database.sums));
   }
 
   onSummary(link: string, { sums }: Extract<Message, { kind: 'summary' }>): void {
+    const state = this.#links.get(link);
+    if (state !== undefined) state.compared = this.#context.clock();
     const own = this.#context.database.sums;
     const differing = new Set<number>();
     for (const [bucket, sum] of own.entries()) if (sum !== sums[bucket]) differing.add(bucket);
@@ -125,9 +131,10 @@ export class Exchange {
     }
   }
 
-  /** Gives up on answers that do not come. */
+  /** Gives up on answers that do not come, and compares where that is due. */
   tick(): void {
     for (const [link, state] of this.#links) {
+      if (this.#context.clock() - state.compared >= state.every) this.summarize(link);
       if (state.deferred !== undefined && state.answers.take(this.#context.clock())) {
         this.#answer(link, state.deferred);
         state.deferred = undefined;
@@ -159,7 +166,7 @@ export class Exchange {
       const parts = this.#choose(link, state);
       if (parts.length === 0) continue;
       state.since = this.#context.clock();
-      for (const name of state.asked) this.#asked.add(name);
+      for (const name of state.asked) if (!this.#asked.has(name)) this.#asked.set(name, state.since);
       this.#context.send(link, writeRequest(parts));
     }
   }
@@ -167,7 +174,7 @@ export class Exchange {
   #choose(link: string, state: LinkExchange): PartsOf[] {
     const chosen = new Map<RouterId, number[]>();
     for (const [name, { router, version }] of state.wanted) {
-      if (this.#asked.has(name)) continue;
+      if (this.#context.clock() - (this.#asked.get(name) ?? -Infinity) < ALONE_FOR) continue;
       const list = chosen.get(router) ?? [];
       if (list.length >= this.#context.room(link, router)) continue;
       state.wanted.delete(name);
@@ -187,6 +194,9 @@ interface LinkExchange {
   /** The request that is under way. */
   asked: string[];
   since: number;
+  /** When a summary last went either way, and how long after that one is due. */
+  compared: number;
+  readonly every: number;
   /** What the peer requested more often than it is answered at once. */
   deferred: Extract<Message, { kind: 'request' }> | undefined;
   readonly digests: Credit;
@@ -197,3 +207,5 @@ interface LinkExchange {
 
 const MOST_WANTED = 16_384;
 const ANSWER_WITHIN = 15_000;
+/** So long a link that was asked may keep a record from being asked of others. */
+const ALONE_FOR = 2000;

@@ -55,11 +55,15 @@ export class Intake {
   take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
     const { database, verify, read, self } = this.#context;
     const head = readHead(bytes);
-    if (!database.isNew(head.id, head) || age * 1000 >= FORGET_AFTER) {
+    const clock = this.#context.clock();
+    const made = clock - age * 1000;
+    const isNew = database.isNew(head.id, head);
+    if (!isNew) database.confirm(head, bytes, made);
+    // What is said of the age of a router that we know cannot be more than we know.
+    if (!isNew || clock - Math.max(made, database.routers.get(head.id)?.made ?? -Infinity) >= FORGET_AFTER) {
       this.counters.stale += 1;
       return undefined;
     }
-    const clock = this.#context.clock();
     if (!this.#links.take(link, clock) || !this.#routers.take(head.id, clock)) {
       this.counters.postponed += 1;
       this.#context.postponed(link);
@@ -83,7 +87,7 @@ export class Intake {
       return undefined;
     }
     this.counters.accepted += 1;
-    this.#context.changed(database.take(record, clock - age * 1000));
+    this.#context.changed(database.take(record, made));
     return record;
   }
 

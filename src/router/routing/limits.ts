@@ -24,6 +24,10 @@ export const REFRESH_EVERY = 600_000;
 export const FORGET_AFTER = 1_800_000;
 export const SWEEP_EVERY = 10_000;
 
+/** Milliseconds after which the two ends of a link compare what they hold, where nobody has lately. The later one only has to where the other does not. */
+export const COMPARE_EVERY = 30_000;
+export const COMPARE_AT_LAST = 40_000;
+
 /** Bytes of a message that we send: one that is not too long to wait behind. */
 export const SENT_MESSAGE_BYTES = 32_768;
 

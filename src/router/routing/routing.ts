@@ -200,13 +200,7 @@ class LinkState implements Routing {
     this.#clock.advance(now);
     const { reading } = this.#clock;
     if (this.#own.epoch > 0 && reading >= this.#refreshAt) this.#own.refresh();
-    if (reading >= this.#sweepAt) {
-      this.#sweepAt = reading + SWEEP_EVERY;
-      for (const { id, made } of this.#database.routers.values()) {
-        const change = id !== this.self && reading - made >= FORGET_AFTER ? this.#database.forget(id) : undefined;
-        if (change !== undefined) this.#answers.apply(change);
-      }
-    }
+    if (reading >= this.#sweepAt) this.#sweep();
     this.#intake.tick();
     this.#exchange.tick();
     for (const link of this.#behind) if (this.#adjacencies.has(link)) this.#exchange.summarize(link);
@@ -245,6 +239,17 @@ class LinkState implements Routing {
     } finally {
       // Where the peer is to be cut off for a later record, these are good nevertheless; they go out with the next call.
       this.#flood(taken, link);
+    }
+  }
+
+  /** Forgets whom nobody has been able to reach for long. Whoever can be reached lives, whatever was said of its age. */
+  #sweep(): void {
+    const { reading } = this.#clock;
+    this.#sweepAt = reading + SWEEP_EVERY;
+    for (const id of this.#answers.reachable) this.#database.rejuvenate(id, reading - REFRESH_EVERY);
+    for (const { id, made } of this.#database.routers.values()) {
+      const change = id !== this.self && reading - made >= FORGET_AFTER ? this.#database.forget(id) : undefined;
+      if (change !== undefined) this.#answers.apply(change);
     }
   }
 

@@ -11,14 +11,16 @@ import { siteIdOf } from '../../../../../src/identity/site-id.ts';
  */
 export class TestNetwork {
   now = 1_700_000_000_000;
-  /** Messages that were delivered. */
+  /** Messages that were delivered but for summaries, which go over each link now and then, whatever happens. */
   delivered = 0;
-  /** Bytes that were sent. */
+  /** Bytes of those that were sent. */
   bytes = 0;
   /** The longest message that any router sent. */
   longest = 0;
   /** The most links that there were at once. */
   mostLinks = 0;
+  /** What goes over a link in place of a message. */
+  tamper: (from: string, link: TestLink, message: Buffer) => readonly Buffer[] = (_from, _link, message) => [message];
   readonly #limits: Partial<RoutingLimits>;
   readonly #remember: number;
   /** Records that were sent, for replays. */
@@ -101,7 +103,7 @@ export class TestNetwork {
     if (chosen === undefined) return false;
     const message = chosen.link.queues[chosen.end]?.shift();
     if (message === undefined) return false;
-    this.delivered += 1;
+    if (!isSummary(message)) this.delivered += 1;
     this.inject(chosen.end, chosen.link.name, message);
     return true;
   }
@@ -145,12 +147,12 @@ export class TestNetwork {
 
   #send(from: string, outgoing: readonly Outgoing[]): void {
     for (const { link: name, message } of outgoing) {
-      this.bytes += message.length;
+      if (!isSummary(message)) this.bytes += message.length;
       this.longest = Math.max(this.longest, message.length);
       if (this.#sent.length < this.#remember) this.#sent.push(message);
       const link = this.#links.get(name);
       const to = link?.ends.find((end) => end !== from);
-      if (to !== undefined) link?.queues[to]?.push(message);
+      if (link !== undefined && to !== undefined) link.queues[to]?.push(...this.tamper(from, link, message));
     }
   }
 
@@ -163,6 +165,10 @@ export class TestNetwork {
   #time(node: Node): number {
     return this.now + node.offset;
   }
+}
+
+function isSummary(message: Buffer): boolean {
+  return message[0] === 1;
 }
 
 export interface TestLink {

@@ -89,3 +89,46 @@ export function impossiblePaths(network: TestNetwork, keys: readonly string[]): 
 function siteOf(name: string): string {
   return name.split('/')[0] ?? name;
 }
+
+/**
+ * All differences, in words, between what these routers hold of each other and what those say of themselves, where links between
+ * them alone lead from one to the other. Whoever else is there may say what he likes.
+ */
+export function disagreements(network: TestNetwork, names: readonly string[]): string[] {
+  const found: string[] = [];
+  const links = network.links.filter(({ ends }) => ends.every((end) => names.includes(end)));
+  for (const name of names) {
+    const routing = network.routing(name);
+    const known = new Map(routing.network().map((record) => [`${record.site.id}/${record.router}`, record]));
+    const reached = new Set([name]);
+    for (const at of reached) for (const { ends } of links) if (ends.includes(at)) for (const end of ends) reached.add(end);
+    for (const other of reached) {
+      const id = network.id(other);
+      const record = known.get(id);
+      const { keys } = network.factsOf(other);
+      const linksOf = network.links.filter(({ ends }) => ends.includes(other)).map((link) => `${link.name} ${link.cost}`);
+      if (record === undefined) found.push(`${name} does not know ${other}`);
+      else if (describe(record.keys) !== describe(keys))
+        found.push(`${name} holds [${describe(record.keys)}] of ${other}, not [${describe(keys)}]`);
+      else if (
+        record.links
+          .map((link) => `${link.name} ${link.cost}`)
+          .sort()
+          .join() !== linksOf.sort().join()
+      )
+        found.push(`${name} holds other links of ${other}`);
+      for (const { routingKey, connectors } of keys) {
+        const destination = routing.destinations(routingKey).find(({ router }) => router === id);
+        if (connectors > 0 && destination?.connectors !== connectors) found.push(`${name} does not find ${routingKey} at ${other}`);
+      }
+    }
+  }
+  return found;
+}
+
+function describe(keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[]): string {
+  return keys
+    .map(({ routingKey, connectors, listeners }) => `${routingKey} ${connectors} ${listeners}`)
+    .sort()
+    .join();
+}
