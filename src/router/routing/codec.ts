@@ -44,8 +44,9 @@
  * or a signature that is not the site's is the fault of whoever sent it, and ends the link.
  *
  * Age is the time in whole seconds since part 0 of the router was last made, as far as the sender knows: what it was when the
- * sender got it, and the time since. Whoever passes on or holds a router whose age is 1,800 forgets it. A router makes part 0
- * anew at least every 600 s.
+ * sender got it, and the time since. It is not signed: of all that peers say of it the least counts, and it grows by our own clock
+ * only. Routers to which paths lead are never forgotten, and their age is 600 at most; others are forgotten when it is 1,800.
+ * A router makes part 0 anew at least every 600 s.
  *
  * Bucket of a router: the first byte of its site's id, modulo 64. The summary of a bucket is the exclusive or of the first 8
  * bytes of the signatures of all its records, zero where it has none.
@@ -54,7 +55,7 @@
  * something else in some buckets sends a digest of those, asking for one in return. Whoever gets a digest requests what is
  * newer there than here, with one request at a time: the next after `done`. A digest or an answer may come late, where they
  * are asked for more often than is of use; who leaves out a digest sends a summary later. A summary may be sent at any time to
- * begin this again. Each record that is new to a router goes at once to all its other adjacent routers. Records of one router
+ * begin this again, and goes over each link at least every 30 s (40 s where only the router with the greater id does this). Each record that is new to a router goes at once to all its other adjacent routers. Records of one router
  * are sent with part 0 first where its epoch is new.
  */
 import { Buffer } from 'node:buffer';
