@@ -43,6 +43,8 @@ export interface LocalLimits {
   readonly setAsideMost: number;
   /** What a client of a listener with TLS has for the handshake. */
   readonly handshake: number;
+  /** TLS handshakes of clients that may be under way at once; for one more, the oldest where most of them are is ended. */
+  readonly handshakes: number;
   /** How long after a failure a port is tried again, first and at most. */
   readonly listenFirst: number;
   readonly listenMost: number;

@@ -10,7 +10,7 @@ export interface ListenersOptions extends Omit<ListeningOptions, 'onSocket' | 'o
   /** Whether the listener has anywhere to send a connection now. */
   reachable(config: ListenerConfig): boolean;
   onSocket(config: ListenerConfig, socket: Socket, raw: Socket): void;
-  onRefused(config: ListenerConfig, reason: 'handshake', error: Error): void;
+  onRefused(config: ListenerConfig, reason: 'handshake' | 'busy', error: Error): void;
 }
 
 /**

@@ -4,12 +4,16 @@ import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { KEEP_ALIVE } from './connect.ts';
+import type { FairPlaces } from '../../work/fair-places.ts';
+import { networkOf } from '../../x509/network.ts';
 
 const BACKLOG = 1024;
 
 export interface ListeningOptions {
   /** Milliseconds that a client has for the TLS handshake. */
   readonly handshake: number;
+  /** Of TLS handshakes that are under way, at all listeners. */
+  readonly handshakes: FairPlaces<Socket>;
   readonly first: number;
   readonly most: number;
   readonly random: () => number;
@@ -18,7 +22,7 @@ export interface ListeningOptions {
   readonly shared: boolean;
   /** `raw` is the TCP socket below a TLS socket, or the socket itself. */
   onSocket(socket: Socket, raw: Socket): void;
-  onRefused(reason: 'handshake', error: Error): void;
+  onRefused(reason: 'handshake' | 'busy', error: Error): void;
   onChange(): void;
 }
 
@@ -92,6 +96,7 @@ export class ListeningSocket {
    */
   #tlsServer(tls: TlsBundle): Server {
     const raws = new Map<string, Socket>();
+    const { handshakes } = this.#options;
     const server = createTlsServer({
       ...contextOptions(tls),
       allowHalfOpen: true,
@@ -106,13 +111,22 @@ export class ListeningSocket {
       raws.set(peer, raw);
       raw.on('error', () => raw.destroy());
       raw.once('close', () => {
+        handshakes.leave(raw);
         if (raws.get(peer) === raw) raws.delete(peer);
       });
+      const ended = handshakes.enter(raw, `${hostPort(this.address)} ${networkOf(raw.remoteAddress ?? '')}`);
+      if (ended === undefined) return;
+      this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
+      ended.destroy();
     });
     server.on('secureConnection', (socket: TLSSocket) => {
       const raw = raws.get(peerOf(socket));
-      if (raw === undefined) socket.destroy();
-      else this.#options.onSocket(socket, raw);
+      if (raw === undefined) {
+        socket.destroy();
+        return;
+      }
+      handshakes.leave(raw);
+      this.#options.onSocket(socket, raw);
     });
     server.on('tlsClientError', (error, socket) => {
       this.#options.onRefused('handshake', error);

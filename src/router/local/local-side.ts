@@ -13,6 +13,7 @@ import { Listeners } from './listeners.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, socketsWithin } from './open-files.ts';
 import { portOwner } from './port-owner.ts';
+import { FairPlaces } from '../../work/fair-places.ts';
 
 export const LOCAL_LIMITS: LocalLimits = {
   connect: 5_000,
@@ -21,6 +22,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   setAsideFirst: 500,
   setAsideMost: 30_000,
   handshake: 10_000,
+  handshakes: 1_024,
   listenFirst: 200,
   listenMost: 5_000,
   connections: 100_000,
@@ -58,6 +60,7 @@ export class LocalSide implements AsyncDisposable {
     };
     this.#listeners = new Listeners({
       handshake: limits.handshake,
+      handshakes: new FairPlaces({ most: limits.handshakes, mostOfGroup: limits.handshakes }),
       first: limits.listenFirst,
       most: limits.listenMost,
       random,
@@ -66,7 +69,10 @@ export class LocalSide implements AsyncDisposable {
       onSocket: (config, socket, raw) => this.#connections.fromSocket(config, socket, raw),
       onRefused: ({ name }, reason, error) => {
         localMetrics.clientsRefused.inc({ reason });
-        options.log.debug({ listener: name, error }, 'a client failed the TLS handshake');
+        options.log.debug(
+          { listener: name, error },
+          reason === 'busy' ? 'a client was given up for another' : 'a client failed the TLS handshake',
+        );
       },
       onChange: changed,
     });

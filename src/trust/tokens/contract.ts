@@ -43,7 +43,9 @@ export interface GrantServerLimits {
   readonly bodyBytes: number;
   readonly requestMilliseconds: number;
   readonly concurrentRequests: number;
+  /** That may be open: of all, and of one address. For one more, the oldest of the address that has most of them is ended. */
   readonly connections: number;
+  readonly connectionsOfAddress: number;
 }
 
 export interface GrantServer extends AsyncDisposable {

@@ -1,12 +1,21 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
 import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
+import { FairPlaces } from '../../work/fair-places.ts';
+import { networkOf } from '../../x509/network.ts';
 
-const defaultLimits: GrantServerLimits = { bodyBytes: 16_384, requestMilliseconds: 10_000, concurrentRequests: 256, connections: 512 };
+const defaultLimits: GrantServerLimits = {
+  bodyBytes: 16_384,
+  requestMilliseconds: 10_000,
+  concurrentRequests: 256,
+  connections: 512,
+  connectionsOfAddress: 128,
+};
 
 /** The `url` of a grant's status and of its tokens. */
 export function grantUrl(host: string, port: number, grant: string): string {
@@ -31,11 +40,18 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
     },
     (request, response) => service.onRequest(request, response),
   );
-  server.maxConnections = limits.connections;
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
   server.keepAliveTimeout = 1_000;
   server.maxRequestsPerSocket = 16;
+  const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress });
+  server.on('connection', (socket: Socket) => {
+    socket.once('close', () => places.leave(socket));
+    const ended = places.enter(socket, networkOf(socket.remoteAddress ?? ''));
+    if (ended === undefined) return;
+    service.count('server-busy');
+    ended.destroy();
+  });
   // Failed handshakes are the everyday life of an open port.
   server.on('tlsClientError', () => service.count('tls-failed'));
   server.listen(options.port, options.host);

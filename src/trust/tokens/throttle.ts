@@ -1,7 +1,6 @@
-import { isIPv6 } from 'node:net';
 import type { Clock } from '../contract.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
-import { groupsOf } from '../../x509/alternative-names.ts';
+import { networkOf } from '../../x509/network.ts';
 
 /** Slips of the pen and a token pasted twice. */
 const FREE_GUESSES = 5;
@@ -63,12 +62,4 @@ interface Guesser {
   readonly count: number;
   readonly last: number;
   readonly until: number;
-}
-
-/** Who has one IPv6 address has all of its /64 (RFC 6177). */
-export function networkOf(address: string): string {
-  const [bare = ''] = address.split('%', 1);
-  const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare) ?? [];
-  if (mapped !== undefined || !isIPv6(bare)) return mapped ?? bare;
-  return `${groupsOf(bare).slice(0, 4).join(':')}::/64`;
 }

@@ -238,6 +238,21 @@ describe('The grant server', () => {
     assert.equal(west.store.get('g')?.redemptions, 0);
   });
 
+  it('answers while as many connections as there may be say nothing: the oldest gives way', async () => {
+    await using west = await startGranting({ limits: { connections: 8, connectionsOfAddress: 4 } });
+    const silent = Array.from({ length: 12 }, () => connect(west.server.port, '127.0.0.1'));
+    let closed = 0;
+    for (const socket of silent)
+      socket
+        .on('error', () => {})
+        .once('close', () => void (closed += 1))
+        .resume();
+    await redeem(await west.issue());
+    assert.ok(closed >= 8, `${closed} gave way`);
+    assert.equal(west.server.answered['redeemed'], 1);
+    for (const socket of silent) socket.destroy();
+  });
+
   it('ends connections that say nothing or speak no TLS, and takes a new certificate while it runs', async () => {
     await using hasty = await startGranting({ limits: { requestMilliseconds: 200 } });
     for (const said of ['', 'GET / HTTP/1.1\r\n\r\n']) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { networkOf, Throttle } from '../../../src/trust/tokens/throttle.ts';
+import { Throttle } from '../../../src/trust/tokens/throttle.ts';
 import { makeClock } from './support/site.ts';
 
 describe('The throttle', () => {
@@ -55,17 +55,4 @@ describe('The throttle', () => {
     clock.advance(1_000);
     assert.equal(throttle.waitFor('192.0.2.1'), 0, 'it made room');
   });
-});
-
-describe('networkOf', () => {
-  const cases: readonly [string, string][] = [
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['', ''],
-  ];
-  for (const [address, network] of cases)
-    it(`takes ${address === '' ? 'no address' : address} for ${network}`, () => assert.equal(networkOf(address), network));
 });

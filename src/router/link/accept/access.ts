@@ -225,8 +225,8 @@ export class Access {
   }
 
   #begin(socket: Socket): void {
-    const address = socket.remoteAddress;
-    if (this.#handshakes.begin(socket)) return;
+    const address = this.#handshakes.begin(socket);
+    if (address === undefined) return;
     linkMetrics.refused.inc({ reason: 'busy' });
     this.#strangers.warn({ access: this.#config.name, address, code: 'busy' }, 'connection closed: too many TLS handshakes are under way');
   }

@@ -1,28 +1,28 @@
 import type { Socket } from 'node:net';
+import { FairPlaces } from '../../../work/fair-places.ts';
+import { networkOf } from '../../../x509/network.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
-const MOST = 512;
-const MOST_OF_ADDRESS = 64;
+const LIMITS = { most: 512, mostOfGroup: 64 } as const;
 
-/** Lets only so many handshakes run at once; further connections are closed unanswered. */
+/** Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended. */
 export class HandshakeLimit {
-  readonly #running = new Map<string, string>();
-  readonly #ofAddress = new Map<string, number>();
+  readonly #places = new FairPlaces<string>(LIMITS);
+  readonly #sockets = new Map<string, Socket>();
 
-  /** @returns false where the connection was closed instead */
-  begin(socket: Socket): boolean {
-    const address = socket.remoteAddress ?? '';
+  /** @returns the address whose connection was closed for this one */
+  begin(socket: Socket): string | undefined {
     const key = keyOf(socket);
-    const open = this.#ofAddress.get(address) ?? 0;
-    if (this.#running.size >= MOST || open >= MOST_OF_ADDRESS) {
-      socket.destroy();
-      return false;
-    }
-    this.#running.set(key, address);
-    this.#ofAddress.set(address, open + 1);
+    const ended = this.#places.enter(key, networkOf(socket.remoteAddress ?? ''));
+    this.#sockets.set(key, socket);
     // A peer that leaves in the middle.
-    socket.once('close', () => this.#done(key));
-    return true;
+    socket.once('close', () => this.#done(key, socket));
+    const other = ended === undefined ? undefined : this.#sockets.get(ended);
+    if (ended === undefined || other === undefined) return undefined;
+    const address = other.remoteAddress ?? '';
+    this.#done(ended, other);
+    other.destroy();
+    return address;
   }
 
   /** The handshake of this connection, of which TLS has made a socket of its own, is over. */
@@ -30,13 +30,11 @@ export class HandshakeLimit {
     this.#done(keyOf(socket));
   }
 
-  #done(key: string): void {
-    const address = this.#running.get(key);
-    if (address === undefined) return;
-    this.#running.delete(key);
-    const open = (this.#ofAddress.get(address) ?? 1) - 1;
-    if (open === 0) this.#ofAddress.delete(address);
-    else this.#ofAddress.set(address, open);
+  #done(key: string, socket = this.#sockets.get(key)): void {
+    // Another connection may have the same address and port by now.
+    if (this.#sockets.get(key) !== socket) return;
+    this.#sockets.delete(key);
+    this.#places.leave(key);
   }
 }
 

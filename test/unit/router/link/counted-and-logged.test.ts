@@ -10,6 +10,7 @@ import { metrics } from '../../../../src/telemetry/metrics.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, siteConfig } from '../support/site.ts';
+import { standardClient } from '../support/standard-client.ts';
 
 const authority = await testAuthority();
 const bundle = await authority.issue();
@@ -101,4 +102,8 @@ test('handshakes that never end are bounded in number, and those beyond are coun
   // Of the others some may come to the end of their time meanwhile.
   await eventually('those beyond the limit are closed', async () => (await router.counted('busy')) === 36 && closed >= 36);
   assert.ok(router.lines.some((line) => line.includes('too many TLS handshakes')));
+  // They keep nobody out, not even of their own address.
+  using own = await standardClient(router.port, await authority.issue());
+  assert.equal(own.session.closed, false);
+  await eventually('the oldest gave way', () => closed >= 37);
 });

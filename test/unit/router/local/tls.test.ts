@@ -66,6 +66,20 @@ describe('a listener with TLS', () => {
     await eventually('both to be closed by the listener', () => silent.ended && half.ended);
   });
 
+  it('takes a client while as many as there may be stop in their handshakes, in the place of the oldest', async () => {
+    using server = await serve();
+    const { local, port } = await tlsListener(withoutCa, server, { handshakes: 3 });
+    await using _ = local;
+    await listening(local);
+    const silent = Array.from({ length: 5 }, () => dial(port));
+    await eventually('the first two to be closed', () => silent.filter(({ ended }) => ended).length === 2);
+    const client = dialTls(port);
+    client.socket.end('question');
+    const peer = await eventually('the server has a connection', () => server.peers[0]);
+    await eventually('the question has ended', () => peer.ended);
+    assert.equal(peer.text, 'question');
+  });
+
   it('passes resets on', async () => {
     using server = await serve(({ socket }) =>
       socket.once('data', (bytes: Buffer) => bytes.toString() === 'reset me' && socket.resetAndDestroy()),

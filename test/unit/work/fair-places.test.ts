@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FairPlaces } from '../../../src/work/fair-places.ts';
+
+describe('fair places', () => {
+  it('take a newcomer without anybody losing a place while there is room', () => {
+    const places = new FairPlaces<string>({ most: 3, mostOfGroup: 2 });
+    assert.deepEqual([places.enter('a1', 'a'), places.enter('a2', 'a'), places.enter('b1', 'b')], [undefined, undefined, undefined]);
+    assert.equal(places.size, 3);
+  });
+
+  it('let the oldest of the group go that has most of them, once all are taken', () => {
+    const places = new FairPlaces<string>({ most: 4, mostOfGroup: 4 });
+    for (const member of ['b1', 'a1', 'a2', 'a3']) places.enter(member, member.slice(0, 1));
+    assert.equal(places.enter('c1', 'c'), 'a1');
+    assert.equal(places.enter('d1', 'd'), 'a2');
+    assert.equal(places.size, 4);
+  });
+
+  it('let the oldest of its own group go where that has all that one may have', () => {
+    const places = new FairPlaces<string>({ most: 10, mostOfGroup: 2 });
+    for (const member of ['b1', 'b2', 'a1', 'a2']) places.enter(member, member.slice(0, 1));
+    assert.equal(places.enter('a3', 'a'), 'a1');
+    assert.equal(places.enter('a4', 'a'), 'a2');
+  });
+
+  it('have room again for each that left, whether it had a place or not', () => {
+    const places = new FairPlaces<string>({ most: 1, mostOfGroup: 1 });
+    places.enter('a1', 'a');
+    places.leave('a1');
+    places.leave('a1');
+    places.leave('unknown');
+    assert.equal(places.enter('a2', 'a'), undefined);
+    assert.equal(places.enter('b1', 'b'), 'a2');
+    places.leave('a2');
+    assert.equal(places.size, 1);
+  });
+});
