@@ -10,12 +10,14 @@ import { FileError } from './errors.ts';
 export interface Disk {
   /** Undefined where there is no such file. @throws FileError where it is none, or has more bytes */
   read(path: string, maxBytes: number): Promise<Buffer | undefined>;
+  /** Line by line, however long the file; a line that is longer than `most` bytes is cut. Nothing where there is no such file. */
+  lines(path: string, most: number): AsyncIterable<Line>;
   /** Empty where there is no such directory. */
   names(directory: string): Promise<readonly string[]>;
   /** With its parents, for this user alone. */
   makeDirectory(path: string): Promise<void>;
   /** A new file, its bytes on disk. The mode holds whatever the umask. */
-  create(path: string, bytes: string | Uint8Array, mode: number): Promise<void>;
+  create(path: string, bytes: Content, mode: number): Promise<void>;
   /** One more line, on disk. A last line without its end, which a crash has left, is cut off first. */
   appendLine(path: string, line: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
@@ -26,17 +28,22 @@ export interface Disk {
   syncDirectory(path: string): Promise<void>;
 }
 
+/** All at once, or piece by piece. */
+export type Content = string | Uint8Array | AsyncIterable<string>;
+
+export interface Line {
+  /** Without its end. */
+  readonly text: string;
+  /** False for the last one where a crash has cut it. */
+  readonly isWhole: boolean;
+}
+
 export const realDisk: Disk = {
   async read(path, maxBytes) {
-    try {
-      // A pipe in this place would otherwise hold the process until someone writes to it.
-      await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-      return await readAll(file, path, maxBytes);
-    } catch (error) {
-      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-      throw error;
-    }
+    await using file = await openIfThere(path);
+    return file === undefined ? undefined : await readAll(file, path, maxBytes);
   },
+  lines: readLines,
   async names(directory) {
     try {
       return await readdir(directory);
@@ -99,13 +106,50 @@ async function readAll(file: FileHandle, path: string, maxBytes: number): Promis
   return buffer.subarray(0, length);
 }
 
+async function* readLines(path: string, most: number): AsyncGenerator<Line> {
+  await using file = await openIfThere(path);
+  if (file === undefined) return;
+  const chunk = Buffer.alloc(65_536);
+  let line: Buffer[] = [];
+  let length = 0;
+  const take = (bytes: Buffer): void => {
+    // A copy: the next read is into the same memory.
+    if (length < most) line.push(Buffer.from(bytes.subarray(0, most - length)));
+    length += bytes.length;
+  };
+  const text = (): string => Buffer.concat(line).toString('utf8');
+  for (let read = await file.read(chunk); read.bytesRead > 0; read = await file.read(chunk)) {
+    let rest = chunk.subarray(0, read.bytesRead);
+    for (let end = rest.indexOf(LINE_FEED); end !== -1; end = rest.indexOf(LINE_FEED)) {
+      take(rest.subarray(0, end));
+      yield { text: text(), isWhole: true };
+      [line, length] = [[], 0];
+      rest = rest.subarray(end + 1);
+    }
+    take(rest);
+  }
+  if (length > 0) yield { text: text(), isWhole: false };
+}
+
+const LINE_FEED = 0x0a;
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    // A pipe in this place would otherwise hold the process until someone writes to it.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
 /** Lines of ours are far shorter. */
 const MAX_LINE_BYTES = 4_096;
 
 async function endOfLastLine(file: FileHandle, size: number): Promise<number> {
   const tail = Buffer.alloc(Math.min(size, MAX_LINE_BYTES));
   await file.read(tail, 0, tail.length, size - tail.length);
-  const end = tail.lastIndexOf(0x0a);
+  const end = tail.lastIndexOf(LINE_FEED);
   if (end === -1 && size > MAX_LINE_BYTES) return size;
   return size - tail.length + end + 1;
 }

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { realDisk, type Disk } from './disk.ts';
+import { realDisk, type Content, type Disk } from './disk.ts';
 import { hasCode, remedyOf } from './errno.ts';
 import { FileError } from './errors.ts';
 
@@ -43,7 +43,7 @@ function decode(path: string, bytes: Buffer): string {
  * Writes the whole file anew: into a hidden file beside it, synced, renamed over it, and the directory synced. Whoever
  * reads sees the old content or the new. The hidden file goes when any of it fails.
  */
-export async function writeDurably(path: string, content: string | Uint8Array, mode: number, disk: Disk = realDisk): Promise<void> {
+export async function writeDurably(path: string, content: Content, mode: number, disk: Disk = realDisk): Promise<void> {
   const draft = draftFor(path);
   try {
     await disk.create(draft, content, mode);

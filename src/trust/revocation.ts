@@ -3,29 +3,72 @@ import { EarshotError } from '../errors/earshot-error.ts';
 import type { Revocations } from '../identity/issued.ts';
 import { TrustError } from './errors.ts';
 import type { Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
-import { quoted } from '../text/printable.ts';
+import { isUuid } from '../text/names.ts';
+import { printable, quoted } from '../text/printable.ts';
 
 /**
  * All ids and serials on record under a name, or under an id's name. A name that sites of several ids have borne takes them
- * all out: a name is only what a site calls itself, and who revokes one wants nobody of that name left.
+ * all out: a name is only what a site calls itself, and who revokes one wants nobody of that name left. An id is refused whether or
+ * not anything is on record, or can be read.
  */
-export function planRevocation(site: string, issued: readonly IssuedEntry[], before: readonly RevokedSite[], now: number): RevokedSite {
-  const byId = issued.filter(({ siteId }) => siteId === site);
-  const name = byId.at(-1)?.siteName ?? site;
-  const entries = byId.length > 0 ? byId : issued.filter(({ siteName }) => siteName === site);
+export async function planRevocation(
+  site: string,
+  issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
+  before: readonly RevokedSite[],
+  now: number,
+): Promise<RevokedSite> {
+  const found = isUuid(site) ? await findById(site, issued) : await findByName(site, issued);
+  const { name, entries } = found;
   const earlier = before.find((one) => one.name === name || one.siteIds.includes(site));
-  if (entries.length === 0 && earlier === undefined) {
-    const names = [...new Set(issued.map(({ siteName }) => siteName))].sort();
-    const known =
-      names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
-    throw new EarshotError('unknown-site', `no certificate of this site was ever issued to ${quoted(site, 100)}: ${known}.`);
-  }
+  if (found.kind === 'name' && entries.length === 0 && earlier === undefined) throw unknownSite(site, found.others);
+  const own = isUuid(site) ? [site] : [];
   return {
     name: earlier?.name ?? name,
     at: now,
-    siteIds: distinct([...(earlier?.siteIds ?? []), ...entries.flatMap(({ siteId }) => (siteId === undefined ? [] : [siteId]))]),
+    siteIds: distinct([...(earlier?.siteIds ?? []), ...own, ...entries.flatMap(({ siteId }) => (siteId === undefined ? [] : [siteId]))]),
     serials: distinct([...(earlier?.serials ?? []), ...entries.map(({ serial }) => serial)]),
   };
+}
+
+type Found =
+  | { readonly kind: 'id'; readonly name: string; readonly entries: readonly IssuedEntry[] }
+  | { readonly kind: 'name'; readonly name: string; readonly entries: readonly IssuedEntry[]; readonly others: ReadonlySet<string> };
+
+async function findById(id: string, issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>): Promise<Found> {
+  const entries: IssuedEntry[] = [];
+  try {
+    for await (const entry of issued) if (entry.siteId === id) entries.push(entry);
+  } catch (error) {
+    // Its certificates name the id: they are refused without their serials.
+    if (!(error instanceof TrustError)) throw error;
+  }
+  return { kind: 'id', name: entries.at(-1)?.siteName ?? id, entries };
+}
+
+/** A site of that name, or else the Certificate. */
+async function findByName(given: string, issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>): Promise<Found> {
+  const found = { [given]: [] as IssuedEntry[], [certificateHolder(given)]: [] as IssuedEntry[] };
+  const others = new Set<string>();
+  for await (const entry of issued) {
+    const entries = Object.hasOwn(found, entry.siteName) ? found[entry.siteName] : undefined;
+    if (entries !== undefined) entries.push(entry);
+    else if (others.size < MOST_NAMES) others.add(entry.siteName);
+  }
+  const name = [given, certificateHolder(given)].find((one) => (found[one]?.length ?? 0) > 0) ?? given;
+  return { kind: 'name', name, entries: found[name] ?? [], others };
+}
+
+/** As whose a Certificate's certificates are on record. No site can have the name. */
+export const certificateHolder = (certificate: string): string => `Certificate/${certificate}`;
+
+/** Those that a message looks through. */
+const MOST_NAMES = 1_000;
+
+function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
+  const names = [...others].sort().map((name) => printable(name, 100));
+  const known =
+    names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
+  return new EarshotError('unknown-site', `no certificate of this site was ever issued to ${quoted(site, 100)}: ${known}.`);
 }
 
 /** A site is in the list once, the last that was revoked at its end. */
@@ -35,8 +78,10 @@ export const withRevoked = (revoked: readonly RevokedSite[], site: RevokedSite):
 ];
 
 /** Without those that bear this name or id. */
-export const withoutRevoked = (revoked: readonly RevokedSite[], site: string): readonly RevokedSite[] =>
-  revoked.filter(({ name, siteIds }) => name !== site && !siteIds.includes(site));
+export const withoutRevoked = (revoked: readonly RevokedSite[], site: string): readonly RevokedSite[] => {
+  const wanted = revoked.some(({ name }) => name === site) ? site : certificateHolder(site);
+  return revoked.filter(({ name, siteIds }) => name !== wanted && !siteIds.includes(site));
+};
 
 /** For a router's config. */
 export function revocationsOf(revoked: readonly RevokedSite[]): Revocations {

@@ -85,32 +85,43 @@ export interface RedeemAttempt {
 }
 
 /**
- * What was issued to other sites and which of them are revoked. Several processes may use one at once: the running site and a
+ * What was issued, to whom, and who of them is revoked. Several processes may use one at once: the running site and a
  * command. A certificate is either on record before its site is revoked, and revoked with it, or refused.
  */
 export interface Ledger {
   /** Puts a certificate on record before it is handed out. @throws TrustError `revoked` where its site is out by now */
   record(entry: IssuedEntry): Promise<void>;
-  issued(): Promise<readonly IssuedEntry[]>;
+  /** In order, one at a time: however many there are. What is damaged is left out, and told by the store. Those that have ended may be gone. */
+  issued(): AsyncIterable<IssuedEntry>;
+  /** @throws TrustError `state-damaged`: to take what is unreadable for nothing would let everyone back in */
   revoked(): Promise<readonly RevokedSite[]>;
   /**
    * All that was ever issued to a site, by name or by id, is refused from now on, for good. The same site id stays out until
    * `unrevoke`; so do grants made before this moment, for a site of that name and for the one who had used them. A site
-   * of that name with another id comes in by a grant made afterwards.
+   * of that name with another id comes in by a grant made afterwards. An id needs no record. A name that no site has is looked for
+   * among the Certificates; what is issued to one afterwards is not refused. @throws EarshotError `unknown-site` of a name
    */
   revoke(site: string): Promise<RevokedSite>;
   /** @returns whether it was revoked */
   unrevoke(site: string): Promise<boolean>;
 }
 
+/**
+ * Every certificate that an authority of the site has signed and that its holder may show has one, whatever it is for. A certificate
+ * with a `siteId` names that id itself (`urn:uuid:`); any other is known by its serial number alone.
+ */
 export interface IssuedEntry {
+  /** To whom: the other site's name; `link-ACCESS` of a link made without a token; else the resource, as `Certificate/my-app`. */
   readonly siteName: string;
   readonly siteId?: string;
+  /** Upper-case hex as `X509Certificate.serialNumber` gives it. */
   readonly serial: string;
   readonly notAfter: number;
 }
 
+/** Each of its ids and serials is refused, whoever shows it. */
 export interface RevokedSite {
+  /** As on record (`IssuedEntry.siteName`), or an id of which there is no record. */
   readonly name: string;
   readonly at: number;
   readonly siteIds: readonly string[];

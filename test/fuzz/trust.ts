@@ -6,7 +6,7 @@ import { createKey, createRequest, checkRequest } from '../../src/x509/request.t
 import { issueBundle } from '../../src/trust/issue.ts';
 import { readToken } from '../../src/trust/tokens/token.ts';
 import { parseGrant } from '../../src/trust/disk/grant-file.ts';
-import { parseIssued } from '../../src/trust/disk/ledger-files.ts';
+import { parseEntry } from '../../src/trust/disk/ledger-files.ts';
 import { readPem, writePem } from '../../src/x509/pem.ts';
 import { checkProof, decodeAnswer, decodeRedemption, encodeRedemption } from '../../src/trust/tokens/redemption.ts';
 import { refusalOf } from '../../src/trust/tokens/refusal.ts';
@@ -126,7 +126,7 @@ const readers: Readonly<Record<string, Reader>> = {
     ],
     read: (bytes) => {
       parseGrant(bytes.toString(), 'g');
-      parseIssued(bytes.toString(), 'it');
+      for (const line of bytes.toString().split('\n')) parseEntry(line);
     },
   },
 };

@@ -62,11 +62,13 @@ async function siteName(resources: Resources, given: string | undefined): Promis
 }
 
 export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
-  const ledger = await openLedger(layoutOf(namespace).internal.root);
+  const onDamage = ({ message }: Error): void => terminal.note(`Warning: ${message}.\n`);
+  const ledger = await openLedger(layoutOf(namespace).internal.root, { onDamage });
   const { name, serials, siteIds } = await ledger.revoke(site);
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
-  terminal.out(`Site "${printable(name)}" is revoked: ${refused} are refused from now on.\n`);
+  const what = name.startsWith('Certificate/') ? 'Certificate' : 'Site';
+  terminal.out(`${what} "${printable(name.replace(/^Certificate\//, ''))}" is revoked: ${refused} are refused from now on.\n`);
 }
 
 export async function unrevokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {

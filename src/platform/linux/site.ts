@@ -32,7 +32,7 @@ function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
     ...linux,
     namespace: layout.namespace,
     source,
-    stores: openStores(layout, issued),
+    stores: openStores(layout, issued, log),
     statuses: new FileStatuses({ layout, log, problems: () => source.problems }),
     reach: machineReach,
     leadership: new LeaderLock(layout),

@@ -10,10 +10,11 @@ import { openIdentity } from './identity.ts';
 import { resourceFileName, type NamespaceLayout } from './layout.ts';
 import { RenewalRequestFiles } from './renewal-requests.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
+import type { Logger } from '../../telemetry/log.ts';
 import { isRecord } from '../../text/is-record.ts';
 
 /** What a site keeps in `internal/`. */
-export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles): Stores {
+export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, log?: Pick<Logger, 'error'>): Stores {
   const { input, internal } = layout;
   return {
     identity: (mayCreate) => openIdentity(layout, mayCreate),
@@ -23,7 +24,7 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles): 
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
     tokens: new TokenFiles(layout),
     renewalRequests: new RenewalRequestFiles(layout),
-    ledger: () => openLedger(internal.root),
+    ledger: () => openLedger(internal.root, { onDamage: ({ code, message }) => log?.error({ code }, message) }),
     grants: (ledger) => openGrantStore(internal.grants, { ledger }),
   };
 }

@@ -6,6 +6,18 @@ import { TrustError } from '../errors.ts';
 
 export const realDisk: Disk = {
   read: (path, maxBytes) => naming(path, 'read', plain.read(path, maxBytes)),
+  async *lines(path, most) {
+    const lines = plain.lines(path, most)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { done, value } = await naming(path, 'read', lines.next());
+        if (done === true) return;
+        yield value;
+      }
+    } finally {
+      await lines.return?.();
+    }
+  },
   names: (path) => naming(path, 'read', plain.names(path)),
   makeDirectory: (path) => naming(path, 'made', plain.makeDirectory(path)),
   create: (path, bytes, mode) => naming(path, 'written', plain.create(path, bytes, mode)),

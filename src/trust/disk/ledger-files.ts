@@ -9,24 +9,8 @@ export function formatEntry({ siteName, siteId, serial, notAfter }: IssuedEntry)
   return JSON.stringify({ siteName, ...(siteId === undefined ? {} : { siteId }), serial, notAfter: new Date(notAfter).toISOString() });
 }
 
-/** A last line without its end was cut off by a crash: its certificate was not handed out. @throws TrustError `state-damaged` */
-export function parseIssued(text: string, path: string): readonly IssuedEntry[] {
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  return whole
-    .split('\n')
-    .slice(0, -1)
-    .map((line, index) => {
-      const entry = parseEntry(line);
-      if (entry !== undefined) return entry;
-      throw new TrustError(
-        'state-damaged',
-        `${path} is damaged in line ${index + 1}, so not all certificates that were issued are known. Restore it from a backup; ` +
-          'or remove the line: then the certificate that it named can only be revoked by its site id',
-      );
-    });
-}
-
-function parseEntry(line: string): IssuedEntry | undefined {
+/** @returns undefined where it is damaged */
+export function parseEntry(line: string): IssuedEntry | undefined {
   const value = parseJson(line);
   if (!isRecord(value)) return undefined;
   const { siteName, siteId, serial, notAfter } = value;
@@ -43,6 +27,16 @@ function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** Longer than any line of ours. */
+export const MAX_ENTRY_BYTES = 4_096;
+
+export const damagedEntry = (path: string, line: number): TrustError =>
+  new TrustError(
+    'state-damaged',
+    `${path} is damaged in line ${line}, so nobody knows which certificate that is: the others are known. Restore the file from a ` +
+      'backup, or remove the line; if it was of a site that must not come in, revoke that site by its id',
+  );
 
 const HEADER =
   '# Sites that may not come back. Written by "earshot site revoke"; a person may read it, and change it while nothing else does.\n';

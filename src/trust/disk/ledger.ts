@@ -7,20 +7,23 @@ import type { IssuedEntry, Ledger, RevokedSite } from '../stores.ts';
 import type { Disk } from '../../files/disk.ts';
 import { removeDrafts, writeDurably } from '../../files/durable.ts';
 import { realDisk } from './disk.ts';
-import { formatEntry, formatRevoked, parseIssued, parseRevoked } from './ledger-files.ts';
+import { damagedEntry, formatEntry, formatRevoked, MAX_ENTRY_BYTES, parseEntry, parseRevoked } from './ledger-files.ts';
 import { acquireLock } from './lock.ts';
 
 const ISSUED = 'issued.jsonl';
 const REVOKED = 'revoked.yaml';
-/** Some 100 bytes a certificate: a site that renews every 20 days for 100,000 others stays within. */
+/** Of who is revoked: what a person has written, or had written. */
 const MAX_BYTES = 64 * 1_048_576;
 /** A command may have the lock for as long as a disk takes to sync. */
 const LOCK_WAIT_MILLISECONDS = 10_000;
-const PRUNE_AFTER_ENTRIES = 1_000;
+/** So many new ones, or as many as there were, before it is worth while to look for those that have ended. */
+const COMPACT_AFTER = 100;
 
 export interface LedgerOptions {
   readonly clock?: Clock;
   readonly disk?: Disk;
+  /** Told of each damaged line once; nothing stops for it. */
+  readonly onDamage?: (damage: TrustError) => void;
 }
 
 /** `directory` is the namespace's `internal/`. */
@@ -38,25 +41,27 @@ class DirectoryLedger implements Ledger {
   readonly #clock: Clock;
   readonly #disk: Disk;
   readonly #turns = new InTurn();
+  readonly #onDamage: (damage: TrustError) => void;
+  readonly #toldOf = new Set<number>();
   /** The file's name is on disk, not only its content. */
   #isNamed = false;
+  /** Entries that this process may still write before the next look for ended ones. */
+  #untilCompaction = COMPACT_AFTER;
 
-  constructor(directory: string, { clock = Date.now, disk = realDisk }: LedgerOptions) {
+  constructor(directory: string, { clock = Date.now, disk = realDisk, onDamage = () => {} }: LedgerOptions) {
     this.#directory = directory;
     this.#issued = join(directory, ISSUED);
     this.#revoked = join(directory, REVOKED);
     this.#clock = clock;
     this.#disk = disk;
+    this.#onDamage = onDamage;
   }
 
   async open(): Promise<void> {
     await this.#disk.makeDirectory(this.#directory);
     await this.#locked(async () => {
       for (const file of [ISSUED, REVOKED]) await removeDrafts(this.#directory, this.#disk, file);
-      // Damage is told to whoever asks for what is in it; it must not keep the site from starting.
-      await this.#prune().catch((error: unknown) => {
-        if (!(error instanceof TrustError)) throw error;
-      });
+      await this.#compact();
     });
   }
 
@@ -66,12 +71,13 @@ class DirectoryLedger implements Ledger {
       await this.#disk.appendLine(this.#issued, formatEntry(entry));
       if (!this.#isNamed) await this.#disk.syncDirectory(this.#directory);
       this.#isNamed = true;
+      this.#untilCompaction -= 1;
+      if (this.#untilCompaction <= 0) await this.#compact();
     });
   }
 
-  async issued(): Promise<readonly IssuedEntry[]> {
-    const bytes = await this.#disk.read(this.#issued, MAX_BYTES);
-    return bytes === undefined ? [] : parseIssued(bytes.toString('utf8'), this.#issued);
+  async *issued(): AsyncGenerator<IssuedEntry> {
+    for await (const { entry } of this.#entries()) if (entry !== undefined) yield entry;
   }
 
   async revoked(): Promise<readonly RevokedSite[]> {
@@ -82,7 +88,7 @@ class DirectoryLedger implements Ledger {
   revoke(site: string): Promise<RevokedSite> {
     return this.#locked(async () => {
       const before = await this.revoked();
-      const revoked = planRevocation(site, await this.issued(), before, this.#clock());
+      const revoked = await planRevocation(site, this.issued(), before, this.#clock());
       await this.#writeRevoked(withRevoked(before, revoked));
       return revoked;
     });
@@ -109,10 +115,48 @@ class DirectoryLedger implements Ledger {
     await writeDurably(this.#revoked, formatRevoked(revoked), 0o600, this.#disk);
   }
 
-  async #prune(): Promise<void> {
-    const all = await this.issued();
-    const valid = all.filter(({ notAfter }) => notAfter > this.#clock());
-    if (all.length < PRUNE_AFTER_ENTRIES || valid.length > all.length / 2) return;
-    await writeDurably(this.#issued, valid.map((entry) => `${formatEntry(entry)}\n`).join(''), 0o600, this.#disk);
+  async *#entries(): AsyncGenerator<{ readonly entry: IssuedEntry | undefined; readonly text: string }> {
+    let number = 0;
+    for await (const { text, isWhole } of this.#disk.lines(this.#issued, MAX_ENTRY_BYTES)) {
+      number += 1;
+      // A last line without its end was cut off by a crash: its certificate was not handed out.
+      if (!isWhole) return;
+      const entry = parseEntry(text);
+      if (entry === undefined) this.#tell(number);
+      yield { entry, text };
+    }
+  }
+
+  #tell(line: number): void {
+    if (this.#toldOf.has(line)) return;
+    this.#toldOf.add(line);
+    this.#onDamage(damagedEntry(this.#issued, line));
+  }
+
+  /**
+   * Takes out what has ended, once that is most of it. Damaged lines stay: somebody may mend them. What cannot be read now is told to
+   * whoever asks for what is in it, and keeps nobody from starting or from being let in.
+   */
+  async #compact(): Promise<void> {
+    try {
+      const counts = { all: 0, kept: 0 };
+      for await (const _ of this.#kept(counts)) counts.kept += 1;
+      if (counts.all >= COMPACT_AFTER && counts.kept <= counts.all / 2) {
+        await writeDurably(this.#issued, this.#kept({ all: 0 }), 0o600, this.#disk);
+        this.#toldOf.clear();
+      }
+      this.#untilCompaction = Math.max(COMPACT_AFTER, counts.kept);
+    } catch (error) {
+      if (!(error instanceof TrustError)) throw error;
+      this.#untilCompaction = COMPACT_AFTER;
+    }
+  }
+
+  async *#kept(counts: { all: number }): AsyncGenerator<string> {
+    const now = this.#clock();
+    for await (const { entry, text } of this.#entries()) {
+      counts.all += 1;
+      if (entry === undefined || entry.notAfter > now) yield `${text}\n`;
+    }
   }
 }

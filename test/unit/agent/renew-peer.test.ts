@@ -34,7 +34,7 @@ test('every router of a site renews for its peers, since a link stays with the r
     assert.ok(issued, router);
     const { serialNumber, validToDate } = new X509Certificate(issued.cert);
     assert.ok(validToDate.getTime() < Date.now() + 3_700_000, `${router}: the site says for how long`);
-    assert.equal((await ledger.issued()).at(-1)?.serial, serialNumber, `${router}: it is on record`);
+    assert.equal((await Array.fromAsync(ledger.issued())).at(-1)?.serial, serialNumber, `${router}: it is on record`);
   }
   await ledger.revoke('east');
   await assert.rejects(async () => routers.second.hooks?.renew?.(peer, createRequest(createKey(), 'east')), { code: 'revoked' });

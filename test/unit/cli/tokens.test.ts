@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { appendFile, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
@@ -228,5 +228,10 @@ describe('site revoke', () => {
     const unknown = await west.earshot(['site', 'unrevoke', 'east']);
     assert.equal(unknown.code, 4);
     assert.equal((await west.earshot(['site', 'revoke', 'nobody'])).code, 4);
+    await appendFile(join(west.layout.internal.root, 'issued.jsonl'), 'rubbish\n');
+    await ledger.record({ siteName: 'Certificate/web', serial: '0C', notAfter: 4_102_444_800_000 });
+    const web = await west.earshot(['site', 'revoke', 'web']);
+    assert.equal(web.out, 'Certificate "web" is revoked: 1 certificate and 0 site ids are refused from now on.\n');
+    assert.match(web.err, /^Warning: .*issued\.jsonl is damaged in line 2\b/);
   });
 });

@@ -38,7 +38,7 @@ describe('The grant server', () => {
     assert.deepEqual(offered, offer);
     assert.equal(linkCost, 1);
     assert.deepEqual(
-      (await west.ledger.issued()).map(({ siteName, siteId, serial }) => [siteName, siteId, serial]),
+      (await Array.fromAsync(west.ledger.issued())).map(({ siteName, siteId, serial }) => [siteName, siteId, serial]),
       [['east', site.siteId, facts.serial]],
     );
   });
@@ -52,7 +52,7 @@ describe('The grant server', () => {
     assert.equal(won.length, 5);
     for (const outcome of outcomes) if (outcome.status === 'rejected') refusal('token-used-up')(outcome.reason);
     const serials = won.map(({ value }) => certificateFacts(value.bundle.cert, 'it').serial).sort();
-    assert.deepEqual((await west.ledger.issued()).map(({ serial }) => serial).sort(), serials);
+    assert.deepEqual((await Array.fromAsync(west.ledger.issued())).map(({ serial }) => serial).sort(), serials);
     assert.equal(west.store.get('g')?.redemptions, 5);
   });
 
@@ -70,7 +70,7 @@ describe('The grant server', () => {
     const ended = west.server[Symbol.asyncDispose]();
     given.resolve(west.authority);
     await ended;
-    assert.equal((await west.ledger.issued()).length, 1);
+    assert.equal((await Array.fromAsync(west.ledger.issued())).length, 1);
     await answer;
   });
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
-import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
+import { realDisk } from '../../../src/trust/disk/disk.ts';
+import type { TrustError } from '../../../src/trust/errors.ts';
+import { revocationsOf } from '../../../src/trust/revocation.ts';
 import { Crash, crashAfter } from './support/failing-disk.ts';
 import { makePlace } from './support/place.ts';
 import { refusal } from './support/refusal.ts';
@@ -38,12 +41,12 @@ describe('The ledger on disk', () => {
     await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter: Date.UTC(2030, 1, 1) });
     await appendFile(join(place.path, 'issued.jsonl'), '{"siteName":"ea');
     assert.deepEqual(
-      (await ledger.issued()).map(({ serial }) => serial),
+      (await Array.fromAsync(ledger.issued())).map(({ serial }) => serial),
       ['A1'],
     );
     await ledger.record({ siteName: 'east', siteId: east, serial: 'A2', notAfter: Date.UTC(2030, 1, 1) });
     assert.deepEqual(
-      (await ledger.issued()).map(({ serial }) => serial),
+      (await Array.fromAsync(ledger.issued())).map(({ serial }) => serial),
       ['A1', 'A2'],
     );
   });
@@ -59,8 +62,32 @@ describe('The ledger on disk', () => {
     await writeFile(join(place.path, 'revoked.yaml'), '');
     await assert.rejects(ledger.revoked(), refusal('state-damaged', /version: 1/));
     await writeFile(join(place.path, 'revoked.yaml'), 'version: 1\nrevoked: []\n');
-    await appendFile(join(place.path, 'issued.jsonl'), 'rubbish\n');
-    await assert.rejects(ledger.revoke('east'), refusal('state-damaged', /issued\.jsonl is damaged in line 2/));
+  });
+
+  it('revokes whom it knows although lines are damaged, and tells each of those once', async () => {
+    await using place = await makePlace();
+    const told: TrustError[] = [];
+    const ledger = await openLedger(place.path, { onDamage: (damage) => told.push(damage) });
+    const notAfter = Date.now() + DAY;
+    await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter });
+    await appendFile(join(place.path, 'issued.jsonl'), `rubbish\n${'x'.repeat(100_000)}\n`);
+    await ledger.record({ siteName: 'east', siteId: east, serial: 'A2', notAfter });
+    const { siteIds, serials } = await ledger.revoke('east');
+    assert.deepEqual([siteIds, serials], [[east], ['A1', 'A2']]);
+    await ledger.revoke('east');
+    assert.equal(told.length, 2);
+    for (const [index, damage] of told.entries()) {
+      refusal('state-damaged', new RegExp(`issued\\.jsonl is damaged in line ${index + 2}\\b`), /remove the line/)(damage);
+    }
+  });
+
+  it('revokes an id also where nothing on record can be read', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path);
+    await mkdir(join(place.path, 'issued.jsonl'));
+    assert.deepEqual((await ledger.revoke(east)).siteIds, [east]);
+    await assert.rejects(ledger.revoke('east'), refusal('state-unavailable', /issued\.jsonl/));
+    assert.deepEqual(revocationsOf(await ledger.revoked()).sites, [east]);
   });
 
   it('keeps or has a revocation, wherever the writing of it is cut off', async () => {
@@ -88,15 +115,39 @@ describe('The ledger on disk', () => {
     }
   });
 
-  it('forgets what has expired once that is most of it', async () => {
-    await using place = await makePlace();
-    const clock = makeClock();
+  describe('forgets what has expired once that is most of it', () => {
     const line = (index: number, notAfter: number): string =>
       JSON.stringify({ siteName: 'east', serial: String(index), notAfter: new Date(notAfter).toISOString() });
-    const lines = Array.from({ length: 1_200 }, (_, index) => line(index, clock() + (index < 900 ? -1 : DAY)));
-    await writeFile(join(place.path, 'issued.jsonl'), `${lines.join('\n')}\n`);
-    await openLedger(place.path, { clock });
-    const left = (await readFile(join(place.path, 'issued.jsonl'), 'utf8')).trimEnd().split('\n');
-    assert.equal(left.length, 300);
+    const linesOf = async (path: string): Promise<readonly string[]> => (await readFile(path, 'utf8')).trimEnd().split('\n');
+
+    it('when it is opened, but for what is damaged', async () => {
+      await using place = await makePlace();
+      const clock = makeClock();
+      const path = join(place.path, 'issued.jsonl');
+      const lines = Array.from({ length: 1_200 }, (_, index) => line(index, clock() + (index < 900 ? -1 : DAY)));
+      await writeFile(path, `${lines.with(7, 'rubbish').join('\n')}\n`);
+      await openLedger(place.path, { clock });
+      assert.deepEqual(await linesOf(path), ['rubbish', ...lines.slice(900)]);
+    });
+
+    it('while it runs, and loses nothing where the writing of it is cut off', async () => {
+      await using place = await makePlace();
+      const clock = makeClock();
+      const path = join(place.path, 'issued.jsonl');
+      const lines = Array.from({ length: 120 }, (_, index) => line(index, clock() + DAY));
+      await writeFile(path, `${lines.join('\n')}\n`);
+      const quick = { ...realDisk, appendLine: (file: string, text: string) => appendFile(file, `${text}\n`) };
+      let { create } = crashAfter(0).disk;
+      const ledger = await openLedger(place.path, { clock, disk: { ...quick, create: (...values) => create(...values) } });
+      clock.advance(2 * DAY);
+      const entry = { siteName: 'east', serial: 'A', notAfter: clock() + DAY };
+      for (let count = 1; count < 120; count += 1) await ledger.record(count <= 10 ? { ...entry, notAfter: clock() } : entry);
+      assert.equal((await linesOf(path)).length, 239);
+      await assert.rejects(ledger.record(entry), Crash);
+      assert.equal((await linesOf(path)).length, 240);
+      ({ create } = realDisk);
+      await ledger.record(entry);
+      assert.equal((await linesOf(path)).length, 111);
+    });
   });
 });

@@ -73,7 +73,7 @@ describe('A renewal', () => {
     assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.notAfter], ['east', siteId, ['east.example.com'], now + 10 * DAY]);
     assert.ok(checkBundle({ name: 'to-west', cert: issued.cert, key, ca: issued.ca }, { kind: 'client', serverCa: true }, clock).ok);
     assert.deepEqual(
-      (await ledger.issued()).map(({ serial }) => serial),
+      (await Array.fromAsync(ledger.issued())).map(({ serial }) => serial),
       [issued.serial],
     );
   });
@@ -98,7 +98,7 @@ describe('A renewal', () => {
     for (const [what, peer, request, time, expected] of cases) {
       await assert.rejects(renewFor(authority, peer, request, { ledger, clock: time }), expected, what);
     }
-    assert.deepEqual(await ledger.issued(), []);
+    assert.deepEqual(await Array.fromAsync(ledger.issued()), []);
   });
 
   it('is refused to a forged certificate of the right names', async () => {

@@ -236,7 +236,7 @@ function ledgerContract({ open }: StoreUnderTest): void {
     await Promise.all(entries.map((one) => ledger.record(one)));
     const anonymous = { siteName: 'link-edge', serial: 'B1', notAfter: Date.UTC(2030, 1, 1) };
     await ledger.record(anonymous);
-    assert.deepEqual(await ledger.issued(), [...entries, anonymous]);
+    assert.deepEqual(await Array.fromAsync(ledger.issued()), [...entries, anonymous]);
   });
 
   it('revokes all ids and serials of a name, and tells them as the router wants them', async () => {
@@ -277,6 +277,30 @@ function ledgerContract({ open }: StoreUnderTest): void {
     assert.deepEqual(await ledger.revoked(), []);
   });
 
+  it('revokes an id to which nothing was issued, by that id', async () => {
+    const clock = makeClock();
+    await using stores = await open(clock);
+    const { ledger } = stores;
+    assert.deepEqual(await ledger.revoke(east), { name: east, at: clock(), siteIds: [east], serials: [] });
+    await assert.rejects(ledger.record(entry('A1')), refusal('revoked'));
+    assert.equal(await ledger.unrevoke(east), true);
+    await ledger.record(entry('A1'));
+  });
+
+  it('revokes what a Certificate gave, by its name, unless a site has that name; and not what it gives afterwards', async () => {
+    await using stores = await open(Date.now);
+    const { ledger } = stores;
+    const certificate = (name: string, serial: string) => ({ siteName: `Certificate/${name}`, serial, notAfter: Date.UTC(2030, 1, 1) });
+    for (const one of [certificate('web', 'C1'), certificate('east', 'C2'), entry('A1')]) await ledger.record(one);
+    assert.deepEqual((await ledger.revoke('web')).serials, ['C1']);
+    await ledger.record(certificate('web', 'C3'));
+    assert.deepEqual((await ledger.revoke('east')).serials, ['A1']);
+    assert.deepEqual((await ledger.revoke('Certificate/east')).serials, ['C2']);
+    assert.deepEqual(revocationsOf(await ledger.revoked()), { sites: [east], serials: ['C1', 'A1', 'C2'] });
+    assert.equal(await ledger.unrevoke('web'), true);
+    assert.deepEqual(revocationsOf(await ledger.revoked()).serials, ['A1', 'C2']);
+  });
+
   it('gives nothing more to a revoked site, whatever it calls itself, until that is taken back', async () => {
     await using stores = await open(Date.now);
     const { ledger } = stores;
@@ -287,7 +311,7 @@ function ledgerContract({ open }: StoreUnderTest): void {
     assert.equal(await ledger.unrevoke('east'), false);
     await ledger.record(entry('A2'));
     assert.deepEqual(
-      (await ledger.issued()).map(({ serial }) => serial),
+      (await Array.fromAsync(ledger.issued())).map(({ serial }) => serial),
       ['A1', 'A2'],
     );
   });
@@ -387,11 +411,19 @@ function reopenContract({ open, reopen }: StoreUnderTest): void {
     for (const issued of [entry('A1'), entry('B1', north, 'north')]) await first.ledger.record(issued);
     await first.ledger.revoke('north');
     const key = await first.pending.keyFor('to-west');
-    const before = [first.grants.list(), await first.ledger.issued(), await first.ledger.revoked(), await first.bundles.list()];
+    const before = [
+      first.grants.list(),
+      await Array.fromAsync(first.ledger.issued()),
+      await first.ledger.revoked(),
+      await first.bundles.list(),
+    ];
 
     assert.ok(reopen !== undefined);
     await using next = await reopen(first, clock);
-    assert.deepEqual([next.grants.list(), await next.ledger.issued(), await next.ledger.revoked(), await next.bundles.list()], before);
+    assert.deepEqual(
+      [next.grants.list(), await Array.fromAsync(next.ledger.issued()), await next.ledger.revoked(), await next.bundles.list()],
+      before,
+    );
     assert.deepEqual(await next.bundles.get('web'), { name: 'web', cert: 'cert', key: 'key' });
     assert.deepEqual(await next.bundles.make('ca', () => ({ name: 'ca', key: 'made twice' })), made);
     assert.equal(await next.pending.keyFor('to-west'), key);

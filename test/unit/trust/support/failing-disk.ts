@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import type { Disk } from '../../../../src/files/disk.ts';
+import type { Content, Disk } from '../../../../src/files/disk.ts';
 import { realDisk } from '../../../../src/trust/disk/disk.ts';
 
 /** The process died here, as far as the disk knows. */
@@ -28,9 +28,10 @@ export function crashAfter(limit: number): FailingDisk {
   };
   const disk: Disk = {
     read: realDisk.read,
+    lines: realDisk.lines,
     names: realDisk.names,
     makeDirectory: step(realDisk.makeDirectory),
-    create: step(realDisk.create, (path, bytes) => writeFile(path, bytes.slice(0, bytes.length / 2), { flag: 'wx', mode: 0o600 })),
+    create: step(realDisk.create, (path, content) => writeFile(path, half(content), { flag: 'wx', mode: 0o600 })),
     appendLine: step(realDisk.appendLine, (path, line) => writeFile(path, line.slice(0, line.length / 2), { flag: 'a', mode: 0o600 })),
     rename: step(realDisk.rename),
     link: step(realDisk.link),
@@ -39,6 +40,9 @@ export function crashAfter(limit: number): FailingDisk {
   };
   return { disk, steps: () => steps };
 }
+
+const half = (content: Content): string | Uint8Array =>
+  typeof content === 'string' || content instanceof Uint8Array ? content.slice(0, content.length / 2) : 'cut off';
 
 /** A disk on which a kind of step fails as the system would fail it. */
 export function failing(step: keyof Disk, code: string, isOn: () => boolean): Disk {

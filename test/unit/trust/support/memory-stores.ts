@@ -64,8 +64,8 @@ export class MemoryLedger implements Ledger {
     this.#issued.push(entry);
   }
 
-  async issued(): Promise<readonly IssuedEntry[]> {
-    return [...this.#issued];
+  async *issued(): AsyncGenerator<IssuedEntry> {
+    yield* this.#issued;
   }
 
   async revoked(): Promise<readonly RevokedSite[]> {
@@ -73,7 +73,7 @@ export class MemoryLedger implements Ledger {
   }
 
   async revoke(site: string): Promise<RevokedSite> {
-    const revoked = planRevocation(site, this.#issued, this.#revoked, this.#clock());
+    const revoked = await planRevocation(site, this.#issued, this.#revoked, this.#clock());
     this.#revoked = withRevoked(this.#revoked, revoked);
     return revoked;
   }
