@@ -27,6 +27,7 @@ interface Limits<T> {
   readonly maxItems?: number;
   readonly 'x-kubernetes-list-type'?: 'map' | 'atomic' | 'set';
   readonly 'x-kubernetes-list-map-keys'?: string[];
+  readonly 'x-kubernetes-validations'?: readonly Validation[];
 }
 
 /** A rule in CEL (`x-kubernetes-validations`). */

@@ -142,6 +142,7 @@ export const rooms = {
     strategy: ['condition', 'The strategy of a MultiKeyListener is missing, empty or double.',
       'Give one of `priority` and `weighted`, with routing keys.'],
     'routing-key': ['condition', 'The text cannot be a routing key.', 'Use 1 to 253 printable ASCII characters without spaces.'],
+    'routing-key-reserved': ['condition', 'Routing keys that begin with `earshot:` are kept for the system.', 'Use another routing key.'],
     role: ['condition', 'A role of a RouterAccess is unknown.', 'Use `inter-router` or `edge`.'],
     'no-role': ['condition', 'A RouterAccess has no role by which sites can link.', 'Add `inter-router` or `edge`.'],
     cost: ['condition', 'The cost of a Link is none.', 'Use a whole number from 1 to 65535.'],

@@ -44,6 +44,14 @@ export function isSiteId(text: string): boolean {
   return SITE_ID.test(text);
 }
 
+/** A routing key of the system's own: users get none, wherever they are. */
+export function isReservedKey(text: string): boolean {
+  return text.startsWith(RESERVED_KEYS);
+}
+
+/** How they begin. */
+export const RESERVED_KEYS = 'earshot:';
+
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const HOST_NAME = /^[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*\.?$/i;

@@ -67,7 +67,8 @@ function checkFields(shape: Structural, value: object, path: string, report: Rep
   return Object.fromEntries(result);
 }
 
-/** The one form of rule that can be checked without CEL and without an earlier version of the object: see `exactlyOne` in parts.ts. */
+/** The forms of rules that can be checked without CEL and without an earlier version of the object: see `parts.ts`. */
+export const NOT_BEGINNING = /^!self\.startsWith\('([^'\\]+)'\)$/;
 export const EXACTLY_ONE = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
 
 function unknownField(key: string, names: readonly string[], path: string): ResourceProblem {
@@ -105,6 +106,10 @@ function checkText(shape: Structural, value: string, wrong: (message: string) =>
   if (value.length > most) return wrong(`must have at most ${most} characters, not ${value.length}`);
   if (pattern !== undefined && !new RegExp(pattern).test(value)) {
     return wrong(`must be ${patternNames[pattern] ?? `like ${pattern}`}, not ${quoted(value)}`);
+  }
+  for (const { rule, message } of shape['x-kubernetes-validations'] ?? []) {
+    const [, beginning] = NOT_BEGINNING.exec(rule) ?? [];
+    if (beginning !== undefined && value.startsWith(beginning)) return wrong(message);
   }
   if (format === 'duration' && parseDuration(value) === undefined) {
     return wrong(`must be a length of time like 15m or 1h30m, not ${quoted(value)}`);

@@ -1,15 +1,27 @@
 /** Fields that several kinds have. */
 import type { TProperties } from 'typebox';
 import { conditions } from '../condition-schema.ts';
+import { RESERVED_KEYS } from '../../text/names.ts';
 import { choice, flag, integer, listOf, mapOf, object, optional, text, type Validation } from '../schema.ts';
 
 /**
  * Printable ASCII without spaces: a routing key stands in the `:authority` of HTTP/2 and in log lines as it is. Routers tell
- * each other of keys of at most 253 bytes.
+ * each other of keys of at most 253 bytes. Some are reserved (`isReservedKey`).
  */
 export function routingKey(description: string) {
-  return text(description, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });
+  return text(`${description} It does not begin with \`${RESERVED_KEYS}\`.`, {
+    minLength: 1,
+    maxLength: 253,
+    pattern: '^[!-~]+$',
+    'x-kubernetes-validations': [notReserved],
+  });
 }
+
+/** A rule that the loader of files knows as well: see `check.ts`. */
+const notReserved: Validation = {
+  rule: `!self.startsWith('${RESERVED_KEYS}')`,
+  message: `must not begin with \`${RESERVED_KEYS}\`: such keys are kept for the system`,
+};
 
 export function host(description: string) {
   return text(description, { minLength: 1, maxLength: 253, pattern: '^[!-~]+$' });

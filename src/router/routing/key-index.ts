@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
+import { isReservedKey } from '../../text/names.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { eachKey, findKey } from './record.ts';
 
@@ -26,6 +27,7 @@ export class KeyIndex {
 
   /** One entry a router, that of its first part. */
   of(routingKey: string): readonly KeyEntry[] {
+    if (isReservedKey(routingKey)) return [];
     const entries = this.#asked.get(routingKey) ?? this.#search(routingKey);
     // Asked last, forgotten last.
     this.#asked.delete(routingKey);

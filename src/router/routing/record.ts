@@ -11,7 +11,7 @@ import { isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from
 import { siteIdOf } from '../../identity/site-id.ts';
 import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../../identity/site-key.ts';
 import { quoted } from '../../text/printable.ts';
-import { isLabel } from '../../text/names.ts';
+import { isLabel, isReservedKey } from '../../text/names.ts';
 
 /** A record that was read. Nothing of it changes: the bytes are what is forwarded. */
 export interface RouteRecord {
@@ -122,13 +122,16 @@ export function readRecord(bytes: Buffer): RouteRecord | undefined {
   }
 }
 
-/** Calls back with each key in the record's body, in its order. */
+/** Calls back with each key in the record's body, in its order. Reserved ones, which a site of an earlier version may have, are nobody's. */
 export function eachKey(record: RouteRecord, found: (key: KeyCount) => void): void {
   if (record.keys === 0) return;
   const end = record.bytes.length - SIGNATURE_BYTES;
   for (let at = record.bodyStart; at < end;) {
     const size = record.bytes.readUInt16BE(at + 1);
-    if (record.bytes[at] === field.key) found(readKey(new Cursor(record.bytes, 'key', at + 3, at + 3 + size)));
+    if (record.bytes[at] === field.key) {
+      const key = readKey(new Cursor(record.bytes, 'key', at + 3, at + 3 + size));
+      if (!isReservedKey(key.routingKey)) found(key);
+    }
     at += 3 + size;
   }
 }

@@ -28,7 +28,7 @@ import type { RouteRecord } from './record.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { verifySignature } from '../../identity/site-key.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
-import { isLabel } from '../../text/names.ts';
+import { isLabel, isReservedKey } from '../../text/names.ts';
 
 /**
  * One router's part in the link-state protocol of `codec.ts`.
@@ -126,7 +126,9 @@ class LinkState implements Routing {
     this.#clock.advance(now);
     this.#edge = facts.edge;
     this.#name = facts.name ?? this.#name;
-    const keys = facts.keys.filter(({ routingKey }) => isRoutingKey(routingKey)).slice(0, this.#limits.keysOfRouter);
+    const keys = facts.keys
+      .filter(({ routingKey }) => isRoutingKey(routingKey) && !isReservedKey(routingKey))
+      .slice(0, this.#limits.keysOfRouter);
     this.#keysLeftOut = facts.keys.length - keys.length;
     this.#own.stateKeys(
       keys.map(({ routingKey, connectors, listeners }) => ({

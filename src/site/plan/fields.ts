@@ -1,6 +1,7 @@
 /** What fields that several kinds have may hold. */
 import { errorIn, type ResourceProblem } from '../problem.ts';
 import type { ResourceKey } from '../resources.ts';
+import { isReservedKey, RESERVED_KEYS } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 
 /**
@@ -8,6 +9,10 @@ import { quoted } from '../../text/printable.ts';
  * is longer (`isRoutingKey`), so it would never meet its other side.
  */
 export function badKey(resource: ResourceKey, field: string, key: string): readonly ResourceProblem[] {
+  if (isReservedKey(key)) {
+    const message = `${quoted(key)} begins with ${RESERVED_KEYS}, and such keys are kept for the system; use another routing key.`;
+    return [errorIn(resource, field, 'routing-key-reserved', message)];
+  }
   if (/^[!-~]{1,253}$/.test(key)) return [];
   const message = `${quoted(key)} cannot be a routing key; use 1 to 253 printable ASCII characters without spaces.`;
   return [errorIn(resource, field, 'routing-key', message)];

@@ -77,6 +77,17 @@ const cases: readonly (readonly [name: string, value: unknown, problems: readonl
   ['a number for a host', aListener({ host: 10 }), ['error spec.host: must be text, not a number: put it in quotes']],
   ['an empty host', aListener({ host: '' }), ['error spec.host: must not be empty']],
   ['a space in a key', aListener({ routingKey: 'a b' }), [/^error spec\.routingKey: must be letters, .*, not "a b"$/]],
+  [
+    'a reserved key',
+    aListener({ routingKey: 'earshot:x' }),
+    ['error spec.routingKey: must not begin with `earshot:`: such keys are kept for the system'],
+  ],
+  ['a connector of one', aConnector({ routingKey: 'earshot:' }), [/^error spec\.routingKey: must not begin with `earshot:`/]],
+  [
+    'a reserved key among others',
+    byStrategy({ priority: { routingKeys: ['a', 'earshot:b'] } }),
+    [/^error spec\.strategy\.priority\.routingKeys\[1\]: must not begin with `earshot:`/],
+  ],
   ['a long key', aListener({ routingKey: 'a'.repeat(254) }), ['error spec.routingKey: must have at most 253 characters, not 254']],
   ['yes for true', object('Site', { edge: 'yes' }), ['error spec.edge: must be true or false, without quotes, not text']],
   ['an unknown observer', aListener({ observer: 'http3' }), ['error spec.observer: must be one of auto, none, http1, http2, not "http3"']],

@@ -150,6 +150,14 @@ spec:
     assert.equal(parse((await west.text('Listener-backend.yaml')) ?? '').spec.host, '0.0.0.0');
   });
 
+  it('makes nothing with a routing key that is reserved, and says so', async () => {
+    await using west = await Namespace.make();
+    const result = await west.earshot([...create, '--routing-key', 'earshot:x']);
+    assert.equal(result.code, 2);
+    assert.match(result.err, /must not begin with `earshot:`/);
+    assert.equal(await west.text('Listener-backend.yaml'), undefined);
+  });
+
   it('keeps settings that it does not name', async () => {
     await using west = await Namespace.make();
     await west.put('site.yaml', 'apiVersion: skupper.io/v2alpha1\nkind: Site\nmetadata: {name: west}\nspec: {settings: {size: small}}\n');

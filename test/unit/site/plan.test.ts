@@ -103,6 +103,18 @@ for (const [name, objects, expected] of [
   ['a selector', [aConnector('db', { host: undefined, selector: 'app=db' } as never)], 'error Connector/db not-on-platform spec.selector'],
   ['a type that is not tcp', [aListener('web', { type: 'udp' })], 'error Listener/web type spec.type'],
   ['a routing key with a space', [aListener('web', { routingKey: 'a b' })], 'error Listener/web routing-key spec.routingKey'],
+  ['a reserved key', [aListener('web', { routingKey: 'earshot:x' })], 'error Listener/web routing-key-reserved spec.routingKey'],
+  ['a connector of one', [aConnector('db', { routingKey: 'earshot:' })], 'error Connector/db routing-key-reserved spec.routingKey'],
+  [
+    'a reserved key among others',
+    [aMultiKeyListener('m', { strategy: { priority: { routingKeys: ['a', 'earshot:b'] } } })],
+    'error MultiKeyListener/m routing-key-reserved spec.strategy.priority.routingKeys',
+  ],
+  [
+    'a reserved key with a weight',
+    [aMultiKeyListener('m', { strategy: { weighted: { routingKeys: { a: 1, 'earshot:b': 1 } } } })],
+    'error MultiKeyListener/m routing-key-reserved spec.strategy.weighted.routingKeys',
+  ],
   ['a host that is none', [aListener('web', { host: 'a/b' })], 'error Listener/web host spec.host'],
   [
     'no usable endpoint',

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
 import { test } from 'node:test';
+import { writeRecords } from '../../../../src/router/routing/codec.ts';
+import { writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
 import { createRouting } from '../../../../src/router/routing/routing.ts';
 import { TestNetwork, testKey, testSite } from './support/network.ts';
 import { differences } from './support/reference.ts';
@@ -238,6 +241,36 @@ test('a key that is more than a key can be is left out, and counted', () => {
     ['é'.repeat(126), 'good', ' spaces are fine '],
   );
   assert.equal(network.routing('a').counters.leftOut, 4);
+});
+
+test('a reserved key is nobody’s: a router says none of its own, and takes none from a record that has one', () => {
+  const network = new TestNetwork(['a', 'b']);
+  const keys = [connector('earshot:probe'), connector('backend')];
+  network.facts('a', { edge: false, keys });
+  network.link('a', 'b', 1);
+  network.converge();
+  assert.equal(network.routing('a').counters.leftOut, 1);
+  // As a router of an earlier version has it.
+  const about = writeAbout({ name: 'a', namespace: '', platform: '', version: '', edge: false });
+  const fields = [
+    about,
+    writeNeighbour({ router: network.id('b'), cost: 1, link: 'a-b' }),
+    ...keys.map((key) => writeKey({ ...key, listeners: 1 })),
+  ];
+  const bytes = writeRecord({ router: 'r', epoch: network.now, counter: 0, part: 0 }, fields, testKey('a'));
+  const routing = network.routing('b');
+  const { accepted } = routing.counters;
+  for (const asked of ['before', 'after']) {
+    if (asked === 'after') network.inject('b', 'a-b', writeRecords([{ age: 0, bytes }], 4096)[0] ?? Buffer.alloc(0));
+    assert.deepEqual(routing.destinations('earshot:probe'), [], asked);
+    assert.ok(!routing.hasListener('earshot:probe'), asked);
+    assert.equal(routing.destinations('backend').length, 1, asked);
+  }
+  assert.equal(routing.counters.accepted, accepted + 1);
+  assert.deepEqual(
+    routing.network()[1]?.keys.map(({ routingKey }) => routingKey),
+    ['backend'],
+  );
 });
 
 test('a site whose id is not that of its key is not started, nor a router with a name that is none', () => {
