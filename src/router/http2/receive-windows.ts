@@ -2,7 +2,10 @@ import { ConnectionError, ErrorCode } from './errors.ts';
 import { MAX_WINDOW } from './frames.ts';
 import type { SessionLimits } from './limits.ts';
 
-/** The receiving half of a stream's flow control. Invariant: what the peer may still send, and what is unconsumed, is at most `target`. */
+/**
+ * The receiving half of a stream's flow control. Invariant: what the peer may still send, and what is unconsumed, is at most `target`, or the
+ * usual initial window more where that was lowered and raised again.
+ */
 export interface ReceiveSide {
   readonly id: number;
   /** What the peer may still send; below zero after the initial window was lowered (RFC 9113 section 6.9.2). */
@@ -66,9 +69,9 @@ export class ReceiveWindows {
     this.#initial = limits.streamWindow;
   }
 
-  /** Received and not yet consumed, of all streams. */
-  get unconsumed(): number {
-    return this.#unconsumed;
+  /** What is counted for streams: each comes to nothing when they are all gone. */
+  get held(): { readonly unconsumed: number; readonly beyond: number; readonly parts: number; readonly grown: number } {
+    return { unconsumed: this.#unconsumed, beyond: this.#beyond, parts: this.#parts, grown: this.#grown };
   }
 
   /** What a new stream starts with. */
@@ -84,7 +87,8 @@ export class ReceiveWindows {
 
   /** @returns false where it is beyond the stream's window */
   arrived(stream: ReceiveSide, bytes: number): boolean {
-    if (bytes > stream.window) return false;
+    // The end of a stream needs no window, and finds one below zero where it was taken back.
+    if (bytes > 0 && bytes > stream.window) return false;
     stream.window -= bytes;
     this.#hold(stream, bytes);
     if (this.#unconsumed > this.#limits.unconsumed / 4) {
@@ -115,12 +119,13 @@ export class ReceiveWindows {
     if (this.#initial < this.#limits.streamWindow) this.#reconsider();
   }
 
-  /** The stream is gone; what it held is dropped. */
+  /** The stream is gone, and nobody consumes any more what it brought. */
   released(stream: ReceiveSide): void {
     this.#forgetParts(stream, stream.unconsumed);
     this.#hold(stream, -stream.unconsumed);
     this.ended(stream);
     this.creditConnection();
+    if (this.#initial < this.#limits.streamWindow) this.#reconsider();
   }
 
   /** The stream has ended well; its user may still consume what came. */
@@ -140,16 +145,17 @@ export class ReceiveWindows {
   }
 
   /** The peer has taken the announced initial window for all its streams. */
-  acknowledged(streams: Iterable<ReceiveSide>): void {
+  acknowledged(streams: ReadonlyMap<number, ReceiveSide>): void {
     if (this.#announced === undefined) return;
     const change = this.#announced - this.#initial;
-    for (const stream of streams) {
+    for (const stream of streams.values()) {
       if (stream.target === this.#initial || stream.target < this.#announced) stream.target = this.#announced;
       stream.window += change;
     }
     this.#initial = this.#announced;
     this.#announced = undefined;
-    for (const stream of streams) if (!stream.remoteEnded && stream.window < stream.target / 2) this.#credit(stream);
+    // Those that are below zero now, and have nothing to be consumed, get nothing by themselves.
+    for (const stream of streams.values()) if (!stream.remoteEnded && stream.window < stream.target / 2) this.#credit(stream);
     this.creditConnection();
     this.#reconsider();
   }
@@ -197,7 +203,7 @@ export class ReceiveWindows {
     stream.since = now;
     stream.consumedSince = 0;
     if (elapsed > SLOW) {
-      this.#retarget(stream, Math.max(this.#initial, stream.target / 2));
+      this.#retarget(stream, Math.max(this.#initial, stream.target >> 1));
       return;
     }
     if (now - this.#sampled > SAMPLE_AGE) {

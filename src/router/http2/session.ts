@@ -200,7 +200,7 @@ class Http2Session implements Session, SessionCore {
     if (this.#settingsUnacknowledged === 0) return;
     this.#settingsUnacknowledged--;
     this.#armSettingsTimer();
-    this.windows.acknowledged(this.streams.values());
+    this.windows.acknowledged(this.streams);
   }
 
   goaway(lastStreamId: number, reason: StreamReset): void {
@@ -304,7 +304,7 @@ class Http2Session implements Session, SessionCore {
   /** Runs while the peer owes us its SETTINGS, or an acknowledgement of ours. */
   #armSettingsTimer(): void {
     clearTimeout(this.#settingsTimer);
-    if (this.#settingsUnacknowledged === 0) return;
+    if (this.#settingsUnacknowledged === 0 || this.#state === 'closed') return;
     this.#settingsTimer = setTimeout(
       () => this.#fail(ErrorCode.SETTINGS_TIMEOUT, `the peer did not answer our SETTINGS within ${this.limits.settingsDeadline} ms`),
       this.limits.settingsDeadline,

@@ -98,6 +98,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   reset(code: number): void {
     if (!this.gone) this.#owner.streamReset(this, code);
+    // Its peer is done with it, but its user has not taken all that came, and will not.
+    else this.#owner.windows.released(this);
   }
 
   consumed(bytes: number): void {
@@ -210,9 +212,9 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   #fail(error: unknown): void {
     this.#owner.handlerFailed(error);
-    if (this.gone) return;
+    const wasGone = this.gone;
     this.reset(ErrorCode.INTERNAL_ERROR);
-    this.tellReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
+    if (!wasGone) this.tellReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
   }
 }
 
