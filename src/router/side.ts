@@ -125,6 +125,7 @@ export class Side implements StreamHandler {
   sever(reason: StreamReset): void {
     if (this.gone) return;
     this.abandon(reason.code);
+    if (this.#peer === undefined) this.awaiting?.onGone(reason);
     this.#peer?.abandon(reason.code);
     this.#finishIfOver(reason);
   }

@@ -48,6 +48,19 @@ const OVER_RIGHT = { ...there(EAST_ROUTER, 2), path: ['right', EAST_ROUTER] };
 const refused = (status: number, error: string): ResponseHead => ({ status, fields: { 'proxy-status': `earshot; error=${error}` } });
 
 describe('a connection that is being made', () => {
+  it('is given up when a site that it came through is revoked meanwhile', async () => {
+    const origin = '33333333-3333-8333-8333-333333333333';
+    const asked = Promise.withResolvers<Tried>();
+    const { local } = sideThatTries((tried) => asked.resolve(tried));
+    await using _ = local;
+    local.enter(new Asking(), { ...HEAD, fields: { 'earshot-origin': origin } });
+    const { handler } = await asked.promise;
+    local.block(new Set([origin]));
+    assert.equal(local.openConnections, 0);
+    handler.onResponse({ status: 200, fields: {} });
+    assert.equal(local.openConnections, 0);
+  });
+
   it('takes another way to the same router when the first one breaks', async () => {
     const { local, routing, tried } = sideThatTries(({ to, handler }) => {
       if (to.path[0] === 'right') {
