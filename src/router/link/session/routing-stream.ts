@@ -182,6 +182,9 @@ export class RoutingStream implements StreamHandler {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#backlog.clear();
+    // Others may go on over its connection.
+    this.#stream?.consumed(this.#unconsumed);
+    this.#unconsumed = 0;
   }
 }
 

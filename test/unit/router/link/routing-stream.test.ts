@@ -76,6 +76,14 @@ describe('a routing stream', () => {
     assert.equal(peer.given, bytes.length);
   });
 
+  test('gives the window back when it ends with messages that nobody reads any more', () => {
+    const { stream, peer } = open();
+    const bytes = Buffer.concat([framed('me'), framed('one')]);
+    stream.onData(bytes);
+    stream.end();
+    assert.equal(peer.given, bytes.length);
+  });
+
   test('cuts off a peer whose message is bad, and delivers nothing after it', () => {
     const { stream, messages, faults } = open({}, (message) => {
       if (message === 'bad') throw new Error('bad');
