@@ -2,6 +2,7 @@ import type { IssuedCertificate, RouterConfig, RouterHooks } from '../router/con
 import { noTrust } from '../site/observe/trust-facts.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import { nameOf } from '../site/resources.ts';
+import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet, Ledger } from '../trust/stores.ts';
 import { revocationsOf } from '../trust/revocation.ts';
@@ -245,17 +246,22 @@ export class Agent implements AsyncDisposable {
     if (this.#passes.ended) return;
     // What listens decides what other sites are told, and a link that comes up may have a renewal due.
     if (this.#router.linksChanged()) this.#passes.request();
-    this.#reportTimer ??= setTimeout(() => {
+    const report = (): void => {
       this.#reportTimer = undefined;
-      // The next pass reports again: it comes within seconds.
-      this.#reportChange().catch((error: unknown) => this.#reportFailed(error));
-    }, REPORT_AFTER);
+      detached('pass/report', () => this.#reportChange());
+    };
+    this.#reportTimer ??= setTimeout(bounded('pass/report-later', report, report), REPORT_AFTER);
   }
 
   /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */
   async #reportChange(): Promise<void> {
     await this.#passes.idle();
-    if (!this.#passes.ended && !this.#passes.running) this.#report();
+    try {
+      if (!this.#passes.ended && !this.#passes.running) this.#report();
+    } catch (error) {
+      // The next pass reports again: it comes within seconds.
+      this.#reportFailed(error);
+    }
   }
 
   #report(): void {

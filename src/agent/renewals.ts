@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { LinkConfig, Router, TlsBundle } from '../router/contract.ts';
+import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { certificateFacts } from '../x509/facts.ts';
@@ -91,30 +92,41 @@ export class Renewals implements Disposable {
   }
 
   #lookSoon(): void {
-    this.#nextLook ??= setTimeout(() => {
+    const look = (): void => {
       this.#nextLook = undefined;
       this.#options.onChange();
-    }, SOON.again);
+    };
+    this.#nextLook ??= setTimeout(bounded('look/renewals', look, look), SOON.again);
     this.#nextLook.unref();
   }
 
   #start(link: LinkConfig, router: RenewingRouter, isAsked: boolean, now: number): void {
     const { name } = link;
-    const { log, onChange } = this.#options;
     this.#running.add(name);
-    this.#renew(link, router)
-      .then(
-        (renewed) => this.#renewed(link, renewed, now),
-        (error: unknown) => this.#failed(link, error, now),
-      )
-      .then(async (answer) => {
-        if (isAsked) await this.#options.stores.renewalRequests.answer(linkOf(link), answer);
-      })
-      .catch((error: unknown) => log.error({ link: name, error }, `what came of a renewal cannot be told: ${messageOf(error)}`))
-      .finally(() => {
-        this.#running.delete(name);
-        onChange();
-      });
+    const ended = (): void => {
+      this.#running.delete(name);
+      this.#options.onChange();
+    };
+    const renew = async (): Promise<void> => {
+      await this.#attempt(link, router, isAsked, now);
+      ended();
+    };
+    detached('pass/renewal', renew, ended);
+  }
+
+  async #attempt(link: LinkConfig, router: RenewingRouter, isAsked: boolean, now: number): Promise<void> {
+    let answer: RenewalAnswer;
+    try {
+      answer = this.#renewed(link, await this.#renew(link, router), now);
+    } catch (error) {
+      answer = this.#failed(link, error, now);
+    }
+    if (!isAsked) return;
+    try {
+      await this.#options.stores.renewalRequests.answer(linkOf(link), answer);
+    } catch (error) {
+      this.#options.log.error({ link: link.name, error }, `what came of a renewal cannot be told: ${messageOf(error)}`);
+    }
   }
 
   async #renew(link: LinkConfig, router: RenewingRouter): Promise<Renewed> {

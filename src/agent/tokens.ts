@@ -4,6 +4,7 @@ import { API_VERSION } from '../api/skupper/names.ts';
 import { problemOf } from '../errors/problem.ts';
 import type { TokenFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
+import { bounded, detached } from '../telemetry/boundary.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Redeemed, Token } from '../trust/tokens/contract.ts';
 import { TrustError } from '../trust/errors.ts';
@@ -73,10 +74,14 @@ export class Tokens implements Disposable {
     this.#attempts.set(name, attempt);
     if (attempt.facts.redeemed) return;
     try {
-      void this.#run(attempt, parseToken(resource, `AccessToken ${name}`));
+      this.#start(attempt, parseToken(resource, `AccessToken ${name}`));
     } catch (error) {
       attempt.facts = { redeemed: false, problem: problemOf(error) };
     }
+  }
+
+  #start(attempt: Attempt, token: Token): void {
+    detached('pass/redemption', () => this.#run(attempt, token));
   }
 
   async #run(attempt: Attempt, token: Token): Promise<void> {
@@ -133,7 +138,8 @@ export class Tokens implements Disposable {
     const { failures, since } = attempt;
     const retry = retryOf({ code, failures, since: performance.now() - since, asked }, Math.random());
     if (retry !== undefined) {
-      attempt.timer = setTimeout(() => void this.#run(attempt, token), retry.after);
+      const again = (): void => this.#start(attempt, token);
+      attempt.timer = setTimeout(bounded('pass/redemption-again', again, again), retry.after);
       attempt.timer.unref();
       if (retry.isQuiet) return 'quiet';
     }

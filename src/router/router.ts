@@ -1,5 +1,5 @@
 import type { Logger } from '../telemetry/log.ts';
-import { Boundary } from './boundary.ts';
+import { bounded, guard } from '../telemetry/boundary.ts';
 import type { IssuedCertificate, Router, RouterConfig, RouterHooks, RouterState } from './contract.ts';
 import { LinkError } from './link/link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from './http2/contract.ts';
@@ -44,7 +44,6 @@ const FAREWELL = 250;
 
 class JoinedRouter implements Router, LinkHost {
   readonly log: Logger;
-  readonly boundary: Boundary;
   readonly self: string;
   readonly siteKey: RouterConfig['siteKey'];
   readonly hooks: RouterHooks;
@@ -78,7 +77,6 @@ class JoinedRouter implements Router, LinkHost {
   constructor(config: RouterConfig, hooks: RouterHooks, log: Logger) {
     const { site, siteKey, router } = config;
     this.log = log;
-    this.boundary = new Boundary(log);
     this.hooks = hooks;
     this.siteKey = siteKey;
     this.self = routerId(site.id, router);
@@ -109,7 +107,8 @@ class JoinedRouter implements Router, LinkHost {
       routers: () => this.state.network.length,
       certificates: (now) => certificatesOf(this.#config, now),
     });
-    this.#expiry = setInterval(() => this.#configured.cutExpired(Date.now()), EXPIRY_CHECK);
+    const cutExpired = (): void => this.#configured.cutExpired(Date.now());
+    this.#expiry = setInterval(bounded('look/certificates', cutExpired), EXPIRY_CHECK);
     this.apply(config);
   }
 
@@ -202,11 +201,19 @@ class JoinedRouter implements Router, LinkHost {
 
   changed(): void {
     this.#state = undefined;
-    this.#notify ??= setImmediate(() => {
-      this.#notify = undefined;
-      for (const listener of this.#listeners) listener();
-    });
+    this.#notify ??= setImmediate(this.#tellListeners);
   }
+
+  readonly #tellListeners = bounded(
+    'look/router-change',
+    () => {
+      this.#notify = undefined;
+      for (const listener of this.#listeners) guard('look/router-listener', listener, call);
+    },
+    () => {
+      this.#notify = undefined;
+    },
+  );
 
   readonly events = {
     onUp: (link: Link): void => {
@@ -273,6 +280,8 @@ class JoinedRouter implements Router, LinkHost {
     await this.#local[Symbol.asyncDispose]();
   }
 }
+
+const call = (listener: () => void): void => listener();
 
 /** Sites behind a connection, and routers before it. */
 function sitesOnRoute({ fields }: RequestHead): readonly string[] {

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { once } from 'node:events';
+import { bounded, detached } from './boundary.ts';
 import { metrics } from './metrics.ts';
 
 /** Why a probe fails, in words for `kubectl describe`; undefined when all is well. */
@@ -29,10 +30,11 @@ export async function serveTelemetry(options: {
       response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
       response.end(`${problem ?? 'ok'}\n`);
     } else if (path === '/metrics') {
-      metrics.metrics().then(
-        (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
-        () => response.writeHead(500).end(),
-      );
+      const answer = async (): Promise<void> => {
+        const text = await metrics.metrics();
+        response.writeHead(200, { 'content-type': metrics.contentType }).end(text);
+      };
+      detached('request/metrics', answer, () => response.writeHead(500).end());
     } else {
       response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
       response.end('not found; this port serves /metrics, /livez and /readyz\n');
@@ -46,9 +48,15 @@ async function listen(
   serve: RequestListener,
   options: { readonly port: number; readonly avoid?: readonly number[]; readonly host?: string },
 ): Promise<Server> {
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 }, serve);
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });
+  server.on(
+    'request',
+    bounded('request/telemetry', serve, (_, __, response) => void response.destroy()),
+  );
   server.listen(options.port, options.host);
   await once(server, 'listening');
+  // One accept that fails, for want of open files for example.
+  server.on('error', () => {});
   if (options.port !== 0 || options.avoid?.includes(portOf(server)) !== true) return server;
   // Held until there is another, which is then not the same.
   try {

@@ -1,3 +1,5 @@
+import { attempt, bounded } from '../telemetry/boundary.ts';
+
 /** Runs passes one at a time: what is asked for while one runs makes one more, however often it was. */
 export class Passes {
   readonly #pass: () => Promise<void>;
@@ -6,7 +8,6 @@ export class Passes {
   #ended = false;
   #later: NodeJS.Timeout | undefined;
 
-  /** @param pass never rejects */
   constructor(pass: () => Promise<void>) {
     this.#pass = pass;
   }
@@ -28,10 +29,11 @@ export class Passes {
   /** Unless one is to come later already. Keeps no process alive. */
   requestIn(milliseconds: number): void {
     if (this.#ended) return;
-    this.#later ??= setTimeout(() => {
+    const pass = (): void => {
       this.#later = undefined;
       this.request();
-    }, milliseconds).unref();
+    };
+    this.#later ??= setTimeout(bounded('pass/later', pass, pass), milliseconds).unref();
   }
 
   /** Resolves when none runs, or is to come at once. */
@@ -49,7 +51,7 @@ export class Passes {
   async #run(): Promise<void> {
     while (this.#again && !this.#ended) {
       this.#again = false;
-      await this.#pass();
+      await attempt('pass/one', this.#pass);
     }
     this.#running = undefined;
   }

@@ -1,3 +1,5 @@
+import { bounded } from '../telemetry/boundary.ts';
+
 /** Resolves after the time; rejects with the signal's reason as soon as it is aborted. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -5,14 +7,16 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
       reject(signal.reason);
       return;
     }
-    const onAbort = (): void => {
+    const giveUp = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
+    const onAbort = bounded('look/pause-aborted', giveUp, giveUp);
+    const onTime = (): void => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
-    }, milliseconds);
+    };
+    const timer = setTimeout(bounded('look/pause-over', onTime, onTime), milliseconds);
     signal?.addEventListener('abort', onAbort, { once: true });
   });
 }

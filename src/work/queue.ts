@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { bounded, detached } from '../telemetry/boundary.ts';
 import { backoffDelay, type Backoff } from './backoff.ts';
 import { TerminalError, type Outcome, type Reconcile } from './reconcile.ts';
 
@@ -104,7 +105,11 @@ export class WorkQueue implements AsyncDisposable {
     if (this.#running.size === 0) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(resolve, milliseconds, false);
-    void Promise.all([...this.#running.values()].map(({ ended }) => ended)).then(() => resolve(true));
+    const allEnded = async (): Promise<void> => {
+      await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+      resolve(true);
+    };
+    detached('pass/queue-ended', allEnded, () => resolve(true));
     try {
       return await promise;
     } finally {
@@ -114,10 +119,11 @@ export class WorkQueue implements AsyncDisposable {
 
   #schedule(): void {
     if (this.#stopped || this.#running.size >= this.#options.concurrency) return;
-    this.#pump ??= setImmediate(() => {
+    const pump = (): void => {
       this.#pump = undefined;
       while (this.#waiting.size > 0 && this.#running.size < this.#options.concurrency) this.#start(this.#next());
-    });
+    };
+    this.#pump ??= setImmediate(bounded('pass/queue-pump', pump, pump));
   }
 
   #next(): string {
@@ -136,7 +142,15 @@ export class WorkQueue implements AsyncDisposable {
     this.#cancel(this.#retries, key);
     const { promise: ended, resolve } = Promise.withResolvers<void>();
     this.#running.set(key, { again: false, ended });
-    void this.#run(key).then(resolve);
+    const run = async (): Promise<void> => {
+      await this.#run(key);
+      resolve();
+    };
+    detached('pass/queue-run', run, () => {
+      this.#running.delete(key);
+      resolve();
+      this.addAfter(key, (this.#options.backoff ?? BACKOFF).first);
+    });
   }
 
   async #run(key: string): Promise<void> {
@@ -179,10 +193,11 @@ export class WorkQueue implements AsyncDisposable {
     const before = delayed.get(key);
     if (before !== undefined && before.at <= at) return;
     clearTimeout(before?.timer);
-    const timer = setTimeout(() => {
+    const add = (): void => {
       delayed.delete(key);
       this.add(key);
-    }, milliseconds);
+    };
+    const timer = setTimeout(bounded('pass/queue-delayed', add, add), milliseconds);
     delayed.set(key, { at, timer });
   }
 

@@ -1,3 +1,5 @@
+import { bounded } from '../telemetry/boundary.ts';
+
 export interface Asker {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds that it is willing to wait. */
@@ -36,14 +38,16 @@ export class Slots {
         leave();
         resolve('granted');
       };
-      const onAbort = (): void => {
+      const giveUp = (): void => {
         leave();
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const onAbort = bounded('request/slot-aborted', giveUp, giveUp);
+      const late = (): void => {
         leave();
         resolve('late');
-      }, deadline);
+      };
+      const timer = setTimeout(bounded('request/slot-late', late, late), deadline);
       signal?.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(grant);
     });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../../bench/routing/random.ts';
-import { Boundary } from '../../src/router/boundary.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
 import type { Hello } from '../../src/router/link/session/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
@@ -14,6 +13,7 @@ import { nextStep } from '../../src/router/link/route.ts';
 import { ROUTE_FIELD } from '../../src/router/wire.ts';
 import type { Outgoing, Routing } from '../../src/router/routing/contract.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
+import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { SITES } from './link-words.ts';
 import { StreamUser } from './session-user.ts';
@@ -21,19 +21,14 @@ import { StreamUser } from './session-user.ts';
 const NOW = 1_700_000_000_000;
 const quiet = createLogger({ level: 'silent', component: 'fuzz' });
 
-/** Keeps what nobody expected, for the end of the case. */
-class NotedErrors extends Boundary {
-  readonly errors: unknown[] = [];
-
-  override report(_part: string, error: unknown): void {
-    this.errors.push(error);
-  }
-}
+/** What nobody expected, for the end of the case. */
+let unexpected: unknown[] = [];
+logInternalErrors(quiet);
+seam.seen = (error) => unexpected.push(error);
 
 /** A router around one peer: what links ask of it is real, but for the local side, where each key has someone who takes the connection. */
 export class FuzzedHost implements LinkHost {
   readonly log = quiet;
-  readonly boundary = new NotedErrors(quiet);
   readonly self = `${SITES[0].site.id}/main`;
   readonly siteKey = SITES[0].siteKey;
   readonly links = new Links();
@@ -115,7 +110,9 @@ export class FuzzedHost implements LinkHost {
 
   /** @throws AssertionError where something of a peer that is gone is left */
   check(): void {
-    for (const error of this.boundary.errors) throw error;
+    const [error] = unexpected;
+    unexpected = [];
+    if (error !== undefined) throw error;
     assert.equal([...this.links.all].length, 0, 'no link is left');
     assert.ok(this.#downs >= this.ups, 'each link that was up went down');
     assert.equal(this.relayed.open, 0, 'nothing passes through any more');

@@ -12,6 +12,7 @@ import { startController } from '../../exposure/controller.ts';
 import { install } from '../../exposure/installation.ts';
 import { showListeners } from '../../exposure/listener-metrics.ts';
 import type { PresetName } from '../../exposure/presets.ts';
+import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
@@ -36,6 +37,7 @@ export interface ControllerCommand {
 
 export async function runController(options: ControllerCommand, stopped: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'controller' });
+  logInternalErrors(log);
   registerProcessMetrics();
   // Ends everything, also when a part fails: caches and clients hang on it.
   const end = new AbortController();

@@ -2,6 +2,7 @@
 import { podListenersOnNode, runCsiNode as run } from '../../exposure/csi/run-node.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { podListeners } from '../../api/listeners/index.ts';
+import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
@@ -17,6 +18,7 @@ export interface CsiNodeCommand {
 
 export async function runCsiNode(options: CsiNodeCommand, stopped: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'csi-node' });
+  logInternalErrors(log);
   registerProcessMetrics();
   const { nodeName, kubeletDir } = options;
   let problem: string | undefined = 'starting';

@@ -8,6 +8,7 @@ import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit, socketsWithin } from '../../router/local/open-files.ts';
 import { startRouter } from '../../router/router.ts';
+import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
@@ -43,6 +44,7 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   requireLabel(router, 'router');
   tune();
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
+  logInternalErrors(log);
   registerProcessMetrics();
   await makeNamespace(layout);
   using _lock = await lockRouter(layout, router);
@@ -68,10 +70,10 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   try {
     await using site = await startSite({ layout, router, version: VERSION, log, start: startRouter });
     unready = () => site.unready;
-    const reload = (): void => {
+    const reload = bounded('pass/reload', () => {
       log.info('reloading');
       site.reload();
-    };
+    });
     process.on('SIGHUP', reload);
     tellRunning(log, layout, router, telemetry.port);
     await aborted(stopped);

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeFile, writeDurably } from '../../files/durable.ts';
 import { remedyOf } from '../../files/errno.ts';
+import { detached } from '../../telemetry/boundary.ts';
 import { Passes } from '../../work/passes.ts';
 
 export interface WrittenFile {
@@ -51,7 +52,7 @@ export class StatusWriter implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    void this.#passes.end();
+    detached('pass/statuses-end', () => this.#passes.end());
   }
 
   async #work(): Promise<void> {

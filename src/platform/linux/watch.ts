@@ -4,6 +4,7 @@
  * out: a rescan is cheap and never wrong.
  */
 import { watch, type FSWatcher } from 'node:fs';
+import { bounded } from '../../telemetry/boundary.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from 'node:timers';
 
 export interface WatchOptions {
@@ -27,10 +28,11 @@ export class DirectoryWatch implements Disposable {
 
   constructor(options: WatchOptions) {
     this.#options = { quiet: 50, longest: 500, poll: 3000, ...options };
-    this.#poller = setInterval(() => {
+    const poll = (): void => {
       this.#attach();
       this.#options.onChange();
-    }, this.#options.poll);
+    };
+    this.#poller = setInterval(bounded('look/poll', poll), this.#options.poll);
   }
 
   /** Directories to watch from now on; those that do not exist are looked for again at the next call or poll. */
@@ -62,15 +64,19 @@ export class DirectoryWatch implements Disposable {
   #watch(directory: string): void {
     const watcher = watch(directory, { persistent: false });
     this.#watchers.set(directory, watcher);
-    watcher.on('change', (event, name) => {
+    const onChange = (event: string, name: string | Buffer | null): void => {
       // A directory that is itself moved or removed reports its own name; the watch is then of something else.
       if (event === 'rename' && name !== null && directory.endsWith(`/${String(name)}`)) this.#drop(directory, watcher);
       this.#told();
-    });
-    watcher.on('error', () => {
-      this.#drop(directory, watcher);
+    };
+    // What it would have told of, the poll finds.
+    const drop = (): void => this.#drop(directory, watcher);
+    const onError = (): void => {
+      drop();
       this.#told();
-    });
+    };
+    watcher.on('change', bounded('look/watch-change', onChange, drop));
+    watcher.on('error', bounded('look/watch-error', onError, drop));
   }
 
   #drop(directory: string, watcher: FSWatcher): void {
@@ -88,6 +94,6 @@ export class DirectoryWatch implements Disposable {
       this.#timer = undefined;
       onChange();
     };
-    this.#timer = setTimeout(fire, Math.max(0, Math.min(quiet, this.#firstEvent + longest - now)));
+    this.#timer = setTimeout(bounded('look/watch-quiet', fire, fire), Math.max(0, Math.min(quiet, this.#firstEvent + longest - now)));
   }
 }

@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 
+import { bounded } from '../../telemetry/boundary.ts';
 import { DEFAULT_MAX_FRAME, DEFAULT_WINDOW, Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import { acquireSlab, releaseSlab } from './slabs.ts';
 
@@ -34,6 +35,7 @@ export class Outbox {
   maxFrame = DEFAULT_MAX_FRAME;
   readonly #socket: Duplex;
   readonly #onIdle: () => void;
+  readonly #onFault: () => void;
   #control: Buffer[] = [];
   #controlBytes = 0;
   #answerBytes = 0;
@@ -46,10 +48,14 @@ export class Outbox {
   #writing = false;
   #closed = false;
 
-  /** @param onIdle everything has been passed to the socket, and the socket has taken it */
-  constructor(socket: Duplex, onIdle: () => void) {
+  /**
+   * @param onIdle everything has been passed to the socket, and the socket has taken it
+   * @param onFault it cannot go on
+   */
+  constructor(socket: Duplex, onIdle: () => void, onFault: () => void) {
     this.#socket = socket;
     this.#onIdle = onIdle;
+    this.#onFault = onFault;
   }
 
   /** Nothing waits, and nothing is under way. */
@@ -140,15 +146,33 @@ export class Outbox {
     process.nextTick(this.#flushNow);
   }
 
-  readonly #flushNow = (): void => {
-    this.#hurrying = false;
-    this.#flush();
-  };
+  readonly #flushNow = bounded(
+    'session/flush-now',
+    () => {
+      this.#hurrying = false;
+      this.#flush();
+    },
+    () => this.#onFault(),
+  );
 
-  readonly #flushThisTurn = (): void => {
-    this.#scheduled = false;
-    this.#flush();
-  };
+  readonly #flushThisTurn = bounded(
+    'session/flush-this-turn',
+    () => {
+      this.#scheduled = false;
+      this.#flush();
+    },
+    () => this.#onFault(),
+  );
+
+  readonly #written = bounded(
+    'session/written',
+    (slab: Buffer) => {
+      releaseSlab(slab);
+      this.#writing = false;
+      this.#flush();
+    },
+    () => this.#onFault(),
+  );
 
   readonly #flush = (): void => {
     if (this.#closed || this.#writing) return;
@@ -158,11 +182,7 @@ export class Outbox {
       releaseSlab(slab);
     } else {
       this.#writing = true;
-      this.#socket.write(slab.subarray(0, length), () => {
-        releaseSlab(slab);
-        this.#writing = false;
-        this.#flush();
-      });
+      this.#socket.write(slab.subarray(0, length), () => this.#written(slab));
     }
     this.#tell();
     if (length === 0) this.#onIdle();

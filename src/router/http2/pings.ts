@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 
+import { bounded } from '../../telemetry/boundary.ts';
 import { ConnectionError, ErrorCode } from './errors.ts';
 import { pingFrame } from './frames.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
@@ -20,10 +21,11 @@ export class Pings {
   send(deadline: number): Promise<number> {
     const since = this.#now();
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const timer = setTimeout(() => {
+    const late = (): void => {
       this.#waiting.delete(number);
       reject(new EarshotError('http2-ping', `no answer to a ping within ${deadline} ms`));
-    }, deadline);
+    };
+    const timer = setTimeout(bounded('session/ping-deadline', late, reject), deadline);
     const number = this.#begin({
       answered: () => {
         clearTimeout(timer);

@@ -1,6 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 
+import { bounded } from '../../telemetry/boundary.ts';
 import { Budget } from './budget.ts';
 import type { SessionCore } from './core.ts';
 import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
@@ -80,7 +81,7 @@ class Http2Session implements Session, SessionCore {
     this.events = options.events;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
-    this.outbox = new Outbox(socket, () => this.#closeIfDone());
+    this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
     this.earlyResets = new Budget(this.limits.earlyResets, this.now);
@@ -252,13 +253,17 @@ class Http2Session implements Session, SessionCore {
     if (limits.unconsumed > DEFAULT_WINDOW) this.outbox.control(windowUpdateFrame(0, limits.unconsumed - DEFAULT_WINDOW));
     this.#measure();
     const socket = this.#socket;
-    socket.on('end', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the peer closed the connection' }));
-    socket.on('error', (error: Error) =>
-      this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: `the connection broke: ${printableAscii(error.message, MOST_WORDS)}` }),
-    );
-    socket.on('close', () => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason: 'the connection is closed' }));
-    receive(socket, this.#onData);
+    const broke = (reason: string): void => this.#finish({ code: ErrorCode.INTERNAL_ERROR, reason });
+    const onEnd = (): void => broke('the peer closed the connection');
+    const onError = (error: Error): void => broke(`the connection broke: ${printableAscii(error.message, MOST_WORDS)}`);
+    const onClose = (): void => broke('the connection is closed');
+    socket.on('end', bounded('session/end', onEnd, this.#fault));
+    socket.on('error', bounded('session/error', onError, this.#fault));
+    socket.on('close', bounded('session/close', onClose, this.#fault));
+    receive(socket, bounded('session/data', this.#onData, this.#fault));
   }
+
+  readonly #fault = (): void => this.#fail(ErrorCode.INTERNAL_ERROR, FAULT);
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state === 'closed') return;
@@ -282,7 +287,7 @@ class Http2Session implements Session, SessionCore {
 
   #failUnexpectedly(error: unknown): void {
     this.events.onInternalError('session', error);
-    this.#fail(ErrorCode.INTERNAL_ERROR, 'an unexpected error at this end');
+    this.#fault();
   }
 
   /** RFC 9113 section 3.4. */
@@ -305,10 +310,9 @@ class Http2Session implements Session, SessionCore {
   #armSettingsTimer(): void {
     clearTimeout(this.#settingsTimer);
     if (this.#settingsUnacknowledged === 0 || this.#state === 'closed') return;
-    this.#settingsTimer = setTimeout(
-      () => this.#fail(ErrorCode.SETTINGS_TIMEOUT, `the peer did not answer our SETTINGS within ${this.limits.settingsDeadline} ms`),
-      this.limits.settingsDeadline,
-    );
+    const { settingsDeadline } = this.limits;
+    const late = (): void => this.#fail(ErrorCode.SETTINGS_TIMEOUT, `the peer did not answer our SETTINGS within ${settingsDeadline} ms`);
+    this.#settingsTimer = setTimeout(bounded('session/settings-deadline', late, this.#fault), settingsDeadline);
     this.#settingsTimer.unref();
   }
 
@@ -379,13 +383,16 @@ class Http2Session implements Session, SessionCore {
     const socket = this.#socket;
     if (socket.destroyed) return;
     if (!socket.writableEnded) socket.end();
-    const timer = setTimeout(() => socket.destroy(), LINGER);
+    const destroy = (): void => void socket.destroy();
+    const timer = setTimeout(bounded('session/linger', destroy, destroy), LINGER);
     timer.unref();
-    socket.once('close', () => clearTimeout(timer));
-    socket.once('end', () => socket.destroy());
+    const closed = (): void => clearTimeout(timer);
+    socket.once('close', bounded('session/let-go-closed', closed, closed));
+    socket.once('end', bounded('session/let-go-ended', destroy, destroy));
     if (socket.readableEnded) socket.destroy();
   }
 }
 
+const FAULT = 'an unexpected error at this end';
 /** How long a closed session's socket may take to pass on its GOAWAY, milliseconds. */
 const LINGER = 1_000;

@@ -1,4 +1,5 @@
 import type { RouterConfig, RouterState } from '../contract.ts';
+import { guard } from '../../telemetry/boundary.ts';
 import { Access } from './accept/access.ts';
 import { SiblingAccess } from './accept/sibling-access.ts';
 import { Dialer } from './dial/dialer.ts';
@@ -52,7 +53,8 @@ export class ConfiguredLinks {
 
   /** Ends what a certificate no longer allows, and lets go of what has left. To be called from time to time. */
   cutExpired(now: number): void {
-    for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving]) part.cutExpired(now);
+    for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving])
+      guard('look/expired', part, () => part.cutExpired(now));
     for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
   }
 

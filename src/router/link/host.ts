@@ -1,5 +1,4 @@
 import type { Logger } from '../../telemetry/log.ts';
-import type { Boundary } from '../boundary.ts';
 import type { RouterHooks, SiteKey } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouterId } from '../routing/contract.ts';
@@ -11,7 +10,6 @@ import type { Liveness } from './session/liveness.ts';
 /** What links have of the router that they belong to. */
 export interface LinkHost {
   readonly log: Logger;
-  readonly boundary: Boundary;
   readonly self: RouterId;
   readonly siteKey: SiteKey;
   readonly links: Links;

@@ -1,4 +1,5 @@
 import type { Logger } from '../../telemetry/log.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import { RoutingError } from '../routing/errors.ts';
 import type { Outgoing, OwnFacts, Routing } from '../routing/contract.ts';
 import type { Link } from './link.ts';
@@ -28,7 +29,8 @@ export class RoutingFeed implements Disposable {
   constructor(options: RoutingFeedOptions) {
     this.#options = options;
     this.#version = options.routing.version;
-    this.#timer = setInterval(() => this.#run((now) => options.routing.tick(now)), TICK);
+    const tick = (): void => this.#run((now) => options.routing.tick(now));
+    this.#timer = setInterval(bounded('look/routing-tick', tick), TICK);
   }
 
   setFacts(facts: OwnFacts): void {
@@ -79,17 +81,28 @@ export class RoutingFeed implements Disposable {
     }
     if (routing.version !== this.#version) this.#notify();
     if (!routing.waiting) return;
-    this.#soon ??= setTimeout(() => {
+    const release = (): void => {
       this.#soon = undefined;
       this.#run((now) => routing.release(now));
-    }, SOON);
+    };
+    // The next tick releases too.
+    const failed = (): void => {
+      this.#soon = undefined;
+    };
+    this.#soon ??= setTimeout(bounded('look/routing-release', release, failed), SOON);
   }
 
   #notify(): void {
-    this.#notice ??= setImmediate(() => {
+    const tell = (): void => {
       this.#notice = undefined;
       this.#version = this.#options.routing.version;
       this.#options.onChange();
-    });
+    };
+    // Told with the next change, or a second later.
+    const failed = (): void => {
+      this.#notice = undefined;
+      this.#version = -1;
+    };
+    this.#notice ??= setImmediate(bounded('look/routing-change', tell, failed));
   }
 }

@@ -1,5 +1,7 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { isIP, Socket } from 'node:net';
+import { bounded, guard } from '../../telemetry/boundary.ts';
+import { messageOf } from '../../telemetry/log.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { failure, type ServerFailure } from './failure.ts';
 
@@ -69,7 +71,11 @@ class Race {
       return;
     }
     this.#attempt(address);
-    if (this.#waiting.length > 0) this.#timer = setTimeout(() => this.#next(), STAGGER);
+    if (this.#waiting.length > 0)
+      this.#timer = setTimeout(
+        bounded('connection/next-address', () => this.#next(), this.#broken),
+        STAGGER,
+      );
   }
 
   #attempt(address: string): void {
@@ -79,13 +85,14 @@ class Race {
     socket.setKeepAlive(KEEP_ALIVE.keepAlive, KEEP_ALIVE.keepAliveInitialDelay);
     socket.connect({ host: address, port });
     this.#running.add(socket);
-    const onError = (error: NodeJS.ErrnoException): void => {
+    const failed = (error: unknown): void => {
+      socket.destroy();
       this.#running.delete(socket);
       this.#first ??= failureOf(error, address, port);
       this.#next();
     };
-    socket.once('error', onError);
-    socket.once('connect', () => {
+    const onError = bounded('connection/address-error', failed, failed);
+    const onConnect = (): void => {
       this.#running.delete(socket);
       if (this.#over) {
         socket.destroy();
@@ -94,16 +101,29 @@ class Race {
       this.cancel();
       socket.off('error', onError);
       this.#done({ kind: 'connected', socket });
-    });
+    };
+    socket.once('error', onError);
+    socket.once('connect', bounded('connection/address-connect', onConnect, failed));
   }
+
+  readonly #broken = (error: unknown): void => {
+    this.fail(failure('connect-failed', `Connecting to ${hostPort(this.#server)} failed (${messageOf(error)}).`));
+    this.cancel();
+  };
 }
 
 /** Finds peers that vanished silently: first asked after a minute of silence. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 } as const;
 
-function failureOf(error: NodeJS.ErrnoException, address: string, port: number): ServerFailure {
+/** The system's word for it, where it has one. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : messageOf(error);
+}
+
+function failureOf(error: unknown, address: string, port: number): ServerFailure {
   const at = hostPort({ host: address, port });
-  switch (error.code) {
+  const code = codeOf(error);
+  switch (code) {
     case 'ECONNREFUSED':
       return failure('refused', `Nothing listens at ${at}.`);
     case 'ETIMEDOUT':
@@ -111,9 +131,9 @@ function failureOf(error: NodeJS.ErrnoException, address: string, port: number):
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EADDRNOTAVAIL':
-      return failure('unreachable', `There is no way to ${at} (${error.code}).`);
+      return failure('unreachable', `There is no way to ${at} (${code}).`);
     default:
-      return failure('connect-failed', `Connecting to ${at} failed (${error.code ?? error.message}).`);
+      return failure('connect-failed', `Connecting to ${at} failed (${code}).`);
   }
 }
 
@@ -135,11 +155,23 @@ export function resolve(host: string, done: Resolved): void {
   }
   const waiting = [done];
   lookups.set(host, waiting);
-  lookup(host, { all: true, order: 'verbatim' }, (error, addresses) => {
+  const answer = (found: readonly LookupAddress[], code: string | undefined): void => {
     lookups.delete(host);
-    const found = error === null ? addresses.slice(0, MOST_ADDRESSES) : [];
-    for (const each of waiting) each(found, error?.code);
-  });
+    for (const each of waiting.splice(0))
+      guard(
+        'connection/name',
+        each,
+        () => each(found, code),
+        () => each([], 'unexpected error'),
+      );
+  };
+  const onAnswer = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]): void =>
+    answer(error === null ? addresses.slice(0, MOST_ADDRESSES) : [], error?.code);
+  lookup(
+    host,
+    { all: true, order: 'verbatim' },
+    bounded('look/names', onAnswer, () => answer([], 'unexpected error')),
+  );
 }
 
 /** The resolver's order, the families in turn (RFC 8305 section 4). */

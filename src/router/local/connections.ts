@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { Destination, ListenerConfig } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
@@ -235,7 +236,7 @@ export class Connections {
         request.failed(why);
       },
     });
-    request.begin(() => opening.start());
+    request.begin(bounded('connection/start', () => opening.start(), opening.broken));
   }
 }
 

@@ -1,3 +1,4 @@
+import { bounded } from '../../telemetry/boundary.ts';
 import type { ConnectorConfig, Problem } from '../contract.ts';
 import { failure, type Failure } from './failure.ts';
 import type { ClientTls, ServerResult } from './server-connection.ts';
@@ -94,7 +95,8 @@ export class Connectors {
       return () => giveUp();
     }
     const why = nothingUsable(routingKey, connectors);
-    const soon = setImmediate(() => done({ kind: 'failed', failure: why }));
+    const fail = (): void => done({ kind: 'failed', failure: why });
+    const soon = setImmediate(bounded('connection/no-server', fail, fail));
     return () => clearImmediate(soon);
   }
 

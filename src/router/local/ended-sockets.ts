@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { bounded, guard } from '../../telemetry/boundary.ts';
 
 /** Milliseconds between two looks. */
 const LOOK = 1_000;
@@ -15,15 +16,22 @@ let timer: NodeJS.Timeout | undefined;
 export function watchEnded(socket: Socket): void {
   if (socket.destroyed) return;
   ended.add(socket);
-  socket.once('close', () => ended.delete(socket));
-  timer ??= setInterval(look, LOOK).unref();
+  const closed = (): void => void ended.delete(socket);
+  socket.once('close', bounded('connection/ended-closed', closed, closed));
+  timer ??= setInterval(bounded('look/ended-sockets', look), LOOK).unref();
 }
 
 function look(): void {
-  for (const socket of ended) if (socket.writable && socket.writableLength === 0) socket.write(NOTHING);
+  for (const socket of ended) guard('connection/ended-look', socket, poke, destroy);
   if (ended.size > 0) return;
   clearInterval(timer);
   timer = undefined;
 }
+
+function poke(socket: Socket): void {
+  if (socket.writable && socket.writableLength === 0) socket.write(NOTHING);
+}
+
+const destroy = (socket: Socket): void => void socket.destroy();
 
 const NOTHING = Buffer.alloc(0);

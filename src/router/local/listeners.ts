@@ -1,4 +1,5 @@
 import { isIP, type Socket } from 'node:net';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { ListenerConfig, Problem } from '../contract.ts';
 import { hostPort } from '../host-port.ts';
 import { resolve } from './connect.ts';
@@ -187,10 +188,11 @@ class Listener {
         const reason = error ?? 'it has none';
         const message = `The host ${JSON.stringify(host)} has no address (${reason}). Use an address of this machine or a name of one.`;
         this.#nameProblem = { code: 'name-unknown', message };
-        this.#timer = setTimeout(() => {
+        const again = (): void => {
           this.#timer = undefined;
           this.#refresh();
-        }, RESOLVE_AGAIN).unref();
+        };
+        this.#timer = setTimeout(bounded('listener/name-again', again, again), RESOLVE_AGAIN).unref();
       }
       this.#refresh();
       this.#options.onChange();

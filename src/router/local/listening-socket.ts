@@ -1,9 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { Problem, TlsBundle } from '../contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
-import { KEEP_ALIVE } from './connect.ts';
+import { codeOf, KEEP_ALIVE } from './connect.ts';
+import { resetSocket } from './socket-end.ts';
 import type { FairPlaces } from '../../work/fair-places.ts';
 import { networkOf } from '../../x509/network.ts';
 
@@ -78,16 +80,24 @@ export class ListeningSocket {
   #open(): void {
     const server = this.#tls === undefined ? this.#plainServer() : this.#tlsServer(this.#tls);
     this.#state = { kind: 'opening', server };
-    server.on('error', (error: NodeJS.ErrnoException) => this.#failed(server, error));
-    server.once('listening', () => this.#opened(server));
+    const failed = (error: unknown): void => this.#failed(server, error);
+    server.on('error', bounded('listener/error', failed, failed));
+    server.once(
+      'listening',
+      bounded('listener/listening', () => this.#opened(server), failed),
+    );
     const { host, port } = this.address;
     server.listen({ host, port, backlog: BACKLOG, reusePort: this.#options.shared });
   }
 
   #plainServer(): Server {
-    return createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true, ...KEEP_ALIVE }, (socket) => {
-      this.#options.onSocket(socket, socket);
-    });
+    const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true, ...KEEP_ALIVE });
+    const onSocket = (socket: Socket): void => this.#options.onSocket(socket, socket);
+    server.on(
+      'connection',
+      bounded('connection/accepted', onSocket, (_, socket) => resetSocket(socket, socket)),
+    );
+    return server;
   }
 
   /**
@@ -106,20 +116,22 @@ export class ListeningSocket {
       requestCert: tls.ca !== undefined,
       rejectUnauthorized: tls.ca !== undefined,
     });
-    server.on('connection', (raw: Socket) => {
+    const onRaw = (raw: Socket): void => {
       const peer = peerOf(raw);
       raws.set(peer, raw);
-      raw.on('error', () => raw.destroy());
-      raw.once('close', () => {
+      const destroy = (): void => void raw.destroy();
+      const forget = (): void => {
         handshakes.leave(raw);
         if (raws.get(peer) === raw) raws.delete(peer);
-      });
+      };
+      raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));
+      raw.once('close', bounded('connection/tls-raw-close', forget, forget));
       const ended = handshakes.enter(raw, `${hostPort(this.address)} ${networkOf(raw.remoteAddress ?? '')}`);
       if (ended === undefined) return;
       this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
       ended.destroy();
-    });
-    server.on('secureConnection', (socket: TLSSocket) => {
+    };
+    const onSecure = (socket: TLSSocket): void => {
       const raw = raws.get(peerOf(socket));
       if (raw === undefined) {
         socket.destroy();
@@ -127,12 +139,24 @@ export class ListeningSocket {
       }
       handshakes.leave(raw);
       this.#options.onSocket(socket, raw);
-    });
-    server.on('tlsClientError', (error, socket) => {
+    };
+    const onFailure = (error: Error, socket: TLSSocket): void => {
       this.#options.onRefused('handshake', error);
       // One that was too slow is still there: Node.js only tells of it.
       socket.destroy();
-    });
+    };
+    server.on(
+      'connection',
+      bounded('connection/tls-begin', onRaw, (_, raw) => void raw.destroy()),
+    );
+    server.on(
+      'secureConnection',
+      bounded('connection/tls-accepted', onSecure, (_, socket) => void socket.destroy()),
+    );
+    server.on(
+      'tlsClientError',
+      bounded('connection/tls-failed', onFailure, (_, __, socket) => void socket.destroy()),
+    );
     return server;
   }
 
@@ -145,22 +169,32 @@ export class ListeningSocket {
   }
 
   /** Also after it has listened (too many open files at an accept): then it goes on as it is. */
-  #failed(server: Server, error: NodeJS.ErrnoException): void {
+  #failed(server: Server, error: unknown): void {
     if (this.#state.kind !== 'opening' || this.#state.server !== server) return;
     server.close();
     this.#failures += 1;
-    const { first, most, random } = this.#options;
-    const delay = backoffDelay({ first, max: most }, this.#failures, random());
-    this.#state = { kind: 'waiting', timer: setTimeout(() => this.#open(), delay).unref() };
+    this.#openLater();
     const before = this.#problem;
     this.#problem = this.#problemOf(error, before);
     if (before?.message !== this.#problem.message) this.#options.onChange();
   }
 
-  #problemOf(error: NodeJS.ErrnoException, before: Problem | undefined): Problem {
+  #openLater(): void {
+    const { first, most, random } = this.#options;
+    const delay = backoffDelay({ first, max: most }, this.#failures, random());
+    const open = bounded(
+      'listener/retry',
+      () => this.#open(),
+      () => this.#openLater(),
+    );
+    this.#state = { kind: 'waiting', timer: setTimeout(open, delay).unref() };
+  }
+
+  #problemOf(error: unknown, before: Problem | undefined): Problem {
     const { host, port } = this.address;
     const where = hostPort(this.address);
-    switch (error.code) {
+    const code = codeOf(error);
+    switch (code) {
       case 'EADDRINUSE': {
         // The search is not free: until somebody was found, a few times, and then rarely.
         const isKnown = before?.code === 'port-in-use' && this.#owner !== undefined;
@@ -183,7 +217,7 @@ export class ListeningSocket {
           message: `${JSON.stringify(host)} is not an address of this machine. Choose one that is, or 0.0.0.0 for all.`,
         };
       default:
-        return { code: 'listen-failed', message: `Listening on ${where} failed (${error.code ?? error.message}). It is tried again.` };
+        return { code: 'listen-failed', message: `Listening on ${where} failed (${code}). It is tried again.` };
     }
   }
 }

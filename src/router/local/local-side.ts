@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { bounded, guard } from '../../telemetry/boundary.ts';
 import type { ConnectorConfig, ConnectorState, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
@@ -199,10 +200,15 @@ export class LocalSide implements AsyncDisposable {
     this.#state = undefined;
     if (this.#notifying) return;
     this.#notifying = true;
-    setImmediate(() => {
+    const tell = (): void => {
       this.#notifying = false;
-      for (const subscriber of this.#subscribers) subscriber();
-    });
+      for (const subscriber of this.#subscribers) guard('look/local-subscriber', subscriber, () => subscriber());
+    };
+    // Told with the next change.
+    const failed = (): void => {
+      this.#notifying = false;
+    };
+    setImmediate(bounded('look/local-change', tell, failed));
   }
 }
 

@@ -1,3 +1,4 @@
+import { bounded } from '../../telemetry/boundary.ts';
 import type { RequestHead, ResponseHead, Stream, StreamReset } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import type { Candidate } from './choice.ts';
@@ -5,7 +6,7 @@ import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
 import { errorGiven, failure, type Failure } from './failure.ts';
 import { Side } from '../side.ts';
-import { SocketEnd } from './socket-end.ts';
+import { resetSocket, SocketEnd } from './socket-end.ts';
 
 export interface OpeningContext {
   readonly limits: LocalLimits;
@@ -65,10 +66,11 @@ export class Opening {
     this.#headFor = headFor;
     this.#events = events;
     const { establish } = context.limits;
-    this.#deadline = setTimeout(() => {
+    const late = (): void => {
       this.#giveUp?.();
       this.#fail(failure('timeout', `No server took the connection within ${establish / 1000} s.`));
-    }, establish);
+    };
+    this.#deadline = setTimeout(bounded('connection/establish-deadline', late, this.broken), establish);
     client.awaiting = { onResponse() {}, onGone: (reason) => this.#clientGone(reason) };
   }
 
@@ -76,6 +78,12 @@ export class Opening {
   start(): void {
     this.#tryNext();
   }
+
+  /** After an error that nobody expected. */
+  readonly broken = (): void => {
+    this.#giveUp?.();
+    this.#fail(failure('connect-failed', 'The connection was ended by an unexpected error of this router.'));
+  };
 
   #tryNext(): void {
     if (this.#over) return;
@@ -100,7 +108,7 @@ export class Opening {
     }
     this.#looks += 1;
     // A stream ends before its link is known to be down: also the shortest pause is one.
-    const timer = setTimeout(() => {
+    const look = (): void => {
       if (this.#client.gone) {
         this.#fail(failure('client-gone', 'The connection was ended before a server took it.'));
         return;
@@ -109,13 +117,14 @@ export class Opening {
       this.#pathBroke = this.#candidates.length === 0;
       this.#next = 0;
       this.#tryNext();
-    }, pause);
+    };
+    const timer = setTimeout(bounded('connection/look-again', look, this.broken), pause);
     this.#giveUp = () => clearTimeout(timer);
   }
 
   #tryHere(candidate: Candidate): void {
     const { connectors, limits } = this.#context;
-    this.#giveUp = connectors.connect(candidate.routingKey, limits.attempts, (result) => {
+    const onResult = (result: Parameters<Parameters<Connectors['connect']>[2]>[0]): void => {
       if (result.kind === 'failed') {
         this.#refused(candidate, result.failure, false);
         return;
@@ -123,7 +132,12 @@ export class Opening {
       const server = new Side();
       server.end = new SocketEnd(result.socket, result.raw, server);
       this.#opened(server, candidate);
-    });
+    };
+    const broken = (_: unknown, result: Parameters<typeof onResult>[0]): void => {
+      if (result.kind === 'connected') resetSocket(result.socket, result.raw);
+      this.broken();
+    };
+    this.#giveUp = connectors.connect(candidate.routingKey, limits.attempts, bounded('connection/server', onResult, broken));
   }
 
   #tryThere(candidate: Candidate): void {
@@ -155,7 +169,8 @@ export class Opening {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       // Not within the call: a candidate that fails at once is like any other that fails.
-      const soon = setImmediate(() => refuse(failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`)));
+      const noWay = (): void => refuse(failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`));
+      const soon = setImmediate(bounded('connection/no-way', noWay, this.broken));
       this.#giveUp = () => clearImmediate(soon);
       return;
     }

@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext } from 'node:tls';
+import { bounded } from '../../telemetry/boundary.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import { connectAny, type TcpResult } from './connect.ts';
 import { failure, type ServerFailure } from './failure.ts';
@@ -32,10 +33,11 @@ export function connectServer(
     clearTimeout(timer);
     done(result);
   };
-  const timer = setTimeout(() => {
+  const late = (): void => {
     giveUp();
     finish({ kind: 'failed', failure: failure('timeout', `No connection to ${hostPort(server)} within ${deadline / 1000} s.`) });
-  }, deadline);
+  };
+  const timer = setTimeout(bounded('connection/connect-deadline', late, late), deadline);
   giveUp = connectAny(server, (result: TcpResult) => {
     if (result.kind === 'failed') finish(result);
     else if (tls === undefined) finish({ kind: 'connected', socket: result.socket, raw: result.socket });
@@ -62,16 +64,26 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
     raw.destroy();
     finish({ kind: 'failed', failure: tlsFailure(error, server) });
   };
-  const onClose = (): void => onError(new Error('the connection was closed during the handshake'));
-  socket.on('error', onError);
-  raw.on('error', onError);
-  socket.once('close', onClose);
-  socket.once('secureConnect', () => {
-    socket.off('error', onError);
-    raw.off('error', onError);
-    socket.off('close', onClose);
+  const broken = (): void => {
+    socket.destroy();
+    onError(new Error('an unexpected error of this router'));
+  };
+  const onFailure = bounded('connection/server-tls-error', onError, broken);
+  const onClosed = bounded(
+    'connection/server-tls-close',
+    () => onError(new Error('the connection was closed during the handshake')),
+    broken,
+  );
+  const onSecure = (): void => {
+    socket.off('error', onFailure);
+    raw.off('error', onFailure);
+    socket.off('close', onClosed);
     finish({ kind: 'connected', socket, raw });
-  });
+  };
+  socket.on('error', onFailure);
+  raw.on('error', onFailure);
+  socket.once('close', onClosed);
+  socket.once('secureConnect', bounded('connection/server-secure', onSecure, broken));
   return () => {
     socket.destroy();
     raw.destroy();

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { watchEnded } from './ended-sockets.ts';
@@ -16,6 +17,7 @@ const WRITE_LIMIT = 128 * 1024;
 export class SocketEnd implements End {
   readonly #socket: Socket;
   readonly #raw: Socket;
+  readonly #side: Side;
   #unconsumed = 0;
   #paused = false;
   #corked = false;
@@ -25,22 +27,40 @@ export class SocketEnd implements End {
     this.#socket = socket;
     this.#raw = raw;
     side.closed = false;
+    this.#side = side;
+    const broken = (): void => this.broken();
+    const destroy = (): void => void socket.destroy();
     let failure: Error | undefined;
-    socket.on('end', () => {
+    const onEnd = (): void => {
       side.onEnd();
       // Below TLS another reads.
       if (raw === socket) watchEnded(socket);
-    });
-    socket.on('drain', () => side.onDrain());
-    socket.on('error', (error) => {
+    };
+    const onError = (error: Error): void => {
       failure = error;
-    });
-    if (raw !== socket) raw.on('error', () => socket.destroy());
-    socket.on('close', () => {
+    };
+    const onClose = (): void => {
       if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
       else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
-    });
-    receive(socket, (chunk) => this.#onData(chunk, side));
+    };
+    socket.on('end', bounded('connection/socket-end', onEnd, broken));
+    socket.on(
+      'drain',
+      bounded('connection/socket-drain', () => side.onDrain(), broken),
+    );
+    socket.on('error', bounded('connection/socket-error', onError, broken));
+    if (raw !== socket) raw.on('error', bounded('connection/raw-error', destroy, destroy));
+    socket.on('close', bounded('connection/socket-close', onClose, broken));
+    receive(
+      socket,
+      bounded('connection/socket-data', (chunk: Buffer) => this.#onData(chunk, side), broken),
+    );
+  }
+
+  /** After an error that nobody expected. */
+  broken(): void {
+    this.reset();
+    this.#side.onReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
   }
 
   get queued(): number {
@@ -89,17 +109,24 @@ export class SocketEnd implements End {
   }
 }
 
-let corked: SocketEnd[] = [];
+const corked: SocketEnd[] = [];
 
 function uncorkSoon(end: SocketEnd): void {
   corked.push(end);
   if (corked.length > 1) return;
-  setImmediate(() => {
-    const ends = corked;
-    corked = [];
-    for (const each of ends) each.uncork();
-  });
+  setImmediate(uncorkAll);
 }
+
+const uncorkAll = bounded(
+  'look/uncork',
+  () => {
+    for (const each of corked.splice(0)) guard('connection/uncork', each, uncork, broken);
+  },
+  () => corked.splice(0).forEach(broken),
+);
+
+const uncork = (end: SocketEnd): void => end.uncork();
+const broken = (end: SocketEnd): void => end.broken();
 
 /** Ends a connection in a way that its peer cannot take for an orderly end. */
 export function resetSocket(socket: Socket, raw: Socket): void {

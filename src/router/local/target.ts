@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { Problem } from '../contract.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import type { ServerFailure } from './failure.ts';
@@ -57,9 +58,10 @@ export class Target {
     const giveUp = connectServer(this.server, this.tls, this.#limits.connect, (result) => {
       finished = true;
       if (result.kind === 'connected') {
-        result.raw.once('close', () => {
+        const closed = (): void => {
           this.open -= 1;
-        });
+        };
+        result.raw.once('close', bounded('connection/server-closed', closed, closed));
         this.#bringBack();
       } else {
         this.open -= 1;
@@ -115,7 +117,14 @@ export class Target {
     const { setAsideFirst, setAsideMost } = this.#limits;
     const delay = backoffDelay({ first: setAsideFirst, max: setAsideMost }, this.#failures, this.#random());
     this.#due = performance.now() + delay;
-    this.#timer = setTimeout(() => this.#probe(), delay).unref();
+    this.#timer = setTimeout(
+      bounded(
+        'look/server-probe',
+        () => this.#probe(),
+        () => this.#schedule(),
+      ),
+      delay,
+    ).unref();
   }
 
   #probe(): void {

@@ -3,6 +3,7 @@
  * some hundred megabytes a second the collector runs without pause. So a few large buffers go round: they are lent, filled one after
  * the other, and come back when the other end holds nothing any more.
  */
+import { bounded } from '../../telemetry/boundary.ts';
 import { Buffer } from 'node:buffer';
 import { READ_BUFFER_BYTES } from './shared-read-buffer.ts';
 
@@ -99,10 +100,14 @@ let timer: NodeJS.Timeout | undefined;
 
 function watch(borrower: PooledChunks): void {
   borrowers.add(borrower);
-  timer ??= setTimeout(look, LOOK_AGAIN).unref();
+  timer ??= setTimeout(lookAgain, LOOK_AGAIN).unref();
 }
+
+const lookAgain = bounded('look/lent-buffers', look, () => {
+  timer = undefined;
+});
 
 function look(): void {
   for (const borrower of borrowers) if (borrower.reclaim()) borrowers.delete(borrower);
-  timer = borrowers.size === 0 ? undefined : setTimeout(look, LOOK_AGAIN).unref();
+  timer = borrowers.size === 0 ? undefined : setTimeout(lookAgain, LOOK_AGAIN).unref();
 }

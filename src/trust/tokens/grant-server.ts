@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
+import { bounded } from '../../telemetry/boundary.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
 import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { RedemptionService } from './redemption-service.ts';
@@ -38,24 +39,41 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
       maxHeaderSize: 8_192,
       connectionsCheckingInterval: limits.requestMilliseconds / 4,
     },
-    (request, response) => service.onRequest(request, response),
+  );
+  server.on(
+    'request',
+    bounded(
+      'request/redemption',
+      (request, response) => service.onRequest(request, response),
+      (_, __, response) => void response.destroy(),
+    ),
   );
   server.headersTimeout = limits.requestMilliseconds / 2;
   server.requestTimeout = limits.requestMilliseconds;
   server.keepAliveTimeout = 1_000;
   server.maxRequestsPerSocket = 16;
   const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress });
-  server.on('connection', (socket: Socket) => {
-    socket.once('close', () => places.leave(socket));
+  const onSocket = (socket: Socket): void => {
+    const leave = (): void => places.leave(socket);
+    socket.once('close', bounded('connection/grant-closed', leave, leave));
     const ended = places.enter(socket, networkOf(socket.remoteAddress ?? ''));
     if (ended === undefined) return;
     service.count('server-busy');
     ended.destroy();
-  });
+  };
+  server.on(
+    'connection',
+    bounded('connection/grant-begin', onSocket, (_, socket) => void socket.destroy()),
+  );
   // Failed handshakes are the everyday life of an open port.
-  server.on('tlsClientError', () => service.count('tls-failed'));
+  server.on(
+    'tlsClientError',
+    bounded('connection/grant-tls-failed', () => service.count('tls-failed')),
+  );
   server.listen(options.port, options.host);
   await once(server, 'listening');
+  // One accept that fails, for want of open files for example.
+  server.on('error', () => {});
   return {
     port: portOf(server),
     get answered() {

@@ -1,7 +1,8 @@
 import { request as httpsRequest, type RequestOptions } from 'node:https';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
+import { bounded } from '../../telemetry/boundary.ts';
 import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError } from '../errors.ts';
@@ -53,16 +54,19 @@ function validityAt(url: URL): Promise<Validity | undefined> {
   const { promise, resolve } = Promise.withResolvers<Validity | undefined>();
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const name = isIP(host) === 0 ? { servername: host } : {};
-  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...name }, () => {
+  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...name });
+  const onSecure = (): void => {
     const certificate = socket.getPeerX509Certificate();
     resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
     socket.destroy();
-  });
-  socket.on('error', () => resolve(undefined));
-  socket.setTimeout(PROBE, () => {
+  };
+  const giveUp = (): void => {
     resolve(undefined);
     socket.destroy();
-  });
+  };
+  socket.once('secureConnect', bounded('request/validity-secure', onSecure, giveUp));
+  socket.on('error', bounded('request/validity-error', giveUp, giveUp));
+  socket.setTimeout(PROBE, bounded('request/validity-deadline', giveUp, giveUp));
   return promise;
 }
 
@@ -89,33 +93,39 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
     signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
   };
   return new Promise((resolve, reject) => {
-    const sent = httpsRequest(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      response.on('error', reject);
-      response.on('data', (chunk: Buffer) => {
-        length += chunk.length;
-        chunks.push(chunk);
-        if (length > MAX_ANSWER_BYTES) {
-          response.destroy(
-            new TrustError(
-              'server-failed',
-              `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`,
-            ),
-          );
-        }
-      });
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') }),
-      );
-    });
-    sent.on('error', reject);
+    const sent = httpsRequest(url, options);
+    const fail = (error: unknown): void => {
+      sent.destroy();
+      reject(error);
+    };
     // An answer that asks for another protocol is neither: nothing else comes of it.
-    sent.on('close', () =>
-      reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`)),
+    const onClose = (): void =>
+      reject(new TrustError('server-failed', `${url.host} ends the exchange without an answer: see that it is an Earshot site`));
+    sent.once(
+      'response',
+      bounded('request/redeem-response', (response: IncomingMessage) => gather(response, url, resolve, fail), fail),
     );
+    sent.on('error', bounded('request/redeem-error', reject, reject));
+    sent.on('close', bounded('request/redeem-close', onClose, reject));
     sent.end(body);
   });
+}
+
+function gather(response: IncomingMessage, url: URL, whole: (answer: HttpAnswer) => void, fail: (error: unknown) => void): void {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const onData = (chunk: Buffer): void => {
+    length += chunk.length;
+    chunks.push(chunk);
+    if (length <= MAX_ANSWER_BYTES) return;
+    const message = `the answer of ${url.host} is longer than ${MAX_ANSWER_BYTES} bytes: see that it is an Earshot site`;
+    response.destroy(new TrustError('server-failed', message));
+  };
+  const onEnd = (): void =>
+    whole({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString('utf8') });
+  response.on('error', bounded('request/redeem-answer-error', fail, fail));
+  response.on('data', bounded('request/redeem-answer-data', onData, fail));
+  response.on('end', bounded('request/redeem-answer-end', onEnd, fail));
 }
 
 /** What came is checked before a link is made of it: a wrong clock shows here at the latest. */

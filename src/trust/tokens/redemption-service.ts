@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ShownAs } from '../../errors/catalogue.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
+import { attempt } from '../../telemetry/boundary.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
 import { issueCertificate } from '../issue.ts';
 import type { GrantServerLimits, GrantServerOptions } from './contract.ts';
@@ -49,7 +50,15 @@ export class RedemptionService {
       );
       return;
     }
-    const answering = this.#answer(request, response).finally(() => this.#running.delete(answering));
+    const answer = async (): Promise<void> => {
+      await attempt(
+        'request/redeem',
+        () => this.#answer(request, response),
+        () => response.destroy(),
+      );
+      this.#running.delete(answering);
+    };
+    const answering = answer();
     this.#running.add(answering);
   }
 

@@ -60,6 +60,11 @@ function checkUrl(url: unknown, where: string): string {
   if (protocol !== 'https:') throw mangled(where, 'spec.url must begin with "https://"');
   if (username !== '' || password !== '') throw mangled(where, 'spec.url must hold no user name and no password');
   if (pathname === '/') throw mangled(where, 'spec.url must end with the path of a grant');
+  try {
+    decodeURIComponent(pathname);
+  } catch (error) {
+    throw mangled(where, 'the path of spec.url holds a "%" that stands for nothing', error);
+  }
   return url;
 }
 

@@ -3,38 +3,15 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, TLSSocket } from 'node:tls';
 import { test } from 'node:test';
-import { pino, stdSerializers } from 'pino';
-import { Boundary } from '../../../src/router/boundary.ts';
+import { logInternalErrors } from '../../../src/telemetry/boundary.ts';
 import { internalErrors } from '../../fuzz/internal-errors.ts';
 import { testAuthority } from './support/certificates.ts';
 import { link, quiet, siteConfig, start, until } from './support/site.ts';
 import { pair } from './support/networks.ts';
 
 const authority = await testAuthority();
+logInternalErrors(quiet);
 const fault = new TypeError('what nobody thought of');
-
-test('what a handler throws is counted, and ends what it was given', async () => {
-  const before = await internalErrors();
-  const ended: string[] = [];
-  const handler = new Boundary(quiet).around(
-    'connection',
-    (what: string) => {
-      if (what === 'bad') throw fault;
-    },
-    (what) => ended.push(what),
-  );
-  for (const what of ['good', 'bad', 'good']) handler(what);
-  assert.deepEqual(ended, ['bad']);
-  assert.equal((await internalErrors()) - before, 1);
-});
-
-test('it is logged with its stack, and cannot fill a disk', () => {
-  const lines: string[] = [];
-  const boundary = new Boundary(pino({ serializers: { error: stdSerializers.err } }, { write: (line: string) => lines.push(line) }));
-  for (let times = 0; times < 1_000; times += 1) boundary.report('session', fault);
-  assert.match(lines[0] ?? '', /"part":"session".*what nobody thought of.*boundary\.test\.ts/);
-  assert.ok(lines.length < 30, `${lines.length} lines`);
-});
 
 test("whatever a look at a stranger's certificate throws ends that connection, and the router goes on", async (t) => {
   await using net = await pair(authority);

@@ -44,6 +44,7 @@ describe('A token file', () => {
     ['no code', text.replace(/^ {2}code:.*\n/m, ''), /spec\.code/],
     ['a code that is a number', text.replace('the code 1234', '1234'), /spec\.code must be a text/],
     ['a url without https', text.replace('https:', 'http:'), /spec\.url must begin with "https:/],
+    ['a url that cannot be decoded', text.replace('redeem/g', 'redeem/%'), /holds a "%"/],
     ['a url with a password', text.replace('https://', 'https://a:b@'), /no password/],
     ['a url without a path', text.replace('/v1/redeem/g', '/'), /path of a grant/],
     ['no url', text.replace('https://west.example.com:9090/v1/redeem/g', 'west'), /spec\.url must be a URL/],

@@ -1,6 +1,7 @@
 import { constants } from 'node:crypto';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
+import { bounded } from '../../../telemetry/boundary.ts';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
@@ -9,6 +10,7 @@ import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
 import { Incoming } from './incoming.ts';
 import { sendGoaway } from '../session/goaway.ts';
+import { messageOf } from '../../../telemetry/log.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
@@ -109,7 +111,11 @@ export class Access {
   drain(deadline = CLOSE_DEADLINE): void {
     this.stop();
     for (const incoming of this.#incoming) incoming.drain();
-    if (this.#incoming.size > 0) setTimeout(() => this.destroy(), deadline).unref();
+    if (this.#incoming.size > 0)
+      setTimeout(
+        bounded('listener/access-drain-deadline', () => this.destroy()),
+        deadline,
+      ).unref();
   }
 
   /** No more connections. */
@@ -134,20 +140,32 @@ export class Access {
       return;
     }
     this.#server = server;
-    server.once('error', (error) => {
-      if (this.#server !== server) return;
+    const failed = (error: unknown): void => {
+      // One that listens goes on as it is: an accept failed, for want of open files for example.
+      if (this.#server !== server || this.#port !== undefined) return;
       this.#stopListening();
       this.#failed(listenError(error, host, port));
-    });
-    server.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 }, () => {
-      if (this.#server !== server) return;
-      // A TCP server that listens has an address and a port.
-      this.#port = (server.address() as AddressInfo).port;
-      this.#failures = 0;
-      this.#problem = undefined;
-      this.#host.log.info({ access: name, host, port: this.#port }, 'access open');
-      this.#host.changed();
-    });
+    };
+    server.on(
+      'error',
+      bounded('listener/access-error', (error: Error) => failed(error), failed),
+    );
+    server.once(
+      'listening',
+      bounded('listener/access-listening', () => this.#opened(server), failed),
+    );
+    server.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 });
+  }
+
+  #opened(server: Server): void {
+    if (this.#server !== server) return;
+    const { host, name } = this.#config;
+    // A TCP server that listens has an address and a port.
+    this.#port = (server.address() as AddressInfo).port;
+    this.#failures = 0;
+    this.#problem = undefined;
+    this.#host.log.info({ access: name, host, port: this.#port }, 'access open');
+    this.#host.changed();
   }
 
   /** @throws LinkError, or what OpenSSL has against the bundle */
@@ -163,23 +181,22 @@ export class Access {
       secureOptions: constants.SSL_OP_NO_TICKET,
       noDelay: true,
     });
-    const { boundary } = this.#host;
-    const close = (socket: Socket): void => void socket.destroy();
+    const close = (_: unknown, socket: Socket): void => void socket.destroy();
     server.on(
       'connection',
-      boundary.around('connection', (socket: Socket) => this.#begin(socket), close),
+      bounded('connection/access-begin', (socket: Socket) => this.#begin(socket), close),
     );
     server.on(
       'tlsClientError',
-      boundary.around(
-        'connection',
+      bounded(
+        'connection/access-handshake-failed',
         (error: Error, socket: TLSSocket) => this.#handshakeFailed(error, socket),
-        (_, socket) => close(socket),
+        (error, _, socket) => close(error, socket),
       ),
     );
     server.on(
       'secureConnection',
-      boundary.around('connection', (socket: TLSSocket) => this.#accept(socket), close),
+      bounded('connection/access-accept', (socket: TLSSocket) => this.#accept(socket), close),
     );
     return server;
   }
@@ -205,7 +222,14 @@ export class Access {
     this.#problem = problemOf(error);
     this.#host.changed();
     const wait = backoffDelay(RETRY, this.#failures, Math.random());
-    this.#retry = setTimeout(() => this.#listen(), wait);
+    this.#retry = setTimeout(
+      bounded(
+        'listener/access-retry',
+        () => this.#listen(),
+        (trouble) => this.#failed(listenError(trouble, this.#config.host, this.#config.port)),
+      ),
+      wait,
+    );
   }
 
   #stopListening(): void {
@@ -275,7 +299,7 @@ export class Access {
 
 const contextOf = ({ cert, key, ca }: LinkBundle): SecureContextOptions => ({ cert, key, ca, minVersion: 'TLSv1.3' });
 
-function listenError(error: Error, host: string | undefined, port: number): LinkError {
+function listenError(error: unknown, host: string | undefined, port: number): LinkError {
   const code = codeOf(error);
   const where = host === undefined ? `port ${port}` : `${host}:${port}`;
   switch (code) {
@@ -291,6 +315,6 @@ function listenError(error: Error, host: string | undefined, port: number): Link
     case 'ENOTFOUND':
       return new LinkError('host-not-local', `${where} is no address of this machine.`, error);
     default:
-      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printableAscii(error.message)}.`, error);
+      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printableAscii(messageOf(error))}.`, error);
   }
 }

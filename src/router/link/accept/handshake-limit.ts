@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { FairPlaces } from '../../../work/fair-places.ts';
 import { networkOf } from '../../../x509/network.ts';
+import { bounded } from '../../../telemetry/boundary.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
 const LIMITS = { most: 512, mostOfGroup: 64 } as const;
@@ -16,7 +17,8 @@ export class HandshakeLimit {
     const ended = this.#places.enter(key, networkOf(socket.remoteAddress ?? ''));
     this.#sockets.set(key, socket);
     // A peer that leaves in the middle.
-    socket.once('close', () => this.#done(key, socket));
+    const done = (): void => this.#done(key, socket);
+    socket.once('close', bounded('connection/handshake-closed', done, done));
     const other = ended === undefined ? undefined : this.#sockets.get(ended);
     if (ended === undefined || other === undefined) return undefined;
     const address = other.remoteAddress ?? '';

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LogRation } from '../../../telemetry/log-ration.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
@@ -83,7 +84,12 @@ export class Incoming {
         onClose: (reason, error) => this.#onClose(reason, error),
       },
     });
-    if (reverse) void this.#attach();
+    if (reverse)
+      detached(
+        'connection/attach',
+        () => this.#attach(),
+        () => this.#connection.destroy(),
+      );
   }
 
   get siteId(): string | undefined {
@@ -128,14 +134,21 @@ export class Incoming {
       onFault: (error) => this.#fault(stream, error),
     });
     routing.use(stream);
-    this.#timer = setTimeout(() => {
-      const link = this.#link;
-      const error = new LinkError('timeout', `The peer at ${this.address} did not complete its link within ${JOIN_DEADLINE / 1_000} s.`);
-      if (this.#refused) return;
-      if (link === undefined) this.cut(error);
-      else if (link.state === 'joining') link.cut(error);
-    }, JOIN_DEADLINE);
+    const late = bounded(
+      'connection/join-deadline',
+      () => this.#checkJoined(),
+      () => this.#connection.destroy(),
+    );
+    this.#timer = setTimeout(late, JOIN_DEADLINE);
     return routing;
+  }
+
+  #checkJoined(): void {
+    const link = this.#link;
+    const error = new LinkError('timeout', `The peer at ${this.address} did not complete its link within ${JOIN_DEADLINE / 1_000} s.`);
+    if (this.#refused) return;
+    if (link === undefined) this.cut(error);
+    else if (link.state === 'joining') link.cut(error);
   }
 
   /** @throws LinkError where the peer is not let in */
@@ -246,7 +259,8 @@ export class Incoming {
     linkMetrics.refused.inc({ reason: reason.code });
     this.#options.ration.warn({ address: this.address, serial: this.serial, error: reason }, 'peer refused');
     if (reason.code === 'lost') return;
-    setTimeout(() => this.#connection.destroy(), REFUSAL_READ_DEADLINE).unref();
+    const destroy = (): void => this.#connection.destroy();
+    setTimeout(bounded('connection/refusal-deadline', destroy, destroy), REFUSAL_READ_DEADLINE).unref();
     refuseLink(stream, reason);
   }
 

@@ -1,5 +1,6 @@
 import { chmodSync, unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
+import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
@@ -60,24 +61,74 @@ export class SiblingAccess {
 
   #listen(): void {
     if (this.#closed) return;
-    // One that a killed process left behind.
-    removeSocket(this.path);
-    const server = createServer({ allowHalfOpen: true }, (socket) => void this.#accept(socket));
+    const server = createServer({ allowHalfOpen: true });
     this.#server = server;
-    server.once('error', (error) => {
-      this.#host.log.error({ socket: this.path, error }, 'cannot listen for the other routers of the site');
-      this.#failures += 1;
-      this.#retry = setTimeout(() => this.#listen(), backoffDelay(RETRY, this.#failures, Math.random()));
-    });
-    server.listen({ path: this.path }, () => {
-      this.#failures = 0;
+    const failed = (error: unknown): void => this.#failed(server, error);
+    server.on(
+      'connection',
+      bounded(
+        'connection/sibling-begin',
+        (socket: Socket) => this.#begin(socket),
+        (_, socket) => void socket.destroy(),
+      ),
+    );
+    // One that listens goes on as it is: an accept failed, for want of open files for example.
+    const onError = (error: unknown): void => {
+      if (!server.listening) failed(error);
+    };
+    server.on('error', bounded('listener/sibling-error', onError, onError));
+    server.once(
+      'listening',
+      bounded('listener/sibling-listening', () => this.#opened(server), failed),
+    );
+    try {
+      // One that a killed process left behind.
+      removeSocket(this.path);
+      server.listen({ path: this.path });
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  #opened(server: Server): void {
+    try {
+      // The directory is the user's alone already; where the socket has gone meanwhile, nobody comes, and it is made anew.
       chmodSync(this.path, 0o600);
-    });
+      this.#failures = 0;
+    } catch (error) {
+      this.#failed(server, error);
+    }
+  }
+
+  #failed(server: Server, error: unknown): void {
+    // A server that listens may tell of more than one error; the first decides.
+    if (this.#server !== server) return;
+    this.#server = undefined;
+    server.close();
+    this.#host.log.error({ socket: this.path, error }, 'cannot listen for the other routers of the site');
+    this.#failures += 1;
+    const again = bounded(
+      'listener/sibling-retry',
+      () => this.#listen(),
+      () => this.#listen(),
+    );
+    this.#retry = setTimeout(again, backoffDelay(RETRY, this.#failures, Math.random()));
+  }
+
+  #begin(socket: Socket): void {
+    this.#greeting.add(socket);
+    detached(
+      'connection/sibling-accept',
+      () => this.#accept(socket),
+      () => {
+        this.#greeting.delete(socket);
+        socket.destroy();
+      },
+    );
   }
 
   async #accept(socket: Socket): Promise<void> {
-    this.#greeting.add(socket);
-    socket.once('error', () => {});
+    socket.on('error', () => {});
     const protocol = await firstLine(socket);
     this.#greeting.delete(socket);
     if (socket.destroyed || (protocol !== FORWARD && protocol !== REVERSE)) {
@@ -105,7 +156,7 @@ export class SiblingAccess {
 function firstLine(socket: Socket): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   let line = '';
-  const onReadable = (): void => {
+  const readLine = (): void => {
     for (;;) {
       // Byte by byte, so that nothing has to be put back.
       const byte: unknown = socket.read(1);
@@ -121,7 +172,9 @@ function firstLine(socket: Socket): Promise<string | undefined> {
       }
     }
   };
-  const onEnd = (): void => resolve(undefined);
+  const none = (): void => resolve(undefined);
+  const onReadable = bounded('connection/sibling-readable', readLine, none);
+  const onEnd = bounded('connection/sibling-end', none, none);
   const timer = setTimeout(onEnd, PROTOCOL_DEADLINE);
   socket.on('readable', onReadable);
   socket.once('end', onEnd);

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { bounded, detached } from '../../../telemetry/boundary.ts';
 import type { LinkState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
@@ -49,7 +50,7 @@ export class Dialer {
     this.name = name;
     this.#host = host;
     this.#target = target;
-    void this.#run();
+    this.#start();
   }
 
   get state(): LinkState {
@@ -145,7 +146,11 @@ export class Dialer {
   drain(deadline = CLOSE_DEADLINE): void {
     this.stop();
     this.#current?.opened.link.retire('the link has been taken away');
-    if (this.#carriesAny) setTimeout(() => this.destroy(), deadline).unref();
+    if (this.#carriesAny)
+      setTimeout(
+        bounded('link/drain-deadline', () => this.destroy()),
+        deadline,
+      ).unref();
   }
 
   /** No more attempts. */
@@ -164,6 +169,18 @@ export class Dialer {
     const current = this.#current;
     return (
       current !== undefined && current.opened.link.state === 'up' && !this.#isEnding && this.#target.servedBy(current.target, current.peer)
+    );
+  }
+
+  #start(): void {
+    detached(
+      'link/dialer',
+      () => this.#run(),
+      () => {
+        this.#failures += 1;
+        this.#nextAt = performance.now() + retryDelay('lost', this.#failures, Math.random());
+        this.#start();
+      },
     );
   }
 

@@ -1,5 +1,6 @@
 import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
+import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
@@ -54,7 +55,7 @@ export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
     await opening.open();
     return opening;
   } catch (error) {
-    if (!(error instanceof LinkError)) options.host.boundary.report('link', error);
+    if (!(error instanceof LinkError)) reportInternalError('link/open', error);
     const reason = connectError(error, options.peer);
     opening.abandon(reason);
     throw reason;
@@ -148,10 +149,8 @@ class Outgoing implements OpenedLink {
         this.#cutOff(error);
       },
     });
-    const timer = setTimeout(
-      () => answered.reject(new LinkError('timeout', `${peer} said no hello within ${HELLO_DEADLINE / 1_000} s.`)),
-      HELLO_DEADLINE,
-    );
+    const late = (): void => answered.reject(new LinkError('timeout', `${peer} said no hello within ${HELLO_DEADLINE / 1_000} s.`));
+    const timer = setTimeout(bounded('link/hello-deadline', late, late), HELLO_DEADLINE);
     try {
       const stream = forward.session.request({ method: 'POST', authority: AUTHORITY, path: ROUTING_PATH, fields: {} }, routing);
       routing.use(stream);
@@ -214,10 +213,8 @@ class Outgoing implements OpenedLink {
       },
       (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printableAscii(reason)}.`)),
     );
-    const timer = setTimeout(
-      () => first.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`)),
-      HELLO_DEADLINE,
-    );
+    const late = (): void => first.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`));
+    const timer = setTimeout(bounded('link/attach-deadline', late, late), HELLO_DEADLINE);
     try {
       const { stream, body } = await first.promise;
       const hello = readHello(await body.message, reverse.theirs);

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { bounded } from '../../../telemetry/boundary.ts';
 import type { SiblingConfig } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf, connectError } from '../tls-errors.ts';
@@ -35,18 +36,29 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
     socket.destroy();
     reject(error);
   };
-  const onAbort = (): void => fail(new LinkError('closed', `The attempt to reach ${path} was given up.`));
-  const timer = setTimeout(() => fail(new LinkError('timeout', `No answer at ${path} within ${deadline / 1_000} s.`)), deadline);
+  const faulty = (error: unknown): void => fail(connectError(error, path));
+  const onAbort = bounded(
+    'connection/sibling-given-up',
+    () => fail(new LinkError('closed', `The attempt to reach ${path} was given up.`)),
+    faulty,
+  );
+  const late = (): void => fail(new LinkError('timeout', `No answer at ${path} within ${deadline / 1_000} s.`));
+  const timer = setTimeout(bounded('connection/sibling-deadline', late, faulty), deadline);
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
-  const onError = (error: Error): void =>
-    fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path));
-  socket.once('error', onError);
-  socket.once('connect', () => {
+  const onError = bounded(
+    'connection/sibling-error',
+    (error: Error) =>
+      fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path)),
+    faulty,
+  );
+  const onConnect = (): void => {
     socket.removeListener('error', onError);
     socket.write(`${protocol}\n`);
     resolve(socket);
-  });
+  };
+  socket.once('error', onError);
+  socket.once('connect', bounded('connection/sibling-connect', onConnect, faulty));
   return promise.finally(() => {
     clearTimeout(timer);
     signal.removeEventListener('abort', onAbort);

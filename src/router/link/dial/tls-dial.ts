@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import { LinkError } from '../link-errors.ts';
@@ -41,26 +42,29 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
     socket.destroy();
     reject(error);
   };
-  const onAbort = (): void => fail(new LinkError('closed', `The attempt to reach ${peer} was given up.`));
-  const timer = setTimeout(
-    () => fail(new LinkError('timeout', `No answer from ${peer} within ${options.deadline / 1_000} s. Does a firewall drop it?`)),
-    options.deadline,
+  const faulty = (error: unknown): void => fail(connectError(error, peer));
+  const onAbort = bounded(
+    'connection/dial-given-up',
+    () => fail(new LinkError('closed', `The attempt to reach ${peer} was given up.`)),
+    faulty,
   );
+  const late = (): void =>
+    fail(new LinkError('timeout', `No answer from ${peer} within ${options.deadline / 1_000} s. Does a firewall drop it?`));
+  const timer = setTimeout(bounded('connection/dial-deadline', late, faulty), options.deadline);
   if (options.signal.aborted) onAbort();
   options.signal.addEventListener('abort', onAbort, { once: true });
   socket.setNoDelay(true);
-  socket.once('error', (error) => fail(connectError(error, peer)));
-  socket.once('close', () => fail(new LinkError('lost', `${peer} closed the connection before TLS was set up. Is this the right port?`)));
-  socket.once('secureConnect', () => {
-    try {
-      const trouble = troubleWith(socket, endpoint, options.protocol);
-      if (trouble !== undefined) fail(trouble);
-      else resolve(socket);
-    } catch (error) {
-      // Whatever is the matter with what the peer has shown, it ends this attempt only.
-      fail(error);
-    }
-  });
+  const onError = (error: Error): void => fail(connectError(error, peer));
+  const onClose = (): void => fail(new LinkError('lost', `${peer} closed the connection before TLS was set up. Is this the right port?`));
+  const onSecure = (): void => {
+    const trouble = troubleWith(socket, endpoint, options.protocol);
+    if (trouble !== undefined) fail(trouble);
+    else resolve(socket);
+  };
+  socket.once('error', bounded('connection/dial-error', onError, faulty));
+  socket.once('close', bounded('connection/dial-close', onClose, faulty));
+  // Whatever is the matter with what the peer has shown, it ends this attempt only.
+  socket.once('secureConnect', bounded('connection/dial-secure', onSecure, faulty));
   return promise.finally(() => {
     clearTimeout(timer);
     options.signal.removeEventListener('abort', onAbort);

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
-import type { Boundary } from '../../boundary.ts';
 import type { Binding } from './hello.ts';
 import type { Liveness, Watched } from './liveness.ts';
 import { countTraffic } from './traffic-metrics.ts';
@@ -24,7 +24,7 @@ export interface ConnectionOptions {
   readonly dialed: boolean;
   /** Who opens requests on it. */
   readonly role: 'client' | 'server';
-  readonly host: { readonly boundary: Boundary; readonly liveness: Liveness };
+  readonly host: { readonly liveness: Liveness };
   readonly events: ConnectionEvents;
 }
 
@@ -44,7 +44,7 @@ export class Connection implements Watched {
 
   constructor(options: ConnectionOptions) {
     const { socket, dialed, events } = options;
-    const { boundary, liveness } = options.host;
+    const { liveness } = options.host;
     this.#socket = socket;
     const exporter =
       socket instanceof TLSSocket
@@ -52,9 +52,12 @@ export class Connection implements Watched {
         : Buffer.alloc(EXPORTER_BYTES);
     this.ours = { exporter, role: dialed ? 'client' : 'server' };
     this.theirs = { exporter, role: dialed ? 'server' : 'client' };
-    socket.once('error', (error) => {
-      this.#error = error;
-    });
+    socket.once(
+      'error',
+      bounded('session/socket-error', (error: Error) => {
+        this.#error = error;
+      }),
+    );
     this.session = createSession(socket, {
       role: options.role,
       events: {
@@ -66,7 +69,7 @@ export class Connection implements Watched {
           this.#counted();
           events.onClose(reason, this.#error);
         },
-        onInternalError: (part, error) => boundary.report(part, error),
+        onInternalError: (part, error) => reportInternalError(`${part}/http2`, error),
       },
     });
     liveness.watch(this);

@@ -1,4 +1,5 @@
 import type { TLSSocket } from 'node:tls';
+import { bounded } from '../../../telemetry/boundary.ts';
 import { FORWARD } from '../../wire.ts';
 import { type LinkError } from '../link-errors.ts';
 import { printableAscii } from '../../../text/printable.ts';
@@ -20,8 +21,10 @@ export function sendGoaway(socket: TLSSocket, error: LinkError): void {
   }
   socket.resume();
   socket.end(goaway(`${error.code}: ${error.message}`));
-  const timer = setTimeout(() => socket.destroy(), READ_DEADLINE);
-  socket.once('close', () => clearTimeout(timer));
+  const destroy = (): void => void socket.destroy();
+  const timer = setTimeout(bounded('connection/refused-deadline', destroy, destroy), READ_DEADLINE);
+  const closed = (): void => clearTimeout(timer);
+  socket.once('close', bounded('connection/refused-closed', closed, closed));
 }
 
 /** An empty SETTINGS frame, which must be a server's first (RFC 9113 section 3.4), and GOAWAY (section 6.8). */

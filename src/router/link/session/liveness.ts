@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { bounded, detached, guard } from '../../../telemetry/boundary.ts';
 
 /** What is watched: a connection that answers pings as long as its peer lives. */
 export interface Watched {
@@ -45,7 +46,10 @@ export class Liveness implements Disposable {
     this.#watched.set(connection, { bytesRead: connection.bytesRead, aliveAt: now, pingedAt: now - this.#limits.ping, waiting: false });
     if (this.#timer !== undefined) return;
     this.#lastLook = now;
-    this.#timer = setInterval(() => this.look(), this.#limits.look);
+    this.#timer = setInterval(
+      bounded('look/liveness', () => this.look()),
+      this.#limits.look,
+    );
   }
 
   unwatch(connection: Watched): void {
@@ -65,17 +69,27 @@ export class Liveness implements Disposable {
     this.#lastLook = now;
     for (const [connection, pulse] of this.#watched) {
       pulse.aliveAt += stoodStill;
-      if (connection.bytesRead !== pulse.bytesRead) {
-        pulse.bytesRead = connection.bytesRead;
-        pulse.aliveAt = now;
-      }
-      if (pulse.waiting && now - pulse.aliveAt >= this.#limits.silence) {
-        this.#watched.delete(connection);
-        connection.silent(Math.round(now - pulse.aliveAt));
-      } else if (!pulse.waiting && now - pulse.pingedAt >= this.#limits.ping) {
-        this.#ping(connection, pulse, now);
-      }
+      guard(
+        'session/liveness',
+        connection,
+        () => this.#lookAt(connection, pulse, now),
+        () => this.#giveUp(connection, pulse, now),
+      );
     }
+  }
+
+  #lookAt(connection: Watched, pulse: Pulse, now: number): void {
+    if (connection.bytesRead !== pulse.bytesRead) {
+      pulse.bytesRead = connection.bytesRead;
+      pulse.aliveAt = now;
+    }
+    if (pulse.waiting && now - pulse.aliveAt >= this.#limits.silence) this.#giveUp(connection, pulse, now);
+    else if (!pulse.waiting && now - pulse.pingedAt >= this.#limits.ping) this.#ping(connection, pulse, now);
+  }
+
+  #giveUp(connection: Watched, pulse: Pulse, now: number): void {
+    this.#watched.delete(connection);
+    connection.silent(Math.round(now - pulse.aliveAt));
   }
 
   #ping(connection: Watched, pulse: Pulse, now: number): void {
@@ -83,15 +97,18 @@ export class Liveness implements Disposable {
     pulse.pingedAt = now;
     // Silence counts from here at the earliest: before, nobody was asked.
     pulse.aliveAt = Math.max(pulse.aliveAt, now - this.#limits.look);
-    connection.ping(LONGEST_PING).then(
-      () => {
-        pulse.waiting = false;
+    const ping = async (): Promise<void> => {
+      try {
+        await connection.ping(LONGEST_PING);
         pulse.aliveAt = this.#clock();
-      },
-      () => {
-        pulse.waiting = false;
-      },
-    );
+      } catch {
+        // Whether the peer is dead is decided in `look`.
+      }
+      pulse.waiting = false;
+    };
+    detached('session/ping', ping, () => {
+      pulse.waiting = false;
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { bounded } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { MessageReader } from './framing.ts';
@@ -13,10 +14,8 @@ export class OneMessage implements StreamHandler {
   /** @param refused what an answer other than 200 means */
   constructor(deadline: number, refused: (head: ResponseHead) => LinkError) {
     this.#refused = refused;
-    const timer = setTimeout(
-      () => this.#answer.reject(new LinkError('timeout', `The peer said nothing within ${deadline / 1_000} s.`)),
-      deadline,
-    );
+    const late = (): void => this.#answer.reject(new LinkError('timeout', `The peer said nothing within ${deadline / 1_000} s.`));
+    const timer = setTimeout(bounded('stream/message-deadline', late, late), deadline);
     const stop = (): void => clearTimeout(timer);
     this.message.then(stop, stop);
   }

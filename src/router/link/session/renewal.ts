@@ -3,7 +3,7 @@ import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
-import type { Boundary } from '../../boundary.ts';
+import { bounded, detached } from '../../../telemetry/boundary.ts';
 import { detailsOf, refuse } from '../refusal.ts';
 import { AUTHORITY, RENEW_PATH } from '../../wire.ts';
 import { EarshotError } from '../../../errors/earshot-error.ts';
@@ -26,7 +26,8 @@ class Body implements StreamHandler {
 
   constructor(most: number) {
     this.#most = most;
-    const timer = setTimeout(() => this.fail(`no whole message within ${DEADLINE / 1_000} s`), DEADLINE);
+    const late = (): void => this.fail(`no whole message within ${DEADLINE / 1_000} s`);
+    const timer = setTimeout(bounded('stream/renewal-deadline', late, late), DEADLINE);
     const stop = (): void => clearTimeout(timer);
     this.whole.then(stop, stop);
   }
@@ -99,30 +100,27 @@ export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
-  readonly host: { readonly boundary: Boundary; readonly log: Logger };
+  readonly host: { readonly log: Logger };
 }): StreamHandler {
   const { stream, peer, renew } = options;
-  const { boundary, log } = options.host;
+  const { log } = options.host;
   const body = new Body(MOST_REQUEST_BYTES);
   body.use(stream);
-  body.whole
-    .then((request) => renew(peer, request.toString()))
-    .then(
-      (issued) => {
-        stream.respond({ status: 200, fields: { 'content-type': 'application/json' } });
-        stream.write(Buffer.from(JSON.stringify({ cert: issued.cert, ca: issued.ca })));
-        stream.end();
-        log.info({ siteId: peer.siteId }, 'certificate renewed for a peer');
-      },
-      (error: unknown) => {
-        log.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
-        // A peer that is gone takes no answer: the session lets it drop. What caused the error is for the log here, and not for the peer.
-        refuse(stream, 403, 'http_request_denied', error instanceof Error ? error.message : 'it cannot be renewed');
-      },
-    )
-    .catch((error: unknown) => {
-      boundary.report('stream', error);
-      stream.reset(ErrorCode.INTERNAL_ERROR);
-    });
+  const answer = async (): Promise<void> => {
+    let issued: IssuedCertificate;
+    try {
+      issued = await renew(peer, (await body.whole).toString());
+    } catch (error) {
+      log.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
+      // A peer that is gone takes no answer: the session lets it drop. What caused the error is for the log here, and not for the peer.
+      refuse(stream, 403, 'http_request_denied', error instanceof Error ? error.message : 'it cannot be renewed');
+      return;
+    }
+    stream.respond({ status: 200, fields: { 'content-type': 'application/json' } });
+    stream.write(Buffer.from(JSON.stringify({ cert: issued.cert, ca: issued.ca })));
+    stream.end();
+    log.info({ siteId: peer.siteId }, 'certificate renewed for a peer');
+  };
+  detached('stream/renewal', answer, () => stream.reset(ErrorCode.INTERNAL_ERROR));
   return body;
 }

@@ -1,3 +1,4 @@
+import { bounded } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
@@ -152,10 +153,14 @@ export class RoutingStream implements StreamHandler {
   #wait(): void {
     const wait = Math.ceil(((1 - this.#budget) / this.#limits.rate) * 1_000);
     this.#timer ??= setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#deliver(EMPTY);
-      },
+      bounded(
+        'link/routing-wait',
+        () => {
+          this.#timer = undefined;
+          this.#deliver(EMPTY);
+        },
+        (error) => this.#fail(error),
+      ),
       Math.max(wait, 20),
     );
   }

@@ -1,4 +1,3 @@
-import { Boundary } from '../../../../src/router/boundary.ts';
 import type { RouterConfig } from '../../../../src/router/contract.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
@@ -11,7 +10,6 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
   const liveness = new Liveness();
   return {
     log: quiet,
-    boundary: new Boundary(quiet),
     self: `${site.id}/${router}`,
     siteKey,
     links: new Links(),
