@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyText } from '../support/any-text.ts';
 import { parseResources, type ParsedFile } from '../../../src/platform/linux/parse.ts';
 import { keyOf } from '../../../src/site/resources.ts';
 
@@ -120,8 +121,8 @@ for (const [name, text] of [
   });
 }
 
-test('a hundred thousand keys are one problem', { timeout: 20_000 }, async () => {
-  const { problems } = await parse(Array.from({ length: 40_000 }, (_, index) => `k${index}: 1\n`).join(''));
+test('thousands of keys are one problem', { timeout: 20_000 }, async () => {
+  const { problems } = await parse(Array.from({ length: 12_000 }, (_, index) => `k${index}: 1\n`).join(''));
   assert.ok(problems.length >= 1 && problems.length <= 51);
 });
 
@@ -158,11 +159,11 @@ test('no text makes the parser throw, nor gives a resource that was not validate
     '...\n',
   );
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof(piece, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 40 }), async (pieces) => {
+    fc.asyncProperty(fc.array(fc.oneof(piece, anyText({ maxLength: 8 })), { maxLength: 40 }), async (pieces) => {
       const parsed = await parse(pieces.join(''));
       for (const { value } of parsed.objects) assert.equal(value.apiVersion, 'skupper.io/v2alpha1');
     }),
-    { numRuns: 200 },
+    { numRuns: 60 },
   );
 });
 

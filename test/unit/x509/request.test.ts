@@ -65,7 +65,7 @@ describe('A certificate request', () => {
           (error: unknown) => error instanceof CertificateError && (error.code === 'request-malformed' || error.code === 'tls-weak'),
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: 250 },
     );
   });
 
