@@ -158,6 +158,10 @@ export class Agent implements AsyncDisposable {
       return;
     }
     this.#options.log.warn('another process looks after the site from now on');
+    await this.#endTrust();
+  }
+
+  async #endTrust(): Promise<void> {
     const trust = this.#trust;
     this.#trust = undefined;
     await trust?.[Symbol.asyncDispose]();
@@ -166,6 +170,8 @@ export class Agent implements AsyncDisposable {
   async #stepTrust({ resources, bundles }: Snapshot, now: number): Promise<TrustOutcome> {
     const { platform, log } = this.#options;
     const [site] = resources.Site;
+    // Nothing of what a site began (a token that is being redeemed, a server for grants) outlives it.
+    if (site === undefined) await this.#endTrust();
     if (!this.#leads || this.#identity === undefined || site === undefined) {
       return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list() };
     }

@@ -90,6 +90,8 @@ export interface TokenStore {
   setRedeemed(redeemed: ReadonlyMap<string, string>): Promise<void>;
   /** Makes the Link, or replaces it: it is among the resources from then on. */
   putLink(link: Link): Promise<void>;
+  /** Takes back what `putLink` made. */
+  removeLink(name: string): Promise<void>;
 }
 
 /** "Renew the certificate of this link now", and what came of it. Links by their own names. */

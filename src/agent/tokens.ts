@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { AccessToken, Link, Site } from '../api/skupper/index.ts';
 import { API_VERSION } from '../api/skupper/names.ts';
 import { problemOf } from '../errors/problem.ts';
@@ -11,6 +12,7 @@ import { TrustError } from '../trust/errors.ts';
 import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
 import { parseToken } from '../trust/tokens/token.ts';
+import { InTurn } from '../work/in-turn.ts';
 import { CertificateError } from '../x509/errors.ts';
 import type { Identity, Stores } from './ports.ts';
 
@@ -24,21 +26,26 @@ export interface TokensOptions {
 
 interface Attempt {
   readonly name: string;
-  readonly site: Site;
+  readonly siteName: string;
+  readonly spec: AccessToken['spec'];
   readonly mark: string;
   /** performance.now() */
   readonly since: number;
+  /** Nobody wants it any more: what comes of it is not kept. */
+  readonly end: AbortController;
   facts: TokenFacts;
   failures: number;
-  running: boolean;
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** AccessTokens: each is redeemed once, and becomes a TLS bundle and a Link. */
+/**
+ * AccessTokens: each is redeemed once, and becomes a TLS bundle and a Link. One that is taken away or changed, or whose site is, ends its
+ * attempt, whatever that is about to do: a Link comes only of a token that is there.
+ */
 export class Tokens implements Disposable {
   readonly #options: TokensOptions;
   readonly #attempts = new Map<string, Attempt>();
-  readonly #end = new AbortController();
+  readonly #keeping = new InTurn();
   #redeemed: Map<string, string> | undefined;
 
   constructor(options: TokensOptions) {
@@ -48,31 +55,34 @@ export class Tokens implements Disposable {
   /** Starts redeeming what is new; the rest goes on by itself. */
   async ensure(tokens: readonly AccessToken[], site: Site): Promise<ReadonlyMap<string, TokenFacts>> {
     this.#redeemed ??= new Map(await this.#options.stores.tokens.redeemed());
-    const names = new Set(tokens.map(nameOf));
-    for (const [name, { timer }] of this.#attempts) {
-      if (names.has(name)) continue;
-      clearTimeout(timer);
-      this.#attempts.delete(name);
+    const siteName = nameOf(site);
+    const wanted = new Map(tokens.map((token) => [nameOf(token), token]));
+    for (const attempt of this.#attempts.values()) {
+      const spec = wanted.get(attempt.name)?.spec;
+      if (attempt.siteName !== siteName || !isDeepStrictEqual(spec, attempt.spec)) this.#giveUp(attempt);
     }
-    for (const token of tokens) this.#ensureOne(token, site, this.#redeemed);
+    for (const token of tokens) if (!this.#attempts.has(nameOf(token))) this.#begin(token, siteName, this.#redeemed);
     return new Map([...this.#attempts].map(([name, { facts }]) => [name, facts]));
   }
 
   [Symbol.dispose](): void {
-    this.#end.abort();
-    for (const { timer } of this.#attempts.values()) clearTimeout(timer);
+    for (const attempt of this.#attempts.values()) this.#giveUp(attempt);
   }
 
-  #ensureOne(resource: AccessToken, site: Site, redeemed: ReadonlyMap<string, string>): void {
+  #giveUp(attempt: Attempt): void {
+    attempt.end.abort();
+    clearTimeout(attempt.timer);
+    this.#attempts.delete(attempt.name);
+  }
+
+  #begin(resource: AccessToken, siteName: string, redeemed: ReadonlyMap<string, string>): void {
     const name = nameOf(resource);
     const mark = markOf(resource);
-    const before = this.#attempts.get(name);
-    if (before?.mark === mark || before?.running === true) return;
-    clearTimeout(before?.timer);
-    const since = performance.now();
-    const attempt: Attempt = { name, site, mark, since, facts: { redeemed: redeemed.get(name) === mark }, failures: 0, running: false };
+    const facts = { redeemed: redeemed.get(name) === mark };
+    const end = new AbortController();
+    const attempt: Attempt = { name, siteName, spec: resource.spec, mark, since: performance.now(), end, facts, failures: 0 };
     this.#attempts.set(name, attempt);
-    if (attempt.facts.redeemed) return;
+    if (facts.redeemed) return;
     try {
       this.#start(attempt, parseToken(resource, `AccessToken ${name}`));
     } catch (error) {
@@ -85,38 +95,34 @@ export class Tokens implements Disposable {
   }
 
   async #run(attempt: Attempt, token: Token): Promise<void> {
-    attempt.running = true;
     try {
       await this.#redeem(attempt, token);
     } catch (error) {
-      if (this.#end.signal.aborted || this.#failed(attempt, token, error) === 'quiet') return;
-    } finally {
-      attempt.running = false;
+      if (attempt.end.signal.aborted || this.#failed(attempt, token, error) === 'as before') return;
     }
     this.#options.onChange();
   }
 
   async #redeem(attempt: Attempt, token: Token): Promise<void> {
     const { stores, identity, log } = this.#options;
-    const { name, site } = attempt;
+    const { name, siteName, end } = attempt;
     const key = await stores.pendingKeys.keyFor(`token-${name}`);
-    const redeemed = await redeemToken(token, {
-      siteName: nameOf(site),
-      siteId: identity.id,
-      siteKey: identity.key,
-      key,
-      signal: this.#end.signal,
-    });
-    await this.#keep(attempt, redeemed);
+    const redeemed = await redeemToken(token, { siteName, siteId: identity.id, siteKey: identity.key, key, signal: end.signal });
+    await this.#keeping.run(name, () => this.#keep(attempt, redeemed));
     await stores.pendingKeys.drop(`token-${name}`);
     attempt.facts = { redeemed: true };
     log.info({ token: name, site: redeemed.offer.siteName }, 'token redeemed');
   }
 
-  /** The bundle first, then the Link that needs it, then the record that the token is used: a crash between them costs another try with the same key. */
-  async #keep({ name, mark }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
+  /**
+   * The bundle first, then the Link that needs it, then the record that the token is used: a crash between them costs another try with the
+   * same key.
+   */
+  async #keep({ name, mark, end }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
     const { stores } = this.#options;
+    end.signal.throwIfAborted();
     await stores.bundles.put({ ...bundle, name });
+    end.signal.throwIfAborted();
     const link: Link = {
       apiVersion: API_VERSION,
       kind: 'Link',
@@ -124,30 +130,33 @@ export class Tokens implements Disposable {
       spec: { endpoints: offer.endpoints, cost: linkCost, tlsCredentials: name },
     };
     await stores.tokens.putLink(link);
+    if (end.signal.aborted) {
+      await stores.tokens.removeLink(name);
+      throw end.signal.reason;
+    }
     this.#redeemed?.set(name, mark);
     await stores.tokens.setRedeemed(this.#redeemed ?? new Map());
   }
 
-  /** @returns whether it is worth a word */
-  #failed(attempt: Attempt, token: Token, error: unknown): 'quiet' | 'told' {
-    // Taken away meanwhile.
-    if (this.#attempts.get(attempt.name) !== attempt) return 'quiet';
+  /** Somebody waits for a token: the first failure is told at once, and only what differs from it after that. */
+  #failed(attempt: Attempt, token: Token, error: unknown): 'told' | 'as before' {
     const code = error instanceof TrustError || error instanceof CertificateError ? error.code : undefined;
     const asked = error instanceof ServerBusyError ? error.asked : 0;
     attempt.failures += 1;
-    const { failures, since } = attempt;
+    const { failures, since, facts: before } = attempt;
     const retry = retryOf({ code, failures, since: performance.now() - since, asked }, Math.random());
     if (retry !== undefined) {
       const again = (): void => this.#start(attempt, token);
       attempt.timer = setTimeout(bounded('pass/redemption-again', again, again), retry.after);
       attempt.timer.unref();
-      if (retry.isQuiet) return 'quiet';
     }
     const problem = problemOf(error);
-    const retrying = retry !== undefined;
+    const retrying = retry === undefined ? 'never' : retry.isQuiet ? 'soon' : 'later';
     attempt.facts = { redeemed: false, problem, retrying };
-    this.#options.log.warn({ token: attempt.name, code: problem.code, retrying }, `token not redeemed: ${problem.message}`);
-    return 'told';
+    if (retrying !== 'soon') {
+      this.#options.log.warn({ token: attempt.name, code: problem.code, retrying }, `token not redeemed: ${problem.message}`);
+    }
+    return isDeepStrictEqual(before, attempt.facts) ? 'as before' : 'told';
   }
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Stores, TokenStore } from '../../agent/ports.ts';
 import type { Link } from '../../api/skupper/index.ts';
-import { makeDirectory, readText, writeDurably } from '../../files/durable.ts';
+import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
 import { openGrantStore } from '../../trust/disk/grant-store.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
@@ -56,6 +56,14 @@ class TokenFiles implements TokenStore {
 
   async putLink(link: Link): Promise<void> {
     await makeDirectory(this.#links, 0o700);
-    await writeDurably(join(this.#links, resourceFileName('Link', link.metadata.name ?? '')), writeYaml(link), 0o600);
+    await writeDurably(this.#pathOf(link.metadata.name ?? ''), writeYaml(link), 0o600);
+  }
+
+  async removeLink(name: string): Promise<void> {
+    await removeFile(this.#pathOf(name));
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#links, resourceFileName('Link', name));
   }
 }

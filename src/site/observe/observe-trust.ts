@@ -41,9 +41,11 @@ export function observeToken(token: AccessToken, view: View): AccessTokenStatus 
 }
 
 function redeeming(facts: TokenFacts | undefined): Progress {
-  const problem = facts?.problem;
+  const { problem, retrying = 'never' } = facts ?? {};
   if (problem === undefined) return waiting('redeeming', 'it is being redeemed');
-  return failed(facts?.retrying === true ? { ...problem, message: `${problem.message}. It is tried again.` } : problem);
+  if (retrying === 'never') return failed(problem);
+  const message = `${problem.message}. It is tried again.`;
+  return retrying === 'soon' ? waiting(problem.code, message) : failed({ ...problem, message });
 }
 
 export function observeCertificate(certificate: Certificate, view: View): CertificateStatus {

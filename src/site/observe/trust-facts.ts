@@ -23,8 +23,8 @@ export interface GrantFacts {
 export interface TokenFacts {
   readonly redeemed: boolean;
   readonly problem?: Problem;
-  /** The problem may go by itself: it is tried again. */
-  readonly retrying?: boolean;
+  /** The problem may go by itself: it is tried again, `soon` while nobody need do anything yet. */
+  readonly retrying?: 'soon' | 'later' | 'never';
 }
 
 export interface CertificateState {

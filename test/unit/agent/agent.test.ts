@@ -6,8 +6,10 @@ import type { TlsBundle } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
+import { API_VERSION } from '../../../src/api/skupper/names.ts';
 import { until } from '../platform/support.ts';
 import { aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
+import { startGranting } from '../trust/support/grant-server.ts';
 import { FakeRouter } from './support/fake-router.ts';
 import { anAuthority, MemoryPlatform, MemorySite } from './support/memory-platform.ts';
 
@@ -234,6 +236,29 @@ test('a site that ends says so, unless another router of it runs', async (t) => 
   await agent[Symbol.asyncDispose]();
   assert.equal(platform.stale, platform.stopped);
   assert.equal(platform.site.leader, undefined);
+});
+
+test('a token of a site that is taken away makes no link', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const granted = Promise.withResolvers<Authority>();
+  await using west = await startGranting({
+    authority: () => {
+      asked.resolve();
+      return granted.promise;
+    },
+  });
+  const { url, code, ca } = await west.issue();
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), { apiVersion: API_VERSION, kind: 'AccessToken', metadata: { name: 'to-west' }, spec: { url, code, ca } });
+  const { site, pass } = await run(t, platform);
+  await asked.promise;
+  site.objects.delete('Site/west');
+  await pass();
+  granted.resolve(west.authority);
+  await until(() => west.server.answered['redeemed'] === 1, 'the other site has answered');
+  await pass();
+  assert.deepEqual([...site.objects.keys()], ['AccessToken/to-west']);
+  assert.deepEqual((await site.issued.list()).bundles.get('to-west'), undefined);
 });
 
 test('a config that the router could not take in whole is told again', async (t) => {

@@ -4,45 +4,132 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import type { AccessToken, Site } from '../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../src/api/skupper/names.ts';
-import { Tokens } from '../../../src/agent/tokens.ts';
-import { makeAuthority, makeSite } from '../trust/support/site.ts';
+import { Tokens, type TokensOptions } from '../../../src/agent/tokens.ts';
+import type { Token } from '../../../src/trust/tokens/contract.ts';
+import { until } from '../platform/support.ts';
+import { offer, startGranting } from '../trust/support/grant-server.ts';
 import { MemoryBundles } from '../trust/support/memory-stores.ts';
+import { makeAuthority, makeSite } from '../trust/support/site.ts';
 
 const site: Site = { apiVersion: API_VERSION, kind: 'Site', metadata: { name: 'west' }, spec: {} };
 
-test('a token that is taken away while it is being redeemed is not tried again', async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+const aToken = ({ url, code, ca }: Pick<Token, 'url' | 'code' | 'ca'>): AccessToken => ({
+  apiVersion: API_VERSION,
+  kind: 'AccessToken',
+  metadata: { name: 'west' },
+  spec: { url, code, ca },
+});
+
+/** Stores in memory, and what can be said of them afterwards. */
+function aSiteOf(given: { readonly onKey?: () => Promise<string>; readonly onPut?: (what: string) => Promise<void> } = {}) {
+  const { onPut = () => Promise.resolve() } = given;
   const own = makeSite();
-  const failed = Promise.withResolvers<never>();
-  let tries = 0;
-  using tokens = new Tokens({
+  const links = new Map<string, unknown>();
+  const bundles = new MemoryBundles();
+  const counted = { keys: 0, changes: 0 };
+  const key = makeAuthority().key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const options: TokensOptions = {
     stores: {
-      bundles: new MemoryBundles(),
+      bundles: Object.assign(bundles, {
+        put: async (bundle: Parameters<MemoryBundles['put']>[0]) => {
+          await onPut('bundle');
+          await MemoryBundles.prototype.put.call(bundles, bundle);
+        },
+      }),
       pendingKeys: {
         keyFor: () => {
-          tries += 1;
-          return failed.promise;
+          counted.keys += 1;
+          return given.onKey?.() ?? Promise.resolve(key);
         },
         drop: () => Promise.resolve(),
       },
-      tokens: { redeemed: () => Promise.resolve(new Map()), setRedeemed: () => Promise.resolve(), putLink: () => Promise.resolve() },
+      tokens: {
+        redeemed: () => Promise.resolve(new Map()),
+        setRedeemed: () => Promise.resolve(),
+        putLink: async (link) => {
+          await onPut('link');
+          links.set(link.metadata.name ?? '', link.spec.endpoints);
+        },
+        removeLink: (name) => Promise.resolve(void links.delete(name)),
+      },
     },
     identity: { id: own.siteId, key: own.siteKey },
     log: pino({ enabled: false }),
-    onChange: () => {},
-  });
-  const { ca } = makeAuthority();
-  const token: AccessToken = {
-    apiVersion: API_VERSION,
-    kind: 'AccessToken',
-    metadata: { name: 'west' },
-    spec: { url: 'https://west.example:9090/v1/redeem/west', code: 'code', ca },
+    onChange: () => void (counted.changes += 1),
   };
+  return { tokens: new Tokens(options), links, counted };
+}
+
+/** A place where something stops until a test lets it go on. */
+function gate() {
+  const reached = Promise.withResolvers<void>();
+  const open = Promise.withResolvers<void>();
+  return {
+    reached: reached.promise,
+    open: () => open.resolve(),
+    pass: () => {
+      reached.resolve();
+      return open.promise;
+    },
+  };
+}
+
+test('a token that is taken away while it is being redeemed is not tried again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const failed = Promise.withResolvers<never>();
+  const { tokens, counted } = aSiteOf({ onKey: () => failed.promise });
+  const token = aToken({ url: 'https://west.example:9090/v1/redeem/west', code: 'code', ca: makeAuthority().ca });
   await tokens.ensure([token], site);
-  assert.equal(tries, 1);
+  assert.equal(counted.keys, 1);
   await tokens.ensure([], site);
   failed.reject(new Error('the disk is full'));
   await setImmediate();
   t.mock.timers.tick(120_000);
-  assert.equal(tries, 1);
+  assert.equal(counted.keys, 1);
+});
+
+for (const what of ['bundle', 'link']) {
+  test(`no Link is left of a token that is taken away while its ${what} is being written`, async () => {
+    await using west = await startGranting();
+    const { reached, open, pass } = gate();
+    const { tokens, links, counted } = aSiteOf({ onPut: (put) => (put === what ? pass() : Promise.resolve()) });
+    await tokens.ensure([aToken(await west.issue())], site);
+    await reached;
+    await tokens.ensure([], site);
+    open();
+    await setImmediate();
+    await setImmediate();
+    assert.deepEqual([...links], []);
+    assert.equal(counted.changes, 0);
+  });
+}
+
+test('what replaces a token that is just being kept has the last word', async () => {
+  await using west = await startGranting();
+  const endpoints = [{ name: 'inter-router', host: 'south.example.com', port: '55671' }];
+  await using south = await startGranting({ offer: () => ({ ...offer, siteName: 'south', endpoints }) });
+  const { reached, open, pass } = gate();
+  let puts = 0;
+  const { tokens, links } = aSiteOf({ onPut: (put) => (put === 'link' && (puts += 1) === 1 ? pass() : Promise.resolve()) });
+  await tokens.ensure([aToken(await west.issue())], site);
+  await reached;
+  const second = aToken(await south.issue());
+  await tokens.ensure([second], site);
+  await until(() => south.server.answered['redeemed'] === 1, 'the second is redeemed');
+  open();
+  await until(async () => (await tokens.ensure([second], site)).get('west')?.redeemed === true, 'the second is kept');
+  assert.deepEqual([...links.values()], [endpoints]);
+});
+
+test('the first failure is told at once, and the next of the same kind not again', async () => {
+  const { tokens, counted } = aSiteOf();
+  const token = aToken({ url: 'https://127.0.0.1:1/v1/redeem/west', code: 'code', ca: makeAuthority().ca });
+  await tokens.ensure([token], site);
+  await until(() => counted.changes === 1, 'the failure is told');
+  const facts = (await tokens.ensure([token], site)).get('west');
+  assert.equal(facts?.problem?.code, 'unreachable');
+  assert.equal(facts.retrying, 'soon');
+  await until(() => counted.keys >= 3, 'it is tried again');
+  assert.equal(counted.changes, 1);
+  tokens[Symbol.dispose]();
 });

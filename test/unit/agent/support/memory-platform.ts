@@ -135,6 +135,7 @@ export class MemoryPlatform implements SitePlatform {
       redeemed: () => Promise.resolve(this.site.redeemed),
       setRedeemed: () => Promise.resolve(),
       putLink: (link) => Promise.resolve(this.site.put(link)),
+      removeLink: (name) => Promise.resolve(void this.site.objects.delete(`Link/${name}`)),
     },
     renewalRequests: {
       open: () => Promise.resolve(new Set([...this.site.askedRenewals].filter((link) => !this.site.answers.has(link)))),
