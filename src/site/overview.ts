@@ -5,6 +5,7 @@ import { sortResources, type Kind, type SiteObject } from './resources.ts';
 /** In the order in which they are shown. */
 export const overviewKinds = [
   'Link',
+  'AccessToken',
   'Listener',
   'MultiKeyListener',
   'Connector',
@@ -23,6 +24,14 @@ export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
   const sorted = sortResources(objects);
   const resources = overviewKinds.map((kind) => ({ kind, items: sorted[kind] })).filter(({ items }) => items.length > 0);
   return { sites: sorted.Site, resources };
+}
+
+/** What was of use once and is only kept: a token that has become a Link, a grant of which no token can be redeemed any more. */
+export function isPast(object: SiteObject, now: number): boolean {
+  if (object.kind === 'AccessToken') return object.status?.redeemed === true;
+  if (object.kind !== 'AccessGrant') return false;
+  const { redemptions = 0, expirationTime } = object.status ?? {};
+  return redemptions >= (object.spec.redemptionsAllowed ?? 1) || Date.parse(expirationTime ?? '') <= now;
 }
 
 export interface NetworkOverview {

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../files/errno.ts';
 import { readText } from '../../files/durable.ts';
+import { commandIn } from '../../platform/linux/command-in.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
 import type { Site } from '../../api/skupper/index.ts';
@@ -84,7 +85,8 @@ function isLoopback({ hosts }: Offered): boolean {
 async function requireLinkable(resources: Resources): Promise<void> {
   const [site] = await resources.list('Site');
   if (site !== undefined && (await isLinkable(resources, site))) return;
-  throw new CliError('failed', 'No other site can link to this one yet: let them in with `earshot site update --enable-link-access`.');
+  const command = commandIn(resources.namespace, 'site update --enable-link-access');
+  throw new CliError('failed', `No other site can link to this one yet: let them in with ${command}.`);
 }
 
 export async function isLinkable(resources: Resources, site: Site): Promise<boolean> {

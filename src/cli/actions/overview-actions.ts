@@ -1,8 +1,11 @@
+import { commandIn } from '../../platform/linux/command-in.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { listRuntime, readProblems } from '../../platform/linux/runtime-resources.ts';
 import { locationText } from '../../platform/linux/report.ts';
-import { networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
+import { isPast, networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
+import type { SiteObject } from '../../site/resources.ts';
+import type { SkupperKind } from '../../api/skupper/index.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
 import { noteWhereStopped, type Context } from './waiting.ts';
@@ -23,7 +26,8 @@ export async function showOverview({ resources: all, terminal }: Context, output
     return;
   }
   const [site] = sites;
-  if (site === undefined) terminal.note(`The namespace ${namespace} has no site yet: make one with \`earshot site create NAME\`.\n`);
+  if (site === undefined)
+    terminal.note(`The namespace ${namespace} has no site yet: make one with ${commandIn(namespace, 'site create NAME')}.\n`);
   await noteWhereStopped({ resources: all, terminal });
   terminal.out(
     fieldLines([
@@ -36,11 +40,22 @@ export async function showOverview({ resources: all, terminal }: Context, output
       ['Running', routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`).join(', ')],
     ]),
   );
-  for (const { kind, items } of resources) terminal.out(`\n${kind}${kind.endsWith('s') ? 'es' : 's'}\n${resourceTable(kind, items)}`);
+  for (const { kind, items } of resources) terminal.out(section(kind, items, namespace));
   if (problems.length > 0)
     terminal.out(
       `\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(locationText(problem))}\n`).join('')}`,
     );
+}
+
+/** Without what is only kept, of which a line says how much there is. */
+function section(kind: SkupperKind, items: readonly SiteObject[], namespace: string): string {
+  const now = Date.now();
+  const current = items.filter((item) => !isPast(item, now));
+  const past = items.length - current.length;
+  const shown = current.length === 0 ? '' : `\n${kind}${kind.endsWith('s') ? 'es' : 's'}\n${resourceTable(kind, current)}`;
+  // A token that has become a Link stands there as that.
+  if (past === 0 || kind === 'AccessToken') return shown;
+  return `${shown}\n${counted(past, kind)} used up or expired: ${commandIn(namespace, 'token status')}\n`;
 }
 
 export async function showNetwork(context: Context, output: OutputFormat | undefined): Promise<void> {
@@ -51,7 +66,10 @@ export async function showNetwork(context: Context, output: OutputFormat | undef
   const network = site?.status?.network;
   await noteWhereStopped(context);
   if (site === undefined || network === undefined) {
-    throw new CliError('not-found', `The site of the namespace ${namespace} has not seen a network yet; look with \`earshot status\`.`);
+    throw new CliError(
+      'not-found',
+      `The site of the namespace ${namespace} has not seen a network yet; look with ${commandIn(namespace, 'status')}.`,
+    );
   }
   if (output !== undefined) {
     terminal.out(structured(network, output));

@@ -2,11 +2,12 @@
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
+import { commandIn } from '../../platform/linux/command-in.ts';
 import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { noteWhereStopped, waitForStatus, waitUntilGone, type Context, type Wait, type WaitOptions } from './waiting.ts';
+import { noteWhereStopped, waitForStatus, waitUntilGone, withSentence, type Context, type Wait, type WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
 /** What a command's options say of a spec: `undefined` leaves a field as it is, an empty text takes it away, settings are added. */
@@ -27,11 +28,21 @@ export async function createResource(target: Target, name: string, change: SpecC
   const resource = checked(kind, wanted);
   const found = await resources.find(kind, name);
   if (found !== undefined) {
-    const advice = `change it with \`earshot ${kind.toLowerCase()} update\`, or delete it first`;
-    throw new CliError('exists', `${kind} "${name}" exists already, in ${found.location}; ${advice}.`);
+    throw new CliError('exists', `${kind} "${name}" exists already, in ${found.location}. ${waysOn(target, name)}`);
   }
   await resources.put(wanted);
-  await reportStatus(target, resource, usual, options, 'created');
+  try {
+    await reportStatus(target, resource, usual, options, 'created');
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    throw withSentence(error, `${kind} "${name}" is made all the same. ${waysOn(target, name)}`);
+  }
+}
+
+/** Out of a state that is not what was wanted. */
+function waysOn({ kind, resources: { namespace } }: Target, name: string): string {
+  const [change, remove] = ['update', 'delete'].map((verb) => commandIn(namespace, `${kind.toLowerCase()} ${verb} ${name}`));
+  return `Change it with ${change}, or remove it with ${remove}.`;
 }
 
 export async function updateResource(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {

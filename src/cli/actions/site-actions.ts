@@ -1,3 +1,4 @@
+import { commandIn } from '../../platform/linux/command-in.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { openLedger } from '../../trust/disk/ledger.ts';
@@ -19,8 +20,9 @@ import { printable } from '../../text/printable.ts';
 export async function createSite(target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions): Promise<void> {
   const [other] = await namesOf(target.resources, 'Site');
   if (other !== undefined) {
-    const advice = 'Change it with `earshot site update`, or take another namespace (-n).';
-    throw new CliError('exists', `The namespace ${target.resources.namespace} has a site already: "${other}". ${advice}`);
+    const { namespace } = target.resources;
+    const advice = `Change it with ${commandIn(namespace, 'site update')}, or take another namespace (-n).`;
+    throw new CliError('exists', `The namespace ${namespace} has a site already: "${other}". ${advice}`);
   }
   await createResource(target, name, change, usual, options);
 }
@@ -51,12 +53,18 @@ export async function deleteSite(
   await deleteResource(target, name, options);
 }
 
+export function noSite({ namespace }: Resources): CliError {
+  return new CliError(
+    'not-found',
+    `The namespace ${namespace} has no site yet: make one with ${commandIn(namespace, 'site create NAME')}.`,
+  );
+}
+
 /** @throws CliError not-found where the namespace has none of that name */
 async function siteName(resources: Resources, given: string | undefined): Promise<string> {
   const sites = await namesOf(resources, 'Site');
   const [only] = sites;
-  if (only === undefined)
-    throw new CliError('not-found', `The namespace ${resources.namespace} has no site yet: make one with \`earshot site create NAME\`.`);
+  if (only === undefined) throw noSite(resources);
   if (given !== undefined && !sites.includes(given)) throw await notFound(resources, 'Site', given);
   return given ?? only;
 }

@@ -5,12 +5,13 @@ import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/ind
 import { readToken } from '../../trust/tokens/token.ts';
 import type { Token } from '../../trust/tokens/contract.ts';
 import { readText, writeDurably } from '../../files/durable.ts';
+import { commandIn } from '../../platform/linux/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { isLinkable } from './link-actions.ts';
 import { checked, manifest, notFound } from './resource-actions.ts';
-import { requireRunning, waitForStatus, waitUntil, type Context } from './waiting.ts';
+import { requireRunning, waitForStatus, waitUntil, withSentence, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
@@ -44,7 +45,10 @@ export async function issueToken(context: Context, file: string, options: IssueO
   });
   const { url, code, ca } = status;
   if (url === undefined || code === undefined || ca === undefined)
-    throw new CliError('failed', `AccessGrant "${name}" is ready and says no url, code or ca; look at it with \`earshot debug dump\`.`);
+    throw new CliError(
+      'failed',
+      `AccessGrant "${name}" is ready and says no url, code or ca; look at it with ${commandIn(resources.namespace, `token status ${name} -o yaml`)}.`,
+    );
   const cost = options.cost === undefined ? {} : { linkCost: options.cost };
   const text = writeYaml(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }));
   if (file === '-') terminal.out(text);
@@ -55,7 +59,7 @@ export async function issueToken(context: Context, file: string, options: IssueO
   }
   const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
   terminal.note(
-    `Carry it to the other site by a safe way, and redeem it there${end}: earshot token redeem ${file === '-' ? 'FILE' : file}\n`,
+    `Carry it to the other site by a safe way, and redeem it there${end}: \`earshot token redeem ${file === '-' ? 'FILE' : file}\`\n`,
   );
 }
 
@@ -70,16 +74,17 @@ async function readyGrant(context: Context, name: string, timeout: number): Prom
 /** @returns the site's name @throws CliError where no other site could use a link to this one */
 async function requireLinkable(resources: Resources): Promise<string> {
   const [site] = await resources.list('Site');
-  if (site === undefined)
-    throw new CliError(
-      'not-found',
-      `The namespace ${resources.namespace} has no site yet: make one with \`earshot site create NAME --enable-link-access\`.`,
-    );
+  const { namespace } = resources;
+  if (site === undefined) {
+    const command = commandIn(namespace, 'site create NAME --enable-link-access');
+    throw new CliError('not-found', `The namespace ${namespace} has no site yet: make one with ${command}.`);
+  }
   if (await isLinkable(resources, site)) return site.metadata.name ?? 'site';
-  throw new CliError(
-    'failed',
-    `Site "${site.metadata.name}" lets no other site in: change that with \`earshot site update --enable-link-access\`.`,
-  );
+  const change =
+    site.spec.edge === true
+      ? commandIn(namespace, 'site update --no-edge --enable-link-access')
+      : commandIn(namespace, 'site update --enable-link-access');
+  throw new CliError('failed', `Site "${site.metadata.name}" lets no other site in: change that with ${change}.`);
 }
 
 async function makeGrant(resources: Resources, name: string, { expirationWindow, redemptionsAllowed }: IssueOptions): Promise<void> {
@@ -115,13 +120,21 @@ export async function redeemTokenFile(context: Context, file: string, options: R
   await requireUnused(resources, resource);
   await resources.put(wanted);
   const link = await redeemed(context, resource, options.timeout).catch(async (error: unknown) => {
-    // One that can become nothing any more is taken out again; one that is only late is left to go on.
-    if (error instanceof CliError && error.code === 'failed') await resources.remove('AccessToken', name);
-    throw error;
+    throw error instanceof CliError ? await afterFailure(resources, name, error) : error;
   });
   const { remoteSiteName } = link.status ?? {};
   terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);
   if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
+}
+
+/** What is late goes on; a token that failed is taken out again, and then nothing goes on; a link that was made is the person's to judge. */
+async function afterFailure(resources: Resources, name: string, error: CliError): Promise<CliError> {
+  const isMade = (await resources.find('Link', name)) !== undefined;
+  const ends = `${commandIn(resources.namespace, `link delete ${name}`)} ends it.`;
+  if (isMade) return withSentence(error, `The link goes on being tried; ${ends}`);
+  if (error.code !== 'failed') return withSentence(error, `The token goes on being tried; ${ends}`);
+  await resources.remove('AccessToken', name);
+  return withSentence(error, 'The token has been taken out of the namespace again, so nothing more is tried.');
 }
 
 async function redeemed(context: Context, token: AccessToken, timeout: number): Promise<Link> {
@@ -148,7 +161,7 @@ async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
 async function requireUnused(resources: Resources, { metadata, spec }: AccessToken): Promise<void> {
   const name = metadata.name ?? '';
   const before = (await resources.list('AccessToken')).find((token) => token.metadata.name === name);
-  const advice = `take another name with --name, or remove it with \`earshot link delete ${name}\``;
+  const advice = `take another name with --name, or remove it with ${commandIn(resources.namespace, `link delete ${name}`)}`;
   if (before !== undefined && before.spec.code !== spec.code)
     throw new CliError('exists', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
   if (before === undefined && (await resources.find('Link', name)) !== undefined) {

@@ -1,6 +1,7 @@
 /** Waits until what was written has become what it asks for, and says on the way what it is waiting for. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
+import { commandIn } from '../../platform/linux/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -58,7 +59,7 @@ export async function waitUntil<T>(
     if (isOver) {
       throw new CliError(
         'not-ready',
-        `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${message}. Go on looking with \`earshot status\`.`,
+        `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${withoutStop(message)}. Go on looking with ${commandIn(resources.namespace, 'status')}.`,
       );
     }
     await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
@@ -109,6 +110,11 @@ export async function noteWhereStopped({ resources, terminal }: Context): Promis
   return advice !== undefined;
 }
 
+/** The same failure, and what is to be known besides. */
+export function withSentence(error: CliError, sentence: string): CliError {
+  return new CliError(error.code, `${withoutStop(error.message)}. ${sentence}`, error);
+}
+
 /** @throws CliError not-running */
 export async function requireRunning(resources: Resources): Promise<void> {
   const advice = await resources.notRunning();
@@ -118,6 +124,11 @@ export async function requireRunning(resources: Resources): Promise<void> {
 /** `Configured`; a grant has `Processed` in its place. */
 function isConfigured({ status }: SkupperResource): boolean {
   return (status?.conditions ?? []).some(({ type, status: holds }) => (type === 'Configured' || type === 'Processed') && holds === 'True');
+}
+
+/** Statuses are clauses or sentences. */
+function withoutStop(message: string): string {
+  return message.replace(/\.$/, '');
 }
 
 /** As it comes back out of a file. */

@@ -9,7 +9,7 @@ export function addApply(program: Command, terminal: Terminal): void {
   const apply = program
     .command('apply')
     .description('put resources into the namespace: new ones are made, others changed')
-    .addOption(file())
+    .addOption(file().makeOptionMandatory())
     .addOption(namespaceOption());
   for (const option of waitOptions('none')) apply.addOption(option);
   apply
@@ -24,16 +24,24 @@ export function addApply(program: Command, terminal: Terminal): void {
 
   program
     .command('delete')
-    .description('take resources out of the namespace, by their kinds and names')
+    .description('take resources out of the namespace: by kind and name, or those that stand in files')
+    .argument('[kind]', 'kind of the resources, as in `kubectl delete`')
+    .argument('[names...]', 'their names')
     .addOption(file())
     .option('--ignore-not-found', 'say nothing of those that are not there')
     .option('--no-wait', 'do not wait until they are gone')
     .addOption(timeoutOption())
     .addOption(namespaceOption())
-    .addHelpText('after', examples('earshot delete -f west.yaml'))
-    .action(async ({ filename, ...options }: DeleteFilesOptions & Files, command: Command) => {
-      const { deleteFiles } = await import('../actions/apply-actions.ts');
-      await deleteFiles(await contextOf(command, terminal), filename, options);
+    .addHelpText('after', examples('earshot delete listener web', 'earshot delete -f west.yaml'))
+    .action(async (kind: string | undefined, names: readonly string[], options: DeleteFilesOptions & Partial<Files>, command: Command) => {
+      const { filename, ...how } = options;
+      const isNamed = kind !== undefined && names.length > 0;
+      if (isNamed === (filename !== undefined) || (kind !== undefined && !isNamed)) {
+        command.error('error: say which: a kind and its names (listener web), or files (-f FILE)');
+      }
+      const context = await contextOf(command, terminal);
+      if (filename !== undefined) await (await import('../actions/apply-actions.ts')).deleteFiles(context, filename, how);
+      else if (kind !== undefined) await (await import('../actions/delete-actions.ts')).deleteNamed(context, kind, names, how);
     });
 }
 
@@ -42,7 +50,9 @@ interface Files {
 }
 
 function file(): Option {
-  return new Option('-f, --filename <path>', 'YAML or JSON file, a directory of them, or - for standard input; may be given again')
-    .argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), path])
-    .makeOptionMandatory();
+  const about = 'YAML or JSON file, a directory of them, or - for standard input; may be given again';
+  return new Option('-f, --filename <path>', about).argParser((path: string, before: readonly string[] | undefined) => [
+    ...(before ?? []),
+    path,
+  ]);
 }

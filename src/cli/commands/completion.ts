@@ -1,4 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
+import type { SkupperKind } from '../../api/skupper/index.ts';
 import { examples } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -59,9 +60,10 @@ async function openWords(command: Command, current: string, namespace: string | 
       .map((sub) => sub.name());
   const [argument] = command.registeredArguments;
   if (argument?.argChoices !== undefined) return argument.argChoices;
-  const kind = kinds[command.parent?.name() ?? ''];
-  if (kind === undefined || !['update', 'delete', 'status'].includes(command.name())) return [];
-  return (await import('./known-names.ts')).resourceNames(kind, namespace);
+  const of = kinds[command.parent?.name() ?? ''] ?? [];
+  if (of.length === 0 || !['update', 'delete', 'status'].includes(command.name())) return [];
+  const { resourceNames } = await import('./known-names.ts');
+  return (await Promise.all(of.map((kind) => resourceNames(kind, namespace)))).flat();
 }
 
 async function valuesOf(option: Option, namespace: string | undefined): Promise<readonly string[]> {
@@ -79,11 +81,12 @@ async function valuesOf(option: Option, namespace: string | undefined): Promise<
   }
 }
 
-const kinds: Readonly<Record<string, 'Site' | 'Listener' | 'Connector' | 'Link'>> = {
-  site: 'Site',
-  listener: 'Listener',
-  connector: 'Connector',
-  link: 'Link',
+const kinds: Readonly<Record<string, readonly SkupperKind[]>> = {
+  site: ['Site'],
+  listener: ['Listener'],
+  connector: ['Connector'],
+  link: ['Link'],
+  token: ['AccessGrant', 'AccessToken'],
 };
 
 const scripts: Readonly<Record<(typeof shells)[number], string>> = {

@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { GenerateLinkOptions } from '../actions/link-actions.ts';
-import { outputOption, positiveInteger, timeoutOption } from './options.ts';
+import { outputOption, positiveInteger, timeoutOption, type OutputOptions } from './options.ts';
 import { deleteVerb, resourceCommands, statusVerb, targetOf, updateVerb, type Verb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -15,12 +15,23 @@ export function addLink(program: Command, terminal: Terminal): void {
       wait: 'ready',
     }),
     deleteVerb({
-      description: 'remove a link, and the token that it came of',
+      description: 'remove a link, and the token that it came of or is to come of',
       examples: ['earshot link delete west-6bfn6'],
       arguments: [nameOnly],
+      action: async () => (await import('../actions/link-tokens.ts')).deleteLink,
     }),
     renew,
-    statusVerb('show all links of this site, or one', 'earshot link status', 'earshot link status west-6bfn6 -o yaml'),
+    {
+      ...statusVerb(
+        'show all links of this site, and the tokens that are to become links; or one',
+        'earshot link status',
+        'earshot link status west-6bfn6 -o yaml',
+      ),
+      run: async (at, { output }: OutputOptions, name) => {
+        const { showLinks } = await import('../actions/link-tokens.ts');
+        await showLinks(await targetOf(at), name, output);
+      },
+    },
     generate,
   ]);
 }
@@ -48,7 +59,7 @@ const generate: Verb = {
     'earshot link generate > link-to-west.yaml',
     'earshot link generate to-west --host west.example.com --cost 5 > link-to-west.yaml',
   ],
-  remark: `Whoever has what it prints can link to this site: treat it as a key. A token (\`earshot token issue\`) is safer, since
+  remark: `Whoever has what it prints can link to this site: treat it as a key. A token (\`earshot token issue FILE\`) is safer, since
 it expires and its certificate is renewed.`,
   arguments: [new Argument('[name]', 'name of the link; left out: made from the access that it leads to')],
   options: [

@@ -1,5 +1,15 @@
 import { Option, type Command } from 'commander';
-import { contextOf, durationText, examples, namespaceOption, positiveInteger, timeoutOption } from './options.ts';
+import {
+  contextOf,
+  durationText,
+  examples,
+  namespaceOption,
+  outputOption,
+  positiveInteger,
+  timeoutOption,
+  type OutputOptions,
+} from './options.ts';
+import type { DeleteOptions } from '../actions/resource-actions.ts';
 import type { IssueOptions, RedeemOptions } from '../actions/token-actions.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -26,6 +36,31 @@ export function addToken(program: Command, terminal: Terminal): void {
     .action(async (file: string, { linkCost, ...options }: IssueOptions & { readonly linkCost?: number }, command: Command) => {
       const { issueToken } = await import('../actions/token-actions.ts');
       await issueToken(await contextOf(command, terminal), file, linkCost === undefined ? options : { cost: linkCost, ...options });
+    });
+
+  token
+    .command('status')
+    .description('show the tokens that this site has issued (as AccessGrants) and those that it redeems, or one')
+    .argument('[name]', 'name of the token; left out: all')
+    .addOption(outputOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', examples('earshot token status', 'earshot token status west-6bfn6'))
+    .action(async (name: string | undefined, { output }: OutputOptions, command: Command) => {
+      const { showTokens } = await import('../actions/token-list.ts');
+      await showTokens(await contextOf(command, terminal), name, output);
+    });
+
+  token
+    .command('delete')
+    .description('take back a token: it can be redeemed no more; links that came of it stay')
+    .argument('<name>', 'name of the token')
+    .option('--no-wait', 'do not wait until it is gone')
+    .addOption(timeoutOption())
+    .addOption(namespaceOption())
+    .addHelpText('after', examples('earshot token delete west-6bfn6'))
+    .action(async (name: string, options: DeleteOptions, command: Command) => {
+      const { deleteToken } = await import('../actions/token-list.ts');
+      await deleteToken(await contextOf(command, terminal), name, options);
     });
 
   token

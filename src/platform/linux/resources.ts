@@ -4,6 +4,7 @@ import { markedStale } from '../../agent/stale-status.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
 import { pause } from '../../work/pause.ts';
 import type { OfKind, Resources } from '../resources.ts';
+import { commandIn } from './command-in.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { runningRouters } from './routers.ts';
 import { listRuntime, readRuntime } from './runtime-resources.ts';
@@ -28,8 +29,8 @@ export function directoryResources(layout: NamespaceLayout): Resources {
 }
 
 function notRunning(namespace: string): string {
-  const at = namespace === 'default' ? '' : ` -n ${namespace}`;
-  return `Nothing runs the namespace ${namespace} yet: start it with \`earshot${at} run\` or \`earshot${at} system install\`.`;
+  const [run, install] = [commandIn(namespace, 'run'), commandIn(namespace, 'system install')];
+  return `Nothing runs the namespace ${namespace} yet: start it with ${run} or ${install}.`;
 }
 
 async function listResources<K extends SkupperKind>(layout: NamespaceLayout, kind: K): Promise<readonly OfKind<K>[]> {

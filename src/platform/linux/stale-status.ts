@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { markedStale, type StaleStatus } from '../../agent/stale-status.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { readText } from '../../files/durable.ts';
+import { commandIn } from './command-in.ts';
 import { modeOf } from './report.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { parseWritten } from '../../text/yaml.ts';
 
 export function stopped(namespace: string): StaleStatus {
-  const message = `nothing runs the namespace ${namespace}; start it with \`earshot -n ${namespace} run\``;
+  const message = `nothing runs the namespace ${namespace}; start it with ${commandIn(namespace, 'run')}`;
   return { status: 'Pending', reason: 'NotRunning', message };
 }
 

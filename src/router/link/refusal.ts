@@ -43,7 +43,7 @@ export function refusalOf(status: number, fields: Fields, peer: string): LinkErr
 }
 
 /** Read at the other end, behind the name of the one that refuses. A new token would be refused too. Short, as a GOAWAY holds 120 characters. */
-export const UNREVOKE = 'Only `earshot site unrevoke` here helps.';
+export const UNREVOKE = 'Only `earshot site unrevoke NAME` here helps.';
 
 const SAID: readonly (LinkCode & ShownAs<'answer'>)[] = [
   'tls-expired',

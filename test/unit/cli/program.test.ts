@@ -100,7 +100,7 @@ describe('completion', () => {
     [['listener', 'c'], ['create']],
     [
       ['-n', 'west', 'token', ''],
-      ['help', 'issue', 'redeem'],
+      ['delete', 'help', 'issue', 'redeem', 'status'],
     ],
     [
       ['listener', 'update', ''],

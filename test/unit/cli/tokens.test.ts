@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, readdir, readFile, stat } from 'node:fs/promises';
+import { appendFile, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
@@ -54,7 +54,7 @@ describe('token issue', () => {
     await west.answer('AccessGrant', 'east', {}, ready);
     const { code, out, err } = await issued;
     assert.deepEqual([code, out], [0, `Token file ${file} is written.\n`]);
-    assert.match(err, /redeem it there until 2030-01-01T00:00:00Z: earshot token redeem /);
+    assert.match(err, /redeem it there until 2030-01-01T00:00:00Z: `earshot token redeem /);
     assert.equal((await stat(file)).mode & 0o777, 0o600);
     const { kind, metadata, spec } = parse(await readFile(file, 'utf8'));
     assert.deepEqual(
@@ -97,7 +97,7 @@ describe('token issue', () => {
     await west.answer('RouterAccess', 'local', { roles: [{ name: 'normal' }], tlsCredentials: 'local' }, { status: 'Error' });
     const { code, err } = await west.earshot(['token', 'issue', join(west.home, 'token.yaml')]);
     assert.equal(code, 1);
-    assert.match(err, /earshot site update --enable-link-access/);
+    assert.match(err, /`earshot -n west site update --enable-link-access`/);
   });
 });
 
@@ -119,14 +119,28 @@ describe('token redeem', () => {
     await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 1 }, { status: 'Error', message: 'it has expired' });
     const { code, err } = await redeem(west, '--timeout', '100ms', '--link-cost', '1');
     assert.equal(code, 1);
-    assert.match(err, /it has expired/);
+    assert.match(err, /it has expired\. The token has been taken out of the namespace again, so nothing more is tried\.\n$/);
     assert.deepEqual(await files(west), []);
   });
 
   it('leaves it to go on where it is only late', async () => {
     await using west = await running();
-    const { code } = await redeem(west, '--timeout', '100ms');
+    const { code, err } = await redeem(west, '--timeout', '100ms');
     assert.equal(code, 3);
+    assert.match(err, /The token goes on being tried; `earshot -n west link delete to-east` ends it\.\n$/);
+    assert.deepEqual(await files(west), ['AccessToken-to-east.yaml']);
+  });
+
+  it('that made a link leaves that to be tried, and says so', async () => {
+    await using west = await running();
+    await west.answer('AccessToken', 'to-east', { ...token.spec, linkCost: 1 }, { status: 'Ready', redeemed: true });
+    const link = { apiVersion: 'skupper.io/v2alpha1', kind: 'Link', metadata: { name: 'to-east' }, spec: { endpoints: [] } };
+    await west.put('AccessToken-to-east.yaml', JSON.stringify(token));
+    await west.write(join(west.layout.internal.links, 'Link-to-east.yaml'), JSON.stringify(link));
+    await west.answer('Link', 'to-east', { endpoints: [] }, { status: 'Error', message: 'no way there' });
+    const { code, err } = await redeem(west, '--timeout', '100ms', '--link-cost', '1');
+    assert.equal(code, 1);
+    assert.match(err, /no way there\. The link goes on being tried; `earshot -n west link delete to-east` ends it\.\n$/);
     assert.deepEqual(await files(west), ['AccessToken-to-east.yaml']);
   });
 
@@ -207,6 +221,107 @@ spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host
     assert.equal(parse(await readFile(join(west.layout.internal.links, 'Link-to-east.yaml'), 'utf8')).spec.cost, 4);
     assert.equal((await west.earshot(['link', 'delete', 'to-east'])).code, 0);
     assert.deepEqual([await files(west), await readdir(west.layout.internal.links)], [[], []]);
+  });
+});
+
+describe('a token that has not become a link', () => {
+  const waiting = { status: 'Pending', message: 'no way there', redeemed: false };
+
+  async function withToken(): Promise<Namespace> {
+    const west = await running();
+    await west.put('AccessToken-to-east.yaml', JSON.stringify(token));
+    await west.answer('AccessToken', 'to-east', token.spec, waiting);
+    return west;
+  }
+
+  it('is shown by status, by link status, and by its name', async () => {
+    await using west = await withToken();
+    const overview = await west.earshot(['status']);
+    assert.match(overview.out, /^AccessTokens\nNAME +URL +REDEEMED +STATUS +MESSAGE\nto-east .* false +Pending +no way there$/m);
+    const links = await west.earshot(['link', 'status']);
+    assert.match(links.out, /^No Link in the namespace west\.\n\nTokens that are to become links\n.*\nto-east .* no way there\n$/);
+    const one = await west.earshot(['link', 'status', 'to-east']);
+    assert.match(one.out, /^Kind: +AccessToken$/m);
+    for (const { out } of [overview, links]) assert.doesNotMatch(out, /codeofthegrant/);
+  });
+
+  it('is no longer shown beside the link that it has become', async () => {
+    await using west = await withToken();
+    await west.answer('AccessToken', 'to-east', token.spec, { status: 'Ready', redeemed: true });
+    await west.answer('Link', 'to-east', { endpoints: [] }, { status: 'Ready' });
+    assert.doesNotMatch((await west.earshot(['status'])).out, /AccessTokens/);
+    assert.doesNotMatch((await west.earshot(['link', 'status'])).out, /Tokens/);
+  });
+
+  for (const words of [
+    ['link', 'delete'],
+    ['token', 'delete'],
+    ['delete', 'token'],
+    ['delete', 'AccessToken'],
+    ['delete', 'link'],
+  ]) {
+    it(`is taken away by ${words.join(' ')}`, async () => {
+      await using west = await withToken();
+      const { code, out } = await west.earshot([...words, 'to-east', '--no-wait']);
+      assert.deepEqual([code, out], [0, 'AccessToken "to-east" is deleted.\n']);
+      assert.deepEqual(await files(west), []);
+    });
+  }
+
+  it('takes the link along that it made in its last moment', async () => {
+    await using west = await withToken();
+    const gone = west.earshot(['link', 'delete', 'to-east']);
+    await eventually('the token is gone', async () => (await files(west)).length === 0);
+    const link = { apiVersion: 'skupper.io/v2alpha1', kind: 'Link', metadata: { name: 'to-east' }, spec: { endpoints: [] } };
+    await west.write(join(west.layout.internal.links, 'Link-to-east.yaml'), JSON.stringify(link));
+    await rm(join(west.layout.runtime.resources, 'AccessToken-to-east.yaml'));
+    assert.equal((await gone).out, 'AccessToken "to-east" is deleted.\nLink "to-east" is deleted.\n');
+    assert.deepEqual(await readdir(west.layout.internal.links), []);
+  });
+});
+
+describe('tokens that were issued', () => {
+  it('are listed, and are out of the way of the overview once they are used up or have expired', async () => {
+    await using west = await running();
+    const soon = new Date(Date.now() + 60_000).toISOString();
+    await west.answer('AccessGrant', 'open', { redemptionsAllowed: 2 }, { status: 'Ready', redemptions: 1, expirationTime: soon });
+    await west.answer('AccessGrant', 'used', { redemptionsAllowed: 1 }, { status: 'Ready', redemptions: 1, expirationTime: soon });
+    await west.answer('AccessGrant', 'late', {}, { status: 'Ready', expirationTime: '2020-01-01T00:00:00Z' });
+    const { out } = await west.earshot(['status']);
+    assert.match(out, /^AccessGrants\nNAME.*\nopen .*\n\n2 AccessGrants used up or expired: `earshot -n west token status`$/m);
+    const all = await west.earshot(['token', 'status']);
+    assert.deepEqual(
+      [...all.out.matchAll(/^(open|used|late) /gm)].map(([, name]) => name),
+      ['late', 'open', 'used'],
+    );
+    assert.equal((await west.earshot(['token', 'status', 'nosuch'])).code, 4);
+  });
+});
+
+describe('delete', () => {
+  it('takes a kind as people write it, and several names', async () => {
+    await using west = await Namespace.make();
+    for (const [index, name] of ['a', 'b', 'c', 'd'].entries()) await west.earshot(['listener', 'create', name, String(8080 + index)]);
+    for (const words of [
+      ['listener', 'a'],
+      ['Listeners', 'b'],
+      ['lnr', 'c', 'd'],
+    ]) {
+      assert.equal((await west.earshot(['delete', ...words])).code, 0, words.join(' '));
+    }
+    assert.deepEqual(await files(west), []);
+  });
+
+  it('says what is missing, what is no kind, and what is half said', async () => {
+    await using west = await Namespace.make();
+    assert.equal((await west.earshot(['delete', 'listener', 'web'])).code, 4);
+    assert.equal((await west.earshot(['delete', 'listener', 'web', '--ignore-not-found'])).code, 0);
+    assert.match((await west.earshot(['delete', 'pod', 'web'])).err, /There is no kind "pod"; there is Site, Listener/);
+    for (const words of [[], ['listener'], ['listener', 'web', '-f', 'x.yaml']]) {
+      const { code, err } = await west.earshot(['delete', ...words]);
+      assert.equal(code, 2);
+      assert.match(err, /say which: a kind and its names \(listener web\), or files \(-f FILE\)/);
+    }
   });
 });
 

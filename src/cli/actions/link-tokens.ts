@@ -1,0 +1,31 @@
+/** A link and the token that it comes of, seen as one: who deletes or looks for the link means the token that is to become it, too. */
+import type { AccessToken } from '../../api/skupper/index.ts';
+import type { Resources } from '../../platform/resources.ts';
+import { resourceTable, type OutputFormat } from '../output/output.ts';
+import { deleteResource, namesOf, showStatus, type DeleteOptions, type Target } from './resource-actions.ts';
+
+export async function showLinks(target: Target, name: string | undefined, output: OutputFormat | undefined): Promise<void> {
+  const { resources, terminal } = target;
+  const waiting = await pendingTokens(resources);
+  if (name !== undefined && waiting.some(({ metadata }) => metadata.name === name)) {
+    await showStatus({ ...target, kind: 'AccessToken' }, name, output);
+    return;
+  }
+  await showStatus(target, name, output);
+  if (name !== undefined || output !== undefined || waiting.length === 0) return;
+  terminal.out(`\nTokens that are to become links\n${resourceTable('AccessToken', waiting)}`);
+}
+
+/** The token first, and once the site has let go of it, what it may have made in its last moment. */
+export async function deleteLink(target: Target, name: string, options: DeleteOptions): Promise<void> {
+  const { resources } = target;
+  const isToken = (await resources.find('AccessToken', name)) !== undefined;
+  const isLink = (await resources.find('Link', name)) !== undefined;
+  if (isToken && !isLink) await deleteResource({ ...target, kind: 'AccessToken' }, name, options);
+  if (!isToken || (await resources.find('Link', name)) !== undefined) await deleteResource(target, name, options);
+}
+
+async function pendingTokens(resources: Resources): Promise<readonly AccessToken[]> {
+  const [tokens, links] = await Promise.all([resources.list('AccessToken'), namesOf(resources, 'Link')]);
+  return tokens.filter(({ metadata, status }) => status?.redeemed !== true && !links.includes(metadata.name ?? ''));
+}
