@@ -18,12 +18,13 @@ import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
 import { LocalSide } from './local/local-side.ts';
-import { revokedAmong, isVia, passOn, sitesPassed } from './via.ts';
+import { isVia, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
 import { ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
+import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { pause } from '../work/pause.ts';
 
 /**
@@ -60,8 +61,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly #hideMetrics: () => void;
   readonly #expiry: NodeJS.Timeout;
   #config: RouterConfig;
-  #revokedSites = new Set<string>();
-  #revokedSerials = new Set<string>();
+  #revoked = revokedSets({ sites: [], serials: [] });
   #keys: LocalSide['keys'] | undefined;
   #edge: boolean | undefined;
   /**
@@ -120,15 +120,13 @@ class JoinedRouter implements Router, LinkHost {
   apply(config: RouterConfig): void {
     if (this.draining) return;
     this.#config = config;
-    const revoked = new Set(config.revoked.sites);
-    const isAsBefore = revoked.symmetricDifference(this.#revokedSites).size === 0;
-    this.#revokedSites = revoked;
-    this.#revokedSerials = new Set(config.revoked.serials.map((serial) => serial.toUpperCase()));
+    const { sites } = this.#revoked;
+    this.#revoked = revokedSets(config.revoked, config.site.id);
     this.#sharesPorts ||= config.siblings !== undefined;
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
     this.#stateFacts();
     this.#configured.apply(config, this.#sharesPorts);
-    if (!isAsBefore) this.#block(revoked);
+    if (sites.symmetricDifference(this.#revoked.sites).size > 0) this.#block();
     this.changed();
   }
 
@@ -163,18 +161,20 @@ class JoinedRouter implements Router, LinkHost {
     return { versions: VERSIONS, router, site, edge, link };
   }
 
-  isRevoked({ siteId, serial }: { readonly siteId?: string; readonly serial?: string }): boolean {
-    return (siteId !== undefined && this.#revokedSites.has(siteId)) || (serial !== undefined && this.#revokedSerials.has(serial));
+  isRevoked(party: Party): boolean {
+    return revokedOf(party, this.#revoked) !== undefined;
   }
 
-  connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
-    if (!isVia(head.fields))
+  connect(stream: Stream, asked: RequestHead, from: Party): StreamHandler {
+    if (!isVia(asked.fields))
       return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
+    const head = { ...asked, fields: writeVia(asked.fields, from, this.#config.site.id) };
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, this.#config.edge);
-    const revoked = this.#revokedSites.size === 0 ? undefined : revokedAmong(sitesOnRoute(head), this.#revokedSites);
+    const revoked = revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked);
     if (revoked !== undefined) {
       linkMetrics.refused.inc({ reason: 'revoked' });
-      return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through site ${revoked}, which is revoked here`);
+      const { kind, id } = revoked;
+      return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through ${kind} ${id}, which is revoked here`);
     }
     switch (step.kind) {
       case 'enter':
@@ -188,8 +188,7 @@ class JoinedRouter implements Router, LinkHost {
         this.relayed.failed += 1;
         return refuse(stream, step.status, 'http_request_error', step.reason);
       case 'forward': {
-        const passed = passOn(head.fields, from === this.#config.site.id ? undefined : from);
-        const onward = { ...head, fields: { ...passed, [ROUTE_FIELD]: step.rest } };
+        const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
         return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed, this.#passing);
       }
     }
@@ -237,10 +236,10 @@ class JoinedRouter implements Router, LinkHost {
   };
 
   /** What leads to these sites, or comes from them by way of others, ends too. */
-  #block(sites: ReadonlySet<string>): void {
-    this.#feed.block(sites);
-    this.#local.block(sites);
-    for (const passing of this.#passing) if (revokedAmong(sitesOnRoute(passing.head), sites) !== undefined) passing.cut();
+  #block(): void {
+    this.#feed.block(this.#revoked.sites);
+    this.#local.block((path) => this.isRevoked({ path }));
+    for (const passing of this.#passing) if (this.isRevoked({ path: pathOf(passing.head.fields) })) passing.cut();
   }
 
   #stateFacts(): void {
@@ -282,13 +281,6 @@ class JoinedRouter implements Router, LinkHost {
 }
 
 const call = (listener: () => void): void => listener();
-
-/** Sites behind a connection, and routers before it. */
-function sitesOnRoute({ fields }: RequestHead): readonly string[] {
-  const route = fields[ROUTE_FIELD];
-  const passed = sitesPassed(fields);
-  return route === undefined ? passed : [...passed, ...route.split(' ')];
-}
 
 /** Waits so many milliseconds, but not beyond the end. */
 function until(end: number, milliseconds: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** Who is out, and what that keeps from whom: see `Ledger`. */
 import { EarshotError } from '../errors/earshot-error.ts';
 import type { Revocations } from '../identity/issued.ts';
+import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { TrustError } from './errors.ts';
 import type { Grant, IssuedEntry, RedeemAttempt, RevokedSite } from './stores.ts';
 import { isUuid } from '../text/names.ts';
@@ -88,11 +89,14 @@ export function revocationsOf(revoked: readonly RevokedSite[]): Revocations {
   return { sites: distinct(revoked.flatMap(({ siteIds }) => siteIds)), serials: distinct(revoked.flatMap(({ serials }) => serials)) };
 }
 
+const isRevoked = (party: Party, revoked: readonly RevokedSite[]): boolean =>
+  revokedOf(party, revokedSets(revocationsOf(revoked))) !== undefined;
+
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
 
 /** @throws TrustError `revoked` where the certificate is for a site that is out */
 export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[]): void {
-  if (siteId === undefined || !revoked.some(({ siteIds }) => siteIds.includes(siteId))) return;
+  if (!isRevoked({ site: siteId }, revoked)) return;
   throw new TrustError(
     'revoked',
     `site ${siteName} (${siteId}) is revoked here: it gets no certificate until its revocation is taken back`,
@@ -101,7 +105,7 @@ export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly
 
 /** See `Ledger.revoke` for who is kept out. */
 export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: readonly RevokedSite[]): void {
-  const isOut = (siteId: string): boolean => revoked.some(({ siteIds }) => siteIds.includes(siteId));
+  const isOut = (site: string): boolean => isRevoked({ site }, revoked);
   if (isOut(attempt.siteId)) {
     throw new TrustError(
       'revoked',
@@ -125,6 +129,6 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
 
 /** The serial too: a certificate without a site id in it may be shown by a site with a new id. @throws TrustError `revoked` */
 export function refuseRenewal(serial: string, siteId: string, name: string, revoked: readonly RevokedSite[]): void {
-  if (!revoked.some((site) => site.siteIds.includes(siteId) || site.serials.includes(serial))) return;
+  if (!isRevoked({ site: siteId, certificate: { serials: [serial], sites: [] } }, revoked)) return;
   throw new TrustError('revoked', `site ${name} (${siteId}) is revoked: its certificate ${serial} is not renewed`);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Random } from '../../bench/routing/random.ts';
+import type { Party } from '../../src/identity/revocation.ts';
 import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
 import type { Hello } from '../../src/router/link/session/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
@@ -7,7 +8,7 @@ import type { Link } from '../../src/router/link/link.ts';
 import { Links } from '../../src/router/link/links.ts';
 import type { Liveness } from '../../src/router/link/session/liveness.ts';
 import { refuse } from '../../src/router/link/refusal.ts';
-import { isVia, passOn } from '../../src/router/via.ts';
+import { isVia, writeVia } from '../../src/router/via.ts';
 import { relay } from '../../src/router/link/relay.ts';
 import { nextStep } from '../../src/router/link/route.ts';
 import { ROUTE_FIELD } from '../../src/router/wire.ts';
@@ -81,12 +82,12 @@ export class FuzzedHost implements LinkHost {
     return false;
   }
 
-  connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler {
+  connect(stream: Stream, head: RequestHead, from: Party): StreamHandler {
     if (!isVia(head.fields)) return refuse(stream, 400, 'http_request_error');
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, false);
     if (step.kind === 'refuse') return refuse(stream, step.status, 'http_request_error', step.reason);
     if (step.kind === 'forward') {
-      const onward = { ...head, fields: { ...passOn(head.fields, from), [ROUTE_FIELD]: step.rest } };
+      const onward = { ...head, fields: { ...writeVia(head.fields, from, SITES[0].site.id), [ROUTE_FIELD]: step.rest } };
       return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed);
     }
     const user = new StreamUser(this.#random, false);

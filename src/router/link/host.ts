@@ -2,6 +2,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import type { RouterHooks, SiteKey } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouterId } from '../routing/contract.ts';
+import type { Party } from '../../identity/revocation.ts';
 import type { Hello } from './session/hello.ts';
 import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
@@ -19,10 +20,10 @@ export interface LinkHost {
   readonly draining: boolean;
   /** What this router says of itself. */
   hello(link: Hello['link']): Hello;
-  /** A peer, or its certificate, is not to be let in any more. */
-  isRevoked(peer: { readonly siteId?: string; readonly serial?: string }): boolean;
-  /** A CONNECT came in over any connection. @param from the site at its other end, as far as that is proved */
-  connect(stream: Stream, head: RequestHead, from: string | undefined): StreamHandler;
+  /** Somebody is not to be let in any more, or not to stay. */
+  isRevoked(party: Party): boolean;
+  /** A CONNECT came in over any connection. @param from who is at its other end, as far as that is proved */
+  connect(stream: Stream, head: RequestHead, from: Party): StreamHandler;
   /** A message came in on a routing stream. @throws Error to cut the peer off */
   routingMessage(link: Link, message: Buffer): void;
   /** Something that the router's state shows is otherwise. */

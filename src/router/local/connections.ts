@@ -6,8 +6,8 @@ import { ErrorCode } from '../http2/errors.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { localMetrics } from './local-metrics.ts';
 import { observe } from '../observers/observe.ts';
-import { revokedAmong, sitesPassed } from '../via.ts';
-import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD } from '../wire.ts';
+import { sitesPassed } from '../via.ts';
+import { CONNECTION_FIELD, ORIGIN_FIELD, ROUTE_FIELD, VIA_FIELD } from '../wire.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import { siteOf } from '../routing/names.ts';
 import { candidatesInOrder, keysOf, type Candidate, type ChoiceView } from './choice.ts';
@@ -41,7 +41,7 @@ export class Connections {
   readonly #ration: LogRation;
   readonly #ids = new ConnectionIds();
   readonly #live = new LiveConnections();
-  #revoked: ReadonlySet<string> = new Set();
+  #isRevoked: (path: readonly string[]) => boolean = () => false;
   #stopped = false;
 
   constructor(options: ConnectionsOptions) {
@@ -75,9 +75,9 @@ export class Connections {
     this.#live.severAll(reason);
   }
 
-  block(sites: ReadonlySet<string>): void {
-    this.#revoked = sites;
-    this.#live.sever(({ sitesOnRoute }) => revokedAmong(sitesOnRoute, sites) !== undefined, REVOKED);
+  block(isRevoked: (path: readonly string[]) => boolean): void {
+    this.#isRevoked = isRevoked;
+    this.#live.sever(({ sitesOnRoute }) => isRevoked(sitesOnRoute), REVOKED);
   }
 
   /** A stream whose route ends here. */
@@ -117,6 +117,7 @@ export class Connections {
       routingKey: firstKey,
       id: this.#ids.next(),
       origin: this.#options.site,
+      via: undefined,
       about: () => ({ listener: config.name, client: raw.remoteAddress }),
       opened: (server, candidate) => {
         if (config.observer === 'none') return;
@@ -159,7 +160,8 @@ export class Connections {
       role,
       routingKey,
       id: idGiven(head.fields) ?? this.#ids.next(),
-      origin: originGiven(head.fields) ?? '',
+      origin: originGiven(head.fields) ?? head.fields[VIA_FIELD]?.split(' ', 1)[0] ?? '',
+      via: head.fields[VIA_FIELD],
       about: () => (role === 'connector' ? {} : { entered: true }),
       opened: () => stream.respond({ status: 200, fields: {} }),
       failed,
@@ -190,14 +192,19 @@ export class Connections {
   }
 
   #open(request: OpenRequest): void {
-    const { client, role, id, origin } = request;
+    const { client, role, id, origin, via } = request;
     const { log } = this.#options;
     const begun = performance.now();
     this.#live.add(client, request.sockets);
     const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
       method: 'CONNECT',
       authority: routingKey,
-      fields: { [ROUTE_FIELD]: to.path.join(' '), [CONNECTION_FIELD]: id, ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }) },
+      fields: {
+        [ROUTE_FIELD]: to.path.join(' '),
+        [CONNECTION_FIELD]: id,
+        ...(origin === '' ? {} : { [ORIGIN_FIELD]: origin }),
+        ...(via === undefined ? {} : { [VIA_FIELD]: via }),
+      },
     });
     const opening = new Opening(this.#context, client, request.candidates, headFor, {
       onOpened: (server, candidate) => {
@@ -223,7 +230,7 @@ export class Connections {
           );
         });
         // The site may have been revoked while the connection was being made.
-        if (revokedAmong(client.sitesOnRoute, this.#revoked) !== undefined) client.sever(REVOKED);
+        if (this.#isRevoked(client.sitesOnRoute)) client.sever(REVOKED);
       },
       onFailed: (why) => {
         this.#options.metrics.of(request.routingKey, role).countFailure(why.code);
@@ -255,6 +262,8 @@ interface OpenRequest {
   readonly id: string;
   /** The site where it began, or nothing where that is not known. */
   readonly origin: string;
+  /** The sites that it came through, as the next router is told. */
+  readonly via: string | undefined;
   /** For log lines, and asked for only then: the client's address is a system call. */
   about(): Readonly<Record<string, unknown>>;
   opened(server: Side, candidate: Candidate): void;

@@ -134,9 +134,9 @@ export class LocalSide implements AsyncDisposable {
     return this.#connections.enter(stream, head);
   }
 
-  /** Ends the connections that come from or go to these sites, or through them, and lets none come about. */
-  block(sites: ReadonlySet<string>): void {
-    this.#connections.block(sites);
+  /** Ends the connections that come from or go to a site that is revoked, or through it, and lets none come about. */
+  block(isRevoked: (path: readonly string[]) => boolean): void {
+    this.#connections.block(isRevoked);
   }
 
   /** What this router says of its keys in routing. The same array while nothing changes. */

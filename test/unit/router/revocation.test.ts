@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { RouterConfig } from '../../../src/router/contract.ts';
-import { revokedAmong, passOn, sitesPassed } from '../../../src/router/via.ts';
-import { ORIGIN_FIELD, VIA_FIELD } from '../../../src/router/wire.ts';
+import { pathOf, sitesPassed, writeVia } from '../../../src/router/via.ts';
+import { ORIGIN_FIELD, ROUTE_FIELD, VIA_FIELD } from '../../../src/router/wire.ts';
 import { testAuthority } from './support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { access, accessPort, connector, echoServer, link, listener, greeted, siteConfig, start, until } from './support/site.ts';
@@ -12,18 +12,16 @@ import { row } from './support/networks.ts';
 
 const [ONE, TWO] = ['11111111-1111-8111-8111-111111111111', '22222222-2222-8222-8222-222222222222'];
 
-test('each site on the way writes down the one before it, and none writes nothing', () => {
-  assert.deepEqual(passOn({ a: 'b' }, undefined), { a: 'b' });
-  assert.deepEqual(passOn({ a: 'b' }, ONE), { a: 'b', [VIA_FIELD]: ONE });
-  assert.deepEqual(passOn({ [VIA_FIELD]: ONE }, TWO), { [VIA_FIELD]: `${ONE} ${TWO}` });
+test('each site on the way writes down the one before it, by its hello or its certificate, and its own not at all', () => {
+  const named = { serials: [], sites: [ONE, TWO, 'not-an-id'] };
+  assert.deepEqual(writeVia({ a: 'b' }, {}, TWO), { a: 'b' });
+  assert.deepEqual(writeVia({ a: 'b' }, { site: ONE }, TWO), { a: 'b', [VIA_FIELD]: ONE });
+  assert.deepEqual(writeVia({ a: 'b' }, { site: TWO }, TWO), { a: 'b' });
+  assert.deepEqual(writeVia({ [VIA_FIELD]: ONE }, { site: TWO, certificate: named }, 'self'), { [VIA_FIELD]: `${ONE} ${TWO}` });
+  assert.deepEqual(writeVia({}, { certificate: named }, 'self'), { [VIA_FIELD]: `${ONE} ${TWO}` });
   assert.deepEqual(sitesPassed({}), []);
   assert.deepEqual(sitesPassed({ [ORIGIN_FIELD]: TWO, [VIA_FIELD]: `${ONE} ${TWO}` }), [TWO, ONE, TWO]);
-});
-
-test('a site is found among sites and among routers', () => {
-  assert.equal(revokedAmong([ONE, `${TWO}/main`], new Set([TWO])), TWO);
-  assert.equal(revokedAmong([ONE, `${TWO}/main`], new Set()), undefined);
-  assert.equal(revokedAmong([], new Set([TWO])), undefined);
+  assert.deepEqual(pathOf({ [ORIGIN_FIELD]: TWO, [ROUTE_FIELD]: `${ONE}/main ${TWO}/b` }), [TWO, `${ONE}/main`, `${TWO}/b`]);
 });
 
 /** How a connection ends: with its server's greeting, or without. */

@@ -16,7 +16,8 @@ import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { refusalOfPeer } from './peer-check.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { codeOf, expiredError, sitesOf } from '../tls-errors.ts';
+import { certificateOf } from '../peer-certificate.ts';
+import { codeOf, expiredError } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 import { printableAscii } from '../../../text/printable.ts';
@@ -88,8 +89,7 @@ export class Access {
   /** Ends those that are not to be let in any more, at once. */
   dropRevoked(): void {
     for (const incoming of this.#incoming) {
-      if (!this.#host.isRevoked({ serial: incoming.serial, ...(incoming.siteId === undefined ? {} : { siteId: incoming.siteId }) }))
-        continue;
+      if (!this.#host.isRevoked(incoming.peer)) continue;
       linkMetrics.refused.inc({ reason: 'revoked' });
       this.#host.log.warn({ address: incoming.address, serial: incoming.serial, siteId: incoming.siteId }, 'revoked peer cut off');
       incoming.cut(new LinkError('revoked', `This site or its certificate has been revoked here. ${UNREVOKE}`));
@@ -266,16 +266,13 @@ export class Access {
   #accept(socket: TLSSocket): void {
     this.#handshakes.end(socket);
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
-    const certificate = socket.getPeerX509Certificate();
+    const certificate = certificateOf(socket);
     const refusal = refusalOfPeer(socket, address, this.#host, (serial) => this.#openWith(serial));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
       const { code, message } = error;
-      this.#strangers.warn(
-        { access: this.#config.name, address, serial: certificate?.serialNumber, code, reason: message },
-        'peer refused',
-      );
+      this.#strangers.warn({ access: this.#config.name, address, serial: certificate?.serial, code, reason: message }, 'peer refused');
       sendGoaway(socket, error);
       return;
     }
@@ -283,10 +280,7 @@ export class Access {
       host: this.#host,
       socket,
       protocol: socket.alpnProtocol === REVERSE ? REVERSE : FORWARD,
-      serial: certificate.serialNumber,
-      certifiedSites: sitesOf(certificate.subjectAltName ?? ''),
-      expires: certificate.validToDate.getTime(),
-      certificate: () => socket.getPeerX509Certificate()?.raw,
+      certificate,
       address,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly: false,

@@ -9,6 +9,8 @@ import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readCost, readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost } from '../host.ts';
+import type { PeerCertificate } from '../peer-certificate.ts';
+import type { Party } from '../../../identity/revocation.ts';
 import { Link } from '../link.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
@@ -22,14 +24,8 @@ export interface IncomingOptions {
   readonly host: LinkHost;
   readonly socket: Socket;
   readonly protocol: string;
-  /** Of the certificate; empty between routers of one site. */
-  readonly serial: string;
-  /** Site ids that the certificate names; empty where it names none. */
-  readonly certifiedSites: readonly string[];
-  /** When the certificate ends, in milliseconds since 1970; left out where there is none. */
-  readonly expires?: number;
-  /** DER. */
-  readonly certificate: () => Buffer | undefined;
+  /** Left out between routers of one site. */
+  readonly certificate?: PeerCertificate;
   readonly address: string;
   /** Only edge sites may make a link here. */
   readonly edgeOnly: boolean;
@@ -69,9 +65,9 @@ export class Incoming {
 
   constructor(options: IncomingOptions) {
     this.#options = options;
-    this.serial = options.serial;
+    this.serial = options.certificate?.serial ?? '';
     this.address = options.address;
-    this.expires = options.expires ?? Infinity;
+    this.expires = options.certificate?.expires ?? Infinity;
     const reverse = options.protocol === REVERSE;
     this.#connection = new Connection({
       socket: options.socket,
@@ -96,6 +92,11 @@ export class Incoming {
     return this.#hello?.site.id;
   }
 
+  /** By what it is known, whether it has said a hello or not. */
+  get peer(): Party {
+    return { site: this.siteId, certificate: this.#options.certificate };
+  }
+
   /** The link whose routing stream came over this connection. */
   get link(): Link | undefined {
     return this.#options.protocol === REVERSE ? undefined : this.#link;
@@ -118,7 +119,7 @@ export class Incoming {
   }
 
   #request(stream: Stream, head: RequestHead): StreamHandler {
-    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.siteId ?? this.#options.certifiedSites[0]);
+    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.peer);
     if (head.method !== 'POST') return refuse(stream, 405, 'http_request_error');
     if (head.path === ROUTING_PATH) return this.#routing(stream);
     if (head.path === RENEW_PATH) return this.#renewal(stream);
@@ -174,16 +175,17 @@ export class Incoming {
   }
 
   #check(hello: Hello): void {
-    const { host, edgeOnly, siblingsOnly, certifiedSites } = this.#options;
+    const { host, edgeOnly, siblingsOnly, certificate } = this.#options;
     const { id } = hello.site;
     const own = siteOf(host.self);
     if (host.draining) throw new LinkError('draining', 'This router is closing.');
     if (routerOf(hello) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
     if (siblingsOnly && id !== own) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
-    if (certifiedSites.length > 0 && !certifiedSites.includes(id)) {
-      throw new LinkError('wrong-site', `The certificate was issued to site ${certifiedSites.join(', ')}, not to ${id}.`);
+    const certified = certificate?.sites ?? [];
+    if (certified.length > 0 && !certified.includes(id)) {
+      throw new LinkError('wrong-site', `The certificate was issued to site ${certified.join(', ')}, not to ${id}.`);
     }
-    if (host.isRevoked({ siteId: id })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
+    if (host.isRevoked({ site: id, certificate })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
     if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
   }
@@ -205,11 +207,12 @@ export class Incoming {
   #renewal(stream: Stream): StreamHandler {
     const { host, certificate } = this.#options;
     const siteId = this.siteId;
-    const der = certificate();
-    if (siteId === undefined || der === undefined || host.hooks.renew === undefined) {
+    if (siteId === undefined || certificate === undefined || host.hooks.renew === undefined) {
       return refuse(stream, 403, 'http_request_denied', 'this site renews no certificates here');
     }
-    return serveRenewal({ stream, peer: { certificate: der, siteId }, renew: host.hooks.renew, host });
+    if (host.isRevoked(this.peer))
+      return refuse(stream, 403, 'http_request_denied', 'revoked: this site or its certificate has been revoked here');
+    return serveRenewal({ stream, peer: { certificate: certificate.der, siteId }, renew: host.hooks.renew, host });
   }
 
   async #attach(): Promise<void> {

@@ -2,7 +2,8 @@ import type { TLSSocket } from 'node:tls';
 import type { LinkHost } from '../host.ts';
 import { LinkError } from '../link-errors.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { authorizationCode, certificateError, sitesOf } from '../tls-errors.ts';
+import { authorizationCode, certificateError } from '../tls-errors.ts';
+import { certificateOf } from '../peer-certificate.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
@@ -29,8 +30,7 @@ export function refusalOfPeer(
   if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
     return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
   }
-  const named = sitesOf(certificate.subjectAltName ?? '');
-  if (host.isRevoked({ serial: certificate.serialNumber }) || named.some((siteId) => host.isRevoked({ siteId }))) {
+  if (host.isRevoked({ certificate: certificateOf(socket) })) {
     return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
   }
   if (open(certificate.serialNumber) >= CONNECTIONS_OF_PEER)

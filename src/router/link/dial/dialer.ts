@@ -107,8 +107,8 @@ export class Dialer {
   }
 
   dropRevoked(): void {
-    for (const { link, serial } of this.#opened()) {
-      if (!this.#host.isRevoked({ siteId: link.peer.site.id, serial })) continue;
+    for (const { link, peers } of this.#opened()) {
+      if (!peers.some((party) => this.#host.isRevoked(party))) continue;
       const error = new LinkError('revoked', `Site ${link.peer.site.id} is revoked here. Delete the link, or take the revocation back.`);
       link.cut(error);
       this.#problem = problemOf(error);
@@ -229,6 +229,8 @@ export class Dialer {
     if (next.opened.link.state !== 'up') this.linkDown(next.opened.link);
     old?.link.retire('a newer connection has taken its place');
     if (old !== undefined && old.link.connections.size > 0) this.#replaced.add(old);
+    // The peer may have been revoked since it was looked at last.
+    this.dropRevoked();
     this.#host.log.info(
       {
         linkName: this.name,

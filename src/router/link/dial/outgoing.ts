@@ -1,4 +1,3 @@
-import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
 import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
@@ -12,8 +11,10 @@ import { Link } from '../link.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refusalIn, refusalOf, refuse } from '../refusal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
-import { connectError, sitesOf } from '../tls-errors.ts';
+import { certificateOf, type PeerCertificate } from '../peer-certificate.ts';
+import { connectError } from '../tls-errors.ts';
 import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, REVERSE, ROUTING_PATH } from '../../wire.ts';
+import type { Party } from '../../../identity/revocation.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
 export interface OutgoingOptions {
@@ -30,8 +31,8 @@ export interface OutgoingOptions {
 /** A link that is up. */
 export interface OpenedLink {
   readonly link: Link;
-  /** Of the certificate that the peer showed; empty where there is none. */
-  readonly serial: string;
+  /** Who is at its other end: each certificate that was shown there may be another. */
+  readonly peers: readonly Party[];
   /** Whether the peer ended it in order, so that it may be opened anew at once. */
   readonly drained: boolean;
   /** Whether it ended because nothing came from the peer any more. */
@@ -68,16 +69,13 @@ export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
  */
 class Outgoing implements OpenedLink {
   readonly #options: OutgoingOptions;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Map<Connection, PeerCertificate | undefined>();
   #forward: Connection | undefined;
   #link: Link | undefined;
   #drained = false;
   #abandoned = false;
-  serial = '';
-  /** When the peer's certificate ends. */
-  #expires = Infinity;
-  /** Sites that the peer's certificate names; empty where it names none. */
-  #certifiedSites: readonly string[] = [];
+  /** What the peer showed on the connection for our requests. */
+  #certificate: PeerCertificate | undefined;
   /** Rejects as soon as the forward connection is of no use. */
   readonly #broken = Promise.withResolvers<never>();
 
@@ -92,12 +90,17 @@ class Outgoing implements OpenedLink {
     return this.#link;
   }
 
+  get peers(): readonly Party[] {
+    const site = this.#link?.peer.site.id;
+    return [...this.#connections.values()].map((certificate) => ({ site, certificate }));
+  }
+
   get drained(): boolean {
     return this.#drained;
   }
 
   get silent(): boolean {
-    return [...this.#connections].some(({ fellSilent }) => fellSilent);
+    return [...this.#connections.keys()].some(({ fellSilent }) => fellSilent);
   }
 
   request(head: RequestHead, handler: StreamHandler): Stream {
@@ -106,16 +109,9 @@ class Outgoing implements OpenedLink {
   }
 
   async open(): Promise<void> {
-    const { host, peer, dial, signal } = this.#options;
+    const { dial, signal } = this.#options;
     const socket = await dial(FORWARD, CONNECT_DEADLINE, signal);
-    const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
-    this.serial = certificate?.serialNumber ?? '';
-    this.#expires = certificate?.validToDate.getTime() ?? Infinity;
-    this.#certifiedSites = sitesOf(certificate?.subjectAltName ?? '');
-    if (host.isRevoked({ serial: this.serial })) {
-      socket.destroy();
-      throw revoked(peer, `certificate ${this.serial}`);
-    }
+    this.#certificate = certificateOf(socket);
     const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
     this.#forward = forward;
     await Promise.race([this.#exchangeHellos(forward), this.#broken.promise]);
@@ -123,13 +119,15 @@ class Outgoing implements OpenedLink {
     link.add(forward, true);
     await Promise.race([this.#openReverse(link), this.#broken.promise]);
     if (signal.aborted) throw this.#givenUp();
+    // What was revoked meanwhile was not yet among the links that are then ended.
+    for (const party of this.peers) this.#refuseRevoked(party);
     link.up();
   }
 
   abandon(error: LinkError): void {
     this.#abandoned = true;
     this.#link?.cut(error);
-    for (const connection of this.#connections) connection.destroy(error);
+    for (const connection of this.#connections.keys()) connection.destroy(error);
   }
 
   async #exchangeHellos(forward: Connection): Promise<void> {
@@ -157,7 +155,15 @@ class Outgoing implements OpenedLink {
       routing.send(writeHello(host.hello({ id, cost }), host.siteKey, forward.ours));
       const hello = await answered.promise;
       this.#check(hello);
-      this.#link = new Link({ id, peer: hello, dialed: true, cost, expires: this.#expires, routing, events: host.events });
+      this.#link = new Link({
+        id,
+        peer: hello,
+        dialed: true,
+        cost,
+        expires: this.#certificate?.expires ?? Infinity,
+        routing,
+        events: host.events,
+      });
       host.links.add(this.#link);
     } finally {
       clearTimeout(timer);
@@ -169,13 +175,21 @@ class Outgoing implements OpenedLink {
     if (routerOf(hello) === host.self) {
       throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
     }
-    if (this.#certifiedSites.length > 0 && !this.#certifiedSites.includes(hello.site.id)) {
-      throw new LinkError(
-        'wrong-site',
-        `The certificate of ${peer} was issued to site ${this.#certifiedSites.join(', ')}, not to ${hello.site.id}.`,
-      );
+    const certified = this.#certificate?.sites ?? [];
+    if (certified.length > 0 && !certified.includes(hello.site.id)) {
+      throw new LinkError('wrong-site', `The certificate of ${peer} was issued to site ${certified.join(', ')}, not to ${hello.site.id}.`);
     }
-    if (host.isRevoked({ siteId: hello.site.id })) throw revoked(peer, `site ${hello.site.id}`);
+    this.#refuseRevoked({ site: hello.site.id, certificate: this.#certificate });
+  }
+
+  /** @throws LinkError */
+  #refuseRevoked(party: Party): void {
+    const { host, peer } = this.#options;
+    if (!host.isRevoked(party)) return;
+    throw new LinkError(
+      'revoked',
+      `This site has revoked ${peer}, or the certificate that it shows. Delete the link, or take the revocation back.`,
+    );
   }
 
   async #openReverse(link: Link): Promise<void> {
@@ -203,7 +217,9 @@ class Outgoing implements OpenedLink {
       'server',
       (stream, head) => {
         if (head.method === 'CONNECT')
-          return link.state === 'up' ? host.connect(stream, head, link.peer.site.id) : refuse(stream, 503, 'destination_unavailable');
+          return link.state === 'up'
+            ? host.connect(stream, head, { site: link.peer.site.id, certificate: this.#connections.get(reverse) })
+            : refuse(stream, 503, 'destination_unavailable');
         if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
         const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
         body.use(stream);
@@ -243,6 +259,13 @@ class Outgoing implements OpenedLink {
     onRequest: (stream: Stream, head: RequestHead) => StreamHandler,
     onClosed?: (reason: string) => void,
   ): Connection {
+    const certificate = certificateOf(socket);
+    try {
+      this.#refuseRevoked({ certificate });
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
     const connection = new Connection({
       socket,
       dialed: true,
@@ -258,7 +281,7 @@ class Outgoing implements OpenedLink {
         },
       },
     });
-    this.#connections.add(connection);
+    this.#connections.set(connection, certificate);
     return connection;
   }
 
@@ -299,6 +322,3 @@ class Outgoing implements OpenedLink {
     this.#link.cut(reason);
   }
 }
-
-const revoked = (peer: string, what: string): LinkError =>
-  new LinkError('revoked', `${peer} shows ${what}, which this site has revoked. Delete the link, or take the revocation back.`);

@@ -27,7 +27,7 @@ async function liar(config: RouterConfig, port: number, id: string): Promise<Ope
   });
   return {
     link: opened.link,
-    serial: opened.serial,
+    peers: [],
     drained: false,
     silent: false,
     request: (head, handler) => opened.request(head, handler),

@@ -55,7 +55,7 @@ describe('a connection that is being made', () => {
     await using _ = local;
     local.enter(new Asking(), { ...HEAD, fields: { 'earshot-origin': origin } });
     const { handler } = await asked.promise;
-    local.block(new Set([origin]));
+    local.block((path) => path.includes(origin));
     assert.equal(local.openConnections, 0);
     handler.onResponse({ status: 200, fields: {} });
     assert.equal(local.openConnections, 0);
