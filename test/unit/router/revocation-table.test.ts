@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, test } from 'node:test';
 import type { RouterConfig, TlsBundle } from '../../../src/router/contract.ts';
 import { freePort } from '../support/free-port.ts';
@@ -174,6 +175,39 @@ for (const [name, way, expected] of ways) {
     });
   }
 }
+
+test('a session is not resumed, also where the access has a new certificate, so each certificate is looked at', async () => {
+  const bundle = await authority.issue();
+  const tickets: Buffer[] = [];
+  const dial = async (): Promise<TLSSocket> => {
+    const { cert, key, ca } = bundle;
+    const session = tickets.at(-1);
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port,
+      cert,
+      key,
+      ca,
+      ALPNProtocols: ['h2'],
+      ...(session === undefined ? {} : { session }),
+    });
+    socket.on('session', (ticket) => tickets.push(ticket));
+    await once(socket, 'secureConnect');
+    // Tickets come before the first frame.
+    await once(socket, 'data');
+    return socket;
+  };
+  const renewedBase = { ...base, accesses: [access(await authority.issue()), ...base.accesses.slice(1)] };
+  for (const config of [base, renewedBase]) {
+    here.apply(config);
+    for (const _ of [1, 2]) {
+      const socket = await dial();
+      assert.equal(socket.isSessionReused(), false);
+      socket.destroy();
+    }
+  }
+  here.apply(base);
+});
 
 /** Its own neighbours' routes are as ever. */
 test('whoever is not revoked goes on', async () => {

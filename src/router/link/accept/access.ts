@@ -177,8 +177,6 @@ export class Access {
       rejectUnauthorized: false,
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: HANDSHAKE_DEADLINE,
-      // A resumed session would let a certificate in without looking at it again.
-      secureOptions: constants.SSL_OP_NO_TICKET,
       noDelay: true,
     });
     const close = (_: unknown, socket: Socket): void => void socket.destroy();
@@ -291,7 +289,14 @@ export class Access {
   }
 }
 
-const contextOf = ({ cert, key, ca }: LinkBundle): SecureContextOptions => ({ cert, key, ca, minVersion: 'TLSv1.3' });
+const contextOf = ({ cert, key, ca }: LinkBundle): SecureContextOptions => ({
+  cert,
+  key,
+  ca,
+  minVersion: 'TLSv1.3',
+  // A resumed session would let a certificate in without looking at it again. Each context has options of its own.
+  secureOptions: constants.SSL_OP_NO_TICKET,
+});
 
 function listenError(error: unknown, host: string | undefined, port: number): LinkError {
   const code = codeOf(error);
