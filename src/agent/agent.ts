@@ -138,6 +138,7 @@ export class Agent implements AsyncDisposable {
     this.#identity ??= await stores.identity(this.#leads);
     const snapshot = await source.read();
     const trust = await this.#stepTrust(snapshot, now);
+    if (trust.restless) this.#passes.requestIn(SOON);
     const plan = await this.#plan(snapshot, trust.issued, now);
     const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
     this.#reporter.see({ snapshot, plan, problems: [...trust.problems, ...settings], trust: trust.facts });
@@ -167,13 +168,13 @@ export class Agent implements AsyncDisposable {
     await trust?.[Symbol.asyncDispose]();
   }
 
-  async #stepTrust({ resources, bundles }: Snapshot, now: number): Promise<TrustOutcome> {
+  async #stepTrust({ resources, bundles, problems, incomplete }: Snapshot, now: number): Promise<TrustOutcome> {
     const { platform, log } = this.#options;
     const [site] = resources.Site;
     // Nothing of what a site began (a token that is being redeemed, a server for grants) outlives it.
     if (site === undefined) await this.#endTrust();
     if (!this.#leads || this.#identity === undefined || site === undefined) {
-      return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list() };
+      return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list(), restless: false };
     }
     this.#trust ??= new Trust({
       platform,
@@ -185,7 +186,8 @@ export class Agent implements AsyncDisposable {
       onChange: () => this.#passes.request(),
     });
     const { settings } = readSettings(site);
-    return this.#trust.step({ resources, site, settings, reach: platform.reach(), userBundles: bundles.bundles, now });
+    const unread = new Set(problems.map(({ resource }) => resource));
+    return this.#trust.step({ resources, site, settings, reach: platform.reach(), incomplete, unread, userBundles: bundles.bundles, now });
   }
 
   async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<SitePlan> {

@@ -1,15 +1,17 @@
 import { X509Certificate } from 'node:crypto';
 import type { Site } from '../api/skupper/index.ts';
 import { problemOf } from '../errors/problem.ts';
+import { purposeOf, type CertificatePurpose } from '../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { CertificateState } from '../site/observe/trust-facts.ts';
-import type { WantedBundle } from '../site/plan/certificates.ts';
+import { PURPOSE, type WantedBundle } from '../site/plan/certificates.ts';
+import { quoted } from '../text/printable.ts';
 import type { Authority } from '../trust/contract.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from '../trust/errors.ts';
 import { siteAuthority } from '../trust/authority.ts';
 import { issueBundle } from '../trust/issue.ts';
-import type { Bundles, BundleSet } from '../trust/stores.ts';
+import type { Bundles, BundleSet, Ledger } from '../trust/stores.ts';
 import { isRenewalDue } from '../trust/renewal.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { Use } from '../x509/parts.ts';
@@ -18,34 +20,41 @@ import type { Authorities } from './authorities.ts';
 export interface EnsureOptions {
   readonly site: Site;
   readonly issued: BundleSet;
+  /** Serial numbers. */
+  readonly revoked: ReadonlySet<string>;
   readonly now: number;
   /** For how long a new one is issued; left out: the default. */
   readonly days?: number;
 }
 
-/** Makes and renews the TLS bundles that a site is to have of its own. */
+/** Makes and renews the TLS bundles that a site is to have of its own, each on record before it is there. */
 export class Certificates {
   readonly #bundles: Bundles;
   readonly #authorities: Authorities;
+  readonly #ledger: Ledger;
   /** Read once for each bundle: passes come every few seconds. */
   readonly #read = new WeakMap<TlsBundle, ReadLeaf>();
 
-  constructor(bundles: Bundles, authorities: Authorities) {
+  constructor(bundles: Bundles, authorities: Authorities, ledger: Ledger) {
     this.#bundles = bundles;
+    this.#ledger = ledger;
     this.#authorities = authorities;
   }
 
   /** Brings one up to date. @returns how it stands, and whether it was written just now */
   async ensure(wanted: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
-    const { site, issued, now } = options;
+    const { site, issued, revoked, now } = options;
     try {
       const unreadable = issued.unreadable.get(wanted.name);
       if (unreadable !== undefined) return { problem: unreadable, written: false };
       const bundle = issued.bundles.get(wanted.name) ?? (await this.#bundles.get(wanted.name));
       const leaf = this.#leafOf(bundle);
       const authority = await this.#issuerOf(wanted, site);
-      if (leaf !== undefined && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
-      const made = await this.#make(wanted, authority, options.days);
+      const isRevoked = leaf !== undefined && revoked.has(leaf.facts.serial);
+      if (leaf !== undefined && !isRevoked && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
+      const purpose = purposeIn(wanted);
+      if (leaf !== undefined && purpose === 'application' && leaf.purpose !== purpose && !isRevoked) await this.#refuse(wanted, leaf);
+      const made = await this.#make(wanted, purpose, authority, options.days);
       return { expires: made.notAfter, written: true };
     } catch (error) {
       return { problem: problemOf(error), written: false };
@@ -55,7 +64,10 @@ export class Certificates {
   #leafOf(bundle: TlsBundle | undefined): ReadLeaf | undefined {
     if (bundle?.cert === undefined || bundle.key === undefined) return undefined;
     const { name, cert } = bundle;
-    return this.#read.getOrInsertComputed(bundle, () => ({ facts: this.#factsOf(name, cert), x509: new X509Certificate(cert) }));
+    return this.#read.getOrInsertComputed(bundle, () => {
+      const x509 = new X509Certificate(cert);
+      return { facts: this.#factsOf(name, cert), x509, purpose: purposeOf(x509) };
+    });
   }
 
   #factsOf(name: string, cert: string): CertificateFacts {
@@ -68,7 +80,18 @@ export class Certificates {
     return this.#authorities.find(issuer.kind === 'named' ? issuer.name : undefined, site);
   }
 
-  async #make({ name, order }: WantedBundle, authority: Authority | undefined, days: number | undefined): Promise<CertificateFacts> {
+  /** One that opened links, since it is older than marks or was a link's, and is an application's from now on. */
+  async #refuse({ resource }: WantedBundle, { facts: { serial, notAfter } }: ReadLeaf): Promise<void> {
+    await this.#ledger.record({ siteName: resource, serial, notAfter });
+    await this.#ledger.revoke(resource);
+  }
+
+  async #make(
+    { name, resource, order: { purpose: _purpose, ...order } }: WantedBundle,
+    purpose: CertificatePurpose | undefined,
+    authority: Authority | undefined,
+    days: number | undefined,
+  ): Promise<CertificateFacts> {
     if (authority === undefined) {
       if (!order.signing) {
         throw new TrustError(
@@ -79,21 +102,35 @@ export class Certificates {
       const own = await siteAuthority(this.#bundles, name, { siteName: order.subject });
       return this.#factsOf(name, own.certificate.toString());
     }
-    const bundle = issueBundle(authority, name, { ...order, ...(days === undefined || order.signing ? {} : { days }) });
+    const bundle = issueBundle(authority, name, {
+      ...order,
+      ...(purpose === undefined ? {} : { purpose }),
+      ...(days === undefined || order.signing ? {} : { days }),
+    });
+    const facts = this.#factsOf(name, bundle.cert);
+    await this.#ledger.record({ siteName: resource, serial: bundle.serial, notAfter: facts.notAfter });
     await this.#bundles.put(bundle);
-    return this.#factsOf(name, bundle.cert);
+    return facts;
   }
 }
 
 interface ReadLeaf {
   readonly facts: CertificateFacts;
   readonly x509: X509Certificate;
+  readonly purpose: CertificatePurpose | undefined;
 }
 
-function stands({ facts, x509 }: ReadLeaf, wanted: WantedBundle, authority: Authority | undefined, now: number): boolean {
+/** @throws TrustError `bad-argument` */
+function purposeIn({ order: { purpose } }: WantedBundle): CertificatePurpose | undefined {
+  if (purpose === undefined || purpose === 'link' || purpose === 'application') return purpose;
+  throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link" or "application"`);
+}
+
+function stands({ facts, x509, purpose }: ReadLeaf, wanted: WantedBundle, authority: Authority | undefined, now: number): boolean {
   return (
     serves(facts, wanted) &&
     isFor(x509, wanted) &&
+    (wanted.order.purpose === undefined || wanted.order.purpose === purpose) &&
     // Made while the clock was ahead.
     facts.notBefore <= now &&
     (authority === undefined || x509.checkIssued(authority.certificate)) &&

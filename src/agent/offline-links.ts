@@ -51,7 +51,7 @@ async function bundleFor(name: string, issuer: string | undefined, options: Offl
     const { serials } = revocationsOf(await ledger.revoked());
     if (facts.notBefore <= now && !isRenewalDue(facts, now) && !serials.includes(facts.serial)) return { name, cert, key, ca };
   }
-  const made = issueBundle(authority, name, { subject: name, client: true, ...(days === undefined ? {} : { days }) });
+  const made = issueBundle(authority, name, { subject: name, client: true, purpose: 'link', ...(days === undefined ? {} : { days }) });
   await ledger.record({ siteName: name, serial: made.serial, notAfter: certificateFacts(made.cert, name).notAfter });
   await bundles.put(made);
   return made;

@@ -53,6 +53,8 @@ export interface Snapshot {
   readonly bundles: BundleSet;
   /** TLS bundles that came along with resources: the site may renew them. */
   readonly attached: readonly TlsBundle[];
+  /** Something that was written cannot be read, and nobody knows what: what is missing may be wanted. */
+  readonly incomplete: boolean;
   /** Something is being written at this moment: look again soon. */
   readonly restless: boolean;
 }

@@ -2,6 +2,7 @@
 import { parseDuration } from '../api/skupper/duration.ts';
 import type { Site } from '../api/skupper/index.ts';
 import type { ResourceProblem } from '../site/problem.ts';
+import { UNMARKED } from '../site/plan/access.ts';
 import { keyOf } from '../site/resources.ts';
 import { quoted } from '../text/printable.ts';
 
@@ -31,6 +32,8 @@ export function readSettings(site: Site): { readonly settings: SiteSettings; rea
   };
   const grantPort = read(names.grantPort, portOf, 'a port, 0 to 65535') ?? DEFAULT_GRANT_PORT;
   const lifetime = read(names.lifetime, lifetimeOf, 'a length of time from 10s, such as 720h');
+  // What it says is read where accesses are planned.
+  read(UNMARKED, (text) => (text === 'allow' || text === 'refuse' ? text : undefined), '"allow" or "refuse"');
   return { settings: { grantPort, ...(lifetime === undefined ? {} : { certificateDays: lifetime / 86_400_000 }) }, problems };
 }
 

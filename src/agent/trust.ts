@@ -6,8 +6,9 @@ import { listAccesses, type Access } from '../site/plan/access.ts';
 import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
-import { nameOf, type SiteResources } from '../site/resources.ts';
+import { keyOf, nameOf, type SiteResources } from '../site/resources.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
+import { revocationsOf } from '../trust/revocation.ts';
 import type { BundleSet, Ledger } from '../trust/stores.ts';
 import type { LinkOffer } from '../trust/tokens/contract.ts';
 import { defaultIssuerOf, type Authorities } from './authorities.ts';
@@ -18,12 +19,17 @@ import type { Identity, SitePlatform } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
 import { Tokens } from './tokens.ts';
+import { Withdrawals } from './withdrawals.ts';
 
 export interface TrustInput {
   readonly resources: SiteResources;
   readonly site: Site;
   readonly settings: SiteSettings;
   readonly reach: Reach;
+  /** Of what is missing nobody knows whether it is wanted: something that was written cannot be read. */
+  readonly incomplete: boolean;
+  /** Resources that are there but cannot be read. */
+  readonly unread: ReadonlySet<string>;
   /** Bundles that the user has put there: never replaced. */
   readonly userBundles: ReadonlyMap<string, unknown>;
   readonly now: number;
@@ -33,6 +39,8 @@ export interface TrustOutcome {
   readonly facts: TrustFacts;
   readonly problems: readonly ResourceProblem[];
   readonly issued: BundleSet;
+  /** Look again soon. */
+  readonly restless: boolean;
 }
 
 export interface TrustOptions {
@@ -50,6 +58,7 @@ export interface TrustOptions {
 export class Trust implements AsyncDisposable {
   readonly #options: TrustOptions;
   readonly #certificates: Certificates;
+  readonly #withdrawals: Withdrawals;
   readonly #grants: Grants;
   readonly #tokens: Tokens;
   readonly #renewals: Renewals;
@@ -59,7 +68,8 @@ export class Trust implements AsyncDisposable {
     const { platform, identity, ledger, authorities, log, onChange } = options;
     const { stores, source } = platform;
     this.#options = options;
-    this.#certificates = new Certificates(stores.bundles, authorities);
+    this.#certificates = new Certificates(stores.bundles, authorities, ledger);
+    this.#withdrawals = new Withdrawals(ledger);
     this.#tokens = new Tokens({ stores, identity, log, onChange });
     this.#renewals = new Renewals({ stores, bundleLocation: (name) => source.bundleLocation(name), log, onChange });
     this.#grants = new Grants({
@@ -75,11 +85,17 @@ export class Trust implements AsyncDisposable {
   async step(input: TrustInput): Promise<TrustOutcome> {
     this.#latest = input;
     const { resources, site, now } = input;
+    const restless = await this.#withdraw(input);
     const { certificates, problems, issued } = await this.#issue(input);
     const { accesses } = listAccesses(resources, site);
     const grants = await this.#grants.ensure(resources.AccessGrant, grantSettings(input, accesses), now);
     const tokens = await this.#tokens.ensure(resources.AccessToken, site);
-    return { facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' }, problems, issued };
+    return {
+      facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' },
+      problems,
+      issued,
+      restless,
+    };
   }
 
   /** What depends on the router's state: links for others, renewals. */
@@ -106,8 +122,19 @@ export class Trust implements AsyncDisposable {
     await this.#grants[Symbol.asyncDispose]();
   }
 
+  async #withdraw({ resources, incomplete, unread, now }: TrustInput): Promise<boolean> {
+    if (incomplete) return false;
+    try {
+      return await this.#withdrawals.step(new Set([...resources.Certificate.map(keyOf), ...unread]), now);
+    } catch (error) {
+      this.#options.log.error({ error }, `what deleted Certificates gave cannot be revoked: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
   async #issue(input: TrustInput): Promise<Issue> {
     const { bundles } = this.#options.platform.stores;
+    const revoked = new Set(revocationsOf(await this.#options.ledger.revoked()).serials);
     const certificates = new Map<string, CertificateState>();
     const problems: ResourceProblem[] = [];
     let issued = await bundles.list();
@@ -118,7 +145,7 @@ export class Trust implements AsyncDisposable {
         continue;
       }
       // The site's own servers keep the default lifetime: what is settable is that of links.
-      const { written, ...state } = await this.#certificates.ensure(bundle, { site: input.site, issued, now: input.now });
+      const { written, ...state } = await this.#certificates.ensure(bundle, { site: input.site, issued, revoked, now: input.now });
       certificates.set(bundle.name, state);
       problems.push(...problemsOf(bundle, state));
       if (written) this.#written(bundle);
@@ -128,7 +155,8 @@ export class Trust implements AsyncDisposable {
     return { certificates, problems, issued };
   }
 
-  #written({ name, order }: WantedBundle): void {
+  #written({ name, resource, order }: WantedBundle): void {
+    this.#withdrawals.gave(resource);
     this.#options.log.info({ bundle: name, hosts: order.hosts }, 'certificate issued');
     if (order.signing) this.#options.authorities.forget();
   }

@@ -91,6 +91,8 @@ export interface AccessConfig {
   readonly tls: TlsBundle;
   /** Adjacent sites over this access become edge sites to us. */
   readonly role: 'inter-router' | 'edge';
+  /** Peers whose certificate does not say what it is for are let in, if it is not said. */
+  readonly unmarked?: 'refused';
 }
 
 /** Routers of one site link to each other over Unix sockets, which only the site's user can open. */

@@ -1,5 +1,6 @@
 /** What this room knows certificates by; it knows no resources, and whoever calls it turns a problem into a status. */
 import type { KeyObject, X509Certificate } from 'node:crypto';
+import type { CertificatePurpose } from '../identity/certificate-purpose.ts';
 import type { IssuedCertificate } from '../identity/issued.ts';
 
 /** Milliseconds since 1970. Everything that asks the time takes one, so that a wrong clock can be tried. */
@@ -24,6 +25,8 @@ export interface CertificateOrder {
   readonly siteId?: string;
   readonly client?: boolean;
   readonly server?: boolean;
+  /** What it says that it is for. Left out: nothing, as of servers and authorities. */
+  readonly purpose?: CertificatePurpose;
   /** An authority below this one. */
   readonly signing?: boolean;
   /** Default 30. Never beyond the authority's own end. */

@@ -1,11 +1,13 @@
 import { createHash, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 import { alternativeNames } from '../x509/alternative-names.ts';
+import { APPLICATION_COMMENT, LINK_URI } from '../identity/certificate-purpose.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { Authority, CertificateOrder, Clock, NewCertificate } from './contract.ts';
 import {
   bitString,
   context,
   contextBytes,
+  ia5String,
   objectIdentifier,
   octetString,
   sequence,
@@ -153,7 +155,8 @@ function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial
 
 function extensions({ order, publicKey, issuerKeyIdentifier }: Parts, spki: Buffer): Buffer[] {
   const uses = [...(order.server === true ? [Use.server] : []), ...(order.client === true ? [Use.client] : [])];
-  const names = alternativeNames(order.hosts ?? [], order.siteId);
+  const siteUris = order.siteId === undefined ? [] : [`urn:uuid:${order.siteId}`];
+  const names = alternativeNames(order.hosts ?? [], order.purpose === 'link' ? [...siteUris, LINK_URI] : siteUris);
   const isAuthority = order.signing === true;
   return [
     extension(Extension.basicConstraints, sequence(...(isAuthority ? [yes()] : [])), 'critical'),
@@ -163,6 +166,7 @@ function extensions({ order, publicKey, issuerKeyIdentifier }: Parts, spki: Buff
     extension(Extension.subjectKeyIdentifier, octetString(createHash('sha256').update(spki).digest().subarray(0, 20))),
     ...authorityKeyIdentifier(issuerKeyIdentifier),
     ...(names === undefined ? [] : [extension(Extension.subjectAltName, names)]),
+    ...(order.purpose === 'application' ? [extension(Extension.comment, ia5String(APPLICATION_COMMENT))] : []),
   ];
 }
 

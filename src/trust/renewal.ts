@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { purposeOf } from '../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, NewCertificate } from './contract.ts';
 import type { Ledger, PendingKeys } from './stores.ts';
@@ -62,7 +63,7 @@ export async function renewFor(
     throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
   }
   const server = shown.uses?.includes(Use.server) === true;
-  const order = { subject: siteName, siteId, hosts: shown.facts.hosts, client: true, server, csr: request, days };
+  const order = { subject: siteName, siteId, hosts: shown.facts.hosts, client: true, server, purpose: 'link', csr: request, days } as const;
   const issued = issueCertificate(authority, order, clock);
   await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
   return issued;
@@ -77,11 +78,11 @@ function checkIssuedBy(authority: Authority, { x509, facts }: ReadCertificate): 
 }
 
 /** @returns the name of its site */
-function checkRenewable({ facts, uses }: ReadCertificate, siteId: string): string {
-  if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client))) {
+function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string): string {
+  if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client)) || purposeOf(x509) === 'application') {
     throw new TrustError(
       'tls-wrong-purpose',
-      `the certificate ${facts.serial} of ${facts.subject} is not a client's: only a link's own certificate is renewed over it`,
+      `the certificate ${facts.serial} of ${facts.subject} is not a link's: only a link's own certificate is renewed over it`,
     );
   }
   if (facts.commonName === undefined) {

@@ -5,9 +5,8 @@ import { quoted } from '../text/printable.ts';
 import { isHostName } from '../text/names.ts';
 
 /** The content of the extension `subjectAltName` (RFC 5280 section 4.2.1.6); undefined where there is no name. */
-export function alternativeNames(hosts: readonly string[], siteId: string | undefined): Buffer | undefined {
-  const names = [...new Set(hosts)].map(hostName);
-  if (siteId !== undefined) names.push(contextBytes(6, Buffer.from(`urn:uuid:${siteId}`, 'latin1')));
+export function alternativeNames(hosts: readonly string[], uris: readonly string[]): Buffer | undefined {
+  const names = [...[...new Set(hosts)].map(hostName), ...uris.map((uri) => contextBytes(6, Buffer.from(uri, 'latin1')))];
   return names.length === 0 ? undefined : sequence(...names);
 }
 

@@ -22,6 +22,7 @@ export const sequence = (...parts: readonly Uint8Array[]): Buffer => tlv(Tag.seq
 export const set = (...parts: readonly Uint8Array[]): Buffer => tlv(Tag.set, ...parts);
 export const octetString = (bytes: Uint8Array): Buffer => tlv(Tag.octetString, bytes);
 export const utf8String = (text: string): Buffer => tlv(Tag.utf8String, Buffer.from(text, 'utf8'));
+export const ia5String = (text: string): Buffer => tlv(Tag.ia5String, Buffer.from(text, 'latin1'));
 export const nothing = (): Buffer => tlv(Tag.nothing);
 export const yes = (): Buffer => tlv(Tag.boolean, Buffer.from([0xff]));
 export const bitString = (bytes: Uint8Array, unused = 0): Buffer => tlv(Tag.bitString, Buffer.from([unused]), bytes);

@@ -94,6 +94,8 @@ export const Extension = {
   basicConstraints: '2.5.29.19',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
+  /** Netscape's, for people who look at a certificate. */
+  comment: '2.16.840.1.113730.1.13',
 } as const;
 
 export const Use = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2', any: '2.5.29.37.0' } as const;
@@ -114,6 +116,12 @@ export function readAlternativeNames(extension: Buffer | undefined): Alternative
     else if (name.tag === 0x87) names.ip.push(addressText(name.content));
   }
   return names;
+}
+
+/** The text of a comment. */
+export function readComment(extension: Buffer | undefined): string | undefined {
+  if (extension === undefined) return undefined;
+  return readWhole(extension, Tag.ia5String, 'the comment').content.toString('latin1');
 }
 
 function addressText(bytes: Buffer): string {

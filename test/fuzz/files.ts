@@ -86,6 +86,7 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
     problems: problemsOfFiles(problems),
     bundles: empty,
     attached: bundles.map(({ value }) => value),
+    incomplete: false,
     restless: false,
   };
   const issued = { ...empty, bundles: new Map(BUNDLES.map((bundle) => [bundle.name, bundle])) };

@@ -52,6 +52,7 @@ export class FileSource implements Source {
       ...(unread === undefined ? {} : { unreadSite: unread }),
       bundles,
       attached: input.bundles,
+      incomplete: isIncomplete(input.problems),
       restless: input.restless,
     };
     this.#latest = { input, bundles, snapshot };
@@ -91,6 +92,12 @@ export class FileSource implements Source {
       );
     }
   }
+}
+
+/** A mistake of which nobody knows in which resource it is, in a file of which there is no earlier version. */
+function isIncomplete(problems: readonly FileProblem[]): boolean {
+  const kept = new Set(problems.filter(({ affected }) => affected !== undefined).map(({ file }) => file));
+  return problems.some(({ severity, resource, file }) => severity === 'error' && resource === undefined && !kept.has(file));
 }
 
 /** Milliseconds. */

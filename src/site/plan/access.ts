@@ -109,11 +109,15 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
         port,
         tls: ca === '' ? bundle : { ...bundle, ca },
         role,
+        ...(site.spec.settings?.[UNMARKED] === 'refuse' ? { unmarked: 'refused' } : {}),
       });
     }
   }
   return { configs, problems };
 }
+
+/** `settings` of a Site: whether certificates that do not say what they are for open links, `allow` or `refuse`. */
+export const UNMARKED = 'unmarked-certificates';
 
 function uselessGrants({ AccessGrant }: SiteResources): readonly ResourceProblem[] {
   const message =

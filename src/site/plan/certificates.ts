@@ -15,26 +15,35 @@ export interface WantedBundle {
     readonly client: boolean;
     readonly server: boolean;
     readonly signing: boolean;
+    /** What it is marked for, as the resource says it; undefined where it says nothing, and none is set. */
+    readonly purpose?: string;
   };
 }
 
 /** The site's own authority, as resources may name it; the second is how Skupper's manifests call theirs. */
 export const SITE_ISSUERS: ReadonlySet<string> = new Set(['earshot-site-ca', 'skupper-site-ca']);
 
+/** `settings` of a Certificate: `link`, or `application`, which it is unless an access shows it. */
+export const PURPOSE = 'purpose';
+
 /** Authorities first, since others may be signed by them. */
 export function planCertificates(resources: SiteResources, site: Site, reach: Reach): readonly WantedBundle[] {
   const wanted = new Map<string, WantedBundle>();
+  const { accesses } = listAccesses(resources, site);
+  const shown = new Set(accesses.map(({ bundle }) => bundle));
   for (const certificate of resources.Certificate) {
-    const { ca, subject, hosts, client, server, signing } = certificate.spec;
+    const { ca, subject, hosts, client, server, signing, settings } = certificate.spec;
     const name = nameOf(certificate);
+    // An authority signs for what it likes. What an access shows is a link's.
+    const purpose = signing === true ? {} : { purpose: settings?.[PURPOSE] ?? (shown.has(name) ? 'link' : 'application') };
     wanted.set(name, {
       name,
       resource: keyOf(certificate),
       issuer: ca === '' ? { kind: 'self' } : issuerOf(ca),
-      order: { subject, hosts: hosts ?? [], client: client ?? false, server: server ?? false, signing: signing ?? false },
+      order: { subject, hosts: hosts ?? [], client: client ?? false, server: server ?? false, signing: signing ?? false, ...purpose },
     });
   }
-  for (const access of listAccesses(resources, site).accesses) {
+  for (const access of accesses) {
     // Two accesses may share a bundle; then its certificate has the names of both.
     if (!access.issued) continue;
     const before = wanted.get(access.bundle);

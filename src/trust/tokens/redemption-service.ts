@@ -144,7 +144,8 @@ async function certify(name: string, wanted: RedemptionRequest, address: string,
     );
   }
   const grant = await store.redeem({ grant: name, code: wanted.code, siteId, siteName, keyHash });
-  const issued = issueCertificate(authority, { subject: siteName, siteId, client: true, csr, days: options.certificateDays ?? 30 }, clock);
+  const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: options.certificateDays ?? 30 } as const;
+  const issued = issueCertificate(authority, order, clock);
   await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
   options.log?.info(
     {

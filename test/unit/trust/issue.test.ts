@@ -11,6 +11,7 @@ import {
   SubjectAlternativeNameExtension,
   X509Certificate as LibraryCertificate,
 } from '@peculiar/x509';
+import { purposeOf } from '../../../src/identity/certificate-purpose.ts';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { issueBundle, issueCertificate } from '../../../src/trust/issue.ts';
@@ -44,6 +45,16 @@ describe('A certificate that is issued', () => {
       names?.map(({ type, value }) => `${type}:${value}`),
       ['dns:west.example.com', 'dns:*.west.example.com', 'ip:10.1.2.3', 'ip:2001:db8::1', 'ip:::ffff:a00:1', `url:urn:uuid:${siteId}`],
     );
+  });
+
+  it('says what it is for where that was ordered, and of a renewal always', () => {
+    const authority = makeAuthority();
+    const order = { subject: 'east', hosts: ['2001:db8::1'], siteId, client: true };
+    const said = [{}, { purpose: 'link' }, { purpose: 'application' }] as const;
+    const certificates = said.map((purpose) => new X509Certificate(issueBundle(authority, 'east', { ...order, ...purpose }).cert));
+    assert.deepEqual(certificates.map(purposeOf), [undefined, 'link', 'application']);
+    // Programs take the names of the bearer from there.
+    assert.equal(certificates[2]?.subjectAltName, certificates[0]?.subjectAltName);
   });
 
   it('names its serial as node:crypto and so the router does, whatever its first bits', () => {

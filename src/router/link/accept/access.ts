@@ -265,7 +265,7 @@ export class Access {
     this.#handshakes.end(socket);
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
     const certificate = certificateOf(socket);
-    const refusal = refusalOfPeer(socket, address, this.#host, (serial) => this.#openWith(serial));
+    const refusal = refusalOfPeer(socket, address, this.#host, this.#config, (serial) => this.#openWith(serial));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import { purposeOf } from '../../../identity/certificate-purpose.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
@@ -84,6 +85,9 @@ function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string
   if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
+  if (purposeOf(certificate) === 'application') {
+    return new LinkError('tls-wrong-purpose', `The certificate of ${peer} is for applications, and not for a site's access.`);
+  }
   if (socket.alpnProtocol !== protocol) {
     return new LinkError(
       'not-earshot',

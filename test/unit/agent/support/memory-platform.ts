@@ -58,6 +58,8 @@ export class MemoryPlatform implements SitePlatform {
   /** By the name of what was asked. */
   readonly calls = new Map<string, number>();
   hosts: readonly string[] = ['192.0.2.1'];
+  /** Something that was written cannot be read. */
+  incomplete = false;
   report: Report | undefined;
   stale: StaleStatus | undefined;
   /** Called before each answer, by the name of what was asked: a test's place to throw, to change something, or to wait. */
@@ -92,7 +94,7 @@ export class MemoryPlatform implements SitePlatform {
         sameMap(new Map(Object.entries(before.resources).flatMap(([, all]) => all.map((one) => [keyOf(one), one]))), this.site.objects);
       if (!isAsBefore) {
         const bundles = { bundles: new Map(this.site.userBundles), unreadable: new Map() };
-        this.#snapshot = { resources, problems: [], bundles, attached: [], restless: false };
+        this.#snapshot = { resources, problems: [], bundles, attached: [], incomplete: this.incomplete, restless: false };
       }
       return this.#snapshot ?? Promise.reject(new Error('no snapshot'));
     },
