@@ -2,11 +2,12 @@ import type { Socket } from 'node:net';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
-import { watchEnded } from './ended-sockets.ts';
+import { watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { End, Side } from '../side.ts';
 
 /** Of a request or an answer, mostly all. */
 const SMALL = 4096;
+const NOTHING = Buffer.alloc(0);
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
 const WRITE_LIMIT = 128 * 1024;
 
@@ -14,13 +15,17 @@ const WRITE_LIMIT = 128 * 1024;
  * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, RST is a reset: whatever else
  * ends the socket comes out as `onReset`.
  */
-export class SocketEnd implements End {
+export class SocketEnd implements End, Stalled {
   readonly #socket: Socket;
   readonly #raw: Socket;
   readonly #side: Side;
   #unconsumed = 0;
   #paused = false;
   #corked = false;
+  /** The peer has ended its half. */
+  #ended = false;
+  /** Something was taken since it was last looked after. */
+  #moved = false;
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
   constructor(socket: Socket, raw: Socket, side: Side) {
@@ -32,9 +37,9 @@ export class SocketEnd implements End {
     const destroy = (): void => void socket.destroy();
     let failure: Error | undefined;
     const onEnd = (): void => {
+      this.#ended = true;
       side.onEnd();
-      // Below TLS another reads.
-      if (raw === socket) watchEnded(socket);
+      watchStalled(this);
     };
     const onError = (error: Error): void => {
       failure = error;
@@ -61,6 +66,10 @@ export class SocketEnd implements End {
   broken(): void {
     this.reset();
     this.#side.onReset({ code: ErrorCode.INTERNAL_ERROR, reason: 'an unexpected error at this end' });
+  }
+
+  get stalled(): boolean {
+    return !this.#socket.destroyed && (this.#paused || this.#ended);
   }
 
   get queued(): number {
@@ -94,9 +103,22 @@ export class SocketEnd implements End {
 
   consumed(bytes: number): void {
     this.#unconsumed -= bytes;
+    this.#moved = true;
     if (this.#unconsumed > 0 || !this.#paused) return;
     this.#paused = false;
     this.#socket.resume();
+  }
+
+  /**
+   * Writing nothing tells: it fails where the peer is gone (ECONNRESET, EPIPE), which destroys the socket, and does nothing where it is not. What
+   * waits to be written is polled, and needs no such question. After our own end it cannot be asked; a peer that resets then is noticed
+   * when what it sent before has been taken.
+   */
+  ask(): void {
+    const [socket, raw] = [this.#socket, this.#raw];
+    const isPolled = socket.writableLength + raw.writableLength > 0;
+    if (!this.#moved && !isPolled && socket.writable && raw.writable) raw.write(NOTHING);
+    this.#moved = false;
   }
 
   #onData(chunk: Buffer, side: Side): void {
@@ -105,6 +127,7 @@ export class SocketEnd implements End {
     if (this.#unconsumed > 0 && !this.#paused) {
       this.#paused = true;
       this.#socket.pause();
+      watchStalled(this);
     }
   }
 }
