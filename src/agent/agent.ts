@@ -6,6 +6,7 @@ import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet, Ledger } from '../trust/stores.ts';
 import { revocationsOf } from '../trust/revocation.ts';
+import { RenewalPace } from '../trust/renewal-pace.ts';
 import { renewFor } from '../trust/renewal.ts';
 import { Passes } from '../work/passes.ts';
 import { Authorities } from './authorities.ts';
@@ -47,6 +48,7 @@ export class Agent implements AsyncDisposable {
   readonly #passes: Passes;
   readonly #planner = new Planner();
   readonly #authorities: Authorities;
+  readonly #pace = new RenewalPace();
   readonly #router: RunningRouter;
   readonly #reporter: Reporter;
   readonly #once = new OnceLog();
@@ -241,7 +243,7 @@ export class Agent implements AsyncDisposable {
     if (site === undefined) throw noSite();
     const authority = await this.#authorities.signerOf(peer.certificate, site);
     const { certificateDays: days } = readSettings(site).settings;
-    return renewFor(authority, peer, request, { ledger: await this.#records(), ...(days === undefined ? {} : { days }) });
+    return renewFor(authority, peer, request, { ledger: await this.#records(), pace: this.#pace, ...(days === undefined ? {} : { days }) });
   }
 
   async #records(): Promise<Ledger> {

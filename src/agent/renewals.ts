@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { EarlyRenewalError } from '../identity/issued.ts';
 import type { LinkConfig, Router, TlsBundle } from '../router/contract.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
@@ -153,7 +154,9 @@ export class Renewals implements Disposable {
   #failed({ name, tls }: LinkConfig, error: unknown, now: number): RenewalAnswer {
     const failures = (this.#tries.get(name)?.failures ?? 0) + 1;
     const left = (this.#factsOf(tls)?.notAfter ?? Infinity) - now;
-    const wait = Math.max(SHORTEST_PAUSE, Math.min(backoffDelay(RETRY, failures, Math.random()), left / 8));
+    // Where the other side says when, it is asked then; but not when it is too late.
+    const told = error instanceof EarlyRenewalError ? Math.min(error.retryAfter, left / 2) : 0;
+    const wait = Math.max(SHORTEST_PAUSE, told, Math.min(backoffDelay(RETRY, failures, Math.random()), left / 8));
     this.#tries.set(name, { next: now + wait, failures });
     const words = `the certificate of the link could not be renewed, next try in ${Math.round(wait / 1000)} s: ${messageOf(error)}`;
     this.#options.log.warn({ link: name, error }, words);

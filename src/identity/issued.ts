@@ -1,4 +1,5 @@
 /** What one site gives another, and what it takes back. */
+import { EarshotError } from '../errors/earshot-error.ts';
 
 /** An answer to a certificate signing request, PEM. */
 export interface IssuedCertificate {
@@ -6,6 +7,17 @@ export interface IssuedCertificate {
   readonly cert: string;
   /** The authority that verifies the issuer's certificates. */
   readonly ca: string;
+}
+
+/** A certificate is not renewed now, and will be later. */
+export class EarlyRenewalError extends EarshotError<'renew-early'> {
+  /** Milliseconds. */
+  readonly retryAfter: number;
+
+  constructor(message: string, retryAfter: number) {
+    super('renew-early', message);
+    this.retryAfter = retryAfter;
+  }
 }
 
 /** What is refused, whoever shows it. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { EarlyRenewalError } from '../identity/issued.ts';
 import { purposeOf } from '../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, NewCertificate } from './contract.ts';
@@ -7,6 +8,7 @@ import type { CertificateFacts } from '../x509/facts.ts';
 import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates, type ReadCertificate } from '../x509/facts.ts';
 import { BACKDATE, issueCertificate } from './issue.ts';
+import type { RenewalPace } from './renewal-pace.ts';
 import { refuseRenewal } from './revocation.ts';
 import { checkRequest, createRequest } from '../x509/request.ts';
 import { Use } from '../x509/parts.ts';
@@ -22,9 +24,14 @@ export function renewalTime({ notBefore, notAfter, serial }: Lifetime): number {
 
 /** Never in the first half of the time that it was issued for: a short-lived one would otherwise be due at once, since it is backdated. */
 export function isRenewalDue(facts: Lifetime, now: number): boolean {
-  const issuedFor = facts.notAfter - facts.notBefore - BACKDATE;
-  return now >= renewalTime(facts) && facts.notAfter - now <= Math.max(issuedFor, 0) / 2;
+  return now >= renewalTime(facts) && now >= lastHalf(facts);
 }
+
+/** Milliseconds for which it was issued. */
+const lifetimeOf = ({ notBefore, notAfter }: Lifetime): number => Math.max(notAfter - notBefore - BACKDATE, 0);
+
+/** When it begins. */
+const lastHalf = (facts: Lifetime): number => facts.notAfter - lifetimeOf(facts) / 2;
 
 type Lifetime = Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>;
 
@@ -37,6 +44,7 @@ export async function requestRenewal(bundle: TlsBundle, pending: PendingKeys): P
 
 export interface RenewForOptions {
   readonly ledger: Ledger;
+  readonly pace: RenewalPace;
   readonly clock?: Clock;
   readonly days?: number;
 }
@@ -50,13 +58,15 @@ export async function renewFor(
   authority: Authority,
   peer: { readonly certificate: Uint8Array; readonly siteId: string },
   request: string,
-  { ledger, clock = Date.now, days = 30 }: RenewForOptions,
+  { ledger, pace, clock = Date.now, days = 30 }: RenewForOptions,
 ): Promise<NewCertificate> {
   const { siteId } = peer;
   const shown = readCertificate(peer.certificate, "the peer's certificate");
   checkIssuedBy(authority, shown);
   checkValid(shown.facts, clock());
   const siteName = checkRenewable(shown, siteId);
+  checkDue(shown, clock());
+  using _turn = pace.begin(shown.facts.serial, siteId, lifetimeOf(shown.facts));
   refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
   const wanted = checkRequest(request).commonName;
   if (wanted !== undefined && wanted !== siteName) {
@@ -96,6 +106,14 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
     );
   }
   return facts.commonName;
+}
+
+/** One that does not say what it is for gets that by being renewed. */
+function checkDue({ x509, facts }: ReadCertificate, now: number): void {
+  const due = lastHalf(facts);
+  if (now >= due || purposeOf(x509) === undefined) return;
+  const words = `the certificate ${facts.serial} is renewed in the last half of its life, from ${new Date(due).toISOString()} on`;
+  throw new EarlyRenewalError(`${words}; for a new one before that, redeem a new token`, due - now);
 }
 
 function checkValid(facts: CertificateFacts, now: number): void {

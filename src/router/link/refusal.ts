@@ -6,9 +6,9 @@ import { STATUS_FIELD } from '../wire.ts';
 import { printableAscii } from '../../text/printable.ts';
 
 /** Answers with a status and its error type of RFC 9209 section 2.3. What else arrives is let go by: the window is given back, so that the session goes on. */
-export function refuse(stream: Stream, status: number, error: string, details?: string): StreamHandler {
+export function refuse(stream: Stream, status: number, error: string, details?: string, more: Fields = {}): StreamHandler {
   const said = details === undefined ? '' : `; details="${printableAscii(details, 400).replaceAll(/["\\]/g, "'")}"`;
-  stream.respond({ status, fields: { [STATUS_FIELD]: `earshot; error=${error}${said}` } }, { end: true });
+  stream.respond({ status, fields: { [STATUS_FIELD]: `earshot; error=${error}${said}`, ...more } }, { end: true });
   return { onResponse: () => {}, onData: (chunk) => stream.consumed(chunk.length), onEnd: () => {}, onDrain: () => {}, onReset: () => {} };
 }
 

@@ -13,6 +13,7 @@ import { createLogger } from '../../../src/telemetry/log.ts';
 import { aNamespace } from '../platform/support.ts';
 import { FakeRouter } from './support/fake-router.ts';
 
+const OTHER = '11111111-1111-8111-8111-111111111111';
 const log = createLogger({ level: 'silent', component: 'test' });
 
 test('every router of a site renews for its peers, since a link stays with the router that it came to', async (t) => {
@@ -36,6 +37,9 @@ test('every router of a site renews for its peers, since a link stays with the r
     assert.ok(validToDate.getTime() < Date.now() + 3_700_000, `${router}: the site says for how long`);
     assert.equal((await Array.fromAsync(ledger.issued())).at(-1)?.serial, serialNumber, `${router}: it is on record`);
   }
-  await ledger.revoke('east');
-  await assert.rejects(async () => routers.second.hooks?.renew?.(peer, createRequest(createKey(), 'east')), { code: 'revoked' });
+  const again = async () => routers.second.hooks?.renew?.(peer, createRequest(createKey(), 'east'));
+  await assert.rejects(again, { code: 'renew-early' });
+  const other = { certificate: new X509Certificate(issueBundle(authority, 'x', { subject: 'x', client: true }).cert).raw, siteId: OTHER };
+  await ledger.revoke(OTHER);
+  await assert.rejects(async () => routers.second.hooks?.renew?.(other, createRequest(createKey(), 'x')), { code: 'revoked' });
 });

@@ -13,7 +13,10 @@ import { RenewalRequestFiles } from '../../../src/platform/linux/renewal-request
 import { Renewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
 import type { LinkConfig } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
+import { EarlyRenewalError } from '../../../src/identity/issued.ts';
 import { aNamespace, until } from '../platform/support.ts';
+
+const DAY = 86_400_000;
 
 interface Linked {
   readonly layout: NamespaceLayout;
@@ -115,6 +118,38 @@ describe('a renewal that was asked for', () => {
     await west.requests.ask('to-east');
     assert.equal(await west.look({ links: [] }), 0);
     assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'the link is not in use: its status says why' });
+  });
+});
+
+describe('a renewal that comes too early for the other site', () => {
+  it('is asked for again when that site says, and not before', async (t) => {
+    const layout = await aNamespace(t);
+    const now = Date.now();
+    const tls = issueBundle(
+      makeAuthority({ clock: () => now - 25 * DAY }),
+      'to-east',
+      { subject: 'west', client: true },
+      () => now - 25 * DAY,
+    );
+    let [started, asked, ended] = [0, 0, 0];
+    using renewals = renewalsIn(layout, () => void (ended += 1));
+    const router: RenewingRouter = {
+      state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: true } } },
+      renew: () => {
+        asked += 1;
+        return Promise.reject(new EarlyRenewalError('one was a moment ago', 3_600_000));
+      },
+    };
+    const link: LinkConfig = { name: 'Link/to-east', endpoints: [], cost: 1, tls };
+    for (const [later, times] of [
+      [0, 1],
+      [3_599_999, 1],
+      [3_600_000, 2],
+    ] as const) {
+      started += (await renewals.check([link], router, () => true, now + later)).length;
+      await until(() => ended === started, 'it has ended');
+      assert.equal(asked, times, `after ${later} ms`);
+    }
   });
 });
 

@@ -4,11 +4,14 @@ import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { certificateFacts } from '../../../src/x509/facts.ts';
+import { purposeOf } from '../../../src/identity/certificate-purpose.ts';
+import { EarlyRenewalError } from '../../../src/identity/issued.ts';
 import { checkBundle } from '../../../src/identity/bundle-check.ts';
 import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
+import { RenewalPace } from '../../../src/trust/renewal-pace.ts';
 import { isRenewalDue, renewalTime, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
 import type { IssuedBundle } from '../../../src/identity/tls-bundle.ts';
 import type { CertificateOrder } from '../../../src/trust/contract.ts';
@@ -68,7 +71,7 @@ describe('A renewal', () => {
     const ledger = await openLedger(place.path, { clock });
     const bundle = bundleOf({ hosts: ['east.example.com'] });
     const { csr, key } = await requestRenewal(bundle, new DirectoryPendingKeys(join(place.path, 'pending')));
-    const issued = await renewFor(authority, peerOf(bundle), csr, { ledger, clock, days: 10 });
+    const issued = await renewFor(authority, peerOf(bundle), csr, { ledger, pace: new RenewalPace(), clock, days: 10 });
     const facts = certificateFacts(issued.cert, 'it');
     assert.deepEqual([facts.commonName, facts.siteId, facts.hosts, facts.notAfter], ['east', siteId, ['east.example.com'], now + 10 * DAY]);
     assert.ok(checkBundle({ name: 'to-west', cert: issued.cert, key, ca: issued.ca }, { kind: 'client', serverCa: true }, clock).ok);
@@ -89,6 +92,13 @@ describe('A renewal', () => {
       ['after its end', peerOf(good), csr, () => now + 31 * DAY, refusal('tls-expired', /too late/)],
       ['before its beginning', peerOf(good), csr, () => now - DAY / 2, refusal('tls-not-yet-valid', /clock/)],
       ["a server's certificate", peerOf(bundleOf({ client: false, server: true })), csr, clock, refusal('tls-wrong-purpose')],
+      [
+        "an application's",
+        peerOf(bundleOf({ purpose: 'application' })),
+        csr,
+        () => now + 20 * DAY,
+        refusal('tls-wrong-purpose', /not a link's/),
+      ],
       ['an authority below', peerOf(bundleOf({ signing: true })), csr, clock, refusal('tls-wrong-purpose')],
       ['another site with it', peerOf(good, makeSite().siteId), csr, clock, refusal('request-malformed', /redeem a token of its own/)],
       ['another name', peerOf(good), createRequest(createKey(), 'west'), clock, refusal('request-malformed', /"east"/)],
@@ -96,9 +106,39 @@ describe('A renewal', () => {
       ['no certificate', { certificate: Buffer.from('x'), siteId }, csr, clock, refusal('tls-mangled')],
     ];
     for (const [what, peer, request, time, expected] of cases) {
-      await assert.rejects(renewFor(authority, peer, request, { ledger, clock: time }), expected, what);
+      await assert.rejects(renewFor(authority, peer, request, { ledger, pace: new RenewalPace(), clock: time }), expected, what);
     }
     assert.deepEqual(await Array.fromAsync(ledger.issued()), []);
+  });
+
+  it('is refused in the first half of the life, with the time until then, unless the certificate has no mark yet', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const csr = createRequest(createKey(), 'east');
+    const renew = (bundle: IssuedBundle, time: number) =>
+      renewFor(authority, peerOf(bundle), csr, { ledger, pace: new RenewalPace(), clock: () => time });
+    const marked = bundleOf({ purpose: 'link' });
+    await assert.rejects(renew(marked, now + 14 * DAY), (error: unknown) => {
+      assert.ok(error instanceof EarlyRenewalError);
+      assert.equal(error.retryAfter, DAY);
+      return refusal('renew-early', /in the last half of its life, from 2027-01-16T00:00:00/)(error);
+    });
+    const [renewed, first] = [await renew(marked, now + 15 * DAY), await renew(bundleOf(), now)];
+    assert.deepEqual(
+      [renewed, first].map(({ cert }) => purposeOf(new X509Certificate(cert))),
+      ['link', 'link'],
+    );
+  });
+
+  it('is one of a thousand that are asked for at once', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const [bundle, pace] = [bundleOf(), new RenewalPace()];
+    const csr = createRequest(createKey(), 'east');
+    const asked = Array.from({ length: 1_000 }, () => renewFor(authority, peerOf(bundle), csr, { ledger, pace, clock }));
+    const given = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled');
+    assert.equal(given.length, 1);
+    assert.equal((await Array.fromAsync(ledger.issued())).length, 1);
   });
 
   it('is refused to a forged certificate of the right names', async () => {
@@ -108,7 +148,7 @@ describe('A renewal', () => {
     const forged = issueBundle(makeAuthority({ clock }), 'x', { subject: 'east', siteId, client: true }, clock);
     assert.equal(certificateFacts(forged.cert, 'it').issuer, certificateFacts(bundleOf().cert, 'it').issuer);
     await assert.rejects(
-      renewFor(authority, peerOf(forged), createRequest(createKey(), 'east'), { ledger, clock }),
+      renewFor(authority, peerOf(forged), createRequest(createKey(), 'east'), { ledger, pace: new RenewalPace(), clock }),
       refusal('tls-foreign-ca'),
     );
   });
@@ -120,9 +160,9 @@ describe('A renewal', () => {
     await ledger.record({ siteName: 'east', siteId, serial: anonymous.serial, notAfter: now + DAY });
     await ledger.revoke('east');
     const csr = createRequest(createKey(), 'east');
-    await assert.rejects(renewFor(authority, peerOf(bundleOf()), csr, { ledger, clock }), refusal('revoked'));
+    await assert.rejects(renewFor(authority, peerOf(bundleOf()), csr, { ledger, pace: new RenewalPace(), clock }), refusal('revoked'));
     await assert.rejects(
-      renewFor(authority, peerOf(anonymous, makeSite().siteId), csr, { ledger, clock }),
+      renewFor(authority, peerOf(anonymous, makeSite().siteId), csr, { ledger, pace: new RenewalPace(), clock }),
       refusal('revoked', /is not renewed/),
     );
   });
@@ -131,7 +171,11 @@ describe('A renewal', () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path, { clock });
     const anonymous = issueBundle(authority, 'x', { subject: 'east', client: true }, clock);
-    const issued = await renewFor(authority, peerOf(anonymous), createRequest(createKey(), 'east'), { ledger, clock });
+    const issued = await renewFor(authority, peerOf(anonymous), createRequest(createKey(), 'east'), {
+      ledger,
+      pace: new RenewalPace(),
+      clock,
+    });
     assert.equal(certificateFacts(issued.cert, 'it').siteId, siteId);
   });
 });

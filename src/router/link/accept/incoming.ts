@@ -212,7 +212,13 @@ export class Incoming {
     }
     if (host.isRevoked(this.peer))
       return refuse(stream, 403, 'http_request_denied', 'revoked: this site or its certificate has been revoked here');
-    return serveRenewal({ stream, peer: { certificate: certificate.der, siteId }, renew: host.hooks.renew, host });
+    return serveRenewal({
+      stream,
+      peer: { certificate: certificate.der, siteId },
+      renew: host.hooks.renew,
+      host,
+      ration: this.#options.ration,
+    });
   }
 
   async #attach(): Promise<void> {

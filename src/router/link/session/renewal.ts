@@ -1,6 +1,8 @@
 /** A new certificate over the link: the request and its answer, both ends. */
 import { messageOf, type Logger } from '../../../telemetry/log.ts';
 import type { IssuedCertificate, RouterHooks } from '../../contract.ts';
+import { EarlyRenewalError } from '../../../identity/issued.ts';
+import type { LogRation } from '../../../telemetry/log-ration.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { ErrorCode } from '../../http2/errors.ts';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
@@ -13,6 +15,7 @@ import { printableAscii } from '../../../text/printable.ts';
 const MOST_REQUEST_BYTES = 16_384;
 const MOST_ANSWER_BYTES = 65_536;
 const DEADLINE = 15_000;
+const RETRY_AFTER = 'retry-after';
 
 /** Gathers a body of bounded size. */
 class Body implements StreamHandler {
@@ -44,7 +47,9 @@ class Body implements StreamHandler {
     if (head.status === 200) return;
     this.#refused = head;
     const why = printableAscii(detailsOf(head.fields) ?? `status ${head.status}`, 300);
-    this.#body.reject(new EarshotError('renew-refused', `The peer does not renew the certificate: ${why}.`));
+    const words = `The peer does not renew the certificate: ${why}.`;
+    const later = Number(head.fields[RETRY_AFTER] ?? 'never');
+    this.#body.reject(later > 0 ? new EarlyRenewalError(words, later * 1_000) : new EarshotError('renew-refused', words));
   }
 
   onData(chunk: Buffer): void {
@@ -100,9 +105,10 @@ export function serveRenewal(options: {
   readonly stream: Stream;
   readonly peer: { readonly certificate: Buffer; readonly siteId: string };
   readonly renew: NonNullable<RouterHooks['renew']>;
+  readonly ration: LogRation;
   readonly host: { readonly log: Logger };
 }): StreamHandler {
-  const { stream, peer, renew } = options;
+  const { stream, peer, renew, ration } = options;
   const { log } = options.host;
   const body = new Body(MOST_REQUEST_BYTES);
   body.use(stream);
@@ -111,9 +117,12 @@ export function serveRenewal(options: {
     try {
       issued = await renew(peer, (await body.whole).toString());
     } catch (error) {
-      log.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
+      ration.warn({ siteId: peer.siteId, error }, 'certificate not renewed for a peer');
       // A peer that is gone takes no answer: the session lets it drop. What caused the error is for the log here, and not for the peer.
-      refuse(stream, 403, 'http_request_denied', error instanceof Error ? error.message : 'it cannot be renewed');
+      const said = error instanceof Error ? error.message : 'it cannot be renewed';
+      if (error instanceof EarlyRenewalError) {
+        refuse(stream, 429, 'http_request_denied', said, { [RETRY_AFTER]: String(Math.ceil(error.retryAfter / 1_000)) });
+      } else refuse(stream, 403, 'http_request_denied', said);
       return;
     }
     stream.respond({ status: 200, fields: { 'content-type': 'application/json' } });

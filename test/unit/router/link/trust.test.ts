@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:tls';
 import { test } from 'node:test';
 import type { LinkConfig, Router, TlsBundle } from '../../../../src/router/contract.ts';
+import { EarlyRenewalError } from '../../../../src/identity/issued.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { access, accessPort, link, siteConfig, start, until } from '../support/site.ts';
@@ -193,6 +194,17 @@ test('a certificate is renewed over the link, for the certificate that was shown
   await until(client, 'the link', (state) => state.links.peer?.operational === true);
   assert.deepEqual(await client.renew('peer', 'request'), { cert: `${config.site.id} request`, ca: 'true' });
   await assert.rejects(client.renew('peer', 'x'.repeat(20_000)), { code: 'renew-refused' });
+});
+
+test('a site that renews later says when', async () => {
+  const later = (): Promise<never> => Promise.reject(new EarlyRenewalError('it is renewed tomorrow', 3_599_001));
+  await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] }, { renew: later });
+  await using client = await start({ ...siteConfig('client'), links: [link('peer', await accessPort(server), await authority.issue())] });
+  await until(client, 'the link', (state) => state.links.peer?.operational === true);
+  const error: unknown = await client.renew('peer', 'request').catch((reason: unknown) => reason);
+  assert.ok(error instanceof EarlyRenewalError);
+  assert.match(error.message, /does not renew the certificate: it is renewed tomorrow\./);
+  assert.equal(error.retryAfter, 3_600_000);
 });
 
 test('a site that renews nothing refuses with its reason', async () => {

@@ -1,0 +1,70 @@
+import { EarlyRenewalError } from '../identity/issued.ts';
+
+/** Milliseconds. Of a certificate that lasts for minutes only, a sixteenth of its life. */
+const SPACING = 60_000;
+const SHARE_OF_LIFE = 1 / 16;
+/** Each further renewal of one certificate waits twice as long as the one before, up to so many times the first. */
+const MOST_SPACINGS = 1_440;
+
+/**
+ * How often certificates are renewed: each at one time once, and a site's one after the other. What a renewal costs (a signature, a
+ * line on disk, one more certificate that may have to be revoked) is asked for by others. One that was renewed is followed by its successor, so
+ * whoever comes again with it has lost the answer, or wants certificates.
+ */
+export class RenewalPace {
+  /** Milliseconds, monotonic. */
+  readonly #clock: () => number;
+  readonly #running = new Set<string>();
+  readonly #pauses = new Map<string, Pause>();
+  #nextSweep = 0;
+
+  constructor(clock: () => number = () => performance.now()) {
+    this.#clock = clock;
+  }
+
+  /**
+   * @param lifetime milliseconds for which the certificate was issued
+   * @returns to be disposed of once the renewal is over, whatever came of it
+   * @throws EarlyRenewalError
+   */
+  begin(serial: string, siteId: string, lifetime: number): Disposable {
+    const now = this.#forget();
+    const spacing = Math.min(SPACING, Math.max(lifetime, 0) * SHARE_OF_LIFE);
+    const parties = [serial, siteId];
+    const until = Math.max(...parties.map((party) => this.#pauses.get(party)?.until ?? now));
+    const underWay = parties.some((party) => this.#running.has(party));
+    if (underWay || until > now) {
+      const why = underWay ? 'one of this certificate or site is under way' : 'one of this certificate or site was a moment ago';
+      throw new EarlyRenewalError(why, Math.max(until - now, underWay ? spacing : 0));
+    }
+    const count = this.#pauses.get(serial)?.count ?? 0;
+    this.#pause(serial, now, Math.min(2 ** count, MOST_SPACINGS) * spacing, count + 1, lifetime);
+    this.#pause(siteId, now, spacing, 0, 0);
+    for (const party of parties) this.#running.add(party);
+    return {
+      [Symbol.dispose]: () => {
+        for (const party of parties) this.#running.delete(party);
+      },
+    };
+  }
+
+  /** @param kept for how long it is remembered beyond its end */
+  #pause(party: string, now: number, pause: number, count: number, kept: number): void {
+    this.#pauses.set(party, { until: now + pause, forgotten: now + pause + kept, count });
+  }
+
+  /** Now and then, for all that has been asked for may be many. */
+  #forget(): number {
+    const now = this.#clock();
+    if (now < this.#nextSweep) return now;
+    this.#nextSweep = now + SPACING;
+    for (const [party, { forgotten }] of this.#pauses) if (forgotten <= now) this.#pauses.delete(party);
+    return now;
+  }
+}
+
+interface Pause {
+  readonly until: number;
+  readonly forgotten: number;
+  readonly count: number;
+}
