@@ -1,11 +1,12 @@
 import type { RouterRecord } from '../contract.ts';
-import type { Adjacency, RouteDestination, RouterId } from './contract.ts';
+import type { Adjacency, RouteDestination, RouterId, RoutingLimits } from './contract.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
 import { siteOf } from './names.ts';
 import { eachKey } from './record.ts';
+import { givesWay } from './room.ts';
 
 /**
  * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
@@ -53,6 +54,12 @@ export class Answers {
 
   get reachable(): readonly RouterId[] {
     return this.#currentPaths().reachable;
+  }
+
+  /** Who is to be forgotten so that the limits hold. */
+  givesWay(limits: RoutingLimits): readonly RouterId[] {
+    const adjacent = new Set([...this.#adjacencies.values()].map(({ router }) => router));
+    return givesWay({ self: this.#self, routers: this.#routers, adjacent, paths: this.#currentPaths(), limits });
   }
 
   destinations(routingKey: string): readonly RouteDestination[] {

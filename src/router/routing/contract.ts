@@ -39,9 +39,14 @@ export interface RoutingOptions {
   readonly limits?: Partial<RoutingLimits>;
 }
 
-/** Bounds on what peers can make us hold. */
+/**
+ * Bounds on what peers can make us hold. Those of all routers together are kept to within a second, and never exceeded by more than a
+ * sixteenth.
+ */
 export interface RoutingLimits {
   readonly routers: number;
+  /** Adjacent ones not counted. For a second there may be twice as many. */
+  readonly routersOfSite: number;
   readonly keysOfRouter: number;
   readonly neighboursOfRouter: number;
   /** Of one message, its type included. */
@@ -56,7 +61,7 @@ export interface RoutingCounters {
   readonly accepted: number;
   /** Records that we had already, or newer ones. */
   readonly stale: number;
-  /** Records beyond a limit. */
+  /** Records beyond a limit, or given up for others when one was reached. */
   readonly refused: number;
   /** Records whose origin made them wrongly. */
   readonly malformed: number;

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { BUCKETS } from './codec.ts';
 import type { VersionsOf } from './codec.ts';
 import type { RouterId, RoutingLimits } from './contract.ts';
-import { RECORD_OVERHEAD } from './limits.ts';
+import { RECORD_OVERHEAD, SHARE_OF_ROUTER, SLACK } from './limits.ts';
 import { bodyOf, signatureOf } from './record.ts';
 import type { About, RecordVersion, RouteRecord } from './record.ts';
 import { siteOf } from './names.ts';
@@ -17,6 +17,8 @@ export interface KnownRouter {
   readonly about: About | undefined;
   /** On the ageing clock, milliseconds: when part 0 was made, by the latest that anybody has said. */
   readonly made: number;
+  /** That holding its records costs. */
+  readonly bytes: number;
 }
 
 /** What taking a record changed. */
@@ -35,8 +37,11 @@ export class Database {
   readonly #limits: RoutingLimits;
   readonly #routers = new Map<RouterId, Entry>();
   readonly #sums = new BigUint64Array(BUCKETS);
+  /** Routers that are held, by site. */
+  readonly #bySite = new Map<string, number>();
   #bytes = 0;
   #records = 0;
+  #crowded = false;
 
   constructor(limits: RoutingLimits) {
     this.#limits = limits;
@@ -78,16 +83,45 @@ export class Database {
     if (entry !== undefined) entry.made = Math.max(entry.made, made);
   }
 
-  /** Whether there is room for the record, which is new. A router that we know keeps its place, so it is only held to its own bounds. */
-  fits(record: RouteRecord): boolean {
+  /** More is held than should be, since the last `settled`. */
+  get crowded(): boolean {
+    return this.#crowded;
+  }
+
+  /** What had to go is gone. */
+  settled(): void {
+    this.#crowded = false;
+  }
+
+  /** Whether a router that is not known would have to push another one out. */
+  isFullFor(router: RouterId): boolean {
+    const { routers, databaseBytes, routersOfSite } = this.#limits;
+    return this.#routers.size >= routers || this.#bytes >= databaseBytes || (this.#bySite.get(siteOf(router)) ?? 0) >= routersOfSite;
+  }
+
+  /** Whether the record, which is new, is within the bounds of its router. */
+  isAllowed(record: RouteRecord): boolean {
     const entry = this.#routers.get(record.router);
     const kept = entry !== undefined && entry.epoch === record.epoch ? entry : undefined;
     const replaced = kept?.parts[record.part];
     const keys = (kept?.keys ?? 0) - (replaced?.keys ?? 0) + record.keys;
     const neighbours = (kept?.neighbours ?? 0) - (replaced?.neighbours.length ?? 0) + record.neighbours.length;
     if (keys > this.#limits.keysOfRouter || neighbours > this.#limits.neighboursOfRouter) return false;
-    if (entry === undefined && this.#routers.size >= this.#limits.routers) return false;
-    return this.#bytes - (replaced === undefined ? 0 : costOf(replaced)) + costOf(record) <= this.#limits.databaseBytes;
+    return (kept?.bytes ?? 0) + growth(replaced, record) <= this.#limits.databaseBytes * SHARE_OF_ROUTER;
+  }
+
+  /** Whether the router is known, or its site has a place for it. */
+  hasPlace(router: RouterId): boolean {
+    return this.#routers.has(router) || (this.#bySite.get(siteOf(router)) ?? 0) < 2 * this.#limits.routersOfSite;
+  }
+
+  /** Whether there is room for the record, which is new. What is beyond the limits by a little fits, and others give way soon. */
+  fits(record: RouteRecord): boolean {
+    const { routers, databaseBytes } = this.#limits;
+    const entry = this.#routers.get(record.router);
+    if (entry === undefined && this.#routers.size >= routers + Math.ceil(routers * SLACK)) return false;
+    const replaced = entry?.epoch === record.epoch ? entry.parts[record.part] : undefined;
+    return this.#bytes + growth(replaced, record) <= databaseBytes * (1 + SLACK);
   }
 
   /**
@@ -108,9 +142,11 @@ export class Database {
         parts: [],
         about: undefined,
         made: Math.max(made, entry?.made ?? -Infinity),
+        bytes: 0,
         keys: 0,
         neighbours: 0,
       };
+      if (!this.#routers.has(entry.id)) this.#bySite.set(entry.site, (this.#bySite.get(entry.site) ?? 0) + 1);
       this.#routers.set(entry.id, entry);
     }
     const replaced = entry.parts[record.part];
@@ -125,6 +161,8 @@ export class Database {
       entry.about = record.about;
       entry.made = Math.max(entry.made, made);
     }
+    const { routers, databaseBytes, routersOfSite } = this.#limits;
+    this.#crowded ||= this.#routers.size > routers || this.#bytes > databaseBytes || (this.#bySite.get(entry.site) ?? 0) > routersOfSite;
     const same = before.length === 1 && replaced !== undefined && bodyOf(replaced).equals(bodyOf(record));
     topology ||= !same && (replaced === undefined ? record.part === 0 || record.neighbours.length > 0 : topologyDiffers(replaced, record));
     return { router: entry.id, before, after: record, topology, content: !same };
@@ -135,6 +173,9 @@ export class Database {
     const entry = this.#routers.get(router);
     if (entry === undefined) return undefined;
     this.#routers.delete(router);
+    const others = (this.#bySite.get(entry.site) ?? 1) - 1;
+    if (others > 0) this.#bySite.set(entry.site, others);
+    else this.#bySite.delete(entry.site);
     return { router, before: this.#drop(entry), after: undefined, topology: true, content: true };
   }
 
@@ -161,6 +202,7 @@ export class Database {
   #count(entry: Entry, record: RouteRecord, sign: 1 | -1): void {
     entry.keys += sign * record.keys;
     entry.neighbours += sign * record.neighbours.length;
+    entry.bytes += sign * costOf(record);
     this.#bytes += sign * costOf(record);
     this.#records += sign;
     const bucket = bucketOf(entry.id);
@@ -180,12 +222,17 @@ interface Entry {
   readonly parts: (RouteRecord | undefined)[];
   about: About | undefined;
   made: number;
+  bytes: number;
   keys: number;
   neighbours: number;
 }
 
 function costOf(record: RouteRecord): number {
   return record.bytes.length + RECORD_OVERHEAD;
+}
+
+function growth(replaced: RouteRecord | undefined, record: RouteRecord): number {
+  return costOf(record) - (replaced === undefined ? 0 : costOf(replaced));
 }
 
 function topologyDiffers(before: RouteRecord, after: RouteRecord): boolean {

@@ -1,10 +1,10 @@
 import type { Buffer } from 'node:buffer';
 import type { Database } from './database.ts';
 import { LONGEST_REQUEST, writeDigest, writeDone, writeRecords, writeRequest, writeSummary } from './codec.ts';
-import type { AgedRecord, Message, PartsOf } from './codec.ts';
+import type { AgedRecord, Message, PartsOf, VersionsOf } from './codec.ts';
 import type { RouterId } from './contract.ts';
 import { RoutingError } from './errors.ts';
-import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink } from './limits.ts';
+import { answersOfLink, COMPARE_AT_LAST, COMPARE_EVERY, digestsOfLink, strangersOfLink } from './limits.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import type { RecordVersion } from './record.ts';
 
@@ -49,6 +49,7 @@ export class Exchange {
       compared: this.#context.clock(),
       overflowed: false,
       deferred: undefined,
+      strangers: new Credit(strangersOfLink),
       digests: new Credit(digestsOfLink),
       answers: new Credit(answersOfLink),
     });
@@ -84,7 +85,7 @@ export class Exchange {
     if (digest.wanted) this.#digest(link, digest.buckets, false);
     const state = this.#links.get(link);
     if (state === undefined) return;
-    for (const { router, epoch, parts } of digest.versions) {
+    for (const { router, epoch, parts } of this.#withRoom(state, digest.versions)) {
       for (const { part, counter, check } of parts) {
         const version = { epoch, part, counter, check };
         if (!this.#context.database.isNew(router, version)) continue;
@@ -93,6 +94,18 @@ export class Exchange {
       }
     }
     this.#ask();
+  }
+
+  /** Of routers that would push others out only some are asked for, other ones each time. */
+  #withRoom(state: LinkExchange, versions: readonly VersionsOf[]): readonly VersionsOf[] {
+    const { database } = this.#context;
+    const clock = this.#context.clock();
+    const isStranger = ({ router }: VersionsOf): boolean => !database.routers.has(router) && database.isFullFor(router);
+    const strangers = versions.filter(isStranger);
+    const first = strangers.length === 0 ? 0 : Math.floor(clock / 1000) % strangers.length;
+    const some = new Set([...strangers.slice(first), ...strangers.slice(0, first)].slice(0, state.strangers.left(clock)));
+    for (let left = some.size; left > 0; left -= 1) state.strangers.take(clock);
+    return versions.filter((entry) => !isStranger(entry) || some.has(entry));
   }
 
   /** @throws RoutingError where the peer did not wait for the answer to its last one */
@@ -199,6 +212,7 @@ interface LinkExchange {
   readonly every: number;
   /** What the peer requested more often than it is answered at once. */
   deferred: Extract<Message, { kind: 'request' }> | undefined;
+  readonly strangers: Credit;
   readonly digests: Credit;
   readonly answers: Credit;
   /** The peer had more than `wanted` takes. */

@@ -17,6 +17,8 @@ export interface Paths {
   pathTo(router: RouterId): RouterId[];
   /** Nearest first, this router before all. */
   readonly reachable: readonly RouterId[];
+  /** That they lead through. */
+  readonly graph: Graph;
 }
 
 /**
@@ -72,6 +74,7 @@ export function findPaths(
     }
   }
   return {
+    graph,
     reachable: order.map((node) => graph.ids[node] ?? self),
     costTo: (router) => {
       const node = graph.numbers.get(router);
@@ -87,7 +90,8 @@ export function findPaths(
   };
 }
 
-interface Graph {
+/** Who is next to whom. */
+export interface Graph {
   /** This router is number 0. */
   readonly ids: readonly RouterId[];
   readonly numbers: ReadonlyMap<RouterId, number>;
@@ -100,7 +104,7 @@ interface Graph {
   mix(node: number, predecessor: number): number;
 }
 
-interface Edge {
+export interface Edge {
   readonly to: number;
   readonly cost: number;
 }

@@ -2,7 +2,8 @@ import type { Buffer } from 'node:buffer';
 import type { RouterId, RoutingCounters } from './contract.ts';
 import type { Change, Database } from './database.ts';
 import { RoutingError } from './errors.ts';
-import { FORGET_AFTER, recordsOfLink, recordsOfRouter } from './limits.ts';
+import { FORGET_AFTER, looksForPlace, recordsOfLink, recordsOfRouter } from './limits.ts';
+import { Credit } from '../../work/token-bucket.ts';
 import { Pace } from './pace.ts';
 import { readHead, signatureOf, signedBytes } from './record.ts';
 import type { RouteRecord } from './record.ts';
@@ -16,7 +17,9 @@ export interface IntakeContext {
   readonly read: (bytes: Buffer) => RouteRecord | undefined;
   /** On the ageing clock. */
   clock(): number;
-  reachable(): Iterable<RouterId>;
+  isAdjacent(router: RouterId): boolean;
+  /** Who is to be forgotten so that the limits hold again. */
+  givesWay(): readonly RouterId[];
   /** Records changed. */
   changed(change: Change): void;
   /** Somebody made a record of this router in this epoch that this router has not made. */
@@ -33,7 +36,7 @@ export class Intake {
   readonly #context: IntakeContext;
   readonly #routers = new Pace(recordsOfRouter);
   readonly #links = new Pace(recordsOfLink);
-  #clearedAt = -Infinity;
+  readonly #looks = new Credit(looksForPlace);
   readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
     accepted: 0,
     stale: 0,
@@ -82,7 +85,7 @@ export class Intake {
       this.counters.malformed += 1;
       return undefined;
     }
-    if (!database.fits(record) && !this.#makeRoom(record)) {
+    if (!database.isAllowed(record) || !this.#hasPlace(head.id) || !this.#fits(record)) {
       this.counters.refused += 1;
       return undefined;
     }
@@ -100,22 +103,32 @@ export class Intake {
   tick(): void {
     this.#links.tick(this.#context.clock());
     this.#routers.tick(this.#context.clock());
+    if (this.#context.database.crowded) this.#makeRoom();
   }
 
-  /** Routers that cannot be reached give way to one that is new, but are not searched for at each record of a flood. */
-  #makeRoom(record: RouteRecord): boolean {
-    const clock = this.#context.clock();
-    if (clock - this.#clearedAt < CLEAR_EVERY) return false;
-    this.#clearedAt = clock;
-    const { database, changed } = this.#context;
-    const reachable = new Set(this.#context.reachable());
-    for (const router of database.routers.keys()) {
-      const change = reachable.has(router) || router === record.router ? undefined : database.forget(router);
-      if (change !== undefined) changed(change);
-    }
+  #hasPlace(router: RouterId): boolean {
+    const { database, isAdjacent, clock } = this.#context;
+    if (database.hasPlace(router) || isAdjacent(router)) return true;
+    if (this.#looks.take(clock())) this.#makeRoom();
+    return database.hasPlace(router);
+  }
+
+  #fits(record: RouteRecord): boolean {
+    const { database } = this.#context;
+    if (database.fits(record)) return true;
+    if (database.crowded) this.#makeRoom();
     return database.fits(record);
   }
-}
 
-/** Milliseconds. */
-const CLEAR_EVERY = 10_000;
+  /** Not at each record of a flood: there is a little room above the limits, and what is there then is looked through at once. */
+  #makeRoom(): void {
+    const { database, changed, givesWay } = this.#context;
+    for (const router of givesWay()) {
+      const change = database.forget(router);
+      if (change === undefined) continue;
+      this.counters.refused += change.before.length;
+      changed(change);
+    }
+    database.settled();
+  }
+}

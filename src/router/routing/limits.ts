@@ -4,6 +4,7 @@ import type { Rate } from '../../work/token-bucket.ts';
 /** What a router takes by default. The numbers of the wire format are in `codec.ts` and `record.ts`. */
 export const defaultLimits: RoutingLimits = {
   routers: 4096,
+  routersOfSite: 16,
   keysOfRouter: 16_384,
   neighboursOfRouter: 2048,
   messageBytes: 65_536,
@@ -12,6 +13,12 @@ export const defaultLimits: RoutingLimits = {
 
 /** The database counts so much for each record besides its bytes: what holding it costs. */
 export const RECORD_OVERHEAD = 512;
+
+/** What is above a limit of all routers together is looked through at once: so much, as a part of the limit. */
+export const SLACK = 1 / 16;
+
+/** Of all bytes, the part that one router may have. The longest that keeps to the other limits has less. */
+export const SHARE_OF_ROUTER = 1 / 8;
 
 /** Parts that the facts of one router may be spread over. */
 export const PARTS_OF_ROUTER = 4096;
@@ -42,6 +49,12 @@ export const recordsOfRouter: Rate = { burst: 1024, perSecond: 50 };
 
 /** New records that are taken from one link, whoever made them. */
 export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
+
+/** How often routers of a site that has too many are compared at once, and not in the next second. */
+export const looksForPlace: Rate = { burst: 8, perSecond: 1 };
+
+/** Routers that would push others out and are asked for over one link. They may not stay, and then come again. */
+export const strangersOfLink: Rate = { burst: 32, perSecond: 0.5 };
 
 /** Digests that are sent over one link. */
 export const digestsOfLink: Rate = { burst: 16, perSecond: 1 };

@@ -96,7 +96,8 @@ class LinkState implements Routing {
       verify: options.verify ?? verifySignature,
       read,
       clock: () => this.#clock.reading,
-      reachable: () => this.#answers.reachable,
+      isAdjacent: (id) => this.#isAdjacent(id),
+      givesWay: () => this.#answers.givesWay(this.#limits),
       changed: (change) => this.#answers.apply(change),
       contested: (epoch) => {
         this.#contestedEpoch = Math.max(this.#contestedEpoch, epoch);
@@ -253,6 +254,11 @@ class LinkState implements Routing {
       const change = id !== this.self && reading - made >= FORGET_AFTER ? this.#database.forget(id) : undefined;
       if (change !== undefined) this.#answers.apply(change);
     }
+  }
+
+  #isAdjacent(id: RouterId): boolean {
+    for (const { router } of this.#adjacencies.values()) if (router === id) return true;
+    return false;
   }
 
   #stateAbout(): void {

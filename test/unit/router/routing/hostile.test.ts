@@ -137,8 +137,9 @@ test('a router with more keys or neighbours than allowed is refused beyond that,
 test('endless routers do not displace those that can be reached', () => {
   const routing = victim({ routers: 10 });
   routing.receive('left', records(...Array.from({ length: 40 }, (_, index) => record(`sybil-${index}`, []))), now);
-  // Ten minus this one, and once more as many, when those that could not be reached gave way.
-  assert.ok(routing.counters.accepted <= 20 && routing.counters.refused >= 20);
+  // Held are ten at most, and for a moment one more.
+  const { accepted, refused } = routing.counters;
+  assert.ok(accepted - refused <= 11, `${accepted} taken, ${refused} given up`);
   routing.receive('right', records(record('right', [toVictim, keyField('real')])), now + 20_000);
   assert.equal(routing.destinations('real').length, 1, 'unreachable ones give way');
 });
@@ -147,8 +148,9 @@ test('bytes are bounded, whatever the number of routers', () => {
   const routing = victim({ databaseBytes: 20_000 });
   for (let index = 0; index < 50; index += 1)
     routing.receive('left', records(record(`s${index}`, [Buffer.concat([Buffer.of(99, 3, 232), Buffer.alloc(1000)])])), now);
-  // A dozen, and once more as many.
-  assert.ok(routing.counters.accepted <= 24 && routing.counters.refused >= 26);
+  // A dozen.
+  const { accepted, refused } = routing.counters;
+  assert.ok(accepted - refused <= 12, `${accepted} taken, ${refused} given up`);
 });
 
 test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readMessage, writeRecords, writeSummary } from '../../../../src/router/routing/codec.ts';
+import { bodyOf, readRecord, writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
+import { TestNetwork, testKey } from './support/network.ts';
+import { disagreements, impossiblePaths } from './support/reference.ts';
+
+const keys = ['red', 'green'];
+const honest = ['a', 'b', 'c', 'd/1', 'd/2', 'e'];
+const liar = 'liar';
+const all = [...honest, liar];
+const pairs = all.flatMap((left, index) => all.slice(index + 1).map((right) => [left, right] as const));
+/** Room for the honest ones and a few more. */
+const limits = { routers: 16, routersOfSite: 3, databaseBytes: 64_000 };
+
+/** Routers that the liar invents. */
+const SYBILS = 24;
+
+const nat = fc.nat({ max: 1000 });
+const steps = {
+  link: fc.record({ pair: nat, cost: fc.integer({ min: 1, max: 9 }) }),
+  cut: fc.record({ link: nat }),
+  facts: fc.record({ router: nat, connectors: fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 })) }),
+  restart: fc.record({ router: nat }),
+  /** So many messages with records get lost between honest routers. */
+  lose: fc.record({ count: fc.nat({ max: 6 }) }),
+  pass: fc.record({ seconds: fc.oneof({ weight: 9, arbitrary: fc.nat({ max: 40 }) }, { weight: 1, arbitrary: fc.constant(120) }) }),
+};
+const weights = { link: 8, cut: 1, facts: 3, restart: 1, lose: 3, pass: 3 };
+type Kind = keyof typeof steps;
+type Step = {
+  [K in Kind]: { readonly kind: K } & (typeof steps)[K] extends { readonly kind: K } & fc.Arbitrary<infer S>
+    ? S & { readonly kind: K }
+    : never;
+}[Kind];
+const step = fc.oneof(
+  ...(Object.keys(steps) as Kind[]).map((kind) => ({
+    weight: weights[kind],
+    arbitrary: (steps[kind] as fc.Arbitrary<object>).map((values) => ({ kind, ...values }) as Step),
+  })),
+);
+
+/** A member that says what it likes, as often as it likes. */
+class Liar {
+  readonly #network: TestNetwork;
+  readonly #choose: (count: number) => number;
+  #counter = 0;
+  losing = 0;
+
+  constructor(network: TestNetwork, choose: (count: number) => number) {
+    this.#network = network;
+    this.#choose = choose;
+    network.tamper = (from, link, message) => {
+      const { kind } = readMessage(message);
+      if (from === liar) return this.#twist(message);
+      if (this.losing === 0 || kind !== 'records' || link.ends.includes(liar)) return [message];
+      this.losing -= 1;
+      return [];
+    };
+  }
+
+  /** Once a second: records of routers that it invents, what others said long ago, summaries of nothing. */
+  act(): void {
+    const { now } = this.#network;
+    const sybils = Array.from({ length: 2 }, () => {
+      this.#counter += 1;
+      const number = this.#choose(SYBILS);
+      const router = number % 2 === 0 ? `r${number}` : 'r';
+      const fields = [
+        writeAbout({ name: 'sybil', namespace: '', platform: '', version: '', edge: false }),
+        writeNeighbour({ router: this.#network.id(liar), cost: 1, link: `of-${number}` }),
+        ...[0, 2].map((other) =>
+          writeNeighbour({ router: this.#sybil((number + other + SYBILS - 1) % SYBILS), cost: 1, link: `to-${other}` }),
+        ),
+        writeKey({ routingKey: 'red', connectors: 9, listeners: 9 }),
+        Buffer.concat([Buffer.of(99, 8, 0), Buffer.alloc(2048)]),
+      ];
+      return {
+        age: this.#age(),
+        bytes: writeRecord({ router, epoch: now, counter: this.#counter, part: this.#choose(2) }, fields, testKey(siteOf(number))),
+      };
+    });
+    for (const message of writeRecords(sybils, 20_000)) this.#network.send(liar, this.#choose(9), message);
+    this.#network.replay(liar, this.#choose(200), this.#choose(9));
+    this.#network.send(liar, this.#choose(9), writeSummary([]));
+  }
+
+  #twist(message: Buffer): readonly Buffer[] {
+    const read = readMessage(message);
+    if (read.kind !== 'records') return this.#choose(4) === 0 ? [] : [message];
+    const told = read.records.flatMap(({ bytes }) => (this.#choose(3) === 0 ? [] : [{ age: this.#age(), bytes: this.#own(bytes) }]));
+    return writeRecords(told, 60_000);
+  }
+
+  /** Its own record, next to all that it invents. */
+  #own(bytes: Buffer): Buffer {
+    const record = readRecord(bytes);
+    if (record?.router !== this.#network.id(liar) || record.part !== 0) return bytes;
+    const claimed = Array.from({ length: SYBILS }, (_, number) =>
+      writeNeighbour({ router: this.#sybil(number), cost: 1, link: `of-${number}` }),
+    );
+    return writeRecord({ router: 'r', epoch: record.epoch, counter: record.counter, part: 0 }, [bodyOf(record), ...claimed], testKey(liar));
+  }
+
+  #sybil(number: number): string {
+    return this.#network.id(number % 2 === 0 ? `${siteOf(number)}/r${number}` : siteOf(number));
+  }
+
+  #age(): number {
+    return [0, 600, 1799, 1800, 65_535][this.#choose(5)] ?? 0;
+  }
+}
+
+/** Every second one is of one site, the others each of its own. */
+function siteOf(number: number): string {
+  return number % 2 === 0 ? 'sybils' : `sybil-${number}`;
+}
+
+function take(network: TestNetwork, lies: Liar, made: Step, choose: (count: number) => number): void {
+  switch (made.kind) {
+    case 'link': {
+      const [left, right] = pairs[made.pair % pairs.length] ?? ['a', 'b'];
+      network.link(left, right, made.cost);
+      break;
+    }
+    case 'cut':
+      network.cut(network.links[made.link % Math.max(1, network.links.length)]?.name ?? '');
+      break;
+    case 'facts':
+      network.facts(honest[made.router % honest.length] ?? 'a', {
+        edge: false,
+        keys: keys.map((routingKey, index) => ({ routingKey, connectors: made.connectors[index] ?? 0, listeners: index })),
+      });
+      break;
+    case 'restart':
+      network.start(honest[made.router % honest.length] ?? 'a');
+      break;
+    case 'lose':
+      lies.losing = made.count;
+      break;
+    case 'pass':
+      for (let second = 0; second < made.seconds; second += 1) {
+        if (second < 10) lies.act();
+        network.pass(1000, choose);
+      }
+      break;
+  }
+}
+
+test('whatever one member says, all others agree on each other within a minute of the last change, and hold no more than they may', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 8, maxLength: 24 }), fc.infiniteStream(nat), (story, dice) => {
+      const choose = (count: number): number => Number(dice.next().value) % count;
+      const network = new TestNetwork(all, limits, { remember: 200 });
+      const lies = new Liar(network, choose);
+      for (const made of story) take(network, lies, made, choose);
+      lies.losing = 0;
+      for (let second = 0; second < 60; second += 1) {
+        lies.act();
+        network.pass(1000, choose);
+      }
+      assert.deepEqual(disagreements(network, honest), []);
+      assert.deepEqual(impossiblePaths(network, keys), []);
+      for (const name of honest) {
+        const routers = network.routing(name).network();
+        assert.ok(routers.length <= limits.routers + 1, `${name} holds ${routers.length} routers`);
+      }
+    }),
+    { numRuns: Number(process.env['ROUTING_RUNS'] ?? 6), endOnFailure: true },
+  );
+});
