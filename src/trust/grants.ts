@@ -7,8 +7,6 @@ import { isGrantName } from '../text/names.ts';
 
 /** All that is kept of a grant: what the status shows, and whose keys were certified. */
 export interface GrantRecord extends Grant {
-  /** The code is the resource's own. */
-  readonly ownCode: boolean;
   readonly keyHashes: readonly string[];
 }
 
@@ -98,6 +96,6 @@ export function planRedemption(attempt: RedeemAttempt, grant: GrantRecord, now: 
 }
 
 /** What others are shown: no hashes. */
-export function shown({ ownCode: _ownCode, keyHashes: _keyHashes, ...grant }: GrantRecord): Grant {
+export function shown({ keyHashes: _keyHashes, ...grant }: GrantRecord): Grant {
   return grant;
 }

@@ -67,6 +67,8 @@ export interface GrantSpec {
 export interface Grant {
   readonly name: string;
   readonly code: string;
+  /** A person has made the code, and others may guess it. */
+  readonly ownCode: boolean;
   readonly issuer?: string;
   readonly redemptionsAllowed: number;
   readonly redemptions: number;

@@ -7,7 +7,7 @@ import { TrustError, type TrustCode } from '../errors.ts';
 import { issueCertificate } from '../issue.ts';
 import type { GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { checkProof, decodeRedemption, REDEEM_PATH, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
-import { Throttle } from './throttle.ts';
+import { Throttle, type CodeOrigin } from './throttle.ts';
 import { isGrantName } from '../../text/names.ts';
 
 /** Answers requests; what goes wrong is an answer, too. */
@@ -82,23 +82,24 @@ export class RedemptionService {
 
   async #redeem(request: IncomingMessage, address: string): Promise<RedemptionAnswer> {
     const name = grantOf(request);
-    this.#refuseGuesser(address);
+    const origin = this.#options.store.get(name)?.ownCode === true ? "person's" : 'ours';
+    this.#refuseGuesser(address, origin);
     const wanted = decodeRedemption(await readBody(request, this.#limits));
     // Once more: many requests may have begun before the first guess was counted. From here on to the count nothing waits.
-    this.#refuseGuesser(address);
+    this.#refuseGuesser(address, origin);
     try {
       this.#options.store.check(name, wanted.code);
     } catch (error) {
       if (error instanceof TrustError && (error.code === 'token-wrong-code' || error.code === 'token-unknown-grant')) {
-        this.#throttle.guessed(address);
+        this.#throttle.guessed(address, origin);
       }
       throw error;
     }
     return certify(name, wanted, address, this.#options);
   }
 
-  #refuseGuesser(address: string): void {
-    const wait = this.#throttle.waitFor(address);
+  #refuseGuesser(address: string, origin: CodeOrigin): void {
+    const wait = this.#throttle.waitFor(address, origin);
     if (wait > 0) throw new HttpRefusal(429, 'server-busy', 'too many wrong codes: wait, then try again', Math.ceil(wait / 1_000));
   }
 }

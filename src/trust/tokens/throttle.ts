@@ -8,14 +8,14 @@ const WAIT: Backoff = { first: 1_000, max: 900_000 };
 /** An address that has not guessed for so long starts anew. */
 const FORGET_AFTER = 3_600_000;
 const MAX_ADDRESSES = 4_096;
-/** For all addresses together: so many at once, and then so many a second. */
+/** For all addresses together, where a person made the code: so many at once, and then so many a second. */
 const BURST = 200;
 const REFILL_EACH_SECOND = 2;
 
 /**
- * Slows down who guesses codes. Each address waits twice as long after each wrong guess as before; all addresses together have
- * a supply of wrong guesses that refills slowly. While it is empty, honest redeemers wait too, and come in when it is their
- * turn: that is the price of a code that a person made up. (One of ours has 160 bits: no number of guesses finds it.)
+ * Slows down who guesses codes. Each address waits twice as long after each wrong guess as before. All addresses together have
+ * a supply of wrong guesses at codes that a person made up, which refills slowly: while it is empty, honest redeemers of such codes wait
+ * too, and come in when it is their turn. One of ours has 160 bits: no number of guesses finds it, so strangers hold up nobody who has it.
  */
 export class Throttle {
   readonly #clock: Clock;
@@ -30,17 +30,20 @@ export class Throttle {
     this.#supplied = clock();
   }
 
-  /** Milliseconds until this address may try (again); 0 for now. */
-  waitFor(address: string): number {
+  /**
+   * Milliseconds until this address may try (again); 0 for now.
+   * @param code who made the one that is to be tried
+   */
+  waitFor(address: string, code: CodeOrigin): number {
     const now = this.#refill();
-    const shared = this.#supply >= 1 ? 0 : ((1 - this.#supply) / REFILL_EACH_SECOND) * 1_000;
+    const shared = code === 'ours' || this.#supply >= 1 ? 0 : ((1 - this.#supply) / REFILL_EACH_SECOND) * 1_000;
     return Math.max(shared, (this.#guessers.get(networkOf(address))?.until ?? now) - now, 0);
   }
 
   /** A try that may have been a guess. */
-  guessed(address: string): void {
+  guessed(address: string, code: CodeOrigin): void {
     const now = this.#refill();
-    this.#supply = Math.max(0, this.#supply - 1);
+    if (code === "person's") this.#supply = Math.max(0, this.#supply - 1);
     const network = networkOf(address);
     const before = this.#guessers.get(network);
     const count = (before === undefined || now - before.last > FORGET_AFTER ? 0 : before.count) + 1;
@@ -57,6 +60,8 @@ export class Throttle {
     return now;
   }
 }
+
+export type CodeOrigin = 'ours' | "person's";
 
 interface Guesser {
   readonly count: number;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { certificateFacts } from '../../../src/x509/facts.ts';
@@ -11,6 +13,7 @@ import { redeemToken } from '../../../src/trust/tokens/redeem.ts';
 import { TrustError } from '../../../src/trust/errors.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
 import type { Token } from '../../../src/trust/tokens/contract.ts';
+import { RedemptionService } from '../../../src/trust/tokens/redemption-service.ts';
 import { encodeRedemption } from '../../../src/trust/tokens/redemption.ts';
 import { offer, startGranting } from './support/grant-server.ts';
 import { post } from './support/post.ts';
@@ -180,6 +183,42 @@ describe('The grant server', () => {
     assert.equal(west.store.get('g')?.redemptions, 0);
     monotonic.advance(2_000);
     assert.equal((await post(token.url, token.ca, right)).status, 200);
+  });
+
+  it('lets who has a code of ours in while strangers guess at one that a person made', async () => {
+    await using west = await startGranting();
+    const [own, ours] = [await west.issue({ name: 'own', code: 'secret' }), await west.issue()];
+    const { store, ledger, authority } = west;
+    // Without TLS: it takes hundreds of strangers.
+    const limits = {
+      bodyBytes: 16_384,
+      requestMilliseconds: 1_000,
+      concurrentRequests: 1_000,
+      connections: 1_000,
+      connectionsOfAddress: 1,
+    };
+    const options = {
+      port: 0,
+      tls: { name: 'x', cert: '', key: '', ca: '' },
+      store,
+      ledger,
+      authority: () => authority,
+      offer: () => offer,
+    };
+    const service = new RedemptionService({ ...options, monotonic: () => 0 }, limits);
+    const ask = (token: Token, body: string, remoteAddress: string): Promise<number> => {
+      const { promise, resolve } = Promise.withResolvers<number>();
+      const more = { url: new URL(token.url).pathname, method: 'POST', headers: {}, socket: { remoteAddress }, complete: true };
+      const request = Object.assign(Readable.from([Buffer.from(body)]), more);
+      const response = { on: () => {}, writeHead: (status: number) => resolve(status), end: () => {} };
+      // As much of both as it uses.
+      service.onRequest(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+      return promise;
+    };
+    const wrong = bodyFor({ ...own, code: 'wrong' });
+    const guesses = await Promise.all(Array.from({ length: 210 }, (_, count) => ask(own, wrong, `192.0.2.${count}`)));
+    assert.deepEqual([guesses.slice(0, 200).every((status) => status === 403), guesses.at(-1)], [true, 429]);
+    assert.deepEqual([await ask(own, bodyFor(own), '203.0.113.1'), await ask(ours, bodyFor(ours), '203.0.113.1')], [429, 200]);
   });
 
   it('counts guesses that are sent at once', async () => {
