@@ -10,6 +10,9 @@ import type { Hello } from './link/session/hello.ts';
 import type { LinkHost } from './link/host.ts';
 import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
+import { Memory } from './memory/memory.ts';
+import { budgetWithin, memoryLimit } from './memory/limit.ts';
+import { openFilesLimit, peersWithin } from './local/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
@@ -32,8 +35,14 @@ import { pause } from '../work/pause.ts';
  * opened) is in its state and is tried again; it does not keep the router from starting.
  * @throws RoutingError where the site's id is not that of its key, or the router's name is none
  */
-export async function startRouter(config: RouterConfig, hooks: RouterHooks, options: { readonly log: Logger }): Promise<Router> {
-  return new JoinedRouter(config, hooks, options.log);
+export async function startRouter(config: RouterConfig, hooks: RouterHooks, options: RouterOptions): Promise<Router> {
+  return new JoinedRouter(config, hooks, options);
+}
+
+export interface RouterOptions {
+  readonly log: Logger;
+  /** Bytes that the process may use, where that is less than what the machine or its control group allows. */
+  readonly memory?: number | undefined;
 }
 
 /** From the last listener's end until links say so, so that connections just accepted still find their way. */
@@ -50,6 +59,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly hooks: RouterHooks;
   readonly links = new Links();
   readonly liveness = new Liveness();
+  readonly memory: Memory;
   draining = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
   readonly #passing = new Set<LiveRelay>();
@@ -74,9 +84,11 @@ class JoinedRouter implements Router, LinkHost {
   #notify: NodeJS.Immediate | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(config: RouterConfig, hooks: RouterHooks, log: Logger) {
+  constructor(config: RouterConfig, hooks: RouterHooks, { log, memory }: RouterOptions) {
     const { site, siteKey, router } = config;
     this.log = log;
+    const limits = { bytes: budgetWithin(memoryLimit(memory)), peers: peersWithin(openFilesLimit()) };
+    this.memory = new Memory(limits, log);
     this.hooks = hooks;
     this.siteKey = siteKey;
     this.self = routerId(site.id, router);
@@ -95,6 +107,7 @@ class JoinedRouter implements Router, LinkHost {
       log,
       site: site.id,
       routing: this.#routing,
+      budget: this.memory,
       open: (to, head, handler) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler),
     });
     this.#local.onChange(() => {
@@ -165,7 +178,7 @@ class JoinedRouter implements Router, LinkHost {
     return revokedOf(party, this.#revoked) !== undefined;
   }
 
-  connect(stream: Stream, asked: RequestHead, from: Party): StreamHandler {
+  connect(stream: Stream, asked: RequestHead, from: Party, owner: string): StreamHandler {
     if (!isVia(asked.fields))
       return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
     const head = { ...asked, fields: writeVia(asked.fields, from, this.#config.site.id) };
@@ -176,20 +189,23 @@ class JoinedRouter implements Router, LinkHost {
       const { kind, id } = revoked;
       return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through ${kind} ${id}, which is revoked here`);
     }
+    const full = this.memory.refusal('connection', owner);
+    if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
     switch (step.kind) {
       case 'enter':
       case 'accept': {
         const routingKey = keyIn(head.authority);
         if (routingKey === undefined) return refuse(stream, 400, 'http_request_error');
         const here = routingKey === head.authority ? head : { ...head, authority: routingKey };
-        return step.kind === 'enter' ? this.#local.enter(stream, here) : this.#local.accept(stream, here);
+        return step.kind === 'enter' ? this.#local.enter(stream, here, owner) : this.#local.accept(stream, here, owner);
       }
       case 'refuse':
         this.relayed.failed += 1;
         return refuse(stream, step.status, 'http_request_error', step.reason);
       case 'forward': {
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
-        return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed, this.#passing);
+        const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, to, handler);
+        return relay(stream, onward, open, this.relayed, { memory: this.memory, owner }, this.#passing);
       }
     }
   }
@@ -273,6 +289,7 @@ class JoinedRouter implements Router, LinkHost {
     clearInterval(this.#expiry);
     this.#feed[Symbol.dispose]();
     this.liveness[Symbol.dispose]();
+    this.memory[Symbol.dispose]();
     this.#hideMetrics();
     clearImmediate(this.#notify);
     this.#listeners.clear();

@@ -1,12 +1,16 @@
 import type { ResponseHead, StreamHandler, StreamReset } from './http2/contract.ts';
 import { ErrorCode } from './http2/errors.ts';
 import { PooledChunks } from './memory/buffer-pool.ts';
+import { COST, PIECE_COST } from './memory/costs.ts';
+import type { Holder } from './memory/memory.ts';
 import type { Tap } from './observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
 export interface End {
   /** Bytes that were written and are still held; what was written before those is not referred to any more. */
   readonly queued: number;
+  /** Memory for those, in bytes. */
+  readonly held: number;
   /** @returns false where the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;
   end(): void;
@@ -33,7 +37,10 @@ export interface Awaiting {
  * and nothing more is said to the end; what came before the sides were joined is held (at most what the end's window allows)
  * and is the first that the other end gets.
  */
-export class Side implements StreamHandler {
+export class Side implements StreamHandler, Holder {
+  readonly kind = 'connection';
+  /** Whose share of memory the connection is part of. Only of a client's side. */
+  owner = '';
   end: End | undefined;
   awaiting: Awaiting | undefined;
   tap: Tap | undefined;
@@ -48,6 +55,7 @@ export class Side implements StreamHandler {
   #count: ByteCount | undefined;
   #over: ((reason: StreamReset | undefined) => void) | undefined;
   #held: Buffer[] | undefined;
+  #heldBytes = 0;
   /** What the other end has of ours. */
   #chunks: PooledChunks | undefined;
   /** Bytes that the other end wants no more of until it has drained. */
@@ -136,7 +144,7 @@ export class Side implements StreamHandler {
     this.#held = undefined;
     const { end } = this;
     this.#peer = new Side();
-    this.#peer.end = { queued: 0, write: () => true, end() {}, reset() {}, consumed() {} };
+    this.#peer.end = { queued: 0, held: 0, write: () => true, end() {}, reset() {}, consumed() {} };
     if (bytes > 0) end?.consumed(bytes);
   }
 
@@ -145,6 +153,24 @@ export class Side implements StreamHandler {
     const owed = this.#owed;
     this.#owed = 0;
     this.end?.consumed(owed);
+  }
+
+  /** Of the whole connection, both its sides: see `Holder`. */
+  get held(): number {
+    const peer = this.#peer;
+    return COST.connection + this.#waiting() + (peer === undefined ? 0 : peer.#waiting());
+  }
+
+  letGo(reason: string): void {
+    if (this.gone) return;
+    const why = { code: ErrorCode.ENHANCE_YOUR_CALM, reason };
+    this.end?.reset(why.code);
+    this.onReset(why);
+  }
+
+  #waiting(): number {
+    const before = this.#held === undefined ? 0 : this.#heldBytes + this.#held.length * PIECE_COST;
+    return before + (this.gone ? 0 : (this.end?.held ?? 0));
   }
 
   #join(peer: Side, count: ByteCount, over: (reason: StreamReset | undefined) => void): void {
@@ -160,6 +186,7 @@ export class Side implements StreamHandler {
     if (this.gone) return;
     this.#held ??= [];
     this.#held.push(Buffer.from(chunk));
+    this.#heldBytes += chunk.length;
   }
 
   #passHeld(): void {

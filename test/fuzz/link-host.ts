@@ -6,6 +6,7 @@ import type { Hello } from '../../src/router/link/session/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
 import type { Link } from '../../src/router/link/link.ts';
 import { Links } from '../../src/router/link/links.ts';
+import { Memory } from '../../src/router/memory/memory.ts';
 import type { Liveness } from '../../src/router/link/session/liveness.ts';
 import { refuse } from '../../src/router/link/refusal.ts';
 import { isVia, writeVia } from '../../src/router/via.ts';
@@ -34,6 +35,7 @@ export class FuzzedHost implements LinkHost {
   readonly siteKey = SITES[0].siteKey;
   readonly links = new Links();
   readonly liveness: Liveness;
+  readonly memory = new Memory({ bytes: Infinity, peers: Infinity }, quiet);
   readonly hooks = {};
   readonly draining = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
@@ -82,13 +84,14 @@ export class FuzzedHost implements LinkHost {
     return false;
   }
 
-  connect(stream: Stream, head: RequestHead, from: Party): StreamHandler {
+  connect(stream: Stream, head: RequestHead, from: Party, owner: string): StreamHandler {
     if (!isVia(head.fields)) return refuse(stream, 400, 'http_request_error');
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, false);
     if (step.kind === 'refuse') return refuse(stream, step.status, 'http_request_error', step.reason);
     if (step.kind === 'forward') {
       const onward = { ...head, fields: { ...writeVia(head.fields, from, SITES[0].site.id), [ROUTE_FIELD]: step.rest } };
-      return relay(stream, onward, (to, handler) => this.links.openTo(step.next, to, handler), this.relayed);
+      const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, to, handler);
+      return relay(stream, onward, open, this.relayed, { memory: this.memory, owner });
     }
     const user = new StreamUser(this.#random, false);
     user.stream = stream;

@@ -140,8 +140,10 @@ class Case {
       host: this.host,
       socket: wire.socket,
       protocol,
+      isFull: () => false,
       certificate: {
         serial: 'AB',
+        name: 'CN=peer',
         serials: ['AB'],
         sites: random.below(10) === 0 ? [random.pick(SITES).site.id] : [],
         expires: Infinity,

@@ -7,6 +7,7 @@ import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
 import { openFilesLimit, socketsWithin } from '../../router/local/open-files.ts';
+import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
@@ -21,6 +22,8 @@ export interface RunCommand {
   /** On the loopback address; 0 takes any free one. It is written to `runtime/run/ROUTER.json`. */
   readonly httpPort: number;
   readonly logLevel: LogLevel;
+  /** Bytes that the process may use. Left out: what the machine has, or its control group allows. */
+  readonly memory?: number;
   /** How long open connections may go on after a stop. Default 30. */
   readonly drainSeconds?: number;
 }
@@ -68,14 +71,16 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
     version: VERSION,
   });
   try {
-    await using site = await startSite({ layout, router, version: VERSION, log, start: startRouter });
+    const { memory } = options;
+    const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
+    await using site = await startSite({ layout, router, version: VERSION, log, start });
     unready = () => site.unready;
     const reload = bounded('pass/reload', () => {
       log.info('reloading');
       site.reload();
     });
     process.on('SIGHUP', reload);
-    tellRunning(log, layout, router, telemetry.port);
+    tellRunning(log, layout, router, telemetry.port, memoryLimit(memory));
     await aborted(stopped);
     unready = () => 'draining';
     const deadline = (options.drainSeconds ?? 30) * 1000;
@@ -88,10 +93,10 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
   log.info('stopped');
 }
 
-function tellRunning(log: Logger, layout: NamespaceLayout, router: string, httpPort: number): void {
+function tellRunning(log: Logger, layout: NamespaceLayout, router: string, httpPort: number, memory: number): void {
   const openFiles = openFilesLimit();
   const { state } = routerFiles(layout, router);
-  log.info({ directory: layout.root, httpPort, state, openFiles, version: VERSION }, 'running');
+  log.info({ directory: layout.root, httpPort, state, openFiles, memory, version: VERSION }, 'running');
   if (openFiles === undefined || openFiles >= FEW_FILES) return;
   const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
   log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);

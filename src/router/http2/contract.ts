@@ -46,6 +46,8 @@ export interface Stream {
   readonly id: number;
   /** Bytes that were written and are not yet with the socket. Whatever was written before those is not referred to any more: its memory may be used again. */
   readonly queued: number;
+  /** Memory for those, in bytes. */
+  readonly held: number;
   /** Answers a request. */
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void;
   /** Takes the bytes; they must not change while they are among those `queued`. @returns false where the caller should wait for `onDrain` */
@@ -71,6 +73,8 @@ export interface Session {
   readonly openStreams: number;
   /** Bytes waiting to be sent, of all streams. */
   readonly queued: number;
+  /** Memory for the peer besides what streams have queued, in bytes. */
+  readonly held: number;
 }
 
 export interface SessionEvents {

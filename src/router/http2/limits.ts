@@ -23,6 +23,8 @@ export interface SessionLimits {
   readonly controlQueued: number;
   /** Until the peer's SETTINGS, and until its acknowledgement of ours, milliseconds. */
   readonly settingsDeadline: number;
+  /** Until the peer ends a request that was answered whole before, milliseconds. */
+  readonly answeredDeadline: number;
   /** Frames that ask for work and bring none (SETTINGS, PING, empty DATA, …): at once, and for each second. */
   readonly idleFrames: { readonly burst: number; readonly perSecond: number };
   /** Streams that the peer resets, or makes us reset, before they were answered, beyond those that ended well: at once, and for each second. */
@@ -42,6 +44,7 @@ export const DEFAULT_LIMITS: SessionLimits = {
   answersQueued: 256 << 10,
   controlQueued: 4 << 20,
   settingsDeadline: 10_000,
+  answeredDeadline: 10_000,
   idleFrames: { burst: 10_000, perSecond: 5_000 },
   earlyResets: { burst: 10_000, perSecond: 2_000 },
 };

@@ -74,6 +74,11 @@ export class ReceiveWindows {
     return { unconsumed: this.#unconsumed, beyond: this.#beyond, parts: this.#parts, grown: this.#grown };
   }
 
+  /** In which those came, about. */
+  get parts(): number {
+    return this.#parts;
+  }
+
   /** What a new stream starts with. */
   get initial(): number {
     return this.#initial;

@@ -22,11 +22,13 @@ import { requestLines, responseLines } from './heads.ts';
 import { encodeHeaderBlock } from './hpack/encoder.ts';
 import { Inbound } from './inbound.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
+import { Lingering } from './lingering.ts';
 import type { SessionLimits } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
+import { PIECE_COST, STREAM_COST } from '../memory/costs.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
 
@@ -66,6 +68,7 @@ class Http2Session implements Session, SessionCore {
   #state: 'open' | 'draining' | 'closed' = 'open';
   readonly #socket: Duplex;
   readonly #inbound: Inbound;
+  readonly #lingering: Lingering;
   readonly #reader: FrameReader;
   /** Octets of the client's preface that the server has still to see. */
   #preface: number;
@@ -81,6 +84,7 @@ class Http2Session implements Session, SessionCore {
     this.events = options.events;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
+    this.#lingering = new Lingering(this.limits.answeredDeadline, this.now);
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
@@ -106,6 +110,10 @@ class Http2Session implements Session, SessionCore {
 
   get openStreams(): number {
     return this.streams.size + this.#waiting.length;
+  }
+
+  get held(): number {
+    return this.outbox.controlBytes + this.openStreams * STREAM_COST + this.windows.parts * PIECE_COST;
   }
 
   get nextLocalStream(): number {
@@ -154,6 +162,10 @@ class Http2Session implements Session, SessionCore {
   sendResponse(stream: SessionStream, head: ResponseHead, end: boolean): void {
     const frames = headersFrames(stream.id, encodeHeaderBlock(responseLines(head)), end, this.outbox.maxFrame);
     this.outbox.control(frames);
+  }
+
+  answered(stream: SessionStream): void {
+    this.#lingering.add(stream);
   }
 
   streamEnded(stream: SessionStream): void {
@@ -334,6 +346,7 @@ class Http2Session implements Session, SessionCore {
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
     if (stream.id === 0 || !this.streams.delete(stream.id)) return;
+    this.#lingering.delete(stream);
     this.#inbound.remember(stream.id, how);
     if (how === 'ended') this.windows.ended(stream);
     if (this.#waiting.length > 0) this.openWaiting();
@@ -366,6 +379,7 @@ class Http2Session implements Session, SessionCore {
     this.#reader.stop();
     this.outbox.close();
     clearTimeout(this.#settingsTimer);
+    this.#lingering.close();
     this.pings.close(reason.reason);
     for (const { stream } of this.#waiting.splice(0)) stream.cut(reason);
     const streams = [...this.streams.values()];

@@ -5,6 +5,7 @@ import { ErrorCode } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
+import { PIECE_COST } from '../memory/costs.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 /** What a stream asks of its session. */
@@ -16,6 +17,8 @@ export interface StreamOwner {
   streamEnded(stream: SessionStream): void;
   /** This end gives it up. */
   streamReset(stream: SessionStream, code: number): void;
+  /** The peer has its whole answer, and has not ended its request. */
+  answered(stream: SessionStream): void;
   /** A handler threw. */
   handlerFailed(error: unknown): void;
   queuedChanged(bytes: number): void;
@@ -65,13 +68,19 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     this.since = now;
   }
 
+  get held(): number {
+    return this.queued + this.#chunks.length * PIECE_COST;
+  }
+
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
     if (this.gone) return;
     if (this.headSent) throw new EarshotError('http2-usage', `stream ${this.id} has been answered already`);
     this.headSent = true;
     const end = options?.end === true;
     this.#owner.sendResponse(this, head, end);
-    if (end) this.endedLocally();
+    if (!end) return;
+    this.endedLocally();
+    if (!this.gone) this.#owner.answered(this);
   }
 
   write(chunk: Buffer): boolean {
@@ -84,7 +93,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
       this.#owner.queuedChanged(chunk.length);
       if (this.id !== 0) this.#owner.outbox.ready(this);
     }
-    if (this.queued < HIGH_WATER) return true;
+    if (this.queued < HIGH_WATER && this.#chunks.length < MOST_PIECES) return true;
     this.#wantsDrain = true;
     return false;
   }
@@ -171,6 +180,12 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     this.#owner.outbox.forget(this);
   }
 
+  /** Both ends learn that this one gives it up. */
+  giveUp(reason: StreamReset): void {
+    this.reset(reason.code);
+    this.tellReset(reason);
+  }
+
   /** The handler learns that the stream is gone. */
   cut(reason: StreamReset): void {
     this.discard();
@@ -221,6 +236,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 /** What a stream queues before `write` returns false, and when it may write again. */
 const HIGH_WATER = 131_072;
 const LOW_WATER = 65_536;
+/** In how many pieces: each costs memory, however short it is. */
+const MOST_PIECES = 1_024;
 
 const NOBODY: StreamHandler = {
   onResponse: () => undefined,

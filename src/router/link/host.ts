@@ -7,6 +7,7 @@ import type { Hello } from './session/hello.ts';
 import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
+import type { Memory } from '../memory/memory.ts';
 
 /** What links have of the router that they belong to. */
 export interface LinkHost {
@@ -15,6 +16,7 @@ export interface LinkHost {
   readonly siteKey: SiteKey;
   readonly links: Links;
   readonly liveness: Liveness;
+  readonly memory: Memory;
   readonly hooks: RouterHooks;
   readonly events: LinkEvents;
   readonly draining: boolean;
@@ -22,8 +24,8 @@ export interface LinkHost {
   hello(link: Hello['link']): Hello;
   /** Somebody is not to be let in any more, or not to stay. */
   isRevoked(party: Party): boolean;
-  /** A CONNECT came in over any connection. @param from who is at its other end, as far as that is proved */
-  connect(stream: Stream, head: RequestHead, from: Party): StreamHandler;
+  /** A CONNECT came in over any connection. @param from who is at its other end, as far as that is proved; owner whose share of memory it is part of */
+  connect(stream: Stream, head: RequestHead, from: Party, owner: string): StreamHandler;
   /** A message came in on a routing stream. @throws Error to cut the peer off */
   routingMessage(link: Link, message: Buffer): void;
   /** Something that the router's state shows is otherwise. */

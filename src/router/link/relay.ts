@@ -1,5 +1,6 @@
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
+import type { Memory } from '../memory/memory.ts';
 import { Side, type ByteCount } from '../side.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
@@ -25,9 +26,10 @@ export function relay(
   head: RequestHead,
   open: (head: RequestHead, handler: StreamHandler) => Stream,
   counts: RelayCounts,
+  share: { readonly memory: Pick<Memory, 'add' | 'delete'>; readonly owner: string },
   live: Set<LiveRelay> = new Set(),
 ): StreamHandler {
-  return new Relay(from, head, counts, live).start(open);
+  return new Relay(from, head, counts, share, live).start(open);
 }
 
 /** Invariant: it is in `#live`, and counted as open, from its start until both ends are over. */
@@ -35,14 +37,17 @@ class Relay implements LiveRelay {
   readonly head: RequestHead;
   readonly #from: Stream;
   readonly #counts: RelayCounts;
+  readonly #memory: Pick<Memory, 'add' | 'delete'>;
   readonly #live: Set<LiveRelay>;
   readonly #client = new Side();
   readonly #server = new Side();
 
-  constructor(from: Stream, head: RequestHead, counts: RelayCounts, live: Set<LiveRelay>) {
+  constructor(from: Stream, head: RequestHead, counts: RelayCounts, share: Parameters<typeof relay>[4], live: Set<LiveRelay>) {
     this.#from = from;
     this.head = head;
     this.#counts = counts;
+    this.#memory = share.memory;
+    this.#client.owner = share.owner;
     this.#live = live;
   }
 
@@ -69,6 +74,7 @@ class Relay implements LiveRelay {
     this.#counts.total += 1;
     this.#counts.open += 1;
     this.#live.add(this);
+    this.#memory.add(client);
     return client;
   }
 
@@ -101,6 +107,8 @@ class Relay implements LiveRelay {
   }
 
   #finish(): void {
-    if (this.#live.delete(this)) this.#counts.open -= 1;
+    if (!this.#live.delete(this)) return;
+    this.#counts.open -= 1;
+    this.#memory.delete(this.#client);
   }
 }

@@ -22,13 +22,15 @@ import { Opening, type OpeningContext, type Candidates } from './opening.ts';
 import { Side } from '../side.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
 
-export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open'> {
+export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site' | 'open' | 'budget'> {
   readonly self: RouterId;
   readonly limits: LocalLimits;
   readonly connectors: Connectors;
   readonly metrics: MetricsByKey;
   readonly memory: DestinationMemory;
   readonly view: ChoiceView;
+  /** How many keys may have connections with sockets here. */
+  readonly keys: () => number;
 }
 
 /**
@@ -40,7 +42,7 @@ export class Connections {
   readonly #context: OpeningContext;
   readonly #ration: LogRation;
   readonly #ids = new ConnectionIds();
-  readonly #live = new LiveConnections();
+  readonly #live: LiveConnections;
   #isRevoked: (path: readonly string[]) => boolean = () => false;
   #stopped = false;
 
@@ -48,6 +50,7 @@ export class Connections {
     this.#options = options;
     this.#ration = new LogRation(options.log);
     const { limits, connectors, memory, open } = options;
+    this.#live = new LiveConnections(options.budget, limits.sockets);
     this.#context = {
       limits,
       connectors,
@@ -80,17 +83,17 @@ export class Connections {
     this.#live.sever(({ sitesOnRoute }) => isRevoked(sitesOnRoute), REVOKED);
   }
 
-  /** A stream whose route ends here. */
-  accept(stream: Stream, head: RequestHead): StreamHandler {
+  /** A stream whose route ends here. @param owner whose share of memory it is part of */
+  accept(stream: Stream, head: RequestHead, owner: string): StreamHandler {
     const to: RouteDestination = { router: this.#options.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#options.connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
-    return this.#fromStream(stream, head, { found }, 'connector');
+    return this.#fromStream(stream, head, owner, { found }, 'connector');
   }
 
   /** A stream without a route. */
-  enter(stream: Stream, head: RequestHead): StreamHandler {
+  enter(stream: Stream, head: RequestHead, owner: string): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
-    return this.#fromStream(stream, head, this.#candidates(destination), 'listener');
+    return this.#fromStream(stream, head, owner, this.#candidates(destination), 'listener');
   }
 
   /** A client of a listener. `raw` is the TCP socket below a TLS socket, or the socket itself. */
@@ -98,7 +101,9 @@ export class Connections {
     const { destination } = config;
     const candidates = this.#candidates(destination);
     const sockets = 1 + serverSockets(candidates);
-    const refused = this.#refusal(sockets);
+    const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
+    const owner = `key ${firstKey}`;
+    const refused = this.#refusal(firstKey, sockets) ?? this.#memoryRefusal(owner);
     if (refused !== undefined) {
       socket.on('error', () => {});
       resetSocket(socket, raw);
@@ -108,7 +113,7 @@ export class Connections {
     const client = new Side();
     const end = new SocketEnd(socket, raw, client);
     client.end = end;
-    const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
+    client.owner = owner;
     this.#open({
       client,
       candidates,
@@ -136,9 +141,10 @@ export class Connections {
     });
   }
 
-  #fromStream(stream: Stream, head: RequestHead, candidates: Candidates, role: Role): StreamHandler {
+  #fromStream(stream: Stream, head: RequestHead, owner: string, candidates: Candidates, role: Role): StreamHandler {
     const client = new Side();
     client.end = stream;
+    client.owner = owner;
     client.sitesOnRoute = sitesPassed(head.fields);
     const routingKey = head.authority;
     const failed = (why: Failure): void => {
@@ -147,7 +153,7 @@ export class Connections {
       stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
     };
     const sockets = serverSockets(candidates);
-    const refused = this.#refusal(sockets);
+    const refused = this.#refusal(routingKey, sockets);
     if (refused !== undefined) {
       this.#options.metrics.of(routingKey, role).countFailure(refused.code);
       failed(refused);
@@ -175,18 +181,27 @@ export class Connections {
     return { found: lookAgain(), lookAgain };
   }
 
-  #refusal(sockets: number): Failure | undefined {
+  #refusal(routingKey: string, sockets: number): Failure | undefined {
     if (this.#stopped) return failure('draining', 'This router takes no new connections: it is stopping.');
-    const full = this.#fullness(sockets);
+    const full = this.#fullness(routingKey, sockets);
     if (full === undefined) return undefined;
     this.#ration.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
     return failure('busy', full);
   }
 
-  #fullness(sockets: number): string | undefined {
+  #memoryRefusal(owner: string): Failure | undefined {
+    const full = this.#options.budget.refusal('connection', owner);
+    return full === undefined ? undefined : failure('busy', full);
+  }
+
+  #fullness(routingKey: string, sockets: number): string | undefined {
     if (this.#live.size >= this.#options.limits.connections) return `This router has ${this.#live.size} connections, which is its limit.`;
     const most = this.#options.limits.sockets;
-    if (this.#live.sockets + sockets <= most) return undefined;
+    if (this.#live.sockets + sockets <= most) {
+      if (this.#live.hasRoom(routingKey, sockets, this.#options.keys())) return undefined;
+      const key = JSON.stringify(routingKey);
+      return `The routing key ${key} has ${this.#live.socketsOf(routingKey)} of the ${most} sockets that there may be (ulimit -n, LimitNOFILE=): the rest is kept for other keys.`;
+    }
     const has = `Connections have ${this.#live.sockets} of the ${most} sockets`;
     return `${has} that this process's limit of open files leaves them; raise it (ulimit -n, LimitNOFILE=).`;
   }
@@ -195,7 +210,7 @@ export class Connections {
     const { client, role, id, origin, via } = request;
     const { log } = this.#options;
     const begun = performance.now();
-    this.#live.add(client, request.sockets);
+    this.#live.add(client, request.routingKey, request.sockets);
     const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
       method: 'CONNECT',
       authority: routingKey,

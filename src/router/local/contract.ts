@@ -10,6 +10,7 @@
  */
 import type { Logger } from '../../telemetry/log.ts';
 import type { ConnectorState, ListenerState } from '../contract.ts';
+import type { Memory } from '../memory/memory.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouteDestination, Routing } from '../routing/contract.ts';
 
@@ -23,6 +24,8 @@ export interface LocalSideOptions {
    * Throws where no link leads there now; then the next candidate is tried.
    */
   open(to: RouteDestination, head: RequestHead, handler: StreamHandler): Stream;
+  /** Of memory, for all that the router holds for others. */
+  readonly budget: Memory;
   readonly limits?: Partial<LocalLimits>;
   /** From 0 to below 1; replaced in tests. */
   readonly random?: () => number;

@@ -1,11 +1,21 @@
 import type { StreamReset } from '../http2/contract.ts';
+import type { Memory } from '../memory/memory.ts';
+import { Shares } from '../memory/shares.ts';
 import type { Side } from '../side.ts';
 
 /** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */
 export class LiveConnections {
-  readonly #sides = new Map<Side, number>();
-  #sockets = 0;
+  readonly #sides = new Map<Side, { readonly key: string; readonly sockets: number }>();
+  readonly #memory: Memory;
+  /** Of all keys. */
+  readonly #sockets: Shares;
   #empty: (() => void) | undefined;
+
+  /** @param sockets that there may be in all */
+  constructor(memory: Memory, sockets: number) {
+    this.#memory = memory;
+    this.#sockets = new Shares(sockets);
+  }
 
   get size(): number {
     return this.#sides.size;
@@ -13,19 +23,31 @@ export class LiveConnections {
 
   /** Of all of them: clients' and servers'. Streams have none. */
   get sockets(): number {
-    return this.#sockets;
+    return this.#sockets.total;
   }
 
-  add(side: Side, sockets: number): void {
-    this.#sides.set(side, sockets);
-    this.#sockets += sockets;
+  socketsOf(key: string): number {
+    return this.#sockets.heldBy(key);
+  }
+
+  /** @param keys that may have connections */
+  hasRoom(key: string, sockets: number, keys: number): boolean {
+    const others = this.#sockets.owners.size - (this.#sockets.owners.has(key) ? 1 : 0);
+    return sockets === 0 || this.#sockets.hasRoom(key, sockets, others + 1 < keys);
+  }
+
+  add(side: Side, key: string, sockets: number): void {
+    this.#sides.set(side, { key, sockets });
+    this.#sockets.change(key, sockets);
+    this.#memory.add(side);
   }
 
   delete(side: Side): void {
-    const sockets = this.#sides.get(side);
-    if (sockets === undefined) return;
+    const known = this.#sides.get(side);
+    if (known === undefined) return;
     this.#sides.delete(side);
-    this.#sockets -= sockets;
+    this.#sockets.change(known.key, -known.sockets);
+    this.#memory.delete(side);
     if (this.#sides.size === 0) this.#empty?.();
   }
 
@@ -46,7 +68,6 @@ export class LiveConnections {
 
   severAll(reason: StreamReset): void {
     this.sever(() => true, reason);
-    this.#sides.clear();
-    this.#sockets = 0;
+    for (const side of this.#sides.keys()) this.delete(side);
   }
 }

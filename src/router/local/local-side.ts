@@ -86,6 +86,8 @@ export class LocalSide implements AsyncDisposable {
       metrics: this.#metrics,
       memory: this.#memory,
       view: this.#view,
+      budget: options.budget,
+      keys: () => this.#keys.length,
       open: (to, head, handler) => options.open(to, head, handler),
     });
     this.#hideMetrics = showLocalSide({
@@ -125,13 +127,13 @@ export class LocalSide implements AsyncDisposable {
   }
 
   /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
-  accept(stream: Stream, head: RequestHead): StreamHandler {
-    return this.#connections.accept(stream, head);
+  accept(stream: Stream, head: RequestHead, owner: string): StreamHandler {
+    return this.#connections.accept(stream, head, owner);
   }
 
   /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
-  enter(stream: Stream, head: RequestHead): StreamHandler {
-    return this.#connections.enter(stream, head);
+  enter(stream: Stream, head: RequestHead, owner: string): StreamHandler {
+    return this.#connections.enter(stream, head, owner);
   }
 
   /** Ends the connections that come from or go to a site that is revoked, or through it, and lets none come about. */

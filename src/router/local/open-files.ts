@@ -21,5 +21,12 @@ export function openFilesLimit(file = '/proc/self/limits'): number | undefined {
  */
 export function socketsWithin(openFiles: number | undefined): number {
   if (openFiles === undefined) return Infinity;
-  return Math.max(16, openFiles - Math.max(128, Math.ceil(openFiles / 20)));
+  return Math.max(16, openFiles - reserveOf(openFiles));
 }
+
+/** Of the rest, how many connections of links may have. */
+export function peersWithin(openFiles: number | undefined): number {
+  return openFiles === undefined ? Infinity : reserveOf(openFiles) / 2;
+}
+
+const reserveOf = (openFiles: number): number => Math.max(128, Math.ceil(openFiles / 20));

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
+import { PIECE_COST } from '../memory/costs.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { End, Side } from '../side.ts';
@@ -10,6 +11,8 @@ const SMALL = 4096;
 const NOTHING = Buffer.alloc(0);
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
 const WRITE_LIMIT = 128 * 1024;
+/** In how many pieces: each costs memory, however short it is. */
+const MOST_PIECES = 1_024;
 
 /**
  * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, RST is a reset: whatever else
@@ -26,6 +29,8 @@ export class SocketEnd implements End, Stalled {
   #ended = false;
   /** Something was taken since it was last looked after. */
   #moved = false;
+  /** Pieces that were written since nothing waited. */
+  #pieces = 0;
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
   constructor(socket: Socket, raw: Socket, side: Side) {
@@ -76,6 +81,11 @@ export class SocketEnd implements End, Stalled {
     return this.#socket.writableLength;
   }
 
+  get held(): number {
+    const { writableLength } = this.#socket;
+    return writableLength === 0 ? 0 : writableLength + this.#pieces * PIECE_COST;
+  }
+
   write(chunk: Buffer): boolean {
     const socket = this.#socket;
     // What comes within one turn of the event loop leaves in one system call; a little goes at once.
@@ -84,8 +94,18 @@ export class SocketEnd implements End, Stalled {
       socket.cork();
       uncorkSoon(this);
     }
-    socket.write(chunk);
-    return socket.writableLength < WRITE_LIMIT;
+    this.#pieces = socket.writableLength === 0 ? 1 : this.#pieces + 1;
+    if (this.#pieces < MOST_PIECES) {
+      socket.write(chunk);
+      return socket.writableLength < WRITE_LIMIT;
+    }
+    // So few bytes that no `drain` event need follow.
+    const written = (): void => this.#side.onDrain();
+    socket.write(
+      chunk,
+      bounded('connection/socket-written', written, () => this.broken()),
+    );
+    return false;
   }
 
   uncork(): void {

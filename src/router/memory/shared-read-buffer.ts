@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { countRead } from './read-count.ts';
 
 /** What libuv offers by itself is as large. */
 export const READ_BUFFER_BYTES = 65_536;
@@ -15,7 +16,11 @@ const shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
  * Node.js documents how a socket is made that reads into a given buffer (`onread` of net.Socket), but a server makes its sockets itself.
  * So the same is done to a socket that is there. Where its parts are not found, chunks come as Node.js makes them.
  */
-export function receive(socket: Duplex, onChunk: (chunk: Buffer) => void): void {
+export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void {
+  const onChunk = (chunk: Buffer): void => {
+    countRead(chunk.length);
+    handler(chunk);
+  };
   // Also what it has read before, and what a newer Node.js might bring this way.
   socket.on('data', onChunk);
   if (socket instanceof Socket) readIntoShared(socket, onChunk);

@@ -83,6 +83,15 @@ describe('the program', () => {
     );
   });
 
+  it('takes no size of memory that is none, or too small', async () => {
+    await using west = await Namespace.make();
+    for (const size of ['lots', '64Mi', '256MiB']) {
+      const { code, err } = await west.earshot(['run', '--memory', size]);
+      assert.equal(code, exitCodes.usage);
+      assert.match(err, new RegExp(`--memory <size>.*'${size}' is invalid. It must be a size like 512Mi or 2Gi, 128Mi at least`));
+    }
+  });
+
   it('ends with the code that is documented', async () => {
     await using west = await Namespace.make();
     const env = { ...process.env, EARSHOT_HOME: west.home };

@@ -14,9 +14,9 @@ import { messageOf } from '../../../telemetry/log.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
-import { refusalOfPeer } from './peer-check.ts';
+import { CONNECTIONS_OF_PEER, refusalOfPeer } from './peer-check.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { certificateOf } from '../peer-certificate.ts';
+import { certificateOf, ownerOf } from '../peer-certificate.ts';
 import { codeOf, expiredError } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
@@ -240,10 +240,16 @@ export class Access {
     this.#host.changed();
   }
 
-  #openWith(certificate: string): number {
+  /** @param siteId as its hello proved; undefined for those that have said none, or not yet */
+  #isFull(peer: string, siteId: string | undefined): boolean {
     let open = 0;
-    for (const { serial } of this.#incoming) if (serial === certificate) open += 1;
-    return open;
+    for (const incoming of this.#incoming) if (incoming.owner === peer && incoming.siteId === siteId) open += 1;
+    return open >= CONNECTIONS_OF_PEER;
+  }
+
+  #enough(peer: string): string | undefined {
+    if (this.#isFull(peer, undefined)) return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
+    return this.#host.memory.refusal('peer', peer);
   }
 
   #begin(socket: Socket): void {
@@ -265,7 +271,7 @@ export class Access {
     this.#handshakes.end(socket);
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
     const certificate = certificateOf(socket);
-    const refusal = refusalOfPeer(socket, address, this.#host, this.#config, (serial) => this.#openWith(serial));
+    const refusal = refusalOfPeer(socket, address, this.#host, this.#config, (peer) => this.#enough(peer));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
@@ -279,6 +285,7 @@ export class Access {
       socket,
       protocol: socket.alpnProtocol === REVERSE ? REVERSE : FORWARD,
       certificate,
+      isFull: (siteId) => this.#isFull(ownerOf(certificate), siteId),
       address,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly: false,

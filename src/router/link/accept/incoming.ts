@@ -9,7 +9,7 @@ import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readCost, readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost } from '../host.ts';
-import type { PeerCertificate } from '../peer-certificate.ts';
+import { ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import type { Party } from '../../../identity/revocation.ts';
 import { Link } from '../link.ts';
 import { linkMetrics } from '../link-metrics.ts';
@@ -26,6 +26,8 @@ export interface IncomingOptions {
   readonly protocol: string;
   /** Left out between routers of one site. */
   readonly certificate?: PeerCertificate;
+  /** Whether a site has as many connections as it may. */
+  readonly isFull: (siteId: string) => boolean;
   readonly address: string;
   /** Only edge sites may make a link here. */
   readonly edgeOnly: boolean;
@@ -52,6 +54,8 @@ const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
  */
 export class Incoming {
   readonly serial: string;
+  /** Whose share of memory it is part of. */
+  readonly owner: string;
   readonly address: string;
   readonly expires: number;
   readonly #options: IncomingOptions;
@@ -66,12 +70,14 @@ export class Incoming {
   constructor(options: IncomingOptions) {
     this.#options = options;
     this.serial = options.certificate?.serial ?? '';
+    this.owner = options.certificate === undefined ? `site ${siteOf(options.host.self)}` : ownerOf(options.certificate);
     this.address = options.address;
     this.expires = options.certificate?.expires ?? Infinity;
     const reverse = options.protocol === REVERSE;
     this.#connection = new Connection({
       socket: options.socket,
       dialed: false,
+      owner: this.owner,
       role: reverse ? 'client' : 'server',
       host: options.host,
       events: {
@@ -119,7 +125,7 @@ export class Incoming {
   }
 
   #request(stream: Stream, head: RequestHead): StreamHandler {
-    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.peer);
+    if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.peer, this.owner);
     if (head.method !== 'POST') return refuse(stream, 405, 'http_request_error');
     if (head.path === ROUTING_PATH) return this.#routing(stream);
     if (head.path === RENEW_PATH) return this.#renewal(stream);
@@ -135,6 +141,7 @@ export class Incoming {
       onFault: (error) => this.#fault(stream, error),
     });
     routing.use(stream);
+    this.#connection.routing = routing;
     const late = bounded(
       'connection/join-deadline',
       () => this.#checkJoined(),
@@ -187,6 +194,7 @@ export class Incoming {
     }
     if (host.isRevoked({ site: id, certificate })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
+    if (this.#options.isFull(id)) throw tooMany();
     if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
   }
 
@@ -236,6 +244,7 @@ export class Incoming {
       if (link === undefined || link.dialed || link.router !== router || link.state === 'down') {
         throw new LinkError('protocol', `The peer attached to a link that it does not have.`);
       }
+      if (this.#options.isFull(hello.site.id)) throw tooMany();
       if (this.#closed) return;
       this.#hello = hello;
       this.#link = link;
@@ -292,3 +301,5 @@ export class Incoming {
     return reason.code === ErrorCode.NO_ERROR || reason.code === ErrorCode.INTERNAL_ERROR ? undefined : 'protocol';
   }
 }
+
+const tooMany = (): LinkError => new LinkError('busy', 'As many connections of this site are open as there may be.');

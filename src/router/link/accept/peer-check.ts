@@ -6,26 +6,26 @@ import type { LinkHost } from '../host.ts';
 import { LinkError } from '../link-errors.ts';
 import { UNREVOKE } from '../refusal.ts';
 import { authorizationCode, certificateError } from '../tls-errors.ts';
-import { certificateOf } from '../peer-certificate.ts';
+import { certificateOf, ownerOf } from '../peer-certificate.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
-/** Connections that may be open with one certificate: a site's routers share one. */
-const CONNECTIONS_OF_PEER = 256;
+/** Connections that may be open with one peer, from one site. */
+export const CONNECTIONS_OF_PEER = 16;
 
 /** What an access asks of peers, beyond what all do. */
 type Demands = Pick<AccessConfig, 'unmarked'>;
 
 /**
  * Why a peer that has done its part of TLS is not let in; undefined where it is.
- * @param open how many connections are open with a certificate of that serial number
+ * @param full why there are enough connections of whom the certificate belongs to
  */
 export function refusalOfPeer(
   socket: TLSSocket,
   address: string,
   host: Pick<LinkHost, 'isRevoked'>,
   demands: Demands,
-  open: (serial: string) => number,
+  full: (owner: string) => string | undefined,
 ): LinkError | undefined {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined)
@@ -39,12 +39,12 @@ export function refusalOfPeer(
   if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
     return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
   }
-  if (host.isRevoked({ certificate: certificateOf(socket) })) {
+  const shown = certificateOf(socket);
+  if (host.isRevoked({ certificate: shown })) {
     return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
   }
-  if (open(certificate.serialNumber) >= CONNECTIONS_OF_PEER)
-    return new LinkError('busy', `${CONNECTIONS_OF_PEER} connections are open with this certificate.`);
-  return undefined;
+  const enough = shown === undefined ? undefined : full(ownerOf(shown));
+  return enough === undefined ? undefined : new LinkError('busy', enough);
 }
 
 /** Short, as a GOAWAY holds 120 characters. */

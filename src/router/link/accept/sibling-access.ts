@@ -139,6 +139,7 @@ export class SiblingAccess {
       host: this.#host,
       socket,
       protocol,
+      isFull: () => false,
       address: this.path,
       edgeOnly: false,
       siblingsOnly: true,

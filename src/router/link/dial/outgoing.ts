@@ -108,6 +108,11 @@ class Outgoing implements OpenedLink {
     return this.#forward.session.request(head, handler);
   }
 
+  /** By what this site calls it: whoever answers there may have any name. */
+  get #owner(): string {
+    return `link ${this.#options.peer}`;
+  }
+
   async open(): Promise<void> {
     const { dial, signal } = this.#options;
     const socket = await dial(FORWARD, CONNECT_DEADLINE, signal);
@@ -152,6 +157,7 @@ class Outgoing implements OpenedLink {
     try {
       const stream = forward.session.request({ method: 'POST', authority: AUTHORITY, path: ROUTING_PATH, fields: {} }, routing);
       routing.use(stream);
+      forward.routing = routing;
       routing.send(writeHello(host.hello({ id, cost }), host.siteKey, forward.ours));
       const hello = await answered.promise;
       this.#check(hello);
@@ -218,7 +224,7 @@ class Outgoing implements OpenedLink {
       (stream, head) => {
         if (head.method === 'CONNECT')
           return link.state === 'up'
-            ? host.connect(stream, head, { site: link.peer.site.id, certificate: this.#connections.get(reverse) })
+            ? host.connect(stream, head, { site: link.peer.site.id, certificate: this.#connections.get(reverse) }, this.#owner)
             : refuse(stream, 503, 'destination_unavailable');
         if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
         const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
@@ -269,6 +275,7 @@ class Outgoing implements OpenedLink {
     const connection = new Connection({
       socket,
       dialed: true,
+      owner: this.#owner,
       role,
       host: this.#options.host,
       events: {

@@ -4,6 +4,8 @@ import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
+import { COST } from '../../memory/costs.ts';
+import type { Holder, Memory } from '../../memory/memory.ts';
 import type { Binding } from './hello.ts';
 import type { Liveness, Watched } from './liveness.ts';
 import { countTraffic } from './traffic-metrics.ts';
@@ -24,12 +26,18 @@ export interface ConnectionOptions {
   readonly dialed: boolean;
   /** Who opens requests on it. */
   readonly role: 'client' | 'server';
-  readonly host: { readonly liveness: Liveness };
+  /** Whose share of memory it is part of. */
+  readonly owner: string;
+  readonly host: { readonly liveness: Liveness; readonly memory: Memory };
   readonly events: ConnectionEvents;
 }
 
 /** One HTTP/2 connection of a link, watched for life. */
-export class Connection implements Watched {
+export class Connection implements Watched, Holder {
+  readonly kind = 'peer';
+  readonly owner: string;
+  /** What routing has of it. */
+  routing: { readonly held: number } | undefined;
   readonly session: Session;
   /** For the hello that this end sends, and for the one that it receives. */
   readonly ours: Binding;
@@ -44,7 +52,8 @@ export class Connection implements Watched {
 
   constructor(options: ConnectionOptions) {
     const { socket, dialed, events } = options;
-    const { liveness } = options.host;
+    const { liveness, memory } = options.host;
+    this.owner = options.owner;
     this.#socket = socket;
     const exporter =
       socket instanceof TLSSocket
@@ -66,6 +75,7 @@ export class Connection implements Watched {
         onGoaway: (reason) => events.onGoaway(reason),
         onClose: (reason) => {
           liveness.unwatch(this);
+          memory.delete(this);
           this.#counted();
           events.onClose(reason, this.#error);
         },
@@ -73,7 +83,16 @@ export class Connection implements Watched {
       },
     });
     liveness.watch(this);
+    memory.add(this);
     this.#counted = countTraffic(this);
+  }
+
+  get held(): number {
+    return COST.peer + this.session.held + this.#socket.writableLength + (this.routing?.held ?? 0);
+  }
+
+  letGo(reason: string): void {
+    this.destroy(new LinkError('busy', reason));
   }
 
   get bytesRead(): number {

@@ -56,6 +56,11 @@ export class RoutingStream implements StreamHandler {
     this.#stream = stream;
   }
 
+  /** Memory for what waits, both ways, in bytes. */
+  get held(): number {
+    return this.#backlog.length + (this.#stream?.held ?? 0);
+  }
+
   /** Messages flow from now on. */
   start(): void {
     if (this.#state !== 'waiting') return;

@@ -51,6 +51,15 @@ describe('two sessions', () => {
     await eventually('the server to forget it', () => ends.serverSession.openStreams === 0);
   });
 
+  it('do not keep a stream for ever that was refused and whose request does not end', async () => {
+    await using ends = await pair(({ stream }) => stream.respond({ status: 503, fields: {} }, { end: true }), { answeredDeadline: 20 });
+    const { recorder } = connectStream(ends.clientSession, 'backend');
+    await eventually('the reset', () => recorder.resets.length > 0);
+    assert.deepEqual([recorder.response?.status, recorder.resets[0]?.code], [503, ErrorCode.CANCEL]);
+    assert.equal(ends.serverSession.openStreams, 0);
+    assert.equal(ends.server.accepted[0]?.recorder.resets.length, 1);
+  });
+
   it('carry a POST with its path', async () => {
     await using ends = await pair(({ stream }) => stream.respond({ status: 204, fields: {} }, { end: true }));
     const recorder = connectStream(ends.clientSession).recorder;

@@ -14,6 +14,7 @@ function answerOf(refuse: (stream: Stream) => unknown): ResponseHead {
   refuse({
     id: 1,
     queued: 0,
+    held: 0,
     respond: (head) => void (said = head),
     write: () => true,
     end: () => {},

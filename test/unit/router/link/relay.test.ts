@@ -3,11 +3,13 @@ import { describe, test } from 'node:test';
 import { LinkError } from '../../../../src/router/link/link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
 import { relay } from '../../../../src/router/link/relay.ts';
+import { roomy } from '../support/memory.ts';
 
 /** A stream that notes what it is told. */
 class Noted implements Stream {
   readonly id = 1;
   readonly queued = 0;
+  readonly held = 0;
   readonly calls: string[] = [];
   full = false;
 
@@ -53,6 +55,7 @@ function joined(): {
       return to;
     },
     counts,
+    { memory: roomy(), owner: 'site' },
   );
   assert.ok(outgoing !== undefined);
   return { from, to, incoming, outgoing, counts };
@@ -144,6 +147,7 @@ describe('a relay', () => {
         throw new LinkError('closed', 'No link.');
       },
       counts,
+      { memory: roomy(), owner: 'site' },
     );
     assert.deepEqual(from.calls, ['respond 502 end']);
     assert.deepEqual(counts, { open: 0, total: 0, failed: 1, bytes: 0 });

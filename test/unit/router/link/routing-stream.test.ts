@@ -7,6 +7,7 @@ import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/
 class Peer implements Stream {
   readonly id = 1;
   queued = 0;
+  readonly held = 0;
   given = 0;
   ended = false;
 

@@ -14,6 +14,7 @@ const problemOf = (local: LocalSide) => local.state.connectors['Connector/key']?
 class Asking implements Stream {
   readonly id = 1;
   readonly queued = 0;
+  readonly held = 0;
   answer: ResponseHead | undefined;
   resetCode: number | undefined;
   consumedBytes = 0;
@@ -150,13 +151,13 @@ describe('a connector', () => {
     } as const;
     for (const [key, [status, error]] of Object.entries(expected)) {
       const stream = new Asking();
-      local.accept(stream, ask(key));
+      local.accept(stream, ask(key), 'site');
       const answer = await eventually(`an answer for ${key}`, () => stream.answer);
       assert.deepEqual([answer.status, answer.fields['proxy-status']], [status, `earshot; error=${error}`]);
     }
     const drained = local.drain(0);
     const stream = new Asking();
-    local.accept(stream, ask('refused'));
+    local.accept(stream, ask('refused'), 'site');
     assert.equal(stream.answer?.status, 503);
     await drained;
   });
@@ -178,7 +179,7 @@ describe('a connector', () => {
     await using _ = local;
     local.apply([], []);
     const stream = new Asking();
-    const handler = local.accept(stream, ask('unknown'));
+    const handler = local.accept(stream, ask('unknown'), 'site');
     handler.onData(Buffer.from('abc'));
     await eventually('an answer', () => stream.answer);
     handler.onData(Buffer.from('de'));
@@ -193,7 +194,7 @@ describe('a connector', () => {
     local.apply([], [connector(9, 'key', { hosts: ['192.0.2.1'] })]);
     routing.byKey.set('key', [here(WEST_ROUTER)]);
     const stream = new Asking();
-    const handler = local.enter(stream, ask('key'));
+    const handler = local.enter(stream, ask('key'), 'site');
     assert.equal(local.openConnections, 1);
     handler.onReset({ code: 8, reason: 'the client went away' });
     assert.equal(local.openConnections, 0);
@@ -206,7 +207,7 @@ describe('a connector', () => {
     await using _ = local;
     local.apply([], [connector(server.port, 'key')]);
     const stream = new Asking();
-    const handler = local.accept(stream, ask('key'));
+    const handler = local.accept(stream, ask('key'), 'site');
     handler.onData(Buffer.from('first '));
     handler.onData(Buffer.from('second '));
     await eventually('an answer', () => stream.answer);

@@ -242,4 +242,22 @@ describe('a listener', () => {
     await eventually('both are gone', () => local.openConnections === 0);
     (await connected(port)).socket.destroy();
   });
+
+  it('lets no routing key have all the sockets where there are others', async () => {
+    using server = await echo();
+    // Client and server are two sockets each.
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { sockets: 16 } });
+    await using _ = local;
+    const [busy, quiet] = [await freePort(), await freePort()];
+    for (const key of ['busy', 'quiet']) routing.byKey.set(key, [here(WEST_ROUTER)]);
+    local.apply([listener(busy, 'busy'), listener(quiet, 'quiet')], [connector(server.port, 'busy'), connector(server.port, 'quiet')]);
+    await eventually('both listen', () => ['busy', 'quiet'].every((key) => local.state.listeners[`Listener/${key}`]?.listening));
+    // Three quarters, while the other has nothing.
+    const open = [];
+    for (let left = 6; left > 0; left -= 1) open.push(await connected(busy));
+    const beyond = dial(busy);
+    await eventually('one more is closed', () => beyond.closed);
+    open.push(await connected(quiet));
+    for (const { socket } of open) socket.destroy();
+  });
 });

@@ -5,6 +5,7 @@ import { createSession } from '../../../../src/router/http2/session.ts';
 import type { LocalLimits, LocalSideOptions } from '../../../../src/router/local/contract.ts';
 import { LocalSide } from '../../../../src/router/local/local-side.ts';
 import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
+import { roomy } from '../support/memory.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 
 export const WEST = '11111111-1111-8111-8111-111111111111';
@@ -54,6 +55,7 @@ export function oneSide(self = WEST_ROUTER, options: Partial<LocalSideOptions> =
     log: createLogger({ level: 'silent', component: 'test' }),
     site: self.slice(0, self.indexOf('/')),
     routing,
+    budget: roomy(),
     open: () => {
       throw new Error('no link');
     },
@@ -76,7 +78,7 @@ export async function twoSides(options: Partial<LocalSideOptions> = {}): Promise
   const [near, far] = await socketPair();
   const heads: RequestHead[] = [];
   const east = oneSide(EAST_ROUTER, options);
-  createSession(far, { role: 'server', events: events((stream, head) => east.local.accept(stream, head)) });
+  createSession(far, { role: 'server', events: events((stream, head) => east.local.accept(stream, head, 'site')) });
   const session = createSession(near, { role: 'client', events: events(() => refuseAll) });
   const west = oneSide(WEST_ROUTER, {
     ...options,

@@ -3,6 +3,7 @@ import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
 import { Liveness } from '../../../../src/router/link/session/liveness.ts';
+import { roomy } from './memory.ts';
 import { quiet } from './site.ts';
 
 /** What a link has of its router, where there is none. */
@@ -14,6 +15,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     siteKey,
     links: new Links(),
     liveness,
+    memory: roomy(),
     hooks: {},
     events: { onUp: () => {}, onDown: () => {}, onCost: () => {} },
     draining: false,

@@ -1,0 +1,10 @@
+/** What things cost in memory while they are idle, in bytes, about. */
+
+/** A connection with its two ends, sockets or streams; a peer's TLS connection. */
+export const COST = { connection: 8_192, peer: 98_304 } as const;
+
+/** A stream, with nothing behind it. */
+export const STREAM_COST = 1_024;
+
+/** A piece of data that waits, besides its length. */
+export const PIECE_COST = 256;

@@ -1,0 +1,162 @@
+import type { Logger } from '../../telemetry/log.ts';
+import { LogRation } from '../../telemetry/log-ration.ts';
+import { bounded, guard } from '../../telemetry/boundary.ts';
+import { COST } from './costs.ts';
+import { memoryMetrics, showMemory } from './memory-metrics.ts';
+import { afterReading, forgetReading } from './read-count.ts';
+import { Shares } from './shares.ts';
+
+/** What holds memory for somebody, and can be made to let go of it. */
+export interface Holder {
+  /** For metrics. */
+  readonly kind: keyof typeof COST;
+  /** `site ID`, `certificate NAME`, `key NAME`: whose share it is part of. */
+  readonly owner: string;
+  /** Bytes, about, now. */
+  readonly held: number;
+  /** Ends it. It is gone, or will be soon. */
+  letGo(reason: string): void;
+}
+
+/** Milliseconds between two looks, where somebody is to be refused. */
+const LOOK_AGAIN = 100;
+/** What is left after some had to let go. */
+const AFTER_EXCESS = 7 / 8;
+
+/**
+ * The memory that a router holds for others, in shares (`Shares`). Nothing is counted where bytes pass. What is held is what all holders
+ * say when they are looked at: after as many bytes have been read as could make a difference, and before anybody is refused.
+ *
+ * Invariant: a holder's charge is part of its owner's share from `add` to `delete`.
+ */
+export class Memory {
+  readonly #log: LogRation;
+  readonly #now: () => number;
+  readonly #shares: Shares;
+  /** Connections of peers: each takes a file. */
+  readonly #peers: Shares;
+  readonly #charges = new Map<Holder, number>();
+  readonly #hideMetrics: () => void;
+  #looked = -Infinity;
+  #easing: NodeJS.Immediate | undefined;
+
+  /** @param limits of all owners together */
+  constructor(limits: { readonly bytes: number; readonly peers: number }, log: Logger, now: () => number = () => performance.now()) {
+    this.#log = new LogRation(log);
+    this.#now = now;
+    this.#shares = new Shares(limits.bytes);
+    this.#peers = new Shares(limits.peers);
+    const shares = this.#shares;
+    this.#hideMetrics = showMemory({
+      budget: limits.bytes,
+      get held() {
+        return shares.total;
+      },
+      get most() {
+        return Math.max(0, ...shares.owners.values());
+      },
+    });
+    this.#watch();
+  }
+
+  /** @returns why its owner gets no more; undefined where there is room */
+  refusal(kind: Holder['kind'], owner: string): string | undefined {
+    if (kind === 'peer' && !this.#peers.hasRoom(owner, 1)) return this.#tooManyPeers(owner);
+    const cost = COST[kind];
+    if (this.#shares.hasRoom(owner, cost)) return undefined;
+    // What was held at the last look may have gone.
+    if (this.#now() - this.#looked >= LOOK_AGAIN) this.#look();
+    if (this.#shares.hasRoom(owner, cost)) return undefined;
+    const fields = { owner, held: this.#shares.heldBy(owner), all: this.#shares.total, budget: this.#shares.most };
+    memoryMetrics.refused.inc({ what: kind });
+    this.#log.warn(fields, `${kind} refused: ${owner} holds its share of this router's memory`);
+    return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
+  }
+
+  add(holder: Holder): void {
+    const charge = holder.held;
+    this.#charges.set(holder, charge);
+    this.#shares.change(holder.owner, charge);
+    if (holder.kind === 'peer') this.#peers.change(holder.owner, 1);
+  }
+
+  /** Also of one that is not there. */
+  delete(holder: Holder): void {
+    const charge = this.#charges.get(holder);
+    if (charge === undefined) return;
+    this.#charges.delete(holder);
+    this.#shares.change(holder.owner, -charge);
+    if (holder.kind === 'peer') this.#peers.change(holder.owner, -1);
+  }
+
+  #tooManyPeers(owner: string): string {
+    const fields = { owner, connections: this.#peers.heldBy(owner), all: this.#peers.total, most: this.#peers.most };
+    memoryMetrics.refused.inc({ what: 'peer' });
+    this.#log.warn(fields, `peer refused: ${owner} has its share of the connections that the limit of open files leaves to links`);
+    return `${fields.connections} connections are open with you, and the rest is kept for others.`;
+  }
+
+  [Symbol.dispose](): void {
+    forgetReading(this.#onRead);
+    clearImmediate(this.#easing);
+    this.#hideMetrics();
+  }
+
+  readonly #onRead = bounded(
+    'look/memory',
+    () => {
+      this.#look();
+      // Not amid the reading of a socket that may be among those that end.
+      if (this.#shares.total > this.#shares.most) this.#easing ??= setImmediate(this.#easeSoon);
+      this.#watch();
+    },
+    () => this.#watch(),
+  );
+  readonly #easeSoon = bounded('look/memory-used-up', () => this.#ease());
+
+  #watch(): void {
+    const { most, total } = this.#shares;
+    afterReading(Math.max(most / 16, (most - total) / 4), this.#onRead);
+  }
+
+  #look(): void {
+    this.#looked = this.#now();
+    for (const [holder, charge] of this.#charges) {
+      const { held } = holder;
+      if (held === charge) continue;
+      this.#charges.set(holder, held);
+      this.#shares.change(holder.owner, held - charge);
+    }
+  }
+
+  /** Those who hold most let go, first of what costs most. */
+  #ease(): void {
+    this.#easing = undefined;
+    this.#look();
+    const { most, total } = this.#shares;
+    if (total <= most) return;
+    for (const [owner, excess] of this.#shares.excess(most * AFTER_EXCESS)) {
+      const own = [...this.#charges].filter(([holder]) => holder.owner === owner).sort(byWeight);
+      let left = excess;
+      let ended = 0;
+      for (const [holder, charge] of own) {
+        if (left <= 0) break;
+        left -= charge;
+        ended += 1;
+        memoryMetrics.ended.inc({ what: holder.kind });
+        guard('look/memory-holder', holder, (one) => one.letGo(`this router's memory is used up, and most of it by ${owner}`));
+      }
+      const fields = { owner, ended, freed: excess - left, all: total, budget: most };
+      this.#log.warn(fields, `connections ended: this router's memory is used up, and most of it by ${owner}`);
+    }
+  }
+}
+
+type Charged = readonly [Holder, number];
+
+/** What holds most besides what each of its kind costs comes first; of two that hold as much, the one that ends less. */
+function byWeight([one, charge]: Charged, [other, otherCharge]: Charged): number {
+  return otherCharge - COST[other.kind] - (charge - COST[one.kind]) || COST[one.kind] - COST[other.kind];
+}
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / (1 << 20))} MiB`;

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ClientHttp2Stream } from 'node:http2';
+import { createServer, type AddressInfo } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { test } from 'node:test';
+import type { TlsBundle } from '../../../src/router/contract.ts';
+import { startRouter } from '../../../src/router/router.ts';
+import { metrics } from '../../../src/telemetry/metrics.ts';
+import { eventually } from '../../harness/wait.ts';
+import { testAuthority } from './support/certificates.ts';
+import { access, accessPort, connector, echoServer, quiet, siteConfig } from './support/site.ts';
+import { standardClient, type StandardClient } from './support/standard-client.ts';
+
+/** Leaves 16 MiB to peers. */
+const MEMORY = 128 << 20;
+const GREEDY = 'a0000000-0000-8000-8000-000000000001';
+const HONEST = 'a0000000-0000-8000-8000-000000000002';
+
+const authority = await testAuthority();
+
+/** A site with little memory, a server that sends without end, and one that sends back. */
+async function site() {
+  await using stack = new AsyncDisposableStack();
+  const endless = createServer((socket) => {
+    const go = (): void => {
+      while (socket.write(PAGE));
+    };
+    socket.on('error', () => {}).on('drain', go);
+    go();
+  }).listen(0, '127.0.0.1');
+  await once(endless, 'listening');
+  stack.defer(() => void endless.close());
+  const echo = stack.use(await echoServer());
+  const config = {
+    ...siteConfig('small'),
+    accesses: [access(await authority.issue())],
+    connectors: [connector('endless', (endless.address() as AddressInfo).port), connector('echo', echo.port)],
+  };
+  const router = stack.use(await startRouter(config, {}, { log: quiet, memory: MEMORY }));
+  const port = await accessPort(router);
+  const owned = stack.move();
+  return { port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+const PAGE = Buffer.alloc(65_536);
+
+function ask({ session }: StandardClient, key: string): ClientHttp2Stream {
+  const stream = session.request({ ':method': 'CONNECT', ':authority': key }, { endStream: false });
+  stream.on('error', () => {});
+  return stream;
+}
+
+/** Opens connections and reads nothing of what they bring, until one is refused. @returns how */
+async function fill(client: StandardClient): Promise<{ readonly status: unknown; readonly said: string }> {
+  for (;;) {
+    const [head] = await once(ask(client, 'endless'), 'response');
+    if (head[':status'] !== 200) return { status: head[':status'], said: String(head['proxy-status']) };
+  }
+}
+
+async function echoed(client: StandardClient): Promise<string> {
+  const stream = ask(client, 'echo');
+  stream.end('still served');
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+async function lastWords(port: number, { cert = '', key = '', ca = '' }: TlsBundle): Promise<string> {
+  const socket = connectTls({ host: '127.0.0.1', port, cert, key, ca, ALPNProtocols: ['h2'] });
+  socket.on('error', () => {});
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+async function held(): Promise<number> {
+  return Number(/^earshot_router_memory_held_bytes\{by="all"\} (\d+)/m.exec(await metrics.metrics())?.[1]);
+}
+
+test('a site that reads nothing has its share of memory, whatever certificates it has, and others go on', async () => {
+  await using small = await site();
+  const greedy = await standardClient(small.port, await authority.issue({ siteId: GREEDY }));
+  using honest = await standardClient(small.port, await authority.issue({ siteId: HONEST }));
+  const refused = await fill(greedy);
+  assert.equal(refused.status, 503);
+  assert.match(refused.said, /error=connection_limit_reached; details="busy: \d+ MiB of this router's memory are in use for you/);
+  assert.match(await lastWords(small.port, await authority.issue({ siteId: GREEDY })), /busy: \d+ MiB of this router's memory/);
+  for (let round = 0; round < 10; round += 1) assert.equal(await echoed(honest), 'still served');
+  using another = await standardClient(small.port, await authority.issue());
+  assert.equal(await echoed(another), 'still served');
+
+  greedy.session.destroy();
+  await eventually('its share to be free again', async () => (await held()) < 1 << 20);
+  using back = await standardClient(small.port, await authority.issue({ siteId: GREEDY }));
+  assert.equal(await echoed(back), 'still served');
+});
+
+test('a peer has sixteen connections, with as many certificates of one site as it likes', async (t) => {
+  await using small = await site();
+  const bundles = [await authority.issue({ siteId: GREEDY }), await authority.issue({ siteId: GREEDY })];
+  const clients: StandardClient[] = [];
+  t.after(() => clients.forEach((client) => client[Symbol.dispose]()));
+  for (let at = 0; at < 16; at += 1) clients.push(await standardClient(small.port, bundles[at % 2] ?? ({} as TlsBundle)));
+  assert.equal(await echoed(clients[15] as StandardClient), 'still served');
+  assert.match(await lastWords(small.port, bundles[0] as TlsBundle), /busy: 16 connections are open/);
+  using other = await standardClient(small.port, await authority.issue({ siteId: HONEST }));
+  assert.equal(await echoed(other), 'still served');
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { pino } from 'pino';
+import { COST } from '../../../../src/router/memory/costs.ts';
+import { Memory, type Holder } from '../../../../src/router/memory/memory.ts';
+import { countRead } from '../../../../src/router/memory/read-count.ts';
+import { metrics } from '../../../../src/telemetry/metrics.ts';
+
+const MIB = 1 << 20;
+
+class Held implements Holder {
+  readonly kind: Holder['kind'];
+  readonly owner: string;
+  held: number;
+  ended: string | undefined;
+  readonly #memory: Memory;
+
+  static add(...given: ConstructorParameters<typeof Held>): Held {
+    const held = new Held(...given);
+    given[0].add(held);
+    return held;
+  }
+
+  constructor(memory: Memory, owner: string, held: number = COST.connection, kind: Holder['kind'] = 'connection') {
+    this.#memory = memory;
+    this.owner = owner;
+    this.held = held;
+    this.kind = kind;
+  }
+
+  letGo(reason: string): void {
+    this.ended = reason;
+    this.#memory.delete(this);
+  }
+}
+
+function memoryOf(
+  bytes: number,
+  peers = Infinity,
+): { readonly memory: Memory; readonly lines: readonly string[]; advance(milliseconds: number): void } {
+  const lines: string[] = [];
+  let now = 0;
+  const memory = new Memory({ bytes, peers }, pino({ messageKey: 'message' }, { write: (line) => void lines.push(line) }), () => now);
+  return { memory, lines, advance: (milliseconds) => void (now += milliseconds) };
+}
+
+describe('the memory of a router', () => {
+  it('refuses who has its share, with a reason, a count and a line, and nobody else', async () => {
+    const { memory, lines } = memoryOf(16 * MIB);
+    using _ = memory;
+    const before = await refused();
+    Held.add(memory, 'site greedy', 12 * MIB);
+    assert.match(memory.refusal('connection', 'site greedy') ?? '', /^12 MiB of this router's memory are in use for you/);
+    assert.equal(memory.refusal('connection', 'site honest'), undefined);
+    assert.equal(memory.refusal('connection', 'key web'), undefined);
+    assert.equal(await refused(), before + 1);
+    assert.match(lines.join(''), /connection refused: site greedy holds its share/);
+  });
+
+  it('looks again before it refuses, since what was held may be gone', () => {
+    const { memory, advance } = memoryOf(16 * MIB);
+    using _ = memory;
+    const held = Held.add(memory, 'key web', 12 * MIB);
+    assert.ok(memory.refusal('connection', 'key web') !== undefined);
+    held.held = COST.connection;
+    advance(1_000);
+    assert.equal(memory.refusal('connection', 'key web'), undefined);
+  });
+
+  it('ends what holds most of whoever has most, once too much is held, and lets the others be', async () => {
+    const { memory, lines } = memoryOf(16 * MIB);
+    using _ = memory;
+    const honest = [Held.add(memory, 'site honest'), Held.add(memory, 'site honest', COST.peer, 'peer')];
+    const greedy = Array.from({ length: 10 }, () => Held.add(memory, 'site greedy'));
+    const link = Held.add(memory, 'site greedy', COST.peer, 'peer');
+    greedy.forEach((each, index) => void (each.held = (index + 1) * 0.4 * MIB));
+    countRead(20 * MIB);
+    await turn();
+    assert.deepEqual(
+      [...honest, link, ...greedy.slice(0, 7)].map(({ ended }) => ended),
+      Array.from({ length: 10 }),
+    );
+    assert.match(greedy[9]?.ended ?? '', /most of it by site greedy/);
+    assert.match(lines.join(''), /connections ended: .* most of it by site greedy/);
+  });
+
+  it('bounds the connections of peers apart from their memory', () => {
+    const { memory } = memoryOf(1024 * MIB, 16);
+    using _ = memory;
+    for (let left = 12; left > 0; left -= 1) Held.add(memory, 'site greedy', COST.peer, 'peer');
+    assert.match(memory.refusal('peer', 'site greedy') ?? '', /^12 connections are open with you/);
+    assert.equal(memory.refusal('peer', 'site honest'), undefined);
+  });
+});
+
+async function refused(): Promise<number> {
+  const text = await metrics.metrics();
+  return Number(/^earshot_router_memory_refused_total\{what="connection"\} (\d+)/m.exec(text)?.[1] ?? 0);
+}
