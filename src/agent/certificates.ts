@@ -20,6 +20,8 @@ import type { Authorities } from './authorities.ts';
 export interface EnsureOptions {
   readonly site: Site;
   readonly issued: BundleSet;
+  /** Bundles that came of tokens. */
+  readonly ofTokens: ReadonlySet<string>;
   /** Serial numbers. */
   readonly revoked: ReadonlySet<string>;
   readonly now: number;
@@ -43,7 +45,7 @@ export class Certificates {
 
   /** Brings one up to date. @returns how it stands, and whether it was written just now */
   async ensure(wanted: WantedBundle, options: EnsureOptions): Promise<CertificateState & { readonly written: boolean }> {
-    const { site, issued, revoked, now } = options;
+    const { site, issued, ofTokens, revoked, now } = options;
     try {
       const unreadable = issued.unreadable.get(wanted.name);
       if (unreadable !== undefined) return { problem: unreadable, written: false };
@@ -52,6 +54,7 @@ export class Certificates {
       const authority = await this.#issuerOf(wanted, site);
       const isRevoked = leaf !== undefined && revoked.has(leaf.facts.serial);
       if (leaf !== undefined && !isRevoked && stands(leaf, wanted, authority, now)) return { expires: leaf.facts.notAfter, written: false };
+      if (leaf !== undefined && ofTokens.has(wanted.name) && !isOf(authority, leaf)) throw nameTaken(wanted.name);
       const purpose = purposeIn(wanted);
       if (leaf !== undefined && purpose === 'application' && leaf.purpose !== purpose && !isRevoked) await this.#refuse(wanted, leaf);
       const made = await this.#make(wanted, purpose, authority, options.days);
@@ -133,10 +136,17 @@ function stands({ facts, x509, purpose }: ReadLeaf, wanted: WantedBundle, author
     (wanted.order.purpose === undefined || wanted.order.purpose === purpose) &&
     // Made while the clock was ahead.
     facts.notBefore <= now &&
-    (authority === undefined || x509.checkIssued(authority.certificate)) &&
+    isOf(authority, { x509 }) &&
     !isRenewalDue(facts, now)
   );
 }
+
+/** @param authority undefined for what signs itself */
+const isOf = (authority: Authority | undefined, { x509 }: Pick<ReadLeaf, 'x509'>): boolean =>
+  authority === undefined || x509.checkIssued(authority.certificate);
+
+const nameTaken = (name: string): TrustError =>
+  new TrustError('name-taken', `${name} is the TLS bundle of a link that came of a token, and would be replaced: use another name`);
 
 /** Names that it has besides do no harm: an address that comes and goes does not make a new certificate each time. */
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {

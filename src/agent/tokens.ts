@@ -24,6 +24,9 @@ export interface TokensOptions {
   readonly onChange: () => void;
 }
 
+/** An annotation of Links that came of tokens. */
+export const SITE_ID = 'earshot/site-id';
+
 interface Attempt {
   readonly name: string;
   readonly siteName: string;
@@ -45,6 +48,7 @@ interface Attempt {
 export class Tokens implements Disposable {
   readonly #options: TokensOptions;
   readonly #attempts = new Map<string, Attempt>();
+  #taken: ReadonlySet<string> = new Set();
   readonly #keeping = new InTurn();
   #redeemed: Map<string, string> | undefined;
 
@@ -52,14 +56,23 @@ export class Tokens implements Disposable {
     this.#options = options;
   }
 
-  /** Starts redeeming what is new; the rest goes on by itself. */
-  async ensure(tokens: readonly AccessToken[], site: Site): Promise<ReadonlyMap<string, TokenFacts>> {
+  /**
+   * Starts redeeming what is new; the rest goes on by itself.
+   * @param taken names of TLS bundles of the site's own. A token is called as its file says, which may be another site's choice
+   */
+  async ensure(
+    tokens: readonly AccessToken[],
+    site: Site,
+    taken: ReadonlySet<string> = new Set(),
+  ): Promise<ReadonlyMap<string, TokenFacts>> {
+    this.#taken = taken;
     this.#redeemed ??= new Map(await this.#options.stores.tokens.redeemed());
     const siteName = nameOf(site);
     const wanted = new Map(tokens.map((token) => [nameOf(token), token]));
     for (const attempt of this.#attempts.values()) {
       const spec = wanted.get(attempt.name)?.spec;
-      if (attempt.siteName !== siteName || !isDeepStrictEqual(spec, attempt.spec)) this.#giveUp(attempt);
+      const isFree = attempt.facts.problem?.code === 'name-taken' && !taken.has(attempt.name);
+      if (isFree || attempt.siteName !== siteName || !isDeepStrictEqual(spec, attempt.spec)) this.#giveUp(attempt);
     }
     for (const token of tokens) if (!this.#attempts.has(nameOf(token))) this.#begin(token, siteName, this.#redeemed);
     return new Map([...this.#attempts].map(([name, { facts }]) => [name, facts]));
@@ -84,6 +97,7 @@ export class Tokens implements Disposable {
     this.#attempts.set(name, attempt);
     if (facts.redeemed) return;
     try {
+      this.#refuseTaken(name);
       this.#start(attempt, parseToken(resource, `AccessToken ${name}`));
     } catch (error) {
       attempt.facts = { redeemed: false, problem: problemOf(error) };
@@ -121,12 +135,13 @@ export class Tokens implements Disposable {
   async #keep({ name, mark, end }: Attempt, { offer, linkCost, bundle }: Redeemed): Promise<void> {
     const { stores } = this.#options;
     end.signal.throwIfAborted();
+    this.#refuseTaken(name);
     await stores.bundles.put({ ...bundle, name });
     end.signal.throwIfAborted();
     const link: Link = {
       apiVersion: API_VERSION,
       kind: 'Link',
-      metadata: { name, annotations: { 'earshot/site-id': offer.siteId, 'earshot/site-name': offer.siteName } },
+      metadata: { name, annotations: { [SITE_ID]: offer.siteId, 'earshot/site-name': offer.siteName } },
       spec: { endpoints: offer.endpoints, cost: linkCost, tlsCredentials: name },
     };
     await stores.tokens.putLink(link);
@@ -136,6 +151,12 @@ export class Tokens implements Disposable {
     }
     this.#redeemed?.set(name, mark);
     await stores.tokens.setRedeemed(this.#redeemed ?? new Map());
+  }
+
+  #refuseTaken(name: string): void {
+    if (!this.#taken.has(name)) return;
+    const words = `${name} is the name of a TLS bundle of this site's own, whose place that of the token would take`;
+    throw new TrustError('name-taken', `${words}: give the token another (metadata.name, or --name when it is redeemed)`);
   }
 
   /** Somebody waits for a token: the first failure is told at once, and only what differs from it after that. */

@@ -2,7 +2,7 @@ import type { Site } from '../api/skupper/index.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import type { LinkConfig, Router, RouterState } from '../router/contract.ts';
 import type { CertificateState, TrustFacts } from '../site/observe/trust-facts.ts';
-import { listAccesses, type Access } from '../site/plan/access.ts';
+import { listAccesses, SITE_SERVER_BUNDLE, type Access } from '../site/plan/access.ts';
 import { planCertificates, type WantedBundle } from '../site/plan/certificates.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { certificateHosts, commonBindHost, endpointsOf, reachableHosts, type Reach } from '../site/reach.ts';
@@ -18,7 +18,7 @@ import { makeOfflineLinks } from './offline-links.ts';
 import type { Identity, SitePlatform } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
-import { Tokens } from './tokens.ts';
+import { SITE_ID, Tokens } from './tokens.ts';
 import { Withdrawals } from './withdrawals.ts';
 
 export interface TrustInput {
@@ -85,11 +85,12 @@ export class Trust implements AsyncDisposable {
   async step(input: TrustInput): Promise<TrustOutcome> {
     this.#latest = input;
     const { resources, site, now } = input;
+    const wanted = wantedBundles(input);
     const restless = await this.#withdraw(input);
-    const { certificates, problems, issued } = await this.#issue(input);
+    const { certificates, problems, issued } = await this.#issue(input, wanted);
     const { accesses } = listAccesses(resources, site);
     const grants = await this.#grants.ensure(resources.AccessGrant, grantSettings(input, accesses), now);
-    const tokens = await this.#tokens.ensure(resources.AccessToken, site);
+    const tokens = await this.#tokens.ensure(resources.AccessToken, site, new Set([...OWN_BUNDLES, ...wanted.map(({ name }) => name)]));
     return {
       facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' },
       problems,
@@ -132,20 +133,27 @@ export class Trust implements AsyncDisposable {
     }
   }
 
-  async #issue(input: TrustInput): Promise<Issue> {
+  async #issue(input: TrustInput, wanted: readonly WantedBundle[]): Promise<Issue> {
     const { bundles } = this.#options.platform.stores;
+    const ofTokens = bundlesOfTokens(input.resources);
     const revoked = new Set(revocationsOf(await this.#options.ledger.revoked()).serials);
     const certificates = new Map<string, CertificateState>();
     const problems: ResourceProblem[] = [];
     let issued = await bundles.list();
     let anyWritten = false;
-    for (const bundle of wantedBundles(input)) {
+    for (const bundle of wanted) {
       if (input.userBundles.has(bundle.name)) {
         certificates.set(bundle.name, {});
         continue;
       }
       // The site's own servers keep the default lifetime: what is settable is that of links.
-      const { written, ...state } = await this.#certificates.ensure(bundle, { site: input.site, issued, revoked, now: input.now });
+      const { written, ...state } = await this.#certificates.ensure(bundle, {
+        site: input.site,
+        issued,
+        ofTokens,
+        revoked,
+        now: input.now,
+      });
       certificates.set(bundle.name, state);
       problems.push(...problemsOf(bundle, state));
       if (written) this.#written(bundle);
@@ -166,6 +174,14 @@ interface Issue {
   readonly certificates: ReadonlyMap<string, CertificateState>;
   readonly problems: readonly ResourceProblem[];
   readonly issued: BundleSet;
+}
+
+/** Also where they are not wanted now. */
+const OWN_BUNDLES: readonly string[] = [SITE_SERVER_BUNDLE, GRANT_SERVER_BUNDLE];
+
+function bundlesOfTokens({ Link }: SiteResources): ReadonlySet<string> {
+  const ofTokens = Link.filter(({ metadata }) => metadata.annotations?.[SITE_ID] !== undefined);
+  return new Set(ofTokens.flatMap(({ spec: { tlsCredentials } }) => (tlsCredentials === undefined ? [] : [tlsCredentials])));
 }
 
 function wantedBundles(input: TrustInput): readonly WantedBundle[] {

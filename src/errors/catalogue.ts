@@ -157,6 +157,8 @@ export const rooms = {
       'Update the other side; report it if that does not help.'],
     'authority-missing': ['condition', 'There is no certificate authority of that name.', 'Make it, or correct the name.'],
     'bad-argument': ['condition', 'A value is out of bounds.', 'Correct it.'],
+    'name-taken': ['condition', 'A token and something of the site itself would keep their certificates under one name.',
+      'Give one of them another name.'],
     'token-mangled': ['condition', 'The token is not whole.', 'Copy it anew.'],
     'token-unknown-grant': ['condition answer', 'The grant of the token is not there.', 'Ask for a new token.'],
     'token-wrong-code': ['condition answer', 'The code of the token is wrong.', 'Copy it anew, or ask for a new one.'],

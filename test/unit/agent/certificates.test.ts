@@ -9,9 +9,9 @@ import { createLogger } from '../../../src/telemetry/log.ts';
 import { authorityOf } from '../../../src/trust/authority.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { until } from '../platform/support.ts';
-import { aRouterAccess, aSite } from '../site/fixtures.ts';
+import { aLink, aRouterAccess, aSite } from '../site/fixtures.ts';
 import { FakeRouter } from './support/fake-router.ts';
-import { MemoryPlatform } from './support/memory-platform.ts';
+import { anAuthority, MemoryPlatform } from './support/memory-platform.ts';
 
 const log = createLogger({ level: 'silent', component: 'test' });
 
@@ -167,4 +167,24 @@ test('a certificate that was revoked by its name is followed by the next one', a
   await site.ledger.revoke('app');
   await pass();
   assert.notEqual((await read('app')).serialNumber, serialNumber);
+});
+
+test("a token cannot have the name of a bundle of the site's own, and a Certificate not that of a token's", async (t) => {
+  const { platform, site, pass, read } = await run(t);
+  const foreign = issueBundle(anAuthority('east'), 'east', { subject: 'west', client: true, purpose: 'link' });
+  await site.issued.put(foreign);
+  const endpoints = [{ name: 'inter-router', host: 'east', port: '55671' }];
+  const annotations = { 'earshot/site-id': '521b6329-d741-89f7-b6de-37f28aa75c79' };
+  site.put(aSite(), aCertificate('east'), aCertificate('app'));
+  site.put({ ...aLink('east', { tlsCredentials: 'east', endpoints }), metadata: { name: 'east', annotations } });
+  for (const name of ['earshot-site-server', 'app']) {
+    const spec = { url: 'https://127.0.0.1:1/v1/redeem/g', code: 'code', ca: anAuthority('x').ca };
+    site.put({ apiVersion: 'skupper.io/v2alpha1', kind: 'AccessToken', metadata: { name }, spec });
+  }
+  await pass();
+  for (const resource of ['AccessToken/earshot-site-server', 'AccessToken/app', 'Certificate/east'] as const) {
+    const [condition] = platform.status(resource)?.conditions ?? [];
+    assert.equal(condition?.reason, 'NameTaken', resource);
+  }
+  assert.equal((await read('east')).serialNumber, foreign.serial);
 });

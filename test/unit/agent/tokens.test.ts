@@ -88,6 +88,34 @@ test('a token that is taken away while it is being redeemed is not tried again',
   assert.equal(counted.keys, 1);
 });
 
+test('a token with the name of a bundle of the site itself is told to take another, and is redeemed once the name is free', async () => {
+  await using west = await startGranting();
+  const { tokens, links } = aSiteOf();
+  const token = aToken(await west.issue());
+  const facts = (await tokens.ensure([token], site, new Set(['west']))).get('west');
+  assert.equal(facts?.problem?.code, 'name-taken');
+  assert.match(facts.problem.message, /west is the name of a TLS bundle of this site's own.*give the token another/);
+  assert.equal(west.store.get('g')?.redemptions, 0);
+  await tokens.ensure([token], site);
+  await until(async () => (await tokens.ensure([token], site)).get('west')?.redeemed === true, 'it is redeemed');
+  assert.deepEqual([...links.keys()], ['west']);
+});
+
+test('a name that is taken while a token of that name is redeemed stays as it is', async () => {
+  await using west = await startGranting();
+  const key = gate();
+  const pem = makeAuthority().key.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const { tokens, links } = aSiteOf({ onKey: () => key.pass().then(() => pem) });
+  const token = aToken(await west.issue());
+  await tokens.ensure([token], site);
+  await key.reached;
+  const taken = new Set(['west']);
+  await tokens.ensure([token], site, taken);
+  key.open();
+  await until(async () => (await tokens.ensure([token], site, taken)).get('west')?.problem?.code === 'name-taken', 'it is told');
+  assert.deepEqual([...links], []);
+});
+
 for (const what of ['bundle', 'link']) {
   test(`no Link is left of a token that is taken away while its ${what} is being written`, async () => {
     await using west = await startGranting();
