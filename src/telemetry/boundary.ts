@@ -3,7 +3,7 @@ import { LogRation } from './log-ration.ts';
 import { counter } from './metrics.ts';
 
 /** What an unexpected error ends: the smallest thing that the handler belongs to which threw it. Of a `look` the next one goes on. */
-export type Part = 'connection' | 'link' | 'listener' | 'look' | 'pass' | 'request' | 'session' | 'stream';
+export type Part = 'connection' | 'link' | 'listener' | 'look' | 'pass' | 'process' | 'request' | 'session' | 'stream';
 
 /** The part, and which of its handlers: no two places share a name. */
 export type HandlerName = `${Part}/${string}`;
@@ -14,9 +14,14 @@ const internalErrors = counter(
   ['part'],
 );
 
-/** Only tests set these: to throw in a handler's place, and to see what was thrown. */
-export const seam: { before: ((name: HandlerName) => void) | undefined; seen: ((error: unknown, name: HandlerName) => void) | undefined } =
-  { before: undefined, seen: undefined };
+interface Seam {
+  before: ((name: HandlerName) => void) | undefined;
+  made: (<A extends readonly unknown[]>(name: HandlerName, call: (...given: A) => void) => (...given: A) => void) | undefined;
+  seen: ((error: unknown, name: HandlerName) => void) | undefined;
+}
+
+/** Only tests set these: to throw in a handler's place, to call one now that would be called in an hour, and to see what was thrown. */
+export const seam: Seam = { before: undefined, made: undefined, seen: undefined };
 
 let log: LogRation | undefined;
 
@@ -46,7 +51,7 @@ export function bounded<A extends readonly unknown[]>(
   handler: (...given: A) => void,
   end: (error: unknown, ...given: A) => void = nothing,
 ): (...given: A) => void {
-  return (...given) => {
+  const call = (...given: A): void => {
     try {
       if (seam.before !== undefined) seam.before(name);
       handler(...given);
@@ -54,6 +59,7 @@ export function bounded<A extends readonly unknown[]>(
       caught(name, error, () => end(error, ...given));
     }
   };
+  return seam.made === undefined ? call : seam.made(name, call);
 }
 
 /** The same for one of many that a handler goes through: the others have theirs. Made for loops that run often. */

@@ -58,7 +58,7 @@ const REGISTRATION = new RegExp(
     /\breceive\(socket,/,
     // Promises that nobody waits for.
     /(?<!(?:return|await|=) [^;]*)\.then\(/,
-    /(?<!: )\bvoid (?=[a-z])(?!\S+\.(?:destroy|delete)\()/,
+    /(?<!: )\bvoid (?=[a-z])(?!\S+\.(?:destroy|delete|set)\()/,
   ]
     .map(({ source }) => `${source}\\s*([^]{0,80})`)
     .join('|'),

@@ -52,12 +52,14 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
       fail(codeOf(error) === 'ENOENT' ? new LinkError('refused', `The router at ${path} does not run.`, error) : connectError(error, path)),
     faulty,
   );
-  const onConnect = (): void => {
-    socket.removeListener('error', onError);
-    socket.write(`${protocol}\n`);
-    resolve(socket);
+  // Not before it is written: the other end may have gone, and nobody else hears of that.
+  const onWritten = (error: Error | null | undefined): void => {
+    if (error === undefined || error === null) resolve(socket);
   };
-  socket.once('error', onError);
+  const onConnect = (): void => {
+    socket.write(`${protocol}\n`, bounded('connection/sibling-written', onWritten, faulty));
+  };
+  socket.on('error', onError);
   socket.once('connect', bounded('connection/sibling-connect', onConnect, faulty));
   return promise.finally(() => {
     clearTimeout(timer);

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
+import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RouterConfig } from '../../../src/router/contract.ts';
+import { logInternalErrors, seam, type HandlerName } from '../../../src/telemetry/boundary.ts';
+import { freePort } from '../support/free-port.ts';
+import { testAuthority } from './support/certificates.ts';
+import { access, accessPort, connector, echoServer, greeted, link, listener, quiet, siteConfig, start } from './support/site.ts';
+
+logInternalErrors(quiet);
+
+const authority = await testAuthority();
+const [bundle, foreign] = [await authority.issue(), await (await testAuthority('strangers')).issue()];
+const stack = new AsyncDisposableStack();
+const ROUTER = join(import.meta.dirname, '../../../src/router');
+const GREETING = 'welcome ';
+
+/** What is always there, and must not notice: a server behind a hub, and a neighbour of the hub with a connection of its own. */
+const echo = stack.use(await echoServer(GREETING));
+const secure = createTlsServer({ cert: bundle.cert, key: bundle.key, handshakeTimeout: 500 }, (socket) => {
+  socket.on('error', () => {});
+  socket.pipe(socket);
+}).listen(0, '127.0.0.1');
+await once(secure, 'listening');
+secure.on('tlsClientError', (_, socket) => socket.destroy());
+stack.defer(() => void secure.close());
+const [hubPort, neighbourPort, deadPort] = [await freePort(), await freePort(), await freePort()];
+const hub = stack.use(
+  await start(
+    {
+      ...siteConfig('hub'),
+      accesses: [access(bundle)],
+      listeners: [listener('key', hubPort)],
+      connectors: [
+        connector('key', echo.port),
+        { ...connector('named', echo.port), hosts: ['localhost'] },
+        // A TCP server that listens has an address.
+        {
+          ...connector('secure', (secure.address() as AddressInfo).port),
+          tls: { bundle: { name: 'ca', ca: authority.ca }, verifyHostname: false },
+        },
+        connector('dead', deadPort),
+      ],
+    },
+    { renew: () => Promise.resolve({ cert: 'none', ca: 'none' }) },
+  ),
+);
+const hubAccess = await accessPort(hub);
+const neighbour = stack.use(
+  await start({ ...siteConfig('neighbour'), links: [link('hub', hubAccess, bundle)], listeners: [listener('key', neighbourPort)] }),
+);
+
+/** One site's life among them: it links, listens in each way, carries connections of each kind, changes, and ends. */
+async function life(): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'earshot-faults-'));
+  const [one, two] = [join(directory, 'one'), join(directory, 'two')];
+  const ports = await Promise.all(['key', 'named', 'secure', 'dead', 'tls', 'local'].map(() => freePort()));
+  const [key = 0, named = 0, securely = 0, dead = 0, tls = 0, local = 0] = ports;
+  const base = siteConfig('passing');
+  const config: RouterConfig = {
+    ...base,
+    links: [link('hub', hubAccess, bundle)],
+    accesses: [access(bundle), access(bundle, { name: 'taken', port: hubPort })],
+    listeners: [
+      listener('key', key),
+      listener('named', named, { host: 'localhost' }),
+      listener('secure', securely),
+      listener('dead', dead),
+      listener('key', tls, { name: 'Listener/tls', tls: bundle }),
+      listener('key', hubPort, { name: 'Listener/taken' }),
+      listener('key', 1, { name: 'Listener/nameless', host: 'no.such.name.invalid' }),
+      listener('local', local),
+    ],
+    connectors: [connector('local', echo.port)],
+    siblings: { socket: one, others: [two] },
+  };
+  {
+    await using router = await start(config);
+    await using _sibling = await start({ ...base, router: 'second', siblings: { socket: two, others: [one] } });
+    router.onChange(() => {});
+    const listens = (name: string): boolean => router.state.listeners[`Listener/${name}`]?.listening === true;
+    await met(() => ['key', 'named', 'secure', 'dead', 'tls', 'local'].every(listens), 1_000);
+    const own = router.state.accesses['access']?.port;
+    const lasting = connectTcp(key, '127.0.0.1').on('error', () => {});
+    await Promise.all([
+      ...[key, named, securely, dead, local, tls].map((port) => talk(connectTcp(port, 'localhost'))),
+      talk(connectTcp(local, '127.0.0.1'), 'reset'),
+      talk(connectTls({ port: tls, host: '127.0.0.1', rejectUnauthorized: false })),
+      ...(own === undefined ? [] : [talk(connectTcp(own, '127.0.0.1')), talk(stranger(own))]),
+      router.renew('hub', 'a request').catch(() => {}),
+    ]);
+    // What carries something is drained; a router that links to itself is refused.
+    router.apply({ ...config, links: own === undefined ? [] : [link('self', own, bundle)] });
+    await met(() => router.state.links['self']?.problem !== undefined, 500);
+    router.apply({ ...config, accesses: [], links: [] });
+    lasting.destroy();
+  }
+  await rm(directory, { recursive: true });
+}
+
+const stranger = (port: number): Socket =>
+  connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, cert: foreign.cert, key: foreign.key, ALPNProtocols: ['h2'] });
+
+/** Sends something and half-closes; resolves when nothing of it is left, however it ended. */
+async function talk(socket: Socket, how: 'end' | 'reset' = 'end'): Promise<void> {
+  socket.on('error', () => {}).on('data', () => how === 'reset' && socket.resetAndDestroy());
+  socket.end('x'.repeat(100_000));
+  await ended(socket);
+}
+
+async function ended(socket: Socket): Promise<void> {
+  assert.ok(await met(() => socket.closed), 'a connection neither ends nor breaks');
+}
+
+/** Polls: what would tell of the change may be what has thrown. */
+async function met(holds: () => boolean, within = 10_000): Promise<boolean> {
+  for (const end = Date.now() + within; !holds(); await wait(5)) if (Date.now() > end) return false;
+  return true;
+}
+
+/** All handlers of the router, by their names in its sources. */
+const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .flatMap((file) => [
+    ...readFileSync(join(ROUTER, file), 'utf8').matchAll(/\b(?:bounded|guard|detached|attempt)\(\s*'([a-z]+\/[a-z0-9-]+)'/g),
+  ])
+  .map(([, name]) => name as HandlerName);
+
+/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, floods of routing messages. */
+const UNREACHED: ReadonlySet<string> = new Set([
+  'connection/ended-look',
+  'connection/look-again',
+  'connection/no-server',
+  'connection/no-way',
+  'connection/next-address',
+  'connection/socket-written',
+  'link/routing-wait',
+  'listener/access-drain-deadline',
+  'look/memory-holder',
+  'look/routing-release',
+]);
+/** What a life brings about by itself. The rest, which waits for longer than a test or for what does not happen here, is called as soon as it is there. */
+const natural = new Set<HandlerName>();
+const BATCH = 32;
+
+test('whatever a handler throws, the process and all others go on, and nothing is left over', { timeout: 60_000 }, async () => {
+  assert.ok(await met(() => neighbour.state.listeners['Listener/key']?.listening === true));
+  const steady = (await greeted(hubPort)).on('error', () => {});
+  let far = (await greeted(neighbourPort)).on('error', () => {});
+  seam.before = (name) => natural.add(name);
+  await life();
+  const baseline = openSockets();
+  let left = names.filter((name) => !UNREACHED.has(name));
+  for (let round = 0; left.length > 0 && round < 30; round += 1) {
+    const batch = left.slice(0, BATCH);
+    const armed = new Set(batch);
+    const thrown = await withFaults(armed, life);
+    left = [...left.slice(BATCH), ...batch.filter((name) => !thrown.has(name))];
+    assert.equal(await exchange(steady), 'still here', `a connection at the hub, after faults in ${batch}`);
+    const isLinkHit = [...thrown].some((name) => /^(?:session|link|look)\//.test(name));
+    if (!isLinkHit || !far.destroyed) assert.equal(await exchange(far), 'still here', `a neighbour's connection, after faults in ${batch}`);
+    else far = await again(neighbourPort);
+    assert.ok(await met(() => openSockets() <= baseline && echo.sockets.size === 2), `something is left of ${batch}`);
+  }
+  assert.deepEqual(left, [], 'each was reached');
+  steady.destroy();
+  far.destroy();
+});
+
+/** Each throws once. @returns those that did */
+async function withFaults(armed: Set<HandlerName>, action: () => Promise<void>): Promise<ReadonlySet<HandlerName>> {
+  const thrown = new Set<HandlerName>();
+  seam.before = (name) => {
+    if (!armed.delete(name)) return;
+    thrown.add(name);
+    throw new TypeError(`a fault in ${name}`);
+  };
+  seam.made = (name, call) => {
+    if (natural.has(name) || !armed.has(name)) return call;
+    // In place of the time when it would have been called. What it is given nobody looks at, as it throws.
+    setImmediate(call as () => void);
+    return () => {};
+  };
+  try {
+    await action();
+  } finally {
+    seam.before = undefined;
+    seam.made = undefined;
+  }
+  return thrown;
+}
+
+async function exchange(socket: Socket): Promise<string> {
+  let answer = '';
+  const read = (chunk: Buffer): void => void (answer += chunk.toString());
+  socket.on('data', read);
+  socket.write('still here');
+  await met(() => answer.length >= 10 || socket.destroyed, 5_000);
+  socket.off('data', read);
+  return answer;
+}
+
+async function again(port: number): Promise<Socket> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const socket = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => {});
+    let isGreeted = false;
+    socket.on('data', () => (isGreeted = true));
+    if (await met(() => isGreeted || socket.closed)) if (isGreeted) return socket;
+    await wait(50);
+  }
+  throw new Error('the neighbour is served no more');
+}
+
+const openSockets = (): number => process.getActiveResourcesInfo().filter((name) => /TCPSocket|PipeWrap|PipeSocket/.test(name)).length;
+
+after(() => stack.disposeAsync());
