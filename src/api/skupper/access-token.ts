@@ -1,13 +1,18 @@
-import { flag, object, optional, text } from '../schema.ts';
+import { flag, mapOf, object, optional, text } from '../schema.ts';
 import { cost } from './link.ts';
-import { settings, statusWith } from './parts.ts';
+import { statusWith } from './parts.ts';
 
 export const accessTokenSpec = object('What is needed to get a link to another site.', {
   url: text('Where the token is redeemed: an `https:` URL at the other site.', { minLength: 1, maxLength: 2048 }),
   code: text('The secret of the grant.', { minLength: 1, maxLength: 1024, format: 'password' }),
   ca: text('The certificate authority that the server at `url` must come from, PEM.', { minLength: 1, maxLength: 65_536 }),
   linkCost: optional(cost('The cost of the link that comes of it.')),
-  settings,
+  settings: optional(
+    mapOf(
+      text('The value of the setting.'),
+      'Further settings by name. `other-urls`: where else the token can be redeemed, URLs with spaces between them, tried in turn where `url` leads nowhere.',
+    ),
+  ),
 });
 
 export const accessTokenStatus = statusWith('`Redeemed`: the token has become a Link.', {

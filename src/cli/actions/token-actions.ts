@@ -11,6 +11,7 @@ import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { isLinkable } from './link-actions.ts';
 import { checked, manifest, notFound } from './resource-actions.ts';
+import { addressesFor, described, settingsOf, type TokenAddresses } from './token-addresses.ts';
 import { requireRunning, waitForStatus, waitUntil, withSentence, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 import { isResourceName } from '../../text/names.ts';
@@ -22,6 +23,7 @@ export interface IssueOptions {
   readonly cost?: number;
   readonly grant?: string;
   readonly name?: string;
+  readonly host?: string;
   readonly timeout: number;
 }
 
@@ -38,29 +40,42 @@ export async function issueToken(context: Context, file: string, options: IssueO
   const name = options.grant ?? options.name ?? freshName(site);
   if (options.grant === undefined) await makeGrant(resources, name, options);
   else if ((await resources.find('AccessGrant', name)) === undefined) throw await notFound(resources, 'AccessGrant', name);
-  const status = await readyGrant(context, name, options.timeout).catch(async (error: unknown) => {
+  const issued = await tokenOf(context, name, options).catch(async (error: unknown) => {
     // What nobody got a token of is of no use to anyone.
     if (options.grant === undefined) await resources.remove('AccessGrant', name);
     throw error;
   });
-  const { url, code, ca } = status;
-  if (url === undefined || code === undefined || ca === undefined)
-    throw new CliError(
-      'failed',
-      `AccessGrant "${name}" is ready and says no url, code or ca; look at it with ${commandIn(resources.namespace, `token status ${name} -o yaml`)}.`,
-    );
-  const cost = options.cost === undefined ? {} : { linkCost: options.cost };
-  const text = writeYaml(manifest('AccessToken', options.name ?? name, { url, code, ca, ...cost }));
+  const text = writeYaml(manifest('AccessToken', options.name ?? name, issued.spec));
   if (file === '-') terminal.out(text);
   else {
     await mkdir(dirname(resolve(file)), { recursive: true });
     await writeDurably(resolve(file), text, 0o600);
     terminal.out(`Token file ${file} is written.\n`);
   }
-  const end = status.expirationTime === undefined ? '' : ` until ${status.expirationTime}`;
+  const end = issued.expires === undefined ? '' : ` until ${issued.expires}`;
   terminal.note(
     `Carry it to the other site by a safe way, and redeem it there${end}: \`earshot token redeem ${file === '-' ? 'FILE' : file}\`\n`,
   );
+  terminal.note(
+    `It leads to ${described(issued.addresses)}.${issued.addresses.otherUrls.length === 0 ? '' : ' To begin with another, give --host.'}\n`,
+  );
+}
+
+interface IssuedToken {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly addresses: TokenAddresses;
+  readonly expires: string | undefined;
+}
+
+async function tokenOf(context: Context, grant: string, { host, cost, timeout }: IssueOptions): Promise<IssuedToken> {
+  const { url, code, ca, expirationTime: expires } = await readyGrant(context, grant, timeout);
+  if (url === undefined || code === undefined || ca === undefined) {
+    const look = commandIn(context.resources.namespace, `token status ${grant} -o yaml`);
+    throw new CliError('failed', `AccessGrant "${grant}" is ready and says no url, code or ca; look at it with ${look}.`);
+  }
+  const addresses = await addressesFor(url, host, context.resources);
+  const linkCost = cost === undefined ? {} : { linkCost: cost };
+  return { spec: { url: addresses.url, code, ca, ...linkCost, ...settingsOf(addresses.otherUrls) }, addresses, expires };
 }
 
 async function readyGrant(context: Context, name: string, timeout: number): Promise<AccessGrantStatus> {
@@ -115,6 +130,7 @@ export async function redeemTokenFile(context: Context, file: string, options: R
     code: token.code,
     ca: token.ca,
     ...(linkCost === undefined ? {} : { linkCost }),
+    ...settingsOf(token.otherUrls),
   });
   const resource = checked('AccessToken', wanted);
   await requireUnused(resources, resource);

@@ -24,6 +24,7 @@ export function addToken(program: Command, terminal: Terminal): void {
     .addOption(new Option('--redemptions-allowed <number>', 'how often it can be redeemed (1)').argParser(positiveInteger))
     .addOption(new Option('--expiration-window <duration>', 'how long it can be redeemed (15m)').argParser(durationText))
     .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
+    .option('--host <host>', "which of this site's names and addresses it leads to first; left out: the first address")
     .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
     .option('--grant <name>', 'use this AccessGrant instead of a new one')
     .option('--name <name>', "name of the token and of the link; left out: made from the site's name")
@@ -31,7 +32,11 @@ export function addToken(program: Command, terminal: Terminal): void {
     .addOption(namespaceOption())
     .addHelpText(
       'after',
-      examples('earshot token issue token.yaml', 'earshot token issue token.yaml --redemptions-allowed 3 --expiration-window 24h'),
+      examples(
+        'earshot token issue token.yaml',
+        'earshot token issue token.yaml --host 198.51.100.1',
+        'earshot token issue token.yaml --redemptions-allowed 3 --expiration-window 24h',
+      ),
     )
     .action(async (file: string, { linkCost, ...options }: IssueOptions & { readonly linkCost?: number }, command: Command) => {
       const { issueToken } = await import('../actions/token-actions.ts');

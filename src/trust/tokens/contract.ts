@@ -59,6 +59,8 @@ export interface GrantServer extends AsyncDisposable {
 export interface Token {
   readonly name: string;
   readonly url: string;
+  /** The same grant at other addresses of the site, tried in turn where `url` leads nowhere. */
+  readonly otherUrls?: readonly string[];
   readonly code: string;
   readonly ca: string;
   readonly linkCost?: number;

@@ -5,7 +5,7 @@ import { connect } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
-import { TrustError } from '../errors.ts';
+import { TrustError, type TrustCode } from '../errors.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
 import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
 import { createRequest } from '../../x509/request.ts';
@@ -31,8 +31,32 @@ export class ServerBusyError extends TrustError {
  * @throws TrustError that says why not
  */
 export async function redeemToken(token: Token, options: RedeemOptions): Promise<Redeemed> {
+  const failures: TrustError[] = [];
+  for (const url of [token.url, ...(token.otherUrls ?? [])]) {
+    try {
+      return await redeemAt(new URL(url), token, options);
+    } catch (error) {
+      if (!(error instanceof TrustError) || !ELSEWHERE.has(error.code)) throw error;
+      failures.push(error);
+    }
+  }
+  throw ofAll(failures, token);
+}
+
+/** Nothing of the site, or none that may be believed, is at that address: another may lead to it. */
+const ELSEWHERE: ReadonlySet<TrustCode> = new Set<TrustCode>(['unreachable', 'token-wrong-ca', 'token-wrong-host', 'server-failed']);
+
+/** The first failure, unless only another may go by itself. */
+function ofAll(failures: readonly TrustError[], { otherUrls = [] }: Token): TrustError {
+  const [first = new TrustError('token-mangled', 'the token leads nowhere')] = failures;
+  if (otherUrls.length === 0) return first;
+  const { code, message } = failures.find((failure) => failure.code === 'unreachable') ?? first;
+  const others = otherUrls.map((url) => new URL(url).host).join(', ');
+  return new TrustError(code, `${message}. Nor can it be redeemed at ${others}`, first);
+}
+
+async function redeemAt(url: URL, token: Token, options: RedeemOptions): Promise<Redeemed> {
   const { siteName, siteId, siteKey, signal, clock = Date.now, timeoutMilliseconds = TIMEOUT } = options;
-  const url = new URL(token.url);
   const grant = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
   const csr = createRequest(options.key, siteName);
   const body = encodeRedemption(grant, { code: token.code, siteId, siteName, csr }, siteKey);

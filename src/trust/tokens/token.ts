@@ -10,6 +10,13 @@ import { parseYaml } from '../../text/yaml.ts';
 const API_VERSION = 'skupper.io/v2alpha1';
 const KIND = 'AccessToken';
 const MAX_BYTES = 131_072;
+const MOST_URLS = 8;
+
+/**
+ * Among `spec.settings`, which every kind has: URLs with spaces between them. Whoever does not know it has `spec.url`, and a token as it
+ * always was.
+ */
+export const OTHER_URLS = 'other-urls';
 
 /** @param where named in errors. @throws TrustError `token-mangled`, saying which field; never with the code */
 export function readToken(text: string, where: string): Token {
@@ -38,7 +45,7 @@ function documentsOf(text: string, where: string): readonly unknown[] {
 /** Checks the fields of an AccessToken resource. @throws TrustError `token-mangled` */
 export function parseToken(resource: { readonly metadata?: unknown; readonly spec?: unknown }, where: string): Token {
   const { name } = fieldsOf(resource.metadata, where, 'metadata');
-  const { url, code, ca, linkCost } = fieldsOf(resource.spec, where, 'spec');
+  const { url, code, ca, linkCost, settings = {} } = fieldsOf(resource.spec, where, 'spec');
   if (typeof name !== 'string' || !isResourceName(name)) {
     throw mangled(where, 'metadata.name must be a DNS name in lower case');
   }
@@ -51,15 +58,31 @@ export function parseToken(resource: { readonly metadata?: unknown; readonly spe
   ) {
     throw mangled(where, 'spec.linkCost must be a whole number of at least 1');
   }
-  return { name, url: checkUrl(url, where), code, ca: checkCa(ca, where), ...(linkCost === undefined ? {} : { linkCost }) };
+  const others = otherUrls(fieldsOf(settings, where, 'spec.settings')[OTHER_URLS] ?? '', where);
+  return {
+    name,
+    url: checkUrl(url, 'spec.url', where),
+    ...(others.length === 0 ? {} : { otherUrls: others }),
+    code,
+    ca: checkCa(ca, where),
+    ...(linkCost === undefined ? {} : { linkCost }),
+  };
 }
 
-function checkUrl(url: unknown, where: string): string {
-  if (typeof url !== 'string' || url.length > 2_048 || !URL.canParse(url)) throw mangled(where, 'spec.url must be a URL');
+function otherUrls(text: unknown, where: string): readonly string[] {
+  const field = `spec.settings.${OTHER_URLS}`;
+  if (typeof text !== 'string') throw mangled(where, `${field} must be a text`);
+  const urls = text.split(/\s+/).filter((url) => url !== '');
+  if (urls.length > MOST_URLS) throw mangled(where, `${field} has more than ${MOST_URLS} URLs`);
+  return urls.map((url) => checkUrl(url, field, where));
+}
+
+function checkUrl(url: unknown, field: string, where: string): string {
+  if (typeof url !== 'string' || url.length > 2_048 || !URL.canParse(url)) throw mangled(where, `${field} must be a URL`);
   const { protocol, username, password, pathname } = new URL(url);
-  if (protocol !== 'https:') throw mangled(where, 'spec.url must begin with "https://"');
-  if (username !== '' || password !== '') throw mangled(where, 'spec.url must hold no user name and no password');
-  if (pathname === '/') throw mangled(where, 'spec.url must end with the path of a grant');
+  if (protocol !== 'https:') throw mangled(where, `${field} must begin with "https://"`);
+  if (username !== '' || password !== '') throw mangled(where, `${field} must hold no user name and no password`);
+  if (pathname === '/') throw mangled(where, `${field} must end with the path of a grant`);
   try {
     decodeURIComponent(pathname);
   } catch (error) {

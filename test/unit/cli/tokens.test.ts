@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
+import { readToken } from '../../../src/trust/tokens/token.ts';
 import { makeAuthority } from '../trust/support/site.ts';
 import { eventually } from '../../harness/wait.ts';
 import { Namespace } from './namespace.ts';
@@ -60,6 +61,38 @@ describe('token issue', () => {
     assert.deepEqual(
       { kind, metadata, spec },
       { kind: 'AccessToken', metadata: { name: 'east' }, spec: { url: ready.url, code: ready.code, ca, linkCost: 5 } },
+    );
+  });
+
+  it('leads to the address that was asked for, then to the others, and says so', async () => {
+    await using west = await Namespace.make();
+    await west.run();
+    const endpoints = ['192.0.2.2', '2001:db8::2', 'west.example.com', 'west'].map((host) => ({ name: 'edge', host, port: '45671' }));
+    await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', endpoints });
+    await west.put(
+      'grant.yaml',
+      JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'AccessGrant', metadata: { name: 'mine' }, spec: {} }),
+    );
+    await west.answer('AccessGrant', 'mine', {}, { ...ready, url: 'https://192.0.2.2:9090/v1/redeem/mine' });
+    const issue = (...more: readonly string[]) => west.earshot(['token', 'issue', '-', '--grant', 'mine', ...more]);
+    const usual = await issue();
+    assert.equal(parse(usual.out).spec.url, 'https://192.0.2.2:9090/v1/redeem/mine');
+    assert.match(
+      usual.err,
+      /^It leads to 192\.0\.2\.2, else to 2001:db8::2, else to west\.example\.com\. To begin with another, give --host\.$/m,
+    );
+    const chosen = parse((await issue('--host', 'west')).out);
+    assert.equal(chosen.spec.url, 'https://west:9090/v1/redeem/mine');
+    const [first, second, third] = readToken(JSON.stringify(chosen), 'it').otherUrls ?? [];
+    assert.deepEqual(
+      [first, second, third],
+      ['192.0.2.2', '[2001:db8::2]', 'west.example.com'].map((host) => `https://${host}:9090/v1/redeem/mine`),
+    );
+    const unknown = await issue('--host', '198.51.100.1');
+    assert.equal(unknown.code, 1);
+    assert.match(
+      unknown.err,
+      /by "198\.51\.100\.1"; there is 192\.0\.2\.2, 2001:db8::2, west\.example\.com, west\. .*subjectAlternativeNames/,
     );
   });
 

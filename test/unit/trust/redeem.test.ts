@@ -31,6 +31,28 @@ describe('Redeeming a token', () => {
     await assert.rejects(redeem(token), refusal('token-expired', /expired at/));
   });
 
+  it('is tried at the other addresses of the site in turn', async () => {
+    await using west = await startGranting();
+    const token = await west.issue({ redemptionsAllowed: 2 });
+    await using stranger = await startGranting();
+    const nobody = token.url.replace(/:\d+\//, `:${await freePort()}/`);
+    const foreign = (await stranger.issue()).url;
+    const { offer } = await redeem({ ...token, url: nobody, otherUrls: [foreign, token.url] });
+    assert.equal(offer.siteName, 'west');
+    await assert.rejects(
+      redeem({ ...token, url: foreign, otherUrls: [nobody] }),
+      refusal('unreachable', /nothing listens on that port/, /Nor can it be redeemed at 127\.0\.0\.1:\d+$/),
+    );
+    assert.equal(west.store.get('g')?.redemptions, 1);
+  });
+
+  it('that a site refuses is not taken to its other addresses', async () => {
+    await using west = await startGranting();
+    const token = await west.issue();
+    await assert.rejects(redeem({ ...token, code: 'wrong', otherUrls: [token.url] }), refusal('token-wrong-code'));
+    assert.equal(west.server.answered['token-wrong-code'], 1);
+  });
+
   it('does not believe a server of another authority', async () => {
     await using west = await startGranting();
     const token = await west.issue();

@@ -1,0 +1,59 @@
+/** At which of its site's addresses a token is redeemed. */
+import { isIP } from 'node:net';
+import type { Resources } from '../../platform/resources.ts';
+import { printable, quoted } from '../../text/printable.ts';
+import { OTHER_URLS } from '../../trust/tokens/token.ts';
+import { CliError } from '../errors.ts';
+
+export interface TokenAddresses {
+  readonly url: string;
+  /** Tried in turn where `url` leads nowhere. */
+  readonly otherUrls: readonly string[];
+}
+
+const MOST_OTHERS = 7;
+
+/**
+ * @param url as the grant has it: at the site's first address
+ * @param host which is to be the first instead
+ * @throws CliError failed where the site has no such host
+ */
+export async function addressesFor(url: string, host: string | undefined, resources: Resources): Promise<TokenAddresses> {
+  const usual = bare(new URL(url).hostname);
+  const hosts = [...new Set([usual, ...(await hostsOf(resources))])];
+  const first = host ?? usual;
+  if (!hosts.includes(first)) {
+    const there = hosts.map((each) => printable(each)).join(', ');
+    throw new CliError(
+      'failed',
+      `Other sites do not reach this one by ${quoted(first)}; there is ${there}. ` +
+        `To have another, create a RouterAccess with it among its subjectAlternativeNames.`,
+    );
+  }
+  // A name without a dot means something in one network only.
+  const others = hosts.filter((each) => each !== first && (isIP(each) !== 0 || each.includes('.')));
+  return { url: at(url, first), otherUrls: others.slice(0, MOST_OTHERS).map((each) => at(url, each)) };
+}
+
+/** For people: `192.0.2.1, else 198.51.100.1`. */
+export function described({ url, otherUrls }: TokenAddresses): string {
+  return [url, ...otherUrls].map((each) => bare(new URL(each).hostname)).join(', else to ');
+}
+
+/** What of a token's spec says so. */
+export function settingsOf(otherUrls: readonly string[] = []): { readonly settings?: Readonly<Record<string, string>> } {
+  return otherUrls.length === 0 ? {} : { settings: { [OTHER_URLS]: otherUrls.join(' ') } };
+}
+
+async function hostsOf(resources: Resources): Promise<readonly string[]> {
+  const [sites, accesses] = await Promise.all([resources.list('Site'), resources.list('RouterAccess')]);
+  return [...sites, ...accesses].flatMap(({ status }) => status?.endpoints ?? []).flatMap(({ host }) => host ?? []);
+}
+
+function at(url: string, host: string): string {
+  const changed = new URL(url);
+  changed.hostname = isIP(host) === 6 ? `[${host}]` : host;
+  return changed.href;
+}
+
+const bare = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
