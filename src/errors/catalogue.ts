@@ -145,6 +145,7 @@ export const rooms = {
     'routing-key': ['condition', 'The text cannot be a routing key.', 'Use 1 to 253 printable ASCII characters without spaces.'],
     'routing-key-reserved': ['condition', 'Routing keys that begin with `earshot:` are kept for the system.', 'Use another routing key.'],
     role: ['condition', 'A role of a RouterAccess is unknown.', 'Use `inter-router` or `edge`.'],
+    'edge-access': ['condition', 'An edge site is to let others in.', 'Let none in, or make it an ordinary site.'],
     'no-role': ['condition', 'A RouterAccess has no role by which sites can link.', 'Add `inter-router` or `edge`.'],
     cost: ['condition', 'The cost of a Link is none.', 'Use a whole number from 1 to 65535.'],
     'tls-missing': ['condition', 'There is no bundle of the name that the resource gives.',

@@ -4,6 +4,7 @@ import { API_VERSION } from '../../api/skupper/names.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
 import { commandIn } from '../../platform/linux/command-in.ts';
 import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
+import { letsIn } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -108,6 +109,9 @@ export function manifest(kind: string, name: string, spec: Readonly<Record<strin
 export function checked<K extends SkupperKind>(kind: K, wanted: Manifest): OfKind<K> {
   const { resource, problems } = validateResource(wanted);
   if (resource === undefined) throw new CliError('usage', problemList(`${kind} "${wanted.metadata.name}"`, problems));
+  if (resource.kind === 'Site' && resource.spec.edge === true && letsIn(resource)) {
+    throw new CliError('usage', 'An edge site lets no other site in: give --no-enable-link-access, or --no-edge.');
+  }
   // Validated as what `kind` says.
   return resource as OfKind<K>;
 }

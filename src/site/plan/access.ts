@@ -41,6 +41,7 @@ export function acceptsLinks(resources: AccessSources, site: Site): boolean {
 }
 
 export function listAccesses(resources: AccessSources, site: Site): AccessList {
+  if (site.spec.edge === true) return { accesses: [], problems: refusedAtEdge(resources, site) };
   const problems: ResourceProblem[] = [];
   const accesses = [...impliedAccess(site, resources)];
   for (const routerAccess of resources.RouterAccess) {
@@ -76,12 +77,24 @@ export function listAccesses(resources: AccessSources, site: Site): AccessList {
   return { accesses, problems };
 }
 
+/** What carries nothing between others has no use for their links. */
+function refusedAtEdge({ RouterAccess }: AccessSources, site: Site): readonly ResourceProblem[] {
+  const message = 'an edge site lets no other site in, so no port is opened for links';
+  return [
+    ...(letsIn(site) ? [errorIn(keyOf(site), 'spec.linkAccess', 'edge-access', `${message}; use none, or leave out edge.`)] : []),
+    ...RouterAccess.map((access) => errorIn(keyOf(access), 'spec.roles', 'edge-access', `${message}; remove this, or edge in the Site.`)),
+  ];
+}
+
+export function letsIn({ spec: { linkAccess } }: Pick<Site, 'spec'>): boolean {
+  return isGiven(linkAccess) && linkAccess !== 'none';
+}
+
 /** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
 export const SITE_SERVER_BUNDLE = 'earshot-site-server';
 
 function impliedAccess(site: Site, resources: AccessSources): readonly Access[] {
-  const { linkAccess } = site.spec;
-  if (!isGiven(linkAccess) || linkAccess === 'none') return [];
+  if (!letsIn(site)) return [];
   // A RouterAccess with these ports says it better.
   const taken = new Set(resources.RouterAccess.flatMap(({ spec }) => spec.roles.map(({ name, port }) => port ?? defaultPort(name))));
   const roles = ([INTER_ROUTER, EDGE] as const).map((role) => ({ role, port: DEFAULT_PORTS[role] })).filter(({ port }) => !taken.has(port));
@@ -96,7 +109,7 @@ function defaultPort(role: string): number | undefined {
 export function planAccesses(resources: SiteResources, site: Site, material: Material): Planned<AccessConfig> {
   const { accesses, problems: listed } = listAccesses(resources, site);
   const configs: AccessConfig[] = [];
-  const problems = [...listed, ...(accesses.length === 0 ? uselessGrants(resources) : [])];
+  const problems = [...listed, ...(accesses.length === 0 ? uselessGrants(resources, site) : [])];
   for (const access of accesses) {
     const { bundle, problems: found } = findBundle(material, access.bundle, 'server', access.resource);
     problems.push(...found);
@@ -119,9 +132,12 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
 /** `settings` of a Site: whether certificates that do not say what they are for open links, `allow` or `refuse`. */
 export const UNMARKED = 'unmarked-certificates';
 
-function uselessGrants({ AccessGrant }: SiteResources): readonly ResourceProblem[] {
-  const message =
-    'no other site can link to this one, so its tokens would be of no use; set spec.linkAccess: default in the Site, or create a RouterAccess.';
+function uselessGrants({ AccessGrant }: SiteResources, site: Site): readonly ResourceProblem[] {
+  const remedy =
+    site.spec.edge === true
+      ? 'it is an edge site, which lets none in.'
+      : 'set spec.linkAccess: default in the Site, or create a RouterAccess.';
+  const message = `no other site can link to this one, so its tokens would be of no use; ${remedy}`;
   return AccessGrant.map((grant) => ({ resource: keyOf(grant), severity: 'error', code: 'no-access', message }));
 }
 

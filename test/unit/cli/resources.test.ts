@@ -96,6 +96,18 @@ describe('with a running process', () => {
   });
 });
 
+describe('an edge site', () => {
+  it('is not made or changed so that it lets others in', async () => {
+    await using west = await Namespace.make();
+    const both = await west.earshot(['site', 'create', 'west', '--edge', '--enable-link-access']);
+    assert.deepEqual([both.code, both.err], [2, 'An edge site lets no other site in: give --no-enable-link-access, or --no-edge.\n']);
+    await west.earshot(['site', 'create', 'west', '--edge']);
+    assert.equal((await west.earshot(['site', 'update', '--enable-link-access'])).code, 2);
+    assert.equal((await west.earshot(['site', 'update', '--enable-link-access', '--no-edge'])).code, 0);
+    assert.equal((await west.earshot(['site', 'update', '--edge'])).code, 2);
+  });
+});
+
 describe('an edit', () => {
   const mine = `# my listeners
 apiVersion: skupper.io/v2alpha1

@@ -22,6 +22,21 @@ function problem(of: SitePlan): string {
   return `${only.severity} ${only.resource} ${only.code} ${only.field}`;
 }
 
+test('an edge site opens no port for links, however it is asked to, and says so', () => {
+  const edge = aSite({ edge: true, linkAccess: 'default' });
+  const { config, problems } = plan(edge, aRouterAccess('more'));
+  assert.deepEqual(config.accesses, []);
+  assert.deepEqual(
+    problems.map(({ resource, code, severity }) => [resource, code, severity]),
+    [
+      ['Site/west', 'edge-access', 'error'],
+      ['RouterAccess/more', 'edge-access', 'error'],
+    ],
+  );
+  assert.equal(acceptsLinks(resources(aRouterAccess('more')), edge), false);
+  assert.deepEqual(plan(aSite({ edge: true, linkAccess: 'none' })).problems, []);
+});
+
 test('a site with everything is planned whole', () => {
   const { config, problems } = plan(
     aSite({ linkAccess: 'default', edge: false }),
