@@ -194,9 +194,10 @@ export class Agent implements AsyncDisposable {
 
   async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<SitePlan> {
     const { source, capabilities } = this.#options.platform;
+    const reach = this.#options.platform.reach();
     const siteAuthority = await this.#siteAuthority(snapshot);
     const bundleLocation = (name: string): string => source.bundleLocation(name);
-    const { plan, holds } = this.#planner.plan({ snapshot, issued, siteAuthority, capabilities, bundleLocation }, now);
+    const { plan, holds } = this.#planner.plan({ snapshot, issued, siteAuthority, capabilities, reach, bundleLocation }, now);
     if (holds || snapshot.restless) this.#passes.requestIn(SOON);
     return plan;
   }

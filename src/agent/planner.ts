@@ -1,5 +1,6 @@
 import type { TlsBundle } from '../router/contract.ts';
 import type { Capabilities } from '../site/capabilities.ts';
+import type { Reach } from '../site/reach.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { planSite, type SitePlan } from '../site/plan/plan.ts';
 import { ALWAYS, BundleChecks, within, type Span } from './bundle-checks.ts';
@@ -14,6 +15,7 @@ export interface PlanInput {
   /** What the site's own authority is verified by, PEM. */
   readonly siteAuthority: string | undefined;
   readonly capabilities: Capabilities;
+  readonly reach: Reach;
   readonly bundleLocation: (name: string) => string;
 }
 
@@ -29,9 +31,10 @@ export class Planner {
   readonly #checks = new BundleChecks();
   #latest: { readonly from: readonly unknown[]; readonly holds: Span; readonly plan: SitePlan } | undefined;
 
-  plan({ snapshot, issued, siteAuthority, capabilities, bundleLocation }: PlanInput, now: number): Planned {
+  plan({ snapshot, issued, siteAuthority, capabilities, reach, bundleLocation }: PlanInput, now: number): Planned {
     const { bundles: user, holds } = this.#torn.hold(snapshot.bundles.bundles, now);
-    const from = [snapshot, issued, siteAuthority, user];
+    const ownHosts = reach.kind === 'direct' ? reach.hosts : [];
+    const from = [snapshot, issued, siteAuthority, user, ownHosts.join(' ')];
     const latest = this.#latest;
     if (latest !== undefined && isIn(now, latest.holds) && from.every((part, index) => part === latest.from[index])) {
       return { plan: latest.plan, holds };
@@ -46,6 +49,7 @@ export class Planner {
         span = within(span, found.holds);
         return found.problems;
       },
+      ownHosts,
       bundleLocation,
     };
     const plan = planSite(snapshot.resources, material, latest?.plan, snapshot.unreadSite);

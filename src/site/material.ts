@@ -10,6 +10,8 @@ export interface Material {
   readonly unreadable: ReadonlyMap<string, string>;
   /** What the site's own authority is verified by, PEM: other sites show certificates of it. */
   readonly siteAuthority?: string;
+  /** Names and addresses of the machine that the router runs on; none where it shares them with nobody who dials it. */
+  readonly ownHosts: readonly string[];
   /** Whether a bundle can serve a purpose, and if not why. */
   readonly check: (bundle: TlsBundle, use: BundleUse) => readonly BundleProblem[];
   /** Where a bundle of this name would be put, for messages: `input/certs/web/`. */

@@ -1,23 +1,30 @@
 import type { Link } from '../../api/skupper/index.ts';
-import type { LinkConfig, LinkEndpoint } from '../../router/contract.ts';
+import type { AccessConfig, LinkConfig, LinkEndpoint } from '../../router/contract.ts';
 import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven, parsePort } from './fields.ts';
+import { withoutOwn } from './own-endpoints.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
 
 /** As the resource has it (`MAXIMUM_COST` in its schema). */
 const HIGHEST_COST = 65_535;
 
-/** @param edge an edge site uses the endpoints named `edge`, any other those named `inter-router` */
-export function planLinks(resources: SiteResources, edge: boolean, material: Material): Planned<LinkConfig> {
+export interface LinkingSite {
+  /** An edge site uses the endpoints named `edge`, any other those named `inter-router`. */
+  readonly edge: boolean;
+  readonly accesses: readonly AccessConfig[];
+}
+
+export function planLinks(resources: SiteResources, { edge, accesses }: LinkingSite, material: Material): Planned<LinkConfig> {
   const configs: LinkConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const link of resources.Link) {
     const name = keyOf(link);
-    const { endpoints, problems: ofEndpoints } = linkEndpoints(link, edge);
+    const { endpoints: usable, problems: ofEndpoints } = linkEndpoints(link, edge);
+    const endpoints = withoutOwn(usable, material.ownHosts, accesses);
     const { bundle, problems: ofTls } = tlsOf(link, material);
     const cost = link.spec.cost ?? 1;
     const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls];

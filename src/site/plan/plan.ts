@@ -39,8 +39,8 @@ export function planSite(resources: SiteResources, material: Material, previous?
   const listeners = planListeners(resources, material, previous?.heldPorts ?? []);
   const connectors = planConnectors(resources, material);
   const edge = site.spec?.edge ?? false;
-  const links = planLinks(resources, edge, material);
   const accesses = planAccesses(resources, site, material);
+  const links = planLinks(resources, { edge, accesses: accesses.configs }, material);
   return {
     site,
     config: { edge, listeners: listeners.configs, connectors: connectors.configs, links: links.configs, accesses: accesses.configs },

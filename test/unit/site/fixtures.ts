@@ -55,6 +55,7 @@ export function aMaterial(given: Partial<Material> = {}): Material {
     capabilities: new Set(),
     bundles: new Map([['whole', whole]]),
     unreadable: new Map(),
+    ownHosts: [],
     bundleLocation: (name) => `input/certs/${name}/`,
     check: (bundle, use): readonly BundleProblem[] => {
       const missing = use === 'trust' ? bundle.ca === undefined : bundle.key === undefined;

@@ -102,6 +102,39 @@ test('an edge site uses the endpoints for edge sites', () => {
   assert.deepEqual(config.links[0]?.endpoints, [{ host: '192.0.2.1', port: 45671 }]);
 });
 
+for (const [name, hosts, own, listens, left] of [
+  ['its own name', ['192.0.2.1', 'vm'], ['192.0.2.2', 'vm'], false, ['192.0.2.1']],
+  ['its own name in capitals', ['192.0.2.1', 'VM'], ['vm'], false, ['192.0.2.1']],
+  ['an address that it listens at', ['172.17.0.1', '192.0.2.1'], ['172.17.0.1'], true, ['192.0.2.1']],
+  ['an address at which another site of its machine is', ['192.0.2.1'], ['192.0.2.1'], false, ['192.0.2.1']],
+  [
+    'an address that it shares with another site, at other ports',
+    ['192.0.2.1', '192.0.2.9'],
+    ['192.0.2.1'],
+    false,
+    ['192.0.2.1', '192.0.2.9'],
+  ],
+  ['nothing but its own name', ['vm'], ['vm'], true, ['vm']],
+  ["another network's name", ['vm.example.com', 'vm'], ['vm.example.com'], false, ['vm.example.com', 'vm']],
+] as const) {
+  test(`of a link to ${name} the site dials ${left.join(', ')}`, () => {
+    const link = aLink('east', { endpoints: hosts.map((host) => ({ name: 'inter-router', host, port: '55671' })) });
+    const site = aSite(listens ? { linkAccess: 'default' } : {});
+    const material = aMaterial({
+      ownHosts: own,
+      bundles: new Map([
+        ['whole', whole],
+        ['earshot-site-server', whole],
+      ]),
+    });
+    const { config } = planSite(resources(site, link), material);
+    assert.deepEqual(
+      config.links[0]?.endpoints.map(({ host }) => host),
+      left,
+    );
+  });
+}
+
 test('a connector without a client certificate is given none, only what to verify the server by', () => {
   const { config } = plan(aSite(), aConnector('db', { tlsCredentials: 'whole' }));
   assert.deepEqual(config.connectors[0]?.tls, { bundle: { name: 'whole', ca: 'CA' }, verifyHostname: true });

@@ -26,7 +26,7 @@ export interface DialTarget {
  * Opens a link to the first endpoint that can be reached.
  * @param options.last the peer that is tried after all others: where one fell silent, to wait for its answer would keep the
  * link from an endpoint that can be reached
- * @throws LinkError of the first, with the messages of all
+ * @throws LinkError of the first by preference, with the messages of all in that order
  */
 export async function openFirst(options: {
   readonly host: LinkHost;
@@ -36,20 +36,19 @@ export async function openFirst(options: {
 }): Promise<{ readonly opened: OpenedLink; readonly peer: string }> {
   const { host, target, last, signal } = options;
   const endpoints = target.endpoints();
-  const failures: LinkError[] = [];
-  for (const { peer, dial } of [
-    ...endpoints.filter((endpoint) => endpoint.peer !== last),
-    ...endpoints.filter((endpoint) => endpoint.peer === last),
-  ]) {
+  const failures = new Map<DialEndpoint, LinkError>();
+  for (const endpoint of [...endpoints.filter((each) => each.peer !== last), ...endpoints.filter((each) => each.peer === last)]) {
+    const { peer, dial } = endpoint;
     try {
       const id = randomBytes(10).toString('hex');
       return { opened: await openLink({ host, peer, dial, id, cost: target.cost, signal }), peer };
     } catch (error) {
       if (signal.aborted || !(error instanceof LinkError)) throw error;
-      failures.push(error);
+      failures.set(endpoint, error);
     }
   }
-  const [first] = failures;
+  const inOrder = endpoints.flatMap((endpoint) => failures.get(endpoint) ?? []);
+  const [first] = inOrder;
   if (first === undefined) throw new LinkError('no-endpoint', 'The link has no endpoint that this site can use. Give it one.');
-  throw failures.length === 1 ? first : new LinkError(first.code, failures.map(({ message }) => message).join(' '), first);
+  throw inOrder.length === 1 ? first : new LinkError(first.code, inOrder.map(({ message }) => message).join(' '), first);
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { openBundle } from '../../../../src/router/link/bundle.ts';
+import { openFirst } from '../../../../src/router/link/dial/dial-endpoints.ts';
 import { openLink } from '../../../../src/router/link/dial/outgoing.ts';
 import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
+import { LinkError } from '../../../../src/router/link/link-errors.ts';
 import { FORWARD } from '../../../../src/router/wire.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { linkHost } from '../support/link-host.ts';
@@ -12,6 +14,22 @@ import { access, accessPort, siteConfig, start } from '../support/site.ts';
 const authority = await testAuthority();
 
 const attempt = { peer: 'the peer', cost: 1, id: 'abcdefgh01234567', signal: new AbortController().signal };
+
+test('what is wrong with the first endpoint is told first, also where it was tried last', async () => {
+  using host = linkHost(siteConfig('dialer'));
+  const tried: string[] = [];
+  const endpoints = ['first', 'second'].map((peer) => ({
+    peer,
+    dial: () => {
+      tried.push(peer);
+      return Promise.reject(new LinkError('unreachable', `No way to ${peer}.`));
+    },
+  }));
+  const target = { cost: 1, endpoints: () => endpoints, servedBy: () => true, equals: () => true };
+  const { signal } = new AbortController();
+  await assert.rejects(openFirst({ host, target, last: 'first', signal }), { message: 'No way to first. No way to second.' });
+  assert.deepEqual(tried, ['second', 'first']);
+});
 
 test('a peer whose certificate is revoked here keeps no connection', async () => {
   using dialer = linkHost(siteConfig('dialer'), { isRevoked: () => true });

@@ -1,0 +1,21 @@
+import { isIP } from 'node:net';
+import type { AccessConfig, LinkEndpoint } from '../../router/contract.ts';
+
+/**
+ * Without those at which this site would meet its own machine, where others are left: many machines have the same name, and the same
+ * addresses between containers. Another site of this machine is found by its other ports.
+ * @param hosts names and addresses of this machine
+ */
+export function withoutOwn(
+  endpoints: readonly LinkEndpoint[],
+  hosts: readonly string[],
+  accesses: readonly AccessConfig[],
+): readonly LinkEndpoint[] {
+  const own = new Set(hosts.map((host) => host.toLowerCase()));
+  const others = endpoints.filter(({ host, port }) => {
+    if (!own.has(host.toLowerCase())) return true;
+    const isBareName = isIP(host) === 0 && !host.includes('.');
+    return !isBareName && !accesses.some((access) => access.port === port && (access.host ?? host) === host);
+  });
+  return others.length === 0 ? endpoints : others;
+}
