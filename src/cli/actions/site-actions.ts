@@ -1,14 +1,16 @@
 import { commandIn } from '../../platform/linux/command-in.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
-import { openLedger } from '../../trust/disk/ledger.ts';
+import { openLedger, readRevoked } from '../../trust/disk/ledger.ts';
 import { CliError } from '../errors.ts';
+import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
 import {
   createResource,
   deleteResource,
   namesOf,
   notFound,
+  showStatus,
   updateResource,
   type DeleteOptions,
   type SpecChange,
@@ -67,6 +69,17 @@ async function siteName(resources: Resources, given: string | undefined): Promis
   if (only === undefined) throw noSite(resources);
   if (given !== undefined && !sites.includes(given)) throw await notFound(resources, 'Site', given);
   return given ?? only;
+}
+
+/** The site, and whom it has revoked: that is in no resource. */
+export async function showSite(target: Target, name: string | undefined, output: OutputFormat | undefined): Promise<void> {
+  const { resources, terminal } = target;
+  await showStatus(target, name, output);
+  if (output !== undefined) return;
+  const revoked = await readRevoked(layoutOf(resources.namespace).internal.root);
+  if (revoked.length === 0) return;
+  const days = revoked.map(({ name: site, at }) => `${printable(site)} (${new Date(at).toISOString().slice(0, 10)})`);
+  terminal.out(`\nRevoked: ${days.join(', ')}\n`);
 }
 
 export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {

@@ -22,27 +22,44 @@ export function refuseLink(stream: Stream, error: LinkError): StreamHandler {
   );
 }
 
-/** What a peer said about us, as an error of ours; undefined where it said nothing that we know. */
-export function refusalIn(text: string, peer: string): LinkError | undefined {
+/**
+ * What a peer said about us, as an error of ours; undefined where it said nothing that we know.
+ * @param self the name of this site, as the peer knows it
+ */
+export function refusalIn(text: string, peer: string, self: string): LinkError | undefined {
   // In a GOAWAY's debug data it stands behind what the session says of it.
   const [, code, message] = /(?:^|\()([a-z][a-z-]{1,31}): (.*?)\)?$/s.exec(text) ?? [];
   if (code === undefined || message === undefined || !isSaid(code)) return undefined;
+  // In its own words `here` is there.
+  if (message.includes(UNREVOKED_BY)) return new LinkError(code, revokedBy(peer, self));
   return new LinkError(code, `${peer} refuses this link: ${printableAscii(message, 300)}`);
 }
 
 /** What a refusal says to people. */
 export const detailsOf = (fields: Fields): string | undefined => /details="([^"\\]*)"/.exec(fields[STATUS_FIELD] ?? '')?.[1];
 
-export function refusalOf(status: number, fields: Fields, peer: string): LinkError {
+export function refusalOf(status: number, fields: Fields, peer: string, self: string): LinkError {
   const details = detailsOf(fields);
-  const said = details === undefined ? undefined : refusalIn(details, peer);
+  const said = details === undefined ? undefined : refusalIn(details, peer, self);
   return (
     said ??
     new LinkError('not-earshot', `${peer} answered the link's first request with status ${status}. Is this an access port of a site?`)
   );
 }
 
-/** Read at the other end, behind the name of the one that refuses. A new token would be refused too. Short, as a GOAWAY holds 120 characters. */
+/** What to do about a link to a site that is revoked here. @param site its id, where that is known */
+export function waysOn(site: string | undefined): string {
+  return `Delete the link, or take that back with \`earshot site unrevoke ${site ?? 'NAME'}\`.`;
+}
+
+const UNREVOKED_BY = '`earshot site unrevoke';
+
+/** Also a new token would be refused. */
+function revokedBy(peer: string, self: string): string {
+  return `The site at ${peer} has revoked this site. Only \`earshot site unrevoke ${self}\`, there, takes it back.`;
+}
+
+/** For the other end, which reads it as `revokedBy` where it is of this version. Short, as a GOAWAY holds 120 characters. */
 export const UNREVOKE = 'Only `earshot site unrevoke NAME` here helps.';
 
 const SAID: readonly (LinkCode & ShownAs<'answer'>)[] = [

@@ -33,6 +33,11 @@ export async function openLedger(directory: string, options: LedgerOptions = {})
   return ledger;
 }
 
+/** Who is revoked, without taking part in what changes that. */
+export function readRevoked(directory: string): Promise<readonly RevokedSite[]> {
+  return new DirectoryLedger(directory, {}).revoked();
+}
+
 /** What was issued in `issued.jsonl`, who is revoked in `revoked.yaml`. Each change holds the lock `trust.lock`. */
 class DirectoryLedger implements Ledger {
   readonly #directory: string;

@@ -371,7 +371,12 @@ describe('site revoke', () => {
       (await ledger.revoked()).map(({ name, serials }) => [name, serials]),
       [['east', ['0A0B']]],
     );
+    await west.earshot(['site', 'create', 'west']);
+    const day = new Date().toISOString().slice(0, 10);
+    for (const words of [[], ['west']])
+      assert.match((await west.earshot(['site', 'status', ...words])).out, new RegExp(`\\n\\nRevoked: east \\(${day}\\)\\n$`));
     assert.equal((await west.earshot(['site', 'unrevoke', 'east'])).code, 0);
+    assert.doesNotMatch((await west.earshot(['site', 'status'])).out, /Revoked/);
     assert.deepEqual(await ledger.revoked(), []);
     const unknown = await west.earshot(['site', 'unrevoke', 'east']);
     assert.equal(unknown.code, 4);

@@ -232,7 +232,9 @@ export class Incoming {
   async #attach(): Promise<void> {
     const { host } = this.#options;
     const session = this.#connection.session;
-    const answer = new OneMessage(HELLO_DEADLINE, (head) => refusalOf(head.status, head.fields, `The peer at ${this.address}`));
+    const answer = new OneMessage(HELLO_DEADLINE, (head) =>
+      refusalOf(head.status, head.fields, this.address, host.hello(NO_LINK).site.name),
+    );
     try {
       const stream = session.request({ method: 'POST', authority: AUTHORITY, path: ATTACH_PATH, fields: {} }, answer);
       answer.use(stream);

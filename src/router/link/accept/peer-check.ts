@@ -41,7 +41,7 @@ export function refusalOfPeer(
   }
   const shown = certificateOf(socket);
   if (host.isRevoked({ certificate: shown })) {
-    return new LinkError('revoked', `Certificate ${certificate.serialNumber} has been revoked here. ${UNREVOKE}`);
+    return new LinkError('revoked', `Certificate ${certificate.serialNumber} is revoked here. ${UNREVOKE}`);
   }
   const enough = shown === undefined ? undefined : full(ownerOf(shown));
   return enough === undefined ? undefined : new LinkError('busy', enough);

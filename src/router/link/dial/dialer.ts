@@ -8,6 +8,7 @@ import type { Link } from '../link.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
+import { waysOn } from '../refusal.ts';
 import { expiredError } from '../tls-errors.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { problemOf } from '../../../errors/problem.ts';
@@ -109,7 +110,7 @@ export class Dialer {
   dropRevoked(): void {
     for (const { link, peers } of this.#opened()) {
       if (!peers.some((party) => this.#host.isRevoked(party))) continue;
-      const error = new LinkError('revoked', `Site ${link.peer.site.id} is revoked here. Delete the link, or take the revocation back.`);
+      const error = new LinkError('revoked', `Site ${link.peer.site.name} is revoked here. ${waysOn(link.peer.site.id)}`);
       link.cut(error);
       this.#problem = problemOf(error);
     }

@@ -9,7 +9,7 @@ import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts
 import type { LinkHost } from '../host.ts';
 import { Link } from '../link.ts';
 import { OneMessage } from '../session/one-message.ts';
-import { refusalIn, refusalOf, refuse } from '../refusal.ts';
+import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
 import { certificateOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
@@ -142,7 +142,7 @@ class Outgoing implements OpenedLink {
       onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
       onMessage: (message) => host.routingMessage(this.link, message),
       onEnd: (refusal: ResponseHead | undefined) => {
-        if (refusal !== undefined) answered.reject(refusalOf(refusal.status, refusal.fields, peer));
+        if (refusal !== undefined) answered.reject(refusalOf(refusal.status, refusal.fields, peer, this.#ownName));
         else answered.reject(new LinkError('closed', `${peer} ended the link.`));
         this.#drained = true;
         this.#link?.retire('the peer ended its routing stream');
@@ -192,10 +192,12 @@ class Outgoing implements OpenedLink {
   #refuseRevoked(party: Party): void {
     const { host, peer } = this.#options;
     if (!host.isRevoked(party)) return;
-    throw new LinkError(
-      'revoked',
-      `This site has revoked ${peer}, or the certificate that it shows. Delete the link, or take the revocation back.`,
-    );
+    throw new LinkError('revoked', `This site has revoked the one at ${peer}, or the certificate that it shows. ${waysOn(party.site)}`);
+  }
+
+  get #ownName(): string {
+    const { host, id, cost } = this.#options;
+    return host.hello({ id, cost }).site.name;
   }
 
   async #openReverse(link: Link): Promise<void> {
@@ -296,7 +298,7 @@ class Outgoing implements OpenedLink {
     // One that met another router than the link's is no part of it.
     if (connection !== this.#forward && this.#link?.connections.has(connection) !== true) return;
     const { peer } = this.#options;
-    const said = refusalIn(reason.reason, peer);
+    const said = refusalIn(reason.reason, peer, this.#ownName);
     if (said !== undefined) {
       this.#broken.reject(said);
       this.#link?.cut(said);

@@ -30,7 +30,7 @@ test('whatever the reason of a refusal holds, it can be sent, and the other end 
     fc.property(text, (message) => {
       const head = answerOf((stream) => refuseLink(stream, new LinkError('version', message)));
       assert.deepEqual(parseResponse(responseLines(head)).ok, true);
-      const { code } = refusalOf(head.status, head.fields, 'the peer');
+      const { code } = refusalOf(head.status, head.fields, 'the peer', 'east');
       assert.equal(code, 'version');
     }),
     { numRuns: 250 },
@@ -44,7 +44,21 @@ test('each code of the protocol is said and read, so that routers of other versi
   for (const code of codes) {
     const head = answerOf((stream) => refuseLink(stream, new LinkError(code as LinkCode, 'no.')));
     assert.match(head.fields['proxy-status'] ?? '', new RegExp(`details="${code}: no\\."`));
-    assert.equal(refusalOf(head.status, head.fields, 'the peer').code, code);
-    assert.equal(refusalIn(`the session was ended (${code}: no.)`, 'the peer')?.code, code);
+    assert.equal(refusalOf(head.status, head.fields, 'the peer', 'east').code, code);
+    assert.equal(refusalIn(`the session was ended (${code}: no.)`, 'the peer', 'east')?.code, code);
   }
+});
+
+test('a site that is revoked reads who can take that back, and how, also from a peer of an earlier version', () => {
+  for (const said of [
+    'Certificate 12 is revoked here. Only `earshot site unrevoke NAME` here helps.',
+    'This site has been revoked here. Only `earshot site unrevoke` here helps.',
+  ]) {
+    const error = refusalIn(`revoked: ${said}`, 'west.example:55671', 'east');
+    assert.equal(
+      error?.message,
+      'The site at west.example:55671 has revoked this site. Only `earshot site unrevoke east`, there, takes it back.',
+    );
+  }
+  assert.match(refusalIn('revoked: for other reasons', 'west:1', 'east')?.message ?? '', /west:1 refuses this link: for other reasons/);
 });
