@@ -7,7 +7,7 @@ import { countRead } from './read-count.ts';
 export const READ_BUFFER_BYTES = 65_536;
 
 /** Where sockets read, one at a time: what is to be kept is copied on before the next read. */
-const shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+let shared = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
 /**
  * Hands on what a socket reads, from now on. A chunk is valid during the call only: no buffer of the heap is made for it, of which
@@ -27,21 +27,47 @@ export function receive(socket: Duplex, handler: (chunk: Buffer) => void): void 
   socket.resume();
 }
 
-/** Whether sockets of this Node.js can be made to read into one buffer. */
+/** Whether sockets of this Node.js can be made to read into one buffer, as far as is known. */
 export function canShareReads(): boolean {
-  return slots !== undefined;
+  return slots !== undefined && !nested;
 }
+
+/** Whose chunk is being handled. */
+let reader: { overwritten: boolean } | undefined;
+/** It has happened that one read began within another. */
+let nested = false;
 
 function readIntoShared(socket: Socket, onChunk: (chunk: Buffer) => void): void {
   // Not in the types since it is not documented; whether it is there is looked at.
   const { _handle: handle } = socket as unknown as { readonly _handle?: { useUserBuffer?: (buffer: Buffer) => void } | null };
-  if (slots === undefined || typeof handle?.useUserBuffer !== 'function') return;
+  if (slots === undefined || nested || typeof handle?.useUserBuffer !== 'function') return;
+  const self = { overwritten: false };
   handle.useUserBuffer(shared);
   Reflect.set(socket, slots.buffer, shared);
   Reflect.set(socket, slots.callback, (length: number): boolean => {
-    onChunk(shared.subarray(0, length));
+    const outer = reader;
+    if (outer !== undefined) overwrite(outer);
+    reader = self;
+    try {
+      onChunk(shared.subarray(0, length));
+    } finally {
+      reader = outer;
+      if (self.overwritten) socket.destroy(new Error('the bytes that it had read were overwritten by another read'));
+    }
     return true;
   });
+}
+
+/**
+ * One socket has read while the chunk of another one, or its own, was being handled. Today's Node.js does not do that: it reads when it
+ * waits for events, and no event is waited for within a handler. If it does, what is left of the outer chunk is wrong. So that nobody
+ * passes it on, the memory is taken from under it: it is empty, and who looks at it may throw. Its socket ends, and no more sockets share.
+ */
+function overwrite(outer: { overwritten: boolean }): void {
+  nested = true;
+  outer.overwritten = true;
+  // What Node.js knows is its address, which stays.
+  shared = Buffer.from(shared.buffer.transfer());
 }
 
 interface Slots {

