@@ -89,7 +89,7 @@ export interface AccessConfig {
   readonly port: number;
   /** Server certificate and the authority that signed the peers'. */
   readonly tls: TlsBundle;
-  /** Adjacent sites over this access become edge sites to us. */
+  /** Only sites that say that they are edge sites come in over `edge`, and nothing passes through them that way, whatever they say then. */
   readonly role: 'inter-router' | 'edge';
   /** Peers whose certificate does not say what it is for are let in, if it is not said. */
   readonly unmarked?: 'refused';

@@ -7,7 +7,7 @@ import { authorityOf, keyIn } from './link/authority.ts';
 import { daysLeft } from './tls-context.ts';
 import { ConfiguredLinks } from './link/configured-links.ts';
 import type { Hello } from './link/session/hello.ts';
-import type { LinkHost } from './link/host.ts';
+import type { LinkHost, Peer } from './link/host.ts';
 import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
@@ -21,9 +21,9 @@ import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
 import { LocalSide } from './local/local-side.ts';
-import { isVia, pathOf, writeVia } from './via.ts';
+import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
-import { routerId } from './routing/names.ts';
+import { routerId, siteOf } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
 import { ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
@@ -178,7 +178,7 @@ class JoinedRouter implements Router, LinkHost {
     return revokedOf(party, this.#revoked) !== undefined;
   }
 
-  connect(stream: Stream, asked: RequestHead, from: Party, owner: string): StreamHandler {
+  connect(stream: Stream, asked: RequestHead, from: Peer, owner: string): StreamHandler {
     if (!isVia(asked.fields))
       return refuse(stream, 400, 'http_request_error', `${VIA_FIELD} is malformed: it holds ids of sites, separated by one space`);
     const head = { ...asked, fields: writeVia(asked.fields, from, this.#config.site.id) };
@@ -188,6 +188,10 @@ class JoinedRouter implements Router, LinkHost {
       linkMetrics.refused.inc({ reason: 'revoked' });
       const { kind, id } = revoked;
       return refuse(stream, 403, 'http_request_denied', `revoked: the connection passes through ${kind} ${id}, which is revoked here`);
+    }
+    if (from.confined === true && passedOthers(asked.fields, from)) {
+      this.relayed.failed += 1;
+      return refuse(stream, 502, 'http_request_error', 'an edge site carries nothing between others');
     }
     const full = this.memory.refusal('connection', owner);
     if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
@@ -203,8 +207,9 @@ class JoinedRouter implements Router, LinkHost {
         this.relayed.failed += 1;
         return refuse(stream, step.status, 'http_request_error', step.reason);
       case 'forward': {
+        const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
-        const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, to, handler);
+        const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler);
         return relay(stream, onward, open, this.relayed, { memory: this.memory, owner }, this.#passing);
       }
     }

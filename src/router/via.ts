@@ -19,6 +19,12 @@ export function sitesPassed({ [VIA_FIELD]: via, [ORIGIN_FIELD]: origin }: Fields
   return origin === undefined ? passed : [origin, ...passed];
 }
 
+/** Whether a request comes from, or by way of, sites other than the one that sends it. */
+export function passedOthers(fields: Fields, from: Party): boolean {
+  const own = sitesOf(from);
+  return sitesPassed(fields).some((site) => !own.includes(site));
+}
+
 /** Sites behind a request, and routers before it. */
 export function pathOf(fields: Fields): readonly string[] {
   const route = fields[ROUTE_FIELD];
@@ -27,11 +33,13 @@ export function pathOf(fields: Fields): readonly string[] {
 }
 
 /** The fields with the site that the request came from written down; a certificate may name several. @param self the site that this router is of */
-export function writeVia(fields: Fields, { site, certificate }: Party, self: string): Fields {
-  const from = (site === undefined ? (certificate?.sites ?? NONE) : [site]).filter((id) => id !== self && isUuid(id));
+export function writeVia(fields: Fields, party: Party, self: string): Fields {
+  const from = sitesOf(party).filter((id) => id !== self && isUuid(id));
   if (from.length === 0) return fields;
   const via = fields[VIA_FIELD];
   return { ...fields, [VIA_FIELD]: [...(via === undefined ? NONE : [via]), ...from].join(' ') };
 }
+
+const sitesOf = ({ site, certificate }: Party): readonly string[] => (site === undefined ? (certificate?.sites ?? NONE) : [site]);
 
 const NONE: readonly string[] = [];

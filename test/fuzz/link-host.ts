@@ -90,7 +90,7 @@ export class FuzzedHost implements LinkHost {
     if (step.kind === 'refuse') return refuse(stream, step.status, 'http_request_error', step.reason);
     if (step.kind === 'forward') {
       const onward = { ...head, fields: { ...writeVia(head.fields, from, SITES[0].site.id), [ROUTE_FIELD]: step.rest } };
-      const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, to, handler);
+      const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, false, to, handler);
       return relay(stream, onward, open, this.relayed, { memory: this.memory, owner });
     }
     const user = new StreamUser(this.#random, false);

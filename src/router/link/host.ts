@@ -9,6 +9,12 @@ import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
 import type { Memory } from '../memory/memory.ts';
 
+/** Who is at the other end of a connection. */
+export interface Peer extends Party {
+  /** It came in by an access for edge sites, which carry nothing between others. */
+  readonly confined?: boolean;
+}
+
 /** What links have of the router that they belong to. */
 export interface LinkHost {
   readonly log: Logger;
@@ -25,7 +31,7 @@ export interface LinkHost {
   /** Somebody is not to be let in any more, or not to stay. */
   isRevoked(party: Party): boolean;
   /** A CONNECT came in over any connection. @param from who is at its other end, as far as that is proved; owner whose share of memory it is part of */
-  connect(stream: Stream, head: RequestHead, from: Party, owner: string): StreamHandler;
+  connect(stream: Stream, head: RequestHead, from: Peer, owner: string): StreamHandler;
   /** A message came in on a routing stream. @throws Error to cut the peer off */
   routingMessage(link: Link, message: Buffer): void;
   /** Something that the router's state shows is otherwise. */

@@ -22,6 +22,8 @@ export interface LinkOptions {
   readonly cost: number;
   /** When the certificate that the peer showed ends, in milliseconds since 1970; `Infinity` where there is none. */
   readonly expires: number;
+  /** The other end came in as an edge site: over this link it carries nothing between others, whatever it says of itself. */
+  readonly confined: boolean;
   readonly routing: RoutingStream;
   readonly events: LinkEvents;
 }
@@ -42,6 +44,7 @@ export class Link {
   readonly router: RouterId;
   cost: number;
   readonly expires: number;
+  readonly confined: boolean;
   readonly routing: RoutingStream;
   readonly #events: LinkEvents;
   readonly #connections = new Set<Connection>();
@@ -58,6 +61,7 @@ export class Link {
     this.router = routerOf(options.peer);
     this.cost = options.cost;
     this.expires = options.expires;
+    this.confined = options.confined;
     this.routing = options.routing;
     this.#events = options.events;
   }

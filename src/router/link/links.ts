@@ -48,10 +48,16 @@ export class Links {
     throw new LinkError('closed', `No link to ${to.path[0] ?? to.router} is up.`);
   }
 
-  /** Opens a stream to an adjacent router, over the cheapest link, and of those the one with the least to send. @throws LinkError */
-  openTo(next: RouterId, head: RequestHead, handler: StreamHandler): Stream {
+  /**
+   * Opens a stream to an adjacent router, over the cheapest link, and of those the one with the least to send.
+   * @param leaves the request goes on from that router's site to others
+   * @throws LinkError
+   */
+  openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler): Stream {
     const usable: Link[] = [];
-    for (const link of this.#links.values()) if (link.state === 'up' && link.router === next) usable.push(link);
+    for (const link of this.#links.values()) {
+      if (link.state === 'up' && link.router === next && !(leaves && link.confined)) usable.push(link);
+    }
     usable.sort((one, other) => one.cost - other.cost || one.queued - other.queued);
     for (const link of usable) {
       try {
@@ -60,7 +66,7 @@ export class Links {
         if (!isClosed(error)) throw error;
       }
     }
-    throw new LinkError('closed', `No link to ${next} is up.`);
+    throw new LinkError('closed', `No link to ${next} is up${leaves ? ' that leads beyond its site' : ''}.`);
   }
 }
 

@@ -40,7 +40,8 @@ export class RoutingFeed implements Disposable {
   /** The link is up, or its cost is new. */
   up(link: Link): void {
     const { routing } = this.#options;
-    const adjacency = { router: link.router, site: link.peer.site, link: link.id, cost: link.cost };
+    const { router, cost, confined } = link;
+    const adjacency = { router, site: link.peer.site, link: link.id, cost, confined };
     this.#run((now) => routing.adjacencyUp(adjacency, now));
   }
 

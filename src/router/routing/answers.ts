@@ -71,7 +71,7 @@ export class Answers {
       const cost = connectors > 0 ? paths.costTo(router) : undefined;
       if (cost === undefined) continue;
       const path = paths.pathTo(router);
-      found.push({ router, cost, connectors, path, links: this.#linksTo(path[0]) });
+      found.push({ router, cost, connectors, path, links: this.#linksTo(path) });
     }
     found.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
     if (this.#destinations.size >= MOST_DESTINATIONS) this.#destinations.clear();
@@ -116,9 +116,12 @@ export class Answers {
     return this.#paths;
   }
 
-  #linksTo(router: RouterId | undefined): string[] {
+  #linksTo(path: readonly RouterId[]): string[] {
+    const [first, ...others] = path;
+    const isOwn = first === undefined || siteOf(first) === siteOf(this.#self);
+    const leaves = !isOwn && others.some((router) => siteOf(router) !== siteOf(first));
     return [...this.#adjacencies.values()]
-      .filter((adjacency) => adjacency.router === router)
+      .filter(({ router, confined }) => router === first && !(leaves && confined === true))
       .sort((left, right) => left.cost - right.cost || (left.link < right.link ? -1 : 1))
       .map(({ link }) => link);
   }

@@ -22,6 +22,8 @@ export interface Adjacency {
   /** Unique for each link between the two. */
   readonly link: string;
   readonly cost: number;
+  /** Whatever the other router's site says of itself, it carries nothing between others over this link. */
+  readonly confined?: boolean;
 }
 
 /** Bytes for one adjacent router, over its routing stream. */

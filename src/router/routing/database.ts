@@ -241,7 +241,7 @@ function topologyDiffers(before: RouteRecord, after: RouteRecord): boolean {
     before.neighbours.length !== after.neighbours.length ||
     before.neighbours.some((neighbour, index) => {
       const other = after.neighbours[index];
-      return other?.router !== neighbour.router || other.cost !== neighbour.cost;
+      return other?.router !== neighbour.router || other.cost !== neighbour.cost || other.confined !== neighbour.confined;
     })
   );
 }

@@ -1,12 +1,14 @@
 import type { RouterId } from './contract.ts';
 import type { KnownRouter } from './database.ts';
 import { LONGEST_PATH } from './limits.ts';
+import { MOST_COST } from '../wire.ts';
 import { siteOf } from './names.ts';
 
 /** An adjacency of this router, as far as paths need it. */
 export interface OwnEdge {
   readonly router: RouterId;
   readonly cost: number;
+  readonly confined?: boolean;
 }
 
 /** Least-cost paths from one router to all that it can reach. */
@@ -28,6 +30,8 @@ export interface Paths {
  *   edge to another nor make one cheaper than its neighbour says. Of several links between two routers the cheapest counts.
  * - Through an edge site a path leads only within that site: it begins or ends there. A site is an edge site where one of its
  *   routers says so; one that is connected to us by whatever edges, for what one that is gone said last may be outdated.
+ * - Either end of an edge may confine the other to it: then a path over the edge begins or ends at the other's site. Only where all edges
+ *   to a router are confined do they count, so that each says no more than that of its own.
  * - Of paths of equal cost the one with fewer routers is taken, and then one by a hash of both ends, so that different routers
  *   spread over them.
  * - A predecessor is always nearer than its successor (costs are positive), so no path holds a router twice.
@@ -73,17 +77,19 @@ export function findPaths(
       if (better) heap.push(next);
     }
   }
+  const nearest = (router: RouterId): number | undefined => {
+    const node = graph.numbers.get(router) ?? -1;
+    const twin = graph.twins.get(node) ?? -1;
+    const isTwin = done[twin] === 1 && (done[node] !== 1 || (cost[twin] ?? 0) < (cost[node] ?? 0));
+    return isTwin ? twin : done[node] === 1 ? node : undefined;
+  };
   return {
     graph,
-    reachable: order.map((node) => graph.ids[node] ?? self),
-    costTo: (router) => {
-      const node = graph.numbers.get(router);
-      return node === undefined || done[node] !== 1 ? undefined : cost[node];
-    },
+    reachable: [...new Set(order.map((node) => graph.ids[node] ?? self))],
+    costTo: (router) => cost[nearest(router) ?? -1],
     pathTo: (router) => {
       const path: RouterId[] = [];
-      let node = graph.numbers.get(router) ?? 0;
-      if (done[node] !== 1) return path;
+      let node = nearest(router) ?? 0;
       for (; node > 0; node = from[node] ?? 0) path.push(graph.ids[node] ?? self);
       return path.toReversed();
     },
@@ -98,10 +104,25 @@ export interface Graph {
   readonly sites: readonly string[];
   /** 1 where a path may only go on within the node's site. */
   readonly confined: Uint8Array;
+  /** Of routers at which paths may arrive over a confined edge: where such a path goes on from, within their site. */
+  readonly twins: ReadonlyMap<number, number>;
   /** By node: those that both ends list. */
   readonly edges: readonly (readonly Edge[])[];
   /** Which of two equal predecessors a node takes: the smaller. */
   mix(node: number, predecessor: number): number;
+}
+
+/** One that counts for connections of the guest at one of its ends only. */
+interface ConfinedEdge extends Edge {
+  readonly from: number;
+  /** It leads away from a guest, and nothing of ours begins there. */
+  readonly isClosed: boolean;
+}
+
+/** What one end says of an edge. */
+interface Listing {
+  readonly cost: number;
+  readonly confined: boolean;
 }
 
 export interface Edge {
@@ -125,40 +146,81 @@ function readGraph(
     nodes.push(router);
   }
   const sites = ids.map(siteOf);
-  // The cost that one end lists, by both.
-  const listed = new Map<number, number>();
-  const list = (from: number, router: RouterId, cost: number): void => {
+  const count = ids.length;
+  // What one end lists, by both.
+  const listed = new Map<number, Listing>();
+  const list = (from: number, { router, cost, confined = false }: OwnEdge): void => {
     const to = numbers.get(router);
     if (to === undefined || to === from) return;
-    const both = from * ids.length + to;
-    listed.set(both, Math.min(cost, listed.get(both) ?? Infinity));
+    // Within a site nobody is a guest.
+    const edge = { cost, confined: confined && sites[from] !== sites[to] };
+    const both = from * count + to;
+    const known = listed.get(both);
+    if (known === undefined || weightOf(edge) < weightOf(known)) listed.set(both, edge);
   };
-  for (const edge of ownEdges) list(0, edge.router, edge.cost);
+  for (const edge of ownEdges) list(0, edge);
   for (const [number, node] of nodes.entries()) {
     if (number === 0 || node === undefined) continue;
-    for (const record of node.parts) for (const neighbour of record?.neighbours ?? []) list(number, neighbour.router, neighbour.cost);
+    for (const record of node.parts) for (const neighbour of record?.neighbours ?? []) list(number, neighbour);
   }
   const edges: Edge[][] = ids.map(() => []);
-  for (const [both, cost] of listed) {
-    const from = Math.floor(both / ids.length);
-    const to = both % ids.length;
-    const back = listed.get(to * ids.length + from);
-    if (back !== undefined) edges[from]?.push({ to, cost: Math.max(cost, back) });
+  const confined: ConfinedEdge[] = [];
+  for (const [both, edge] of listed) {
+    const from = Math.floor(both / count);
+    const to = both % count;
+    const back = listed.get(to * count + from);
+    if (back === undefined) continue;
+    const cost = Math.max(edge.cost, back.cost);
+    const isClosed = back.confined && sites[from] !== sites[0];
+    if (isClosed || (edge.confined && sites[to] !== sites[0])) confined.push({ from, to, cost, isClosed });
+    else edges[from]?.push({ to, cost });
   }
   const connected = new Set([0]);
+  const confinedFrom = Map.groupBy(confined, ({ from }) => from);
   // A set gives what is added while it is read.
-  for (const node of connected) for (const { to } of edges[node] ?? []) connected.add(to);
+  for (const node of connected) {
+    for (const { to } of edges[node] ?? []) connected.add(to);
+    for (const { to } of confinedFrom.get(node) ?? []) connected.add(to);
+  }
   const edgeSites = new Set([...connected].filter((node) => nodes[node]?.about?.edge === true).map((node) => sites[node]));
+  const arrivals = confined.filter(({ isClosed }) => !isClosed);
+  const twins = addTwins(ids, sites, edges, arrivals);
   const hashes = Uint32Array.from(ids, hashOf);
   const salt = hashes[0] ?? 0;
   return {
     ids,
     numbers,
     sites,
-    confined: Uint8Array.from(sites, (site) => (edgeSites.has(site) && site !== sites[0] ? 1 : 0)),
+    confined: Uint8Array.from(sites, (site, node) => (node >= count || (edgeSites.has(site) && site !== sites[0]) ? 1 : 0)),
+    twins,
     edges,
     mix: (node, predecessor) => Math.imul((hashes[predecessor] ?? 0) ^ salt ^ Math.imul(hashes[node] ?? 0, 0x85ebca6b), 0x9e3779b1) >>> 0,
   };
+}
+
+/** One that is not confined goes before all that are. */
+const weightOf = ({ cost, confined }: Listing): number => cost + (confined ? MOST_COST : 0);
+
+/** Confined edges lead to twins of the routers at their ends, which have edges to each other only. Adds both. */
+function addTwins(ids: RouterId[], sites: string[], edges: Edge[][], arrivals: readonly ConfinedEdge[]): ReadonlyMap<number, number> {
+  const twins = new Map<number, number>();
+  const guests = new Set(arrivals.map(({ to }) => sites[to]));
+  for (let node = 0, count = ids.length; node < count; node += 1) {
+    const site = sites[node] ?? '';
+    if (!guests.has(site)) continue;
+    twins.set(node, ids.length);
+    ids.push(ids[node] ?? '');
+    sites.push(site);
+    edges.push([]);
+  }
+  for (const [node, twin] of twins) {
+    for (const { to, cost } of edges[node] ?? []) {
+      const other = twins.get(to);
+      if (other !== undefined && sites[to] === sites[node]) edges[twin]?.push({ to: other, cost });
+    }
+  }
+  for (const { from, to, cost } of arrivals) edges[from]?.push({ to: twins.get(to) ?? to, cost });
+  return twins;
 }
 
 /** FNV-1a. */

@@ -43,6 +43,8 @@ export interface Neighbour {
   readonly router: RouterId;
   readonly cost: number;
   readonly link: string;
+  /** Paths over it begin or end at that neighbour's site. */
+  readonly confined?: boolean;
 }
 
 export interface KeyCount {
@@ -172,10 +174,11 @@ export function writeAbout(about: About): Buffer {
   ]);
 }
 
-export function writeNeighbour({ router, cost, link }: Neighbour): Buffer {
+export function writeNeighbour({ router, cost, link, confined = false }: Neighbour): Buffer {
   const id = routerIdBytes(router);
   const name = Buffer.from(link);
-  return writeField(field.neighbour, Buffer.concat([id, Buffer.of(cost >> 8, cost & 0xff, name.length), name]));
+  const flags = confined ? Buffer.of(CONFINED_FLAG) : Buffer.of();
+  return writeField(field.neighbour, Buffer.concat([id, Buffer.of(cost >> 8, cost & 0xff, name.length), name, flags]));
 }
 
 export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffer {
@@ -189,6 +192,7 @@ export function writeKey({ routingKey, connectors, listeners }: KeyCount): Buffe
 /** Numbers of a body's fields. Others are for later versions. */
 const field = { name: 1, namespace: 2, platform: 3, version: 4, flags: 5, neighbour: 6, key: 7 } as const;
 const EDGE_FLAG = 1;
+const CONFINED_FLAG = 1;
 
 /** So no other signature of the site's key can be taken for a record's. */
 const signedPrefix = Buffer.from('earshot routing record 1\n');
@@ -248,7 +252,8 @@ function readNeighbour(value: Cursor): Neighbour {
   const link = checked(value.take(value.number(1)), isText);
   if (!isLabel(name)) throw new RoutingError('routing-message', 'A neighbour has a name that no router can have.');
   if (cost === 0) throw new RoutingError('routing-message', 'A neighbour has no cost; costs are from 1 to 65535.');
-  return { router: routerIdFromBytes(site, name), cost, link };
+  const confined = value.left > 0 && (value.number(1) & CONFINED_FLAG) !== 0;
+  return { router: routerIdFromBytes(site, name), cost, link, ...(confined ? { confined } : {}) };
 }
 
 function readKey(value: Cursor): KeyCount {

@@ -83,7 +83,11 @@ class Tree {
   constructor({ sites, edges }: Graph) {
     const neighbours = new Map<string, Set<string>>(sites.map((site) => [site, new Set<string>()]));
     for (const [node, list] of edges.entries()) {
-      for (const { to } of list) neighbours.get(sites[node] ?? '')?.add(sites[to] ?? '');
+      // Edges that are confined lead one way only.
+      for (const { to } of list) {
+        neighbours.get(sites[node] ?? '')?.add(sites[to] ?? '');
+        neighbours.get(sites[to] ?? '')?.add(sites[node] ?? '');
+      }
     }
     const root = sites[0] ?? '';
     const above = bottlenecks(root, neighbours);

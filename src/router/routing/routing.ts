@@ -276,7 +276,9 @@ class LinkState implements Routing {
     this.#answers.adjacenciesChanged();
     const neighbours = [...this.#adjacencies.values()].slice(0, this.#limits.neighboursOfRouter);
     this.#neighboursLeftOut = this.#adjacencies.size - neighbours.length;
-    this.#own.stateNeighbours(neighbours.map(({ router, cost, link }) => ({ router, cost: clamp(cost, 1), link: fitText(link) })));
+    this.#own.stateNeighbours(
+      neighbours.map(({ router, cost, link, confined = false }) => ({ router, cost: clamp(cost, 1), link: fitText(link), confined })),
+    );
   }
 
   /** Makes own records anew where that is due, and returns all that is to be sent. */

@@ -8,9 +8,8 @@ import { siteOf } from '../../routing/names.ts';
 import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readCost, readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
-import type { LinkHost } from '../host.ts';
+import type { LinkHost, Peer } from '../host.ts';
 import { ownerOf, type PeerCertificate } from '../peer-certificate.ts';
-import type { Party } from '../../../identity/revocation.ts';
 import { Link } from '../link.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
@@ -99,8 +98,9 @@ export class Incoming {
   }
 
   /** By what it is known, whether it has said a hello or not. */
-  get peer(): Party {
-    return { site: this.siteId, certificate: this.#options.certificate };
+  get peer(): Peer {
+    const { certificate, edgeOnly } = this.#options;
+    return { site: this.siteId, certificate, confined: edgeOnly };
   }
 
   /** The link whose routing stream came over this connection. */
@@ -170,6 +170,7 @@ export class Incoming {
       dialed: false,
       cost: hello.link.cost,
       expires: this.expires,
+      confined: this.#options.edgeOnly && hello.site.id !== siteOf(host.self),
       routing,
       events: host.events,
     });

@@ -167,6 +167,7 @@ class Outgoing implements OpenedLink {
         dialed: true,
         cost,
         expires: this.#certificate?.expires ?? Infinity,
+        confined: false,
         routing,
         events: host.events,
       });

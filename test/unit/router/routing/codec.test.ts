@@ -85,14 +85,15 @@ test('a request for more than 256 records is refused, however it is written', ()
 });
 
 test('a record is read as it was written, and its keys are found', () => {
+  const neighbours = [neighbour, { ...neighbour, confined: true }];
   const keys = [
     { routingKey: 'backend', connectors: 1, listeners: 0 },
     { routingKey: '💥 ключ', connectors: 65_535, listeners: 2 },
   ];
-  const record = readRecord(writeRecord(head, [writeAbout(about), writeNeighbour(neighbour), ...keys.map(writeKey)], key));
+  const record = readRecord(writeRecord(head, [writeAbout(about), ...neighbours.map(writeNeighbour), ...keys.map(writeKey)], key));
   assert.equal(record?.router, `${testSite('a').id}/r-1`);
   assert.deepEqual([record.epoch, record.counter, record.part], [head.epoch, head.counter, 0]);
-  assert.deepEqual([record.about, record.neighbours, record.keys], [about, [neighbour], 2]);
+  assert.deepEqual([record.about, record.neighbours, record.keys], [about, neighbours, 2]);
   const found: KeyCount[] = [];
   eachKey(record, (one) => found.push(one));
   assert.deepEqual(found, keys);

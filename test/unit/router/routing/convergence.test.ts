@@ -14,7 +14,7 @@ const all = [...names, liar];
 const pairs = all.flatMap((left, index) => all.slice(index + 1).map((right) => [left, right] as const));
 
 type Step =
-  | { readonly kind: 'link'; readonly pair: number; readonly cost: number; readonly second: boolean }
+  | { readonly kind: 'link'; readonly pair: number; readonly cost: number; readonly second: boolean; readonly confines: 0 | 1 | undefined }
   | { readonly kind: 'cut'; readonly link: number }
   | { readonly kind: 'facts'; readonly router: number; readonly edge: boolean; readonly counts: readonly number[] }
   | { readonly kind: 'restart'; readonly router: number; readonly clock: number }
@@ -32,6 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       pair: nat,
       cost: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constant(65_535)),
       second: fc.boolean(),
+      confines: fc.constantFrom(undefined, undefined, 0, 1),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('cut' as const), link: nat }) },
@@ -58,7 +59,7 @@ function take(network: TestNetwork, made: Step, choose: (count: number) => numbe
   switch (made.kind) {
     case 'link': {
       const [left, right] = pairs[made.pair % pairs.length] ?? ['b', 'c'];
-      network.link(left, right, made.cost, `${left}-${right}${made.second ? '-second' : ''}`);
+      network.link(left, right, made.cost, `${left}-${right}${made.second ? '-second' : ''}`, [left, right][made.confines ?? 2]);
       break;
     }
     case 'cut': {

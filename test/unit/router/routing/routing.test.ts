@@ -105,6 +105,32 @@ test('an edge site is reached and reaches, but nothing passes through it', () =>
   );
 });
 
+test('whom a neighbour has confined to its links is reached and reaches, but nothing passes through it that way, whatever it says', () => {
+  const network = new TestNetwork(['a', 'b', 'host', 'guest/1', 'guest/2']);
+  network.facts('guest/2', { edge: false, keys: [connector('at-guest')] });
+  network.facts('b', { edge: false, keys: [connector('at-b')] });
+  network.link('a', 'host', 1);
+  network.link('host', 'guest/1', 1, 'confined', 'host');
+  network.link('guest/1', 'guest/2', 1);
+  network.link('guest/2', 'b', 1);
+  network.converge();
+  const costs = (name: string, key: string): readonly number[] =>
+    network
+      .routing(name)
+      .destinations(key)
+      .map(({ cost }) => cost);
+  assert.deepEqual([costs('host', 'at-b'), costs('a', 'at-b')], [[], []], 'not for its host, and not for who is behind that');
+  assert.deepEqual([costs('host', 'at-guest'), costs('a', 'at-guest')], [[2], [3]]);
+  assert.equal(network.routing('b').network().length, 3, 'the other way round neither');
+  assert.equal(network.routing('guest/2').network().length, 5);
+  network.link('host', 'guest/2', 5, 'ordinary');
+  network.converge();
+  assert.deepEqual([costs('a', 'at-b'), costs('a', 'at-guest')], [[7], [3]], 'over an ordinary link it is transit like any other');
+  network.link('host', 'guest/1', 1, 'confined');
+  network.converge();
+  assert.deepEqual(costs('a', 'at-b'), [4], 'nor is it confined for good');
+});
+
 test('a path over more than 32 routers is not offered', () => {
   const names = Array.from({ length: 35 }, (_, index) => `s${index}`);
   const network = new TestNetwork(names);

@@ -71,16 +71,22 @@ export class TestNetwork {
     this.#send(name, node.routing.setFacts(facts, this.#time(node)));
   }
 
-  /** Brings a link up, or changes its cost. */
-  link(left: string, right: string, cost: number, name = `${left}-${right}`): void {
-    this.#links.set(name, { name, ends: [left, right], cost, queues: this.#links.get(name)?.queues ?? { [left]: [], [right]: [] } });
+  /** Brings a link up, or changes its cost. @param confines the end that confines the other, if one does */
+  link(left: string, right: string, cost: number, name = `${left}-${right}`, confines?: string): void {
+    this.#links.set(name, {
+      name,
+      ends: [left, right],
+      cost,
+      confines,
+      queues: this.#links.get(name)?.queues ?? { [left]: [], [right]: [] },
+    });
     this.mostLinks = Math.max(this.mostLinks, this.#links.size);
     for (const [here, there] of [
       [left, right],
       [right, left],
     ] as const) {
       const node = this.#node(here);
-      const adjacency: Adjacency = { router: this.id(there), site: this.#node(there).site, link: name, cost };
+      const adjacency: Adjacency = { router: this.id(there), site: this.#node(there).site, link: name, cost, confined: here === confines };
       this.#send(here, node.routing.adjacencyUp(adjacency, this.#time(node)));
     }
   }
@@ -175,6 +181,8 @@ export interface TestLink {
   readonly name: string;
   readonly ends: readonly [string, string];
   readonly cost: number;
+  /** The end that lets nothing pass through the other over this link. */
+  readonly confines: string | undefined;
   /** By receiver, oldest first. */
   readonly queues: Readonly<Record<string, Buffer[]>>;
 }

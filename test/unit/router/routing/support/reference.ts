@@ -8,27 +8,44 @@ export interface Reference {
 
 export function referenceFor(network: TestNetwork, from: string): Reference {
   const costs = new Map<string, number>();
-  const edges = new Map<string, { readonly to: string; readonly cost: number }[]>(network.names.map((name) => [name, []]));
-  for (const {
-    ends: [left, right],
-    cost,
-  } of network.links) {
-    edges.get(left)?.push({ to: right, cost });
-    edges.get(right)?.push({ to: left, cost });
-  }
+  const edges = new Map(network.names.map((name) => [name, edgesOf(network, name)]));
   const connected = new Set([from]);
   for (const name of connected) for (const { to } of edges.get(name) ?? []) connected.add(to);
   const edgeSites = new Set([...connected].filter((name) => network.factsOf(name).edge).map(siteOf));
-  const walk = (at: string, visited: ReadonlySet<string>, cost: number): void => {
+  const walk = (at: string, visited: ReadonlySet<string>, cost: number, confined: boolean): void => {
     costs.set(network.id(at), Math.min(cost, costs.get(network.id(at)) ?? Infinity));
-    const confined = edgeSites.has(siteOf(at)) && siteOf(at) !== siteOf(from);
+    const isOwn = siteOf(at) === siteOf(from);
     for (const edge of edges.get(at) ?? []) {
-      if (visited.has(edge.to) || (confined && siteOf(edge.to) !== siteOf(at))) continue;
-      walk(edge.to, new Set([...visited, edge.to]), cost + edge.cost);
+      if (visited.has(edge.to) || (edge.confinesHere && !isOwn)) continue;
+      if ((confined || (edgeSites.has(siteOf(at)) && !isOwn)) && siteOf(edge.to) !== siteOf(at)) continue;
+      walk(edge.to, new Set([...visited, edge.to]), cost + edge.cost, confined || (edge.confinesThere && siteOf(edge.to) !== siteOf(from)));
     }
   };
-  walk(from, new Set([from]), 0);
+  walk(from, new Set([from]), 0, false);
   return { costs };
+}
+
+interface Edge {
+  readonly to: string;
+  readonly cost: number;
+  /** Each end confines the other, or does not. */
+  readonly confinesThere: boolean;
+  readonly confinesHere: boolean;
+}
+
+function edgesOf(network: TestNetwork, at: string): readonly Edge[] {
+  const others = new Set(network.links.flatMap(({ ends }) => (ends.includes(at) ? ends.filter((end) => end !== at) : [])));
+  return [...others].map((to) => {
+    const [there, here] = [listed(network, at, to), listed(network, to, at)];
+    return { to, cost: Math.max(there.cost, here.cost), confinesThere: there.confines, confinesHere: here.confines };
+  });
+}
+
+/** What one end makes of all links between two: those that it does not confine go before the others. */
+function listed(network: TestNetwork, by: string, other: string): { readonly cost: number; readonly confines: boolean } {
+  const links = network.links.filter(({ ends }) => ends.includes(by) && ends.includes(other));
+  const free = links.filter(({ confines }) => confines !== by || siteOf(by) === siteOf(other));
+  return { cost: Math.min(...(free.length > 0 ? free : links).map(({ cost }) => cost)), confines: free.length === 0 };
 }
 
 /** All differences between what these routers answer of each other and what they should, in words. */
