@@ -25,8 +25,7 @@ export interface SitePlatform extends Platform {
   reach(): Reach;
   readonly leadership: Leadership;
   readonly siblings: Siblings;
-  /** All links for others that are to be there: others go. Whoever can read one can link, so they are for the site's owner alone. */
-  replaceOfflineLinks(links: readonly OfflineLink[]): Promise<void>;
+  readonly offlineLinks: OfflineLinks;
   /** What the statuses say once nothing runs the site: how to start it is the platform's to say. */
   readonly stopped: StaleStatus;
 }
@@ -134,6 +133,15 @@ export interface Siblings {
   /** @param expected whether the site is to have several. @returns undefined where this router needs to know of none */
   config(expected: boolean): Promise<SiblingConfig | undefined>;
   run(): Promise<boolean>;
+}
+
+/** Links that other sites can use without a token. Whoever can read one can link, so they are for the site's owner alone. */
+export interface OfflineLinks {
+  /** What it holds: nothing yet, where it was only asked for. Undefined where nobody has asked for it. */
+  find(name: string, host: string): Promise<TlsBundle | undefined>;
+  put(link: OfflineLink): Promise<void>;
+  /** Takes away those of other names. */
+  keepOnly(names: readonly string[]): Promise<void>;
 }
 
 /** A link that another site can use without a token. */

@@ -14,7 +14,7 @@ import type { LinkOffer } from '../trust/tokens/contract.ts';
 import { defaultIssuerOf, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
-import { makeOfflineLinks } from './offline-links.ts';
+import { keepOfflineLinks } from './offline-links.ts';
 import type { Identity, SitePlatform } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
@@ -44,7 +44,7 @@ export interface TrustOutcome {
 }
 
 export interface TrustOptions {
-  readonly platform: Pick<SitePlatform, 'stores' | 'source' | 'replaceOfflineLinks'>;
+  readonly platform: Pick<SitePlatform, 'stores' | 'source' | 'offlineLinks'>;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly authorities: Authorities;
@@ -103,15 +103,16 @@ export class Trust implements AsyncDisposable {
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
     if (this.#latest === undefined) return;
     const { platform, ledger, authorities } = this.#options;
-    const { resources, site, reach, settings, userBundles, now } = this.#latest;
+    const { resources, site, reach, settings, userBundles, incomplete, unread, now } = this.#latest;
     await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
     const { accesses } = listAccesses(resources, site);
     try {
       const states = accesses.length === 0 ? {} : router.state.accesses;
       const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, states) }));
       const { certificateDays: days } = settings;
-      const options = { bundles: platform.stores.bundles, ledger, authorities, site, now, ...(days === undefined ? {} : { days }) };
-      await platform.replaceOfflineLinks(await makeOfflineLinks(sources, options));
+      const { offlineLinks: kept } = platform;
+      await keepOfflineLinks(sources, { links: kept, ledger, authorities, site, now, ...(days === undefined ? {} : { days }) });
+      if (!incomplete && unread.size === 0) await kept.keepOnly(accesses.map(({ name }) => `link-${name}`));
     } catch (error) {
       this.#options.log.error({ error }, `links for other sites cannot be written: ${messageOf(error)}`);
     }

@@ -1,9 +1,6 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { hasCode } from '../../files/errno.ts';
-import { readText } from '../../files/durable.ts';
 import { commandIn } from '../../platform/linux/command-in.ts';
-import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
+import { layoutOf } from '../../platform/linux/layout.ts';
+import { OfflineLinkFiles } from '../../platform/linux/offline-links.ts';
 import type { Resources } from '../../platform/resources.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import { acceptsLinks } from '../../site/plan/access.ts';
@@ -11,7 +8,7 @@ import { CliError } from '../errors.ts';
 import { listOf, structured, type OutputFormat } from '../output/output.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { printable } from '../../text/printable.ts';
+import { printable, quoted } from '../../text/printable.ts';
 import { parseYaml } from '../../text/yaml.ts';
 
 export interface GenerateLinkOptions {
@@ -21,64 +18,61 @@ export interface GenerateLinkOptions {
   readonly output: OutputFormat;
 }
 
-/** Prints what the running process keeps in `runtime/links`, under another name and cost where asked for. */
+/** Prints what the running process keeps in `runtime/links` once it is asked to, under another name and cost where asked for. */
 export async function generateLink(context: Context, name: string | undefined, options: GenerateLinkOptions): Promise<void> {
   const { resources, terminal } = context;
-  const layout = layoutOf(resources.namespace);
+  const links = new OfflineLinkFiles(layoutOf(resources.namespace).runtime.links);
   await requireRunning(resources);
-  const link = await waitUntil(context, 'a link to this site', options.timeout, async () => {
-    const links = await offeredLinks(layout);
-    const found = options.host === undefined ? links.toSorted(byUse)[0] : links.find(({ hosts }) => hosts.includes(options.host ?? ''));
-    if (found !== undefined) return { done: found };
-    await requireLinkable(resources);
-    const others = [...new Set(links.flatMap(({ hosts }) => hosts))].map((text) => printable(text)).join(', ');
-    return { waitingFor: others === '' ? 'nothing listens for links yet' : `none uses that host; there is ${others}` };
+  const documents = await waitUntil(context, 'a link to this site', options.timeout, async () => {
+    const offered = await offeredEndpoints(resources);
+    if (offered.length === 0) {
+      await requireLinkable(resources);
+      return { waitingFor: 'nothing listens for links yet' };
+    }
+    const { host, access } = choose(offered, options.host);
+    const found = documentsOf(await links.read(`link-${access}`, host));
+    if (found.length > 0) return { done: found };
+    await links.ask(`link-${access}`, host);
+    return { waitingFor: 'its certificate is not there yet' };
   });
-  const documents = link.documents.map((document) => renamed(document, name, options.cost));
+  const printed = documents.map((document) => renamed(document, name, options.cost));
   terminal.out(
     options.output === 'json'
-      ? structured(listOf(documents), 'json')
-      : documents.map((document) => `---\n${structured(document, 'yaml')}`).join(''),
+      ? structured(listOf(printed), 'json')
+      : printed.map((document) => `---\n${structured(document, 'yaml')}`).join(''),
   );
 }
 
+/** Where other sites reach this one, by which of its accesses. */
 interface Offered {
-  readonly documents: readonly Document[];
-  readonly hosts: readonly string[];
+  readonly host: string;
+  readonly access: string;
 }
 
 type Document = Readonly<Record<string, unknown>>;
 
-async function offeredLinks(layout: NamespaceLayout): Promise<readonly Offered[]> {
-  const names = await readdir(layout.runtime.links).catch((error: unknown) => {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  });
-  const files = await Promise.all(
-    names
-      .filter((file) => file.endsWith('.yaml'))
-      .sort()
-      .map((file) => readText(join(layout.runtime.links, file), { bytes: 1024 * 1024 })),
-  );
-  return files
-    .filter((text) => text !== undefined)
-    .map((text) => {
-      const documents = parseYaml(text).filter(isRecord);
-      const link = documents.find(({ kind }) => kind === 'Link');
-      const endpoints = isRecord(link?.['spec']) ? link['spec']['endpoints'] : undefined;
-      const hosts = Array.isArray(endpoints) ? endpoints.filter(isRecord).map(({ host }) => String(host)) : [];
-      return { documents, hosts };
-    })
-    .filter(({ hosts }) => hosts.length > 0);
+async function offeredEndpoints(resources: Resources): Promise<readonly Offered[]> {
+  const endpoints = (await resources.list('Site')).flatMap(({ status }) => status?.endpoints ?? []);
+  return endpoints.flatMap(({ host, group }) => (host === undefined || group === undefined ? [] : [{ host, access: group }]));
 }
 
-/** Loopback addresses last: another machine cannot use them. */
+/** @throws CliError not-found where the site has no such host */
+function choose(offered: readonly Offered[], host: string | undefined): Offered {
+  // Loopback addresses last: another machine cannot use them.
+  const found = host === undefined ? offered.toSorted(byUse)[0] : offered.find((one) => one.host === host);
+  if (found !== undefined) return found;
+  const hosts = [...new Set(offered.map((one) => printable(one.host)))].join(', ');
+  throw new CliError('not-found', `Other sites do not reach this one by ${quoted(host ?? '')}; there is ${hosts}.`);
+}
+
 function byUse(one: Offered, other: Offered): number {
   return Number(isLoopback(one)) - Number(isLoopback(other));
 }
 
-function isLoopback({ hosts }: Offered): boolean {
-  return hosts.every((host) => host === 'localhost' || host === '::1' || host.startsWith('127.'));
+const isLoopback = ({ host }: Offered): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
+
+function documentsOf(text: string | undefined): readonly Document[] {
+  return text === undefined || text === '' ? [] : parseYaml(text).filter(isRecord);
 }
 
 /** @throws CliError failed where no other site could use a link to this one */

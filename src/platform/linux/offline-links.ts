@@ -1,24 +1,73 @@
 /**
  * `runtime/links/`: links that other sites can use without a token, `link-ACCESS-HOST.yaml`: a Secret with a client
- * certificate and a Link that names it, as Skupper writes them. Whoever has the file can link, so they are for this user alone.
+ * certificate and a Link that names it, as Skupper writes them. Whoever has the file can link, so they are for this user alone, and only
+ * those files are kept up to date that are there: an empty one asks for it.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { OfflineLink } from '../../agent/ports.ts';
+import type { OfflineLink, OfflineLinks } from '../../agent/ports.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
+import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
-import { readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { parseYaml } from '../../text/yaml.ts';
+import { realDisk } from '../../files/disk.ts';
+import { hasCode } from '../../files/errno.ts';
+import { makeDirectory, readText, removeFile, writeDurably } from '../../files/durable.ts';
+import { isSecret, readSecret } from './secret.ts';
 
-export async function replaceOfflineLinks(directory: string, links: readonly OfflineLink[]): Promise<void> {
-  const wanted = new Map(links.map((link) => [`${link.name}-${fileWord(link.host)}.yaml`, linkFile(link)]));
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  for (const name of await readdir(directory)) {
-    if (!wanted.has(name) && /^link-.*\.yaml$/.test(name)) await removeFile(join(directory, name));
+const MOST_BYTES = 1024 * 1024;
+
+/** With what commands do. */
+export class OfflineLinkFiles implements OfflineLinks {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
   }
-  for (const [name, text] of wanted) {
-    const path = join(directory, name);
-    if ((await readText(path, { bytes: 1024 * 1024 })) !== text) await writeDurably(path, text, 0o600);
+
+  async find(name: string, host: string): Promise<TlsBundle | undefined> {
+    const text = await this.read(name, host);
+    return text === undefined ? undefined : bundleIn(name, text);
+  }
+
+  async put(link: OfflineLink): Promise<void> {
+    const text = linkFile(link);
+    if ((await this.read(link.name, link.host)) !== text) await writeDurably(this.#pathOf(link.name, link.host), text, 0o600);
+  }
+
+  async keepOnly(names: readonly string[]): Promise<void> {
+    for (const file of await realDisk.names(this.#directory)) {
+      const isOurs = /^link-.*\.yaml$/.test(file);
+      if (isOurs && !names.some((name) => file.startsWith(`${name}-`))) await removeFile(join(this.#directory, file));
+    }
+  }
+
+  /** Asks for one, unless it is there. */
+  async ask(name: string, host: string): Promise<void> {
+    await makeDirectory(this.#directory, 0o700);
+    await realDisk.create(this.#pathOf(name, host), '', 0o600).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    });
+  }
+
+  /** The file as it stands. */
+  read(name: string, host: string): Promise<string | undefined> {
+    return readText(this.#pathOf(name, host), { bytes: MOST_BYTES });
+  }
+
+  #pathOf(name: string, host: string): string {
+    return join(this.#directory, `${name}-${fileWord(host)}.yaml`);
+  }
+}
+
+/** Without anything, of what is not as it was written. */
+function bundleIn(name: string, text: string): TlsBundle {
+  try {
+    const secret = parseYaml(text).find(isSecret);
+    const read = secret === undefined ? undefined : readSecret(secret);
+    return read !== undefined && 'bundle' in read ? { ...read.bundle, name } : { name };
+  } catch {
+    return { name };
   }
 }
 

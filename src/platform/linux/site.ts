@@ -5,7 +5,7 @@ import { makeDirectory } from '../../files/durable.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { linux, machineReach } from './machine.ts';
-import { replaceOfflineLinks } from './offline-links.ts';
+import { OfflineLinkFiles } from './offline-links.ts';
 import { LeaderLock, SiblingRouters } from './routers.ts';
 import { FileSource } from './source.ts';
 import { stopped } from './stale-status.ts';
@@ -37,7 +37,7 @@ function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
     reach: machineReach,
     leadership: new LeaderLock(layout),
     siblings: new SiblingRouters(layout, router),
-    replaceOfflineLinks: (links) => replaceOfflineLinks(layout.runtime.links, links),
+    offlineLinks: new OfflineLinkFiles(layout.runtime.links),
     stopped: stopped(layout.namespace),
   };
 }

@@ -79,6 +79,8 @@ export class FileSource implements Source {
       // Here lie the list of revoked sites and requests for renewals.
       internal.root,
       runtime.run,
+      // Where links for others are asked for.
+      runtime.links,
       ...this.#certs.directories,
       ...issued.directories,
     ]);

@@ -213,22 +213,33 @@ metadata: {name: link-west}
 spec: {cost: 1, tlsCredentials: link-west, endpoints: [{name: inter-router, host: ${host}, port: "55671"}]}
 `;
 
-  it('generate prints one that another machine can use, under the name and cost asked for', async () => {
+  it('generate asks for one that another machine can use, and prints it under the name and cost asked for', async () => {
     await using west = await running();
-    await west.write(join(west.layout.runtime.links, 'link-west-127.0.0.1.yaml'), offered('127.0.0.1'));
-    await west.write(join(west.layout.runtime.links, 'link-west-west.example.com.yaml'), offered('west.example.com'));
-    const { out } = await west.earshot(['link', 'generate', 'to-west', '--cost', '3', '-o', 'json']);
-    const [secret, link] = JSON.parse(out).items;
+    const endpoints = ['127.0.0.1', 'west.example.com'].map((host) => ({ name: 'inter-router', host, port: '55671', group: 'west' }));
+    await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', endpoints });
+    const file = (host: string): string => join(west.layout.runtime.links, `link-west-${host}.yaml`);
+    const printed = west.earshot(['link', 'generate', 'to-west', '--cost', '3', '-o', 'json']);
+    await eventually('it is asked for', async () => (await readFile(file('west.example.com'), 'utf8').catch(() => 'nothing')) === '');
+    assert.equal((await stat(file('west.example.com'))).mode & 0o777, 0o600);
+    await west.write(file('west.example.com'), offered('west.example.com'));
+    const [secret, link] = JSON.parse((await printed).out).items;
     assert.deepEqual(
       [secret.metadata.name, link.metadata.name, link.spec.tlsCredentials, link.spec.cost],
       ['to-west', 'to-west', 'to-west', 3],
     );
     assert.equal(link.spec.endpoints[0].host, 'west.example.com');
+    await west.write(file('127.0.0.1'), offered('127.0.0.1'));
     const chosen = await west.earshot(['link', 'generate', '--host', '127.0.0.1']);
     assert.match(chosen.out, /^---\napiVersion: v1\n.*host: "127\.0\.0\.1"$/ms);
-    const other = await west.earshot(['link', 'generate', '--host', 'nowhere', '--timeout', '100ms']);
-    assert.equal(other.code, 3);
-    assert.match(other.err, /none uses that host; there is 127\.0\.0\.1, west\.example\.com/);
+  });
+
+  it('generate does not wait for a host by which nobody reaches the site', async () => {
+    await using west = await running();
+    const endpoints = [{ name: 'inter-router', host: 'west.example.com', port: '55671', group: 'west' }];
+    await west.answer('Site', 'west', { linkAccess: 'default' }, { status: 'Ready', endpoints });
+    const { code, err } = await west.earshot(['link', 'generate', '--host', 'nowhere']);
+    assert.equal(code, 4);
+    assert.match(err, /do not reach this one by "nowhere"; there is west\.example\.com/);
   });
 
   it('generate waits for a site that has just been started, and is refused where nobody is let in', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { connect } from 'node:net';
 import os from 'node:os';
@@ -11,6 +11,7 @@ import { parse } from 'yaml';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { createKey } from '../../../src/x509/request.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
+import { OfflineLinkFiles } from '../../../src/platform/linux/offline-links.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { makeAuthority, openSiteAuthority } from '../trust/support/site.ts';
 import { writeBundle } from '../../../src/trust/disk/bundle-files.ts';
@@ -209,7 +210,7 @@ test('a new name of the site is told to the router', async (t) => {
   await until(() => router.config.site.name === 'far-west', 'the router has the name');
 });
 
-test('linkAccess gets a certificate, listens, and leaves links for other sites that only their owner can read', async (t) => {
+test('linkAccess gets a certificate, listens, and gives links for other sites, which only their owner can read, to who asks', async (t) => {
   const { layout, router, put, status, start } = await prepare(t);
   await put('site.yaml', document('Site', 'west', { linkAccess: 'default' }));
   await put(
@@ -229,16 +230,12 @@ test('linkAccess gets a certificate, listens, and leaves links for other sites t
   ]);
   const server = router.config.accesses.find(({ name }) => name.startsWith('RouterAccess'))?.tls;
   assert.ok(certificateFacts(server?.cert ?? '', 'far').hosts.includes('127.0.0.1'));
-  const link = join(layout.runtime.links, 'link-far-127.0.0.1.yaml');
-  await until(
-    () =>
-      stat(link).then(
-        ({ mode }) => (mode & 0o777) === 0o600,
-        () => false,
-      ),
-    'the link for others is there',
-  );
   await until(async () => (await status('RouterAccess-far.yaml'))?.['status'] === 'Ready', 'the access is ready');
+  assert.deepEqual(await readdir(layout.runtime.links), [], 'nobody has asked for a link');
+  const links = new OfflineLinkFiles(layout.runtime.links);
+  await links.ask('link-far', '127.0.0.1');
+  await until(async () => (await links.read('link-far', '127.0.0.1')) !== '', 'the link for others is there');
+  assert.equal((await stat(join(layout.runtime.links, 'link-far-127.0.0.1.yaml'))).mode & 0o777, 0o600);
 });
 
 test('tokens are redeemed where links are let in, and at no other address', async (t) => {

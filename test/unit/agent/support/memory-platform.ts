@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import type { Identity, OfflineLink, RenewalAnswer, Report, SitePlatform, Snapshot } from '../../../../src/agent/ports.ts';
+import type { Identity, OfflineLink, OfflineLinks, RenewalAnswer, Report, SitePlatform, Snapshot } from '../../../../src/agent/ports.ts';
 import type { StaleStatus } from '../../../../src/agent/stale-status.ts';
 import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
@@ -26,7 +26,8 @@ export class MemorySite {
   readonly askedRenewals = new Set<string>();
   readonly answers = new Map<string, RenewalAnswer>();
   identity: Identity | undefined;
-  offlineLinks: readonly OfflineLink[] = [];
+  /** By name and host; undefined: asked for. */
+  readonly offlineLinks = new Map<string, OfflineLink | undefined>();
   /** Whose turn it is to lead. */
   leader: string | undefined;
   readonly running = new Set<string>();
@@ -177,10 +178,22 @@ export class MemoryPlatform implements SitePlatform {
     run: () => Promise.resolve([...this.site.running].some((router) => router !== this.router)),
   };
 
-  async replaceOfflineLinks(links: readonly OfflineLink[]): Promise<void> {
-    await this.#called('offlineLinks');
-    this.site.offlineLinks = links;
-  }
+  readonly offlineLinks: OfflineLinks = {
+    find: (name, host) => {
+      const key = `${name} ${host}`;
+      const { offlineLinks: links } = this.site;
+      return Promise.resolve(links.has(key) ? (links.get(key)?.bundle ?? { name }) : undefined);
+    },
+    put: async (link) => {
+      await this.#called('offlineLinks');
+      this.site.offlineLinks.set(`${link.name} ${link.host}`, link);
+    },
+    keepOnly: (names) => {
+      for (const key of this.site.offlineLinks.keys())
+        if (!names.some((name) => key.startsWith(`${name} `))) this.site.offlineLinks.delete(key);
+      return Promise.resolve();
+    },
+  };
 
   async #called(what: string): Promise<void> {
     this.#count(what);
