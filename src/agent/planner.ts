@@ -3,8 +3,9 @@ import type { Capabilities } from '../site/capabilities.ts';
 import type { Reach } from '../site/reach.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { planSite, type SitePlan } from '../site/plan/plan.ts';
-import { ALWAYS, BundleChecks, within, type Span } from './bundle-checks.ts';
-import type { Material } from '../site/material.ts';
+import { ALWAYS, BundleChecks, within, type Found, type Span } from './bundle-checks.ts';
+import { LastValidBundles } from './last-valid-bundles.ts';
+import type { BundleUse, Material } from '../site/material.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import type { Snapshot } from './ports.ts';
 import { TornBundles } from './torn-bundles.ts';
@@ -29,6 +30,7 @@ export interface Planned {
 export class Planner {
   readonly #torn = new TornBundles();
   readonly #checks = new BundleChecks();
+  readonly #lastValid = new LastValidBundles();
   #latest: { readonly from: readonly unknown[]; readonly holds: Span; readonly plan: SitePlan } | undefined;
 
   plan({ snapshot, issued, siteAuthority, capabilities, reach, bundleLocation }: PlanInput, now: number): Planned {
@@ -40,15 +42,23 @@ export class Planner {
       return { plan: latest.plan, holds };
     }
     let span = ALWAYS;
-    const material = {
+    const check = (bundle: TlsBundle, use: BundleUse): Found => {
+      const found = this.#checks.check(bundle, use, now);
+      span = within(span, found.holds);
+      return found;
+    };
+    const gathered = gatherBundles({ ...snapshot.bundles, bundles: user }, snapshot.attached, issued);
+    this.#lastValid.forgetOthers(gathered);
+    const material: Material = {
       capabilities,
-      ...gatherBundles({ ...snapshot.bundles, bundles: user }, snapshot.attached, issued),
+      ...gathered,
       ...(siteAuthority === undefined ? {} : { siteAuthority }),
-      check: (bundle: TlsBundle, use: Parameters<BundleChecks['check']>[1]) => {
-        const found = this.#checks.check(bundle, use, now);
-        span = within(span, found.holds);
+      check: (bundle, use) => {
+        const found = check(bundle, use);
+        this.#lastValid.see(bundle, use, found);
         return found.problems;
       },
+      lastValid: (name, use) => this.#lastValid.standInFor(name, use, gathered, check),
       ownHosts,
       bundleLocation,
     };

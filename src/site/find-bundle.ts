@@ -1,5 +1,5 @@
 import type { TlsBundle } from '../router/contract.ts';
-import type { BundleUse, Material } from './material.ts';
+import type { BundleUse, LastValid, Material } from './material.ts';
 import { errorIn, hasErrors, warningIn, type ResourceProblem } from './problem.ts';
 import type { ResourceKey } from './resources.ts';
 import { quoted } from '../text/printable.ts';
@@ -10,22 +10,32 @@ export interface FoundBundle {
   readonly problems: readonly ResourceProblem[];
 }
 
-/** The bundle that a resource names in `spec.tlsCredentials`. One that does not serve is told with what it lacks. */
-export function findBundle(
-  { bundles, unreadable, check, bundleLocation }: Material,
-  name: string,
-  use: BundleUse,
-  resource: ResourceKey,
-): FoundBundle {
-  const wrong = (code: ResourceProblem['code'], message: string): FoundBundle => ({ problems: [errorIn(resource, FIELD, code, message)] });
+/**
+ * The bundle that a resource names in `spec.tlsCredentials`. One that does not serve is told with what it lacks, and in its place the last
+ * one of that name is used that did.
+ */
+export function findBundle(material: Material, name: string, use: BundleUse, resource: ResourceKey): FoundBundle {
+  const { bundles, unreadable, check, lastValid, bundleLocation } = material;
   const reason = unreadable.get(name);
-  if (reason !== undefined) return wrong('tls-unreadable', reason);
   const bundle = bundles.get(name);
-  if (bundle === undefined) {
-    return wrong('tls-missing', `there is no TLS bundle named ${quoted(name)}; put ${files[use]} into ${bundleLocation(name)}.`);
+  if (reason === undefined && bundle === undefined) {
+    const message = `there is no TLS bundle named ${quoted(name)}; put ${files[use]} into ${bundleLocation(name)}.`;
+    return { problems: [errorIn(resource, FIELD, 'tls-missing', message)] };
   }
-  const problems = check(bundle, use).map(({ code, message, passing }) => (passing ? warningIn : errorIn)(resource, FIELD, code, message));
-  return hasErrors(problems) ? { problems } : { bundle, problems };
+  const problems =
+    reason !== undefined || bundle === undefined
+      ? [errorIn(resource, FIELD, 'tls-unreadable', reason ?? '')]
+      : check(bundle, use).map(({ code, message, passing }) => (passing ? warningIn : errorIn)(resource, FIELD, code, message));
+  const last = problems.length === 0 ? undefined : lastValid(name, use);
+  if (last !== undefined) return { bundle: last.bundle, problems: problems.map((problem) => standingIn(problem, last, use)) };
+  return bundle === undefined || hasErrors(problems) ? { problems } : { bundle, problems };
+}
+
+function standingIn(problem: ResourceProblem, { until }: LastValid, use: BundleUse): ResourceProblem {
+  const what = use === 'trust' ? 'ca.crt' : 'certificate';
+  const day = new Date(until).toISOString().slice(0, 10);
+  const message = `${problem.message.replace(/\.$/, '')}. Until then the last valid ${what}, good until ${day}, is used.`;
+  return { ...problem, severity: 'error', message, runs: true };
 }
 
 const FIELD = 'spec.tlsCredentials';

@@ -14,12 +14,20 @@ export interface Material {
   readonly ownHosts: readonly string[];
   /** Whether a bundle can serve a purpose, and if not why. */
   readonly check: (bundle: TlsBundle, use: BundleUse) => readonly BundleProblem[];
+  /** What is used in the place of a bundle that no longer serves a purpose, where it did before. */
+  readonly lastValid: (name: string, use: BundleUse) => LastValid | undefined;
   /** Where a bundle of this name would be put, for messages: `input/certs/web/`. */
   readonly bundleLocation: (name: string) => string;
 }
 
 /** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */
 export type BundleUse = 'server' | 'client' | 'trust';
+
+export interface LastValid {
+  readonly bundle: TlsBundle;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+}
 
 export interface BundleProblem extends Problem {
   /** It may mend with time (a clock, a renewal), so it is told but the bundle is used. */

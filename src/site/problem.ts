@@ -11,6 +11,8 @@ export interface ResourceProblem {
   readonly field?: string;
   /** What is wrong and what to do. */
   readonly message: string;
+  /** An error in what was changed, which runs as it was before. */
+  readonly runs?: true;
 }
 
 /** What of some resources can run, and what is to be said about them. */
@@ -27,8 +29,9 @@ export function warningIn(resource: ResourceKey, field: string, code: ResourcePr
   return { resource, severity: 'warning', code, field, message };
 }
 
+/** Whether it cannot run. */
 export function hasErrors(problems: readonly ResourceProblem[]): boolean {
-  return problems.some(({ severity }) => severity === 'error');
+  return problems.some(({ severity, runs }) => severity === 'error' && runs !== true);
 }
 
 /** As a status shows it: with the field in front. */

@@ -206,7 +206,7 @@ test('the second router of a site waits for the key that the first one makes, an
   assert.ok(second.platform.report);
 });
 
-test('a bundle that no longer fits together counts as it was for a moment, and no longer', async (t) => {
+test('a bundle that no longer fits together counts as it was, and after a moment that is told', async (t) => {
   const platform = new MemoryPlatform();
   const authority = anAuthority('my');
   const [first, second] = [aBundle(authority), aBundle(authority)];
@@ -218,13 +218,50 @@ test('a bundle that no longer fits together counts as it was for a moment, and n
   site.userBundles.set('mine', { ...second, key });
   await pass();
   assert.equal(router.config.listeners[0]?.tls?.cert, first.cert, 'half of it is there');
+  assert.notEqual(platform.status('Listener/web')?.status, 'Error');
   running.ahead = 2_000;
   await pass();
-  assert.equal(router.config.listeners.length, 0, 'it stays torn');
+  assert.equal(router.config.listeners[0]?.tls?.cert, first.cert, 'it stays torn');
+  assert.equal(platform.status('Listener/web')?.status, 'Error');
   site.userBundles.set('mine', second);
   await pass();
   assert.equal(router.config.listeners[0]?.tls?.cert, second.cert);
 });
+
+for (const [what, second] of [
+  ['one with another key', (good: TlsBundle) => ({ ...good, key: aBundle(anAuthority('my')).key ?? '' })],
+  ['garbage', (good: TlsBundle) => ({ ...good, cert: 'garbage' })],
+  ['one without a key', ({ name, cert = '' }: TlsBundle) => ({ name, cert })],
+  ['one that has ended', () => aBundle(anAuthority('my'), 1 / 86_400)],
+] as const) {
+  test(`a bundle that is replaced by ${what} goes on as it was, as long as that is good`, async (t) => {
+    const platform = new MemoryPlatform();
+    const good = aBundle(anAuthority('my'), 30);
+    platform.site.userBundles.set('mine', good);
+    platform.site.put(aSite(), aListener('web', { tlsCredentials: 'mine' }));
+    const running = await run(t, platform);
+    const { router, site, pass } = running;
+    site.userBundles.set('mine', second(good));
+    await pass();
+    running.ahead = 3_000;
+    await pass();
+    assert.equal(router.config.listeners[0]?.tls?.cert, good.cert);
+    const { status, message = '' } = platform.status('Listener/web') ?? {};
+    assert.equal(status, 'Error');
+    assert.match(message, /Until then the last valid certificate, good until \d{4}-\d\d-\d\d, is used\.$/);
+    running.ahead = 31 * DAY;
+    await pass();
+    assert.notEqual(router.config.listeners[0]?.tls?.cert, good.cert, 'it has ended');
+    running.ahead = 3_000;
+    site.userBundles.delete('mine');
+    await pass();
+    assert.equal(router.config.listeners.length, 0, 'it was taken away on purpose');
+    site.userBundles.set('mine', good);
+    await pass();
+    assert.equal(router.config.listeners[0]?.tls?.cert, good.cert);
+    assert.notEqual(platform.status('Listener/web')?.status, 'Error');
+  });
+}
 
 test('a site that ends says so, unless another router of it runs', async (t) => {
   const platform = new MemoryPlatform();

@@ -56,6 +56,7 @@ export function aMaterial(given: Partial<Material> = {}): Material {
     bundles: new Map([['whole', whole]]),
     unreadable: new Map(),
     ownHosts: [],
+    lastValid: () => undefined,
     bundleLocation: (name) => `input/certs/${name}/`,
     check: (bundle, use): readonly BundleProblem[] => {
       const missing = use === 'trust' ? bundle.ca === undefined : bundle.key === undefined;
