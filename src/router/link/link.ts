@@ -93,6 +93,10 @@ export class Link {
 
   /** @param sends whether this end opens requests on it */
   add(connection: Connection, sends: boolean): void {
+    if (this.#state === 'down') {
+      connection.destroy(new LinkError('closed', 'The link has ended.'));
+      return;
+    }
     this.#connections.add(connection);
     if (sends) this.#senders.push(connection);
   }

@@ -98,7 +98,7 @@ export class Dialer {
     const current = this.#current;
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
     const steady = performance.now() - current.upAt >= STEADY;
-    this.#failures = steady || (current.opened.drained && this.#failures === 0) ? 0 : this.#failures + 1;
+    this.#failures = steady ? 0 : this.#failures + 1;
     this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
     this.#silentPeer = current.opened.silent ? current.peer : undefined;
@@ -204,6 +204,8 @@ export class Dialer {
         opened.link.cut(new LinkError('closed', 'The link was given up.'));
         return;
       }
+      if (opened.link.state !== 'up')
+        throw new LinkError('lost', `The link to ${peer} ended: ${opened.link.reason ?? 'no reason is known'}.`);
       this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
       linkMetrics.attempts.inc({ outcome: 'up' });
     } catch (error) {
@@ -226,8 +228,6 @@ export class Dialer {
     this.#current = next;
     this.#isEnding = false;
     this.#problem = undefined;
-    // A link that breaks as soon as it is up must not be opened without end: `linkDown` looks at how long it lasted.
-    if (next.opened.link.state !== 'up') this.linkDown(next.opened.link);
     old?.link.retire('a newer connection has taken its place');
     if (old !== undefined && old.link.connections.size > 0) this.#replaced.add(old);
     // The peer may have been revoked since it was looked at last.

@@ -2,7 +2,6 @@ import type { Socket } from 'node:net';
 import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
-import { ErrorCode } from '../../http2/errors.ts';
 import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
@@ -16,6 +15,7 @@ import { connectError } from '../tls-errors.ts';
 import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, REVERSE, ROUTING_PATH } from '../../wire.ts';
 import type { Party } from '../../../identity/revocation.ts';
 import { printableAscii } from '../../../text/printable.ts';
+import { aborted } from '../../../work/pause.ts';
 
 export interface OutgoingOptions {
   readonly host: LinkHost;
@@ -33,8 +33,6 @@ export interface OpenedLink {
   readonly link: Link;
   /** Who is at its other end: each certificate that was shown there may be another. */
   readonly peers: readonly Party[];
-  /** Whether the peer ended it in order, so that it may be opened anew at once. */
-  readonly drained: boolean;
   /** Whether it ended because nothing came from the peer any more. */
   readonly silent: boolean;
   /** Opens a request of the link itself. */
@@ -65,24 +63,24 @@ export async function openLink(options: OutgoingOptions): Promise<OpenedLink> {
 
 /**
  * Invariants: each connection that it opened is in `#connections` until it has ended. `#link` is set once, when the peer has proved who it
- * is. Once abandoned it opens nothing more, and what was open is closed, also what a dial under way brings later.
+ * is. Once `#signal` is aborted it opens nothing more, and what was open is closed, also what a dial under way brings later; so is what the link does
+ * not take for its own.
  */
 class Outgoing implements OpenedLink {
   readonly #options: OutgoingOptions;
   readonly #connections = new Map<Connection, PeerCertificate | undefined>();
   #forward: Connection | undefined;
   #link: Link | undefined;
-  #drained = false;
-  #abandoned = false;
+  #silent = false;
   /** What the peer showed on the connection for our requests. */
   #certificate: PeerCertificate | undefined;
-  /** Rejects as soon as the forward connection is of no use. */
-  readonly #broken = Promise.withResolvers<never>();
+  /** Aborted as soon as no link can come of it any more; by us for a reason that is a LinkError. */
+  readonly #end = new AbortController();
+  readonly #signal: AbortSignal;
 
   constructor(options: OutgoingOptions) {
     this.#options = options;
-    // Nobody may be waiting for it any more.
-    this.#broken.promise.catch(() => {});
+    this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
   }
 
   get link(): Link {
@@ -95,12 +93,8 @@ class Outgoing implements OpenedLink {
     return [...this.#connections.values()].map((certificate) => ({ site, certificate }));
   }
 
-  get drained(): boolean {
-    return this.#drained;
-  }
-
   get silent(): boolean {
-    return [...this.#connections.keys()].some(({ fellSilent }) => fellSilent);
+    return this.#silent;
   }
 
   request(head: RequestHead, handler: StreamHandler): Stream {
@@ -114,25 +108,51 @@ class Outgoing implements OpenedLink {
   }
 
   async open(): Promise<void> {
-    const { dial, signal } = this.#options;
-    const socket = await dial(FORWARD, CONNECT_DEADLINE, signal);
+    const socket = await this.#dial(FORWARD);
     this.#certificate = certificateOf(socket);
     const forward = this.#connect(socket, 'client', (stream) => refuse(stream, 404, 'http_request_error'));
     this.#forward = forward;
-    await Promise.race([this.#exchangeHellos(forward), this.#broken.promise]);
+    await this.#unlessEnded(this.#exchangeHellos(forward));
     const link = this.link;
     link.add(forward, true);
-    await Promise.race([this.#openReverse(link), this.#broken.promise]);
-    if (signal.aborted) throw this.#givenUp();
+    await this.#unlessEnded(this.#openReverse(link));
+    if (link.state !== 'joining')
+      throw new LinkError('closed', `The link to ${this.#options.peer} ended before it was up: ${link.reason}.`);
     // What was revoked meanwhile was not yet among the links that are then ended.
     for (const party of this.peers) this.#refuseRevoked(party);
     link.up();
+    // Those that met another router have been told, but need not heed it.
+    for (const connection of this.#connections.keys()) if (!link.connections.has(connection)) connection.destroy();
   }
 
   abandon(error: LinkError): void {
-    this.#abandoned = true;
+    this.#end.abort(error);
     this.#link?.cut(error);
     for (const connection of this.#connections.keys()) connection.destroy(error);
+  }
+
+  /** @throws LinkError */
+  async #dial(protocol: string): Promise<Socket> {
+    if (this.#signal.aborted) throw this.#reason();
+    const socket = await this.#options.dial(protocol, CONNECT_DEADLINE, this.#signal);
+    if (!this.#signal.aborted) return socket;
+    socket.destroy();
+    throw this.#reason();
+  }
+
+  /** Waits no longer than a link can come of it; what ended it says more than what then fails. */
+  async #unlessEnded(work: Promise<void>): Promise<void> {
+    try {
+      await Promise.race([work, aborted(this.#signal)]);
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    }
+    if (this.#signal.aborted) throw this.#reason();
+  }
+
+  #reason(): LinkError {
+    const { reason } = this.#signal;
+    return reason instanceof LinkError ? reason : new LinkError('closed', `The link to ${this.#options.peer} was given up.`);
   }
 
   async #exchangeHellos(forward: Connection): Promise<void> {
@@ -142,9 +162,12 @@ class Outgoing implements OpenedLink {
       onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
       onMessage: (message) => host.routingMessage(this.link, message),
       onEnd: (refusal: ResponseHead | undefined) => {
-        if (refusal !== undefined) answered.reject(refusalOf(refusal.status, refusal.fields, peer, this.#ownName));
-        else answered.reject(new LinkError('closed', `${peer} ended the link.`));
-        this.#drained = true;
+        const reason =
+          refusal === undefined
+            ? new LinkError('closed', `${peer} ended the link.`)
+            : refusalOf(refusal.status, refusal.fields, peer, this.#ownName);
+        answered.reject(reason);
+        this.#end.abort(reason);
         this.#link?.retire('the peer ended its routing stream');
       },
       onFault: (error) => {
@@ -202,15 +225,8 @@ class Outgoing implements OpenedLink {
   }
 
   async #openReverse(link: Link): Promise<void> {
-    const { dial, signal, peer } = this.#options;
-    for (let attempt = 0; attempt < REVERSE_ATTEMPTS; attempt += 1) {
-      const socket = await dial(REVERSE, CONNECT_DEADLINE, signal);
-      if (this.#abandoned) {
-        socket.destroy();
-        throw this.#givenUp();
-      }
-      if (await this.#attach(link, socket)) return;
-    }
+    const { peer } = this.#options;
+    for (let attempt = 0; attempt < REVERSE_ATTEMPTS; attempt += 1) if (await this.#attach(link, await this.#dial(REVERSE))) return;
     throw new LinkError(
       'wrong-router',
       `${peer} is shared by several routers, and none of ${REVERSE_ATTEMPTS} attempts met ${link.router} again.`,
@@ -243,7 +259,7 @@ class Outgoing implements OpenedLink {
     try {
       const { stream, body } = await first.promise;
       const hello = readHello(await body.message, reverse.theirs);
-      if (this.#abandoned) throw this.#givenUp();
+      if (this.#signal.aborted) throw this.#reason();
       if (routerOf(hello) !== link.router) {
         refuse(stream, 421, 'http_request_denied', 'wrong-router: the link is with another router of the site');
         reverse.session.drain();
@@ -286,6 +302,7 @@ class Outgoing implements OpenedLink {
         onGoaway: (reason) => this.#goaway(connection, reason),
         onClose: (reason, error) => {
           this.#connections.delete(connection);
+          this.#silent ||= connection.fellSilent;
           onClosed?.(reason.reason);
           this.#closed(connection, reason, error);
         },
@@ -301,12 +318,11 @@ class Outgoing implements OpenedLink {
     const { peer } = this.#options;
     const said = refusalIn(reason.reason, peer, this.#ownName);
     if (said !== undefined) {
-      this.#broken.reject(said);
+      this.#end.abort(said);
       this.#link?.cut(said);
       return;
     }
-    this.#drained = reason.code === ErrorCode.NO_ERROR;
-    this.#broken.reject(new LinkError('closed', `${peer} is closing its connections: ${printableAscii(reason.reason)}.`));
+    this.#end.abort(new LinkError('closed', `${peer} is closing its connections: ${printableAscii(reason.reason)}.`));
     this.#link?.retire(`the peer is closing: ${printableAscii(reason.reason)}`);
   }
 
@@ -316,12 +332,8 @@ class Outgoing implements OpenedLink {
       error === undefined
         ? new LinkError('lost', `${peer} closed the connection: ${printableAscii(reason.reason)}.`)
         : connectError(error, peer);
-    if (connection === this.#forward) this.#broken.reject(cause);
+    if (connection === this.#forward) this.#end.abort(cause);
     if (this.#link?.connections.has(connection) === true) this.#link.gone(connection, cause.message);
-  }
-
-  #givenUp(): LinkError {
-    return new LinkError('closed', `The link to ${this.#options.peer} was given up.`);
   }
 
   #cutOff(error: unknown): void {

@@ -28,7 +28,6 @@ async function liar(config: RouterConfig, port: number, id: string): Promise<Ope
   return {
     link: opened.link,
     peers: [],
-    drained: false,
     silent: false,
     request: (head, handler) => opened.request(head, handler),
     [Symbol.dispose]: () => {
