@@ -241,9 +241,10 @@ for (const [what, second] of [
     platform.site.put(aSite(), aListener('web', { tlsCredentials: 'mine' }));
     const running = await run(t, platform);
     const { router, site, pass } = running;
+    running.ahead = 3_000;
     site.userBundles.set('mine', second(good));
     await pass();
-    running.ahead = 3_000;
+    running.ahead = 6_000;
     await pass();
     assert.equal(router.config.listeners[0]?.tls?.cert, good.cert);
     const { status, message = '' } = platform.status('Listener/web') ?? {};
@@ -252,7 +253,7 @@ for (const [what, second] of [
     running.ahead = 31 * DAY;
     await pass();
     assert.notEqual(router.config.listeners[0]?.tls?.cert, good.cert, 'it has ended');
-    running.ahead = 3_000;
+    running.ahead = 6_000;
     site.userBundles.delete('mine');
     await pass();
     assert.equal(router.config.listeners.length, 0, 'it was taken away on purpose');
