@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { FileSource } from '../../../src/platform/linux/source.ts';
+import { createLogger } from '../../../src/telemetry/log.ts';
+import { aNamespace } from './support.ts';
+
+const certificate = (subject: string): string =>
+  JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', metadata: { name: 'app' }, spec: { ca: 'ca', subject } });
+
+test('what is missing may be wanted only where a file cannot be read of which nobody knows what it held', async (t) => {
+  const layout = await aNamespace(t);
+  const log = createLogger({ level: 'silent', component: 'test' });
+  const source = new FileSource({ layout, log, issued: { directories: [] } });
+  const read = async (texts: Readonly<Record<string, string>>): Promise<readonly [boolean, boolean]> => {
+    for (const [file, text] of Object.entries(texts)) {
+      const path = join(layout.input.resources, file);
+      await writeFile(path, text);
+      // What was written a moment ago may be half of it.
+      await utimes(path, new Date(), new Date(Date.now() - 1_000));
+    }
+    const { incomplete, resources, problems } = await source.read();
+    return [incomplete, resources.Certificate.length > 0 || problems.some(({ resource }) => resource === 'Certificate/app')];
+  };
+  assert.deepEqual(await read({}), [false, false]);
+  assert.deepEqual(await read({ 'app.yaml': certificate('app') }), [false, true]);
+  assert.deepEqual(await read({ 'app.yaml': '{' }), [false, true], 'it was read before, and stays');
+  assert.deepEqual(await read({ 'other.yaml': '{' }), [true, true], 'it was never read');
+  assert.deepEqual(await read({ 'app.yaml': certificate(''), 'other.yaml': '' }), [false, true], 'its name can be read');
+});
