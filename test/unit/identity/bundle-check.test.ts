@@ -202,6 +202,7 @@ describe('checkBundle', () => {
     const keys = [
       generateKeyPairSync('ec', { namedCurve: 'secp224r1' }),
       generateKeyPairSync('ec', { namedCurve: 'secp256k1' }),
+      generateKeyPairSync('ec', { namedCurve: 'brainpoolP160r1' }),
       generateKeyPairSync('rsa', { modulusLength: 2_040 }),
       generateKeyPairSync('x25519'),
       generateKeyPairSync('dsa', { modulusLength: 1_024 }),
