@@ -2,6 +2,7 @@
 import { parseAllDocuments, parseDocument, type Document, type ParsedNode } from 'yaml';
 import { quoted } from './printable.ts';
 import { guardYaml, type YamlTrouble } from './yaml-guard.ts';
+import { misindented } from './yaml-indentation.ts';
 
 /** The documents of a text as plain values, without those that are empty. @throws SyntaxError */
 export function parseYaml(text: string): readonly unknown[] {
@@ -27,7 +28,7 @@ export function parseDocuments(text: string): readonly Document.Parsed[] {
 
 /** @throws SyntaxError */
 function valueOf(document: Document.Parsed, text: string): unknown {
-  const { trouble, value } = readDocument(document);
+  const { trouble, value } = readDocument(document, text);
   if (trouble !== undefined) throw notYaml(text, trouble);
   return value;
 }
@@ -46,10 +47,13 @@ export interface ReadDocument {
   readonly trouble?: YamlTrouble;
 }
 
-export function readDocument(document: Document.Parsed): ReadDocument {
+/** @param text what it was read from: an indentation that is wrong is looked for there */
+export function readDocument(document: Document.Parsed, text?: string): ReadDocument {
   const [error] = document.errors;
   // One mistake makes many: the first is the one to mend.
   if (error !== undefined) {
+    const indentation = text === undefined ? undefined : misindented(text, error.pos[0]);
+    if (indentation !== undefined) return { trouble: indentation };
     const kind = error.code.toLowerCase().replaceAll('_', ' ');
     return { trouble: { offset: error.pos[0], kind, message: `it is not YAML: ${sentence(error.message)}` } };
   }

@@ -76,7 +76,7 @@ export async function parseResources(text: string, file: string, namespace: stri
       report({ file, severity: 'error', message: `it has more than ${MOST_DOCUMENTS} documents, and the rest is not read; split it.` });
       break;
     }
-    const read = readResource(document, lines, file, namespace);
+    const read = readResource(document, { text, lines }, file, namespace);
     read.problems.forEach(report);
     if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
     if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
@@ -97,6 +97,12 @@ async function* documents(text: string, lines: LineCounter): AsyncGenerator<Docu
   yield* composer.end();
 }
 
+/** What a document was read from. */
+interface Source {
+  readonly text: string;
+  readonly lines: LineCounter;
+}
+
 interface ReadResource {
   readonly line: number;
   readonly object?: SiteObject;
@@ -104,13 +110,13 @@ interface ReadResource {
   readonly problems: readonly FileProblem[];
 }
 
-function readResource(document: Document.Parsed, lines: LineCounter, file: string, namespace: string): ReadResource {
+function readResource(document: Document.Parsed, { text, lines }: Source, file: string, namespace: string): ReadResource {
   const at = (offset: number): { readonly line: number; readonly column: number } => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const { line } = at(document.contents?.range[0] ?? document.range[0]);
-  const { value, trouble } = readDocument(document);
+  const { value, trouble } = readDocument(document, text);
   if (trouble !== undefined) return { line, problems: [{ file, ...at(trouble.offset), severity: 'error', message: trouble.message }] };
   if (value === undefined) return { line, problems: [] };
   if (isSecret(value)) {
