@@ -138,6 +138,7 @@ export class Agent implements AsyncDisposable {
     const now = this.#clock();
     await this.#takeLead();
     this.#identity ??= await stores.identity(this.#leads);
+    await this.#revoke();
     const snapshot = await source.read();
     const trust = await this.#stepTrust(snapshot, now);
     if (trust.restless) this.#passes.requestIn(SOON);
@@ -147,6 +148,16 @@ export class Agent implements AsyncDisposable {
     await this.#apply(plan, snapshot.unreadSite);
     if (this.#router.running !== undefined) await this.#trust?.follow(this.#router.running, plan.config.links);
     this.#report();
+  }
+
+  /** First of all, and whatever becomes of the rest of the pass: who is revoked is out. */
+  async #revoke(): Promise<void> {
+    const revoked = revocationsOf(await (await this.#records()).revoked());
+    const { config } = this.#router;
+    if (config !== undefined) await this.#router.apply({ ...config, revoked });
+    await this.#options.platform.confirmRevocations(revoked).catch((error: unknown) => {
+      this.#sayOnce('revocations', error, `commands cannot be told who is revoked by now: ${messageOf(error)}`);
+    });
   }
 
   /** The first process of a site leads; when it ends or loses that, another does. */

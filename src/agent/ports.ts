@@ -13,6 +13,7 @@ import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
 import type { ResourceKey, SiteResources } from '../site/resources.ts';
 import type { Bundles, BundleSet, GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
+import type { Revocations } from '../identity/issued.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { StaleStatus } from './stale-status.ts';
 
@@ -26,6 +27,8 @@ export interface SitePlatform extends Platform {
   readonly leadership: Leadership;
   readonly siblings: Siblings;
   readonly offlineLinks: OfflineLinks;
+  /** From now on the router refuses these, and nothing that they end is open: for whoever has revoked one, and waits for that. */
+  confirmRevocations(revoked: Revocations): Promise<void>;
   /** What the statuses say once nothing runs the site: how to start it is the platform's to say. */
   readonly stopped: StaleStatus;
 }

@@ -1,7 +1,10 @@
 import { commandIn } from '../../platform/linux/command-in.ts';
+import { routersBehind } from '../../platform/linux/confirmed-revocations.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { openLedger, readRevoked } from '../../trust/disk/ledger.ts';
+import { revocationsOf } from '../../trust/revocation.ts';
+import { pause } from '../../work/pause.ts';
 import { CliError } from '../errors.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -82,14 +85,31 @@ export async function showSite(target: Target, name: string | undefined, output:
   terminal.out(`\nRevoked: ${days.join(', ')}\n`);
 }
 
-export async function revokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
+/** Milliseconds in which a running site takes up what is revoked, and between two looks whether it has. */
+const IN_FORCE = 10_000;
+const LOOK = 20;
+
+/** Returns once every router that runs refuses it. */
+export async function revokeSite(namespace: string, site: string, terminal: Terminal, within = IN_FORCE): Promise<void> {
   const onDamage = ({ message }: Error): void => terminal.note(`Warning: ${message}.\n`);
-  const ledger = await openLedger(layoutOf(namespace).internal.root, { onDamage });
+  const layout = layoutOf(namespace);
+  const ledger = await openLedger(layout.internal.root, { onDamage });
   const { name, serials, siteIds } = await ledger.revoke(site);
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
   const what = name.startsWith('Certificate/') ? 'Certificate' : 'Site';
   terminal.out(`${what} "${printable(name.replace(/^Certificate\//, ''))}" is revoked: ${refused} are refused from now on.\n`);
+  const end = performance.now() + within;
+  for (;;) {
+    const behind = await routersBehind(layout, revocationsOf(await ledger.revoked()));
+    if (behind.length === 0) return;
+    if (performance.now() >= end) {
+      const which = behind.map((router) => `"${printable(router)}"`).join(', ');
+      const advice = 'What is open there may go on until it does: its log says why, or end it.';
+      throw new CliError('not-ready', `Waited ${within / 1000} s for router ${which} to refuse it, and it does not yet. ${advice}`);
+    }
+    await pause(LOOK);
+  }
 }
 
 export async function unrevokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {

@@ -66,7 +66,8 @@ const revoke: Verb = {
   description: "end another site's links to this one, at once and for good",
   examples: ['earshot site revoke east'],
   remark: `Its certificates, its tokens and its renewals are refused from now on. Links that this site opened to it end too, and
-are to be deleted with \`earshot link delete NAME\`. Other sites go on as before.`,
+are to be deleted with \`earshot link delete NAME\`. Other sites go on as before. It returns once the routers of this site that run refuse them
+and nothing of it is open here any more.`,
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
     const { revokeSite } = await import('../actions/site-actions.ts');

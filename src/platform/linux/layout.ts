@@ -48,6 +48,8 @@ export interface RouterFiles {
   /** JSON: `RunningRouter`. Only there while it runs (or since it was killed: its pid tells). */
   readonly state: string;
   readonly socket: string;
+  /** What it refuses by now: see `ConfirmedRevocations`. */
+  readonly revoked: string;
 }
 
 export interface RunningRouter {
@@ -134,7 +136,11 @@ export function layoutOf(namespace: string, base: string = baseDirectory()): Nam
 /** @throws EarshotError `bad-name` where the router's name is not an RFC 1123 label */
 export function routerFiles(layout: NamespaceLayout, router: string): RouterFiles {
   requireLabel(router, 'router');
-  return { state: join(layout.runtime.run, `${router}.json`), socket: join(layout.runtime.run, `${router}.sock`) };
+  return {
+    state: join(layout.runtime.run, `${router}.json`),
+    socket: join(layout.runtime.run, `${router}.sock`),
+    revoked: join(layout.runtime.run, `${router}.revoked`),
+  };
 }
 
 /**

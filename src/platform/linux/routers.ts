@@ -55,9 +55,8 @@ export async function announceRouter(layout: NamespaceLayout, state: RunningRout
 }
 
 export async function withdrawRouter(layout: NamespaceLayout, router: string): Promise<void> {
-  const { state, socket } = routerFiles(layout, router);
-  await removeFile(state);
-  await removeFile(socket);
+  const { state, socket, revoked } = routerFiles(layout, router);
+  for (const file of [state, socket, revoked]) await removeFile(file);
 }
 
 /** The routers that run now. A file outlives a process that was killed, and its pid may be another program's by now; its lock does not. */

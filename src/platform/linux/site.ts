@@ -3,6 +3,7 @@ import { Agent, type AgentOptions } from '../../agent/agent.ts';
 import type { SitePlatform } from '../../agent/ports.ts';
 import { makeDirectory } from '../../files/durable.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
+import { ConfirmedRevocations } from './confirmed-revocations.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { linux, machineReach } from './machine.ts';
 import { OfflineLinkFiles } from './offline-links.ts';
@@ -27,6 +28,7 @@ export async function startSite(options: SiteOptions): Promise<Agent> {
 
 function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
   const issued = new DirectoryBundles(layout.internal.certs);
+  const confirmed = new ConfirmedRevocations(layout, router);
   const source = new FileSource({ layout, log, issued });
   return {
     ...linux,
@@ -39,6 +41,7 @@ function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
     siblings: new SiblingRouters(layout, router),
     offlineLinks: new OfflineLinkFiles(layout.runtime.links),
     stopped: stopped(layout.namespace),
+    confirmRevocations: (revoked) => confirmed.confirm(revoked),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Identity, OfflineLink, OfflineLinks, RenewalAnswer, Report, SitePl
 import type { StaleStatus } from '../../../../src/agent/stale-status.ts';
 import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
-import type { TlsBundle } from '../../../../src/router/contract.ts';
+import type { Revocations, TlsBundle } from '../../../../src/router/contract.ts';
 import type { AnyStatus } from '../../../../src/site/observe/observe.ts';
 import type { Reach } from '../../../../src/site/reach.ts';
 import { keyOf, sortResources, type ResourceKey, type SiteObject } from '../../../../src/site/resources.ts';
@@ -62,6 +62,8 @@ export class MemoryPlatform implements SitePlatform {
   /** Something that was written cannot be read. */
   incomplete = false;
   report: Report | undefined;
+  /** The last that was confirmed. */
+  confirmed: Revocations | undefined;
   stale: StaleStatus | undefined;
   /** Called before each answer, by the name of what was asked: a test's place to throw, to change something, or to wait. */
   onCall: (what: string) => void | Promise<void> = () => {};
@@ -194,6 +196,11 @@ export class MemoryPlatform implements SitePlatform {
       return Promise.resolve();
     },
   };
+
+  async confirmRevocations(revoked: Revocations): Promise<void> {
+    await this.#called('confirm');
+    this.confirmed = revoked;
+  }
 
   async #called(what: string): Promise<void> {
     this.#count(what);
