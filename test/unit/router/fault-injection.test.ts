@@ -135,7 +135,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
 
 /** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, floods of routing messages. */
 const UNREACHED: ReadonlySet<string> = new Set([
-  'connection/ended-look',
+  'connection/stalled-look',
   'connection/look-again',
   'connection/no-server',
   'connection/no-way',
