@@ -12,7 +12,7 @@ import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
-import { openFilesLimit, peersWithin } from './local/open-files.ts';
+import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
@@ -87,7 +87,7 @@ class JoinedRouter implements Router, LinkHost {
   constructor(config: RouterConfig, hooks: RouterHooks, { log, memory }: RouterOptions) {
     const { site, siteKey, router } = config;
     this.log = log;
-    const limits = { bytes: budgetWithin(memoryLimit(memory)), peers: peersWithin(openFilesLimit()) };
+    const limits = { bytes: budgetWithin(memoryLimit(memory)), peers: reserveWithin(openFilesLimit()).peers };
     this.memory = new Memory(limits, log);
     this.hooks = hooks;
     this.siteKey = siteKey;

@@ -6,7 +6,7 @@ import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../.
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
-import { openFilesLimit, socketsWithin } from '../../router/local/open-files.ts';
+import { openFilesLimit, socketsWithin } from '../../telemetry/open-files.ts';
 import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';

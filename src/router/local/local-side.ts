@@ -12,7 +12,7 @@ import type { OwnFacts } from '../routing/contract.ts';
 import { MetricsByKey } from './key-metrics.ts';
 import { Listeners } from './listeners.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
-import { openFilesLimit, socketsWithin } from './open-files.ts';
+import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
 import { portOwner } from './port-owner.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
 
@@ -23,7 +23,7 @@ export const LOCAL_LIMITS: LocalLimits = {
   setAsideFirst: 500,
   setAsideMost: 30_000,
   handshake: 10_000,
-  handshakes: 1_024,
+  handshakes: Math.min(1_024, reserveWithin(openFilesLimit()).strangers),
   listenFirst: 200,
   listenMost: 5_000,
   connections: 100_000,

@@ -5,17 +5,20 @@ import type { TlsOptions } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
 import type { GrantServer, GrantServerLimits, GrantServerOptions } from './contract.ts';
+import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
 import { networkOf } from '../../x509/network.ts';
 
+/** Beyond the limit of open files nobody would get in at all. */
+const CONNECTIONS = Math.min(512, reserveWithin(openFilesLimit()).strangers);
 const defaultLimits: GrantServerLimits = {
   bodyBytes: 16_384,
   requestMilliseconds: 10_000,
   concurrentRequests: 256,
-  connections: 512,
-  connectionsOfAddress: 128,
+  connections: CONNECTIONS,
+  connectionsOfAddress: Math.min(128, CONNECTIONS),
 };
 
 /** The `url` of a grant's status and of its tokens. */

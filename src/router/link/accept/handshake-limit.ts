@@ -1,14 +1,16 @@
 import type { Socket } from 'node:net';
+import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { FairPlaces } from '../../../work/fair-places.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
-const LIMITS = { most: 512, mostOfGroup: 64 } as const;
+const MOST = Math.min(512, reserveWithin(openFilesLimit()).strangers);
+const MOST_OF_ADDRESS = Math.min(64, MOST);
 
 /** Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended. */
 export class HandshakeLimit {
-  readonly #places = new FairPlaces<string>(LIMITS);
+  readonly #places = new FairPlaces<string>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
   readonly #sockets = new Map<string, Socket>();
 
   /** @returns the address whose connection was closed for this one */

@@ -24,9 +24,17 @@ export function socketsWithin(openFiles: number | undefined): number {
   return Math.max(16, openFiles - reserveOf(openFiles));
 }
 
-/** Of the rest, how many connections of links may have. */
-export function peersWithin(openFiles: number | undefined): number {
-  return openFiles === undefined ? Infinity : reserveOf(openFiles) / 2;
+/** What the rest is divided into, so that nobody who holds sockets open takes all of it. What is left over is for listeners and files. */
+export function reserveWithin(openFiles: number | undefined): Reserve {
+  const reserve = openFiles === undefined ? Infinity : reserveOf(openFiles);
+  return { peers: reserve / 4, strangers: Math.ceil(reserve / 8) };
+}
+
+export interface Reserve {
+  /** Connections of links. */
+  readonly peers: number;
+  /** Connections at one port that have yet to show who they are. */
+  readonly strangers: number;
 }
 
 const reserveOf = (openFiles: number): number => Math.max(128, Math.ceil(openFiles / 20));

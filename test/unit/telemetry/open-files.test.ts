@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { openFilesLimit, socketsWithin } from '../../../../src/router/local/open-files.ts';
+import { openFilesLimit, reserveWithin, socketsWithin } from '../../../src/telemetry/open-files.ts';
 
 function limitIn(text: string): number | undefined {
   const dir = mkdtempSync(join(tmpdir(), 'earshot-limits-'));
@@ -30,5 +30,11 @@ describe('the limit of open files', () => {
     assert.equal(socketsWithin(1_024), 896);
     assert.equal(socketsWithin(64), 16);
     assert.equal(socketsWithin(undefined), Infinity);
+  });
+
+  it('leaves the rest to links and strangers, so that none of them takes all of it', () => {
+    assert.deepEqual(reserveWithin(1_048_576), { peers: 13_107.25, strangers: 6_554 });
+    assert.deepEqual(reserveWithin(300), { peers: 32, strangers: 16 });
+    assert.deepEqual(reserveWithin(undefined), { peers: Infinity, strangers: Infinity });
   });
 });
