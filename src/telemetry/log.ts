@@ -1,4 +1,5 @@
 import { pino, type Logger as PinoLogger } from 'pino';
+import { standardOutput } from './log-destination.ts';
 
 export type Logger = PinoLogger;
 
@@ -10,14 +11,20 @@ export type LogLevel = (typeof logLevels)[number];
  * strings, so that a hostile name cannot forge a line.
  */
 export function createLogger(options: { readonly level: LogLevel; readonly component: string }): Logger {
-  return pino({
-    level: options.level,
-    base: { component: options.component },
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    formatters: { level: (label) => ({ level: label }) },
-    serializers: { error: describeError },
-    messageKey: 'message',
-  });
+  const destination = standardOutput();
+  const log = pino(
+    {
+      level: options.level,
+      base: { component: options.component },
+      timestamp: () => `,"time":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: describeError },
+      messageKey: 'message',
+    },
+    destination,
+  );
+  destination.onResumed = (lines) => log.warn({ lines }, `${lines} lines are missing here: standard output took none for a while`);
+  return log;
 }
 
 /** An error as it stands in a log line: its code and message, and those of what caused it. */

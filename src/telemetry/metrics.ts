@@ -1,3 +1,4 @@
+import { destinationInUse } from './log-destination.ts';
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 
 /** All metrics of this process; each process serves its own. */
@@ -56,6 +57,15 @@ export function registerProcessMetrics(): void {
   gauge('nodejs_heap_size_used_bytes', 'Process heap size used from Node.js in bytes.', [], (made) =>
     made.set(process.memoryUsage().heapUsed),
   );
+  gauge('earshot_log_bytes_waiting', 'Bytes of log lines that standard output does not take, or not yet.', [], (made) =>
+    made.set(destinationInUse()?.waiting ?? 0),
+  );
+  let dropped = 0;
+  counter('earshot_log_lines_dropped_total', 'Log lines that nobody will see, as standard output took none for too long.', [], (made) => {
+    const now = destinationInUse()?.dropped ?? 0;
+    made.inc(now - dropped);
+    dropped = now;
+  });
   let counted = 0;
   counter('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', [], (made) => {
     const { user, system } = process.cpuUsage();

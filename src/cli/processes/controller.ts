@@ -18,6 +18,7 @@ import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { connect, logTrouble } from './connect.ts';
+import { lastResort } from './last-resort.ts';
 
 const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
 
@@ -35,9 +36,11 @@ export interface ControllerCommand {
   readonly logLevel: LogLevel;
 }
 
-export async function runController(options: ControllerCommand, stopped: AbortSignal): Promise<void> {
+export async function runController(options: ControllerCommand, until: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'controller' });
   logInternalErrors(log);
+  using resort = lastResort(log, until);
+  const { stopped } = resort;
   registerProcessMetrics();
   // Ends everything, also when a part fails: caches and clients hang on it.
   const end = new AbortController();

@@ -7,6 +7,7 @@ import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { connect, logTrouble } from './connect.ts';
+import { lastResort } from './last-resort.ts';
 
 export interface CsiNodeCommand {
   readonly nodeName: string;
@@ -16,9 +17,11 @@ export interface CsiNodeCommand {
   readonly logLevel: LogLevel;
 }
 
-export async function runCsiNode(options: CsiNodeCommand, stopped: AbortSignal): Promise<void> {
+export async function runCsiNode(options: CsiNodeCommand, until: AbortSignal): Promise<void> {
   const log = createLogger({ level: options.logLevel, component: 'csi-node' });
   logInternalErrors(log);
+  using resort = lastResort(log, until);
+  const { stopped } = resort;
   registerProcessMetrics();
   const { nodeName, kubeletDir } = options;
   let problem: string | undefined = 'starting';

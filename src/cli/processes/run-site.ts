@@ -14,6 +14,7 @@ import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
+import { lastResort } from './last-resort.ts';
 
 export interface RunCommand {
   readonly namespace: string;
@@ -41,13 +42,14 @@ const FEW_FILES = 10_240;
 const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
 
 /** Runs until `stopped`, then drains. @throws EarshotError */
-export async function runSite(options: RunCommand, stopped: AbortSignal): Promise<void> {
+export async function runSite(options: RunCommand, until: AbortSignal): Promise<void> {
   const layout = layoutOf(options.namespace);
   const router = options.router ?? DEFAULT_ROUTER;
   requireLabel(router, 'router');
   tune();
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
   logInternalErrors(log);
+  using resort = lastResort(log, until);
   registerProcessMetrics();
   await makeNamespace(layout);
   using _lock = await lockRouter(layout, router);
@@ -81,9 +83,9 @@ export async function runSite(options: RunCommand, stopped: AbortSignal): Promis
     });
     process.on('SIGHUP', reload);
     tellRunning(log, layout, router, telemetry.port, memoryLimit(memory));
-    await aborted(stopped);
+    await aborted(resort.stopped);
     unready = () => 'draining';
-    const deadline = (options.drainSeconds ?? 30) * 1000;
+    const deadline = resort.drain((options.drainSeconds ?? 30) * 1000);
     log.info({ seconds: deadline / 1000 }, 'draining');
     await site.drain(deadline);
     process.off('SIGHUP', reload);

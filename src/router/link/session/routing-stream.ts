@@ -100,7 +100,10 @@ export class RoutingStream implements StreamHandler {
 
   onEnd(): void {
     if (this.#state === 'done') return;
+    const isAnswered = this.#state !== 'hello';
     this.#close();
+    // A half that stays open would keep the connection for good, though nothing else goes over it.
+    if (isAnswered) this.#stream?.end();
     this.#events.onEnd(undefined);
   }
 

@@ -66,6 +66,19 @@ function open(limits: Partial<RoutingStreamLimits> = {}, onMessage: (message: st
 const framed = (text: string): Buffer => frameMessage(Buffer.from(text));
 
 describe('a routing stream', () => {
+  test('ends its own half too when the peer has ended it, so that the connection can close', () => {
+    const { stream, peer } = open();
+    stream.onData(framed('me'));
+    stream.onEnd();
+    assert.ok(peer.ended);
+  });
+
+  test('says nothing where the peer ends it before its hello: that is not answered', () => {
+    const { stream, peer } = open();
+    stream.onEnd();
+    assert.ok(!peer.ended);
+  });
+
   test('holds what follows the hello until it is started, and gives the window back only then', () => {
     const { stream, peer, messages } = open();
     const bytes = Buffer.concat([framed('me'), framed('one'), framed('two')]);
