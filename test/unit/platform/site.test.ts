@@ -309,6 +309,16 @@ test('a Certificate that is to be shown by clients too is made anew', async (t) 
   await until(async () => (await uses()).length === 2, 'it is for both');
 });
 
+test('a Certificate whose file is removed has nothing in force any more', async (t) => {
+  const { layout, router, put, start } = await prepare(t);
+  await put('site.yaml', siteFile);
+  await put('app.yaml', document('Certificate', 'app', { ca: 'earshot-site-ca', subject: 'app', client: true }));
+  await start();
+  const { serialNumber } = new X509Certificate(await readFile(join(layout.internal.certs, 'app', 'tls.crt')));
+  await rm(join(layout.input.resources, 'app.yaml'));
+  await until(() => router.config.revoked.serials.includes(serialNumber), 'the router refuses it');
+});
+
 test('a site that was revoked by a command is out at once', async (t) => {
   const { layout, router, put, start } = await prepare(t);
   await put('site.yaml', siteFile);
