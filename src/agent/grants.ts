@@ -170,6 +170,6 @@ function portProblem(error: unknown, port: number): Problem {
   if (problem.code !== 'port-in-use') return problem;
   return {
     code: 'port-in-use',
-    message: `port ${port}, where tokens are to be redeemed, is in use; end what uses it, or choose another by settings.grant-port of the Site`,
+    message: `port ${port}, where tokens are to be redeemed, is in use, perhaps by another namespace's site; end what uses it, or choose another with \`earshot site update --grant-port 9091\``,
   };
 }

@@ -82,7 +82,9 @@ export async function showNetwork(context: Context, output: OutputFormat | undef
 function siteTree({ name, id, namespace, platform, version, isThis, links, keys }: NetworkSite): string {
   const facts = [platform, version, `namespace ${namespace}`, id].filter((part) => part !== '').join(', ');
   const lines = [
-    ...links.map(({ to, operational }) => `link to ${to}${operational ? '' : ', down'}`),
+    ...[...Map.groupBy(links, ({ to, operational }) => `${to}${operational ? '' : ', down'}`)].map(
+      ([where, { length }]) => `${length === 1 ? 'link' : `${length} links`} to ${where}`,
+    ),
     ...keys.map(
       ({ routingKey, connectors, listeners }) =>
         `key ${routingKey}: ${counted(connectors, 'connector')}, ${counted(listeners, 'listener')}`,

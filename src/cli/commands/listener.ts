@@ -51,7 +51,10 @@ function options(initialHost = ''): readonly Option[] {
   return [
     new Option('--routing-key <key>', 'key by which connectors are found; at first the name'),
     new Option('--host <host>', `name or address of this machine to listen on${initialHost}`),
-    new Option('--tls-credentials <name>', 'TLS bundle below input/certs that clients are shown'),
+    new Option(
+      '--tls-credentials <name>',
+      'TLS bundle below input/certs that clients are shown; with a ca.crt in it they must show a certificate, too',
+    ),
     new Option('--observer <protocol>', 'protocol to take metrics of').choices(['auto', 'none', 'http1', 'http2']),
     new Option('--type <type>', 'what is carried').choices(['tcp']),
   ];

@@ -60,15 +60,13 @@ export function positiveInteger(text: string): number {
   return Number(text);
 }
 
-export function portNumber(text: string): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError('It must be a port number, 0 to 65535.');
-  return port;
-}
+export const portNumber = (text: string): number => portFrom(0, text);
 
-export function servicePort(text: string): number {
-  const port = portNumber(text);
-  if (port === 0) throw new InvalidArgumentError('It must be a port number, 1 to 65535.');
+export const servicePort = (text: string): number => portFrom(1, text);
+
+function portFrom(least: number, text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port >= least && port <= 65_535)) throw new InvalidArgumentError(`It must be one port number, ${least} to 65535.`);
   return port;
 }
 

@@ -209,7 +209,8 @@ describe('what cannot be done ends with a code and says what to do', () => {
   const cases: readonly (readonly [name: string, args: readonly string[], code: number, err: RegExp])[] = [
     ['a name that is none', ['listener', 'create', 'A', '80'], 2, /metadata\.name: must be lower-case letters/],
     ['a path for a name', ['connector', 'create', '../x', '80'], 2, /metadata\.name: must be/],
-    ['port 0', ['listener', 'create', 'a', '0'], 2, /It must be a port number, 1 to 65535/],
+    ['port 0', ['listener', 'create', 'a', '0'], 2, /It must be one port number, 1 to 65535/],
+    ['two ports', ['connector', 'create', 'a', '80,81'], 2, /It must be one port number, 1 to 65535/],
     ['an unknown option', ['listener', 'create', 'a', '80', '--colour', 'red'], 2, /unknown option '--colour'/],
     ['an unknown command', ['listen'], 2, /unknown command 'listen'.*Did you mean listener\?/s],
     ['pods without a cluster', ['connector', 'create', 'a', '80', '--selector', 'a=b'], 2, /give the server with --host/],

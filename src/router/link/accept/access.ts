@@ -312,7 +312,7 @@ function listenError(error: unknown, host: string | undefined, port: number): Li
     case 'EADDRINUSE':
       return new LinkError(
         'port-in-use',
-        `Other sites cannot link here: ${where} is in use by another program. End it, or take another port.`,
+        `Other sites cannot link here: ${where} is in use, perhaps by another namespace's site. End what uses it, or give this site other ports with a RouterAccess in place of its linkAccess.`,
         error,
       );
     case 'EACCES':
