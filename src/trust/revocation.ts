@@ -10,18 +10,24 @@ import { printable, quoted } from '../text/printable.ts';
 /**
  * All ids and serials on record under a name, or under an id's name. A name that sites of several ids have borne takes them
  * all out: a name is only what a site calls itself, and who revokes one wants nobody of that name left. An id is refused whether or
- * not anything is on record, or can be read.
+ * not anything is on record, or can be read. What is no name on record and looks like a serial number is one: of a user's own
+ * authority nothing is on record.
  */
 export async function planRevocation(
-  site: string,
+  given: string,
   issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
   before: readonly RevokedSite[],
   now: number,
 ): Promise<RevokedSite> {
+  const site = isUuid(given.toLowerCase()) ? given.toLowerCase() : given;
   const found = isUuid(site) ? await findById(site, issued) : await findByName(site, issued);
   const { name, entries } = found;
   const earlier = before.find((one) => one.name === name || one.siteIds.includes(site));
-  if (found.kind === 'name' && entries.length === 0 && earlier === undefined) throw unknownSite(site, found.others);
+  if (found.kind === 'name' && entries.length === 0 && earlier === undefined) {
+    const serial = serialIn(site);
+    if (serial === undefined) throw unknownSite(site, found.others);
+    return { name: serial, at: now, siteIds: [], serials: [serial] };
+  }
   const own = isUuid(site) ? [site] : [];
   return {
     name: earlier?.name ?? name,
@@ -59,6 +65,12 @@ async function findByName(given: string, issued: AsyncIterable<IssuedEntry> | It
   return { kind: 'name', name, entries: found[name] ?? [], others };
 }
 
+/** Of 64 bits at least, as authorities make them (RFC 5280 has 20 bytes at most); shorter ones may be names. OpenSSL writes some with colons. */
+function serialIn(text: string): string | undefined {
+  const digits = text.replaceAll(':', '');
+  return /^[0-9a-f]{16,40}$/i.test(digits) ? digits.toUpperCase() : undefined;
+}
+
 /** As whose a Certificate's certificates are on record. No site can have the name. */
 export const certificateHolder = (certificate: string): string => `Certificate/${certificate}`;
 
@@ -69,7 +81,10 @@ function unknownSite(site: string, others: ReadonlySet<string>): EarshotError {
   const names = [...others].sort().map((name) => printable(name, 100));
   const known =
     names.length === 0 ? 'none was issued yet' : `they were issued to ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`;
-  return new EarshotError('unknown-site', `no certificate of this site was ever issued to ${quoted(site, 100)}: ${known}.`);
+  return new EarshotError(
+    'unknown-site',
+    `no certificate of this site was ever issued to ${quoted(site, 100)}: ${known}. A site that is only in the network is revoked by its id.`,
+  );
 }
 
 /** A site is in the list once, the last that was revoked at its end. */

@@ -97,7 +97,7 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
   const { name, serials, siteIds } = await ledger.revoke(site);
   const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
   const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
-  const what = name.startsWith('Certificate/') ? 'Certificate' : 'Site';
+  const what = name.startsWith('Certificate/') || (siteIds.length === 0 && serials[0] === name) ? 'Certificate' : 'Site';
   terminal.out(`${what} "${printable(name.replace(/^Certificate\//, ''))}" is revoked: ${refused} are refused from now on.\n`);
   const end = performance.now() + within;
   for (;;) {

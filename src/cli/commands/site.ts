@@ -59,7 +59,7 @@ export function addSite(program: Command, terminal: Terminal): void {
 
 const nameOnly = new Argument('<name>', 'name of the site');
 const nameIfAny = new Argument('[name]', 'name of the site; left out: that of the namespace');
-const otherSite = new Argument('<site>', 'name or id of the other site');
+const otherSite = new Argument('<site>', 'name or id of the other site; or the serial number of a certificate');
 
 const revoke: Verb = {
   name: 'revoke',

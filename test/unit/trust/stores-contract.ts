@@ -277,6 +277,15 @@ function ledgerContract({ open }: StoreUnderTest): void {
     assert.deepEqual(await ledger.revoked(), []);
   });
 
+  it('revokes a certificate of which nothing is on record, by its serial number', async () => {
+    await using stores = await open(Date.now);
+    const { ledger } = stores;
+    const revoked = await ledger.revoke('4f:00:aa:00:aa:00:aa:00:aa');
+    assert.deepEqual([revoked.name, revoked.siteIds, revoked.serials], ['4F00AA00AA00AA00AA', [], ['4F00AA00AA00AA00AA']]);
+    await assert.rejects(ledger.revoke('beef'), refusal('unknown-site', /revoked by its id/));
+    assert.equal(await ledger.unrevoke('4F00AA00AA00AA00AA'), true);
+  });
+
   it('revokes an id to which nothing was issued, by that id', async () => {
     const clock = makeClock();
     await using stores = await open(clock);
