@@ -66,7 +66,7 @@ describe('a site that is revoked', { concurrency: 2 }, () => {
       'to-east',
       ({ status, message: words = '' }) => status === 'Error' && /revoked/.test(words),
     );
-    assert.match(message ?? '', /refuses this link/);
+    assert.match(message ?? '', /has revoked this site/);
     assert.equal((await asks(westHost)).code, 7, 'the listener is closed');
     assert.deepEqual(failuresOf(await load.next(50)), [], 'others go on');
     await steady.unharmed();
