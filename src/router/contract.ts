@@ -116,6 +116,8 @@ export interface ListenerState {
   readonly listening: boolean;
   /** The keys of its destination that have a connector that can be reached. */
   readonly reachableKeys: readonly string[];
+  /** Ids of the sites of all its destinations, where none of these took the last connection that it was offered. */
+  readonly refusedBy?: readonly string[];
   readonly problem?: Problem;
 }
 

@@ -17,9 +17,17 @@ export class DestinationMemory {
   readonly #byKey = new Map<string, Map<RouterId, Entry>>();
   #count = 0;
   readonly #now: () => number;
+  readonly #onTurn: () => void;
 
-  constructor(now: () => number = () => performance.now()) {
+  /** @param onTurn a destination begins to refuse, or takes connections again */
+  constructor(now: () => number = () => performance.now(), onTurn: () => void = () => {}) {
     this.#now = now;
+    this.#onTurn = onTurn;
+  }
+
+  /** It refused, and has taken nothing since. */
+  refuses(routingKey: string, router: RouterId): boolean {
+    return (this.#byKey.get(routingKey)?.get(router)?.failures ?? 0) > 0;
   }
 
   load(routingKey: string, router: RouterId): number {
@@ -34,7 +42,9 @@ export class DestinationMemory {
   opened(routingKey: string, router: RouterId): void {
     const entry = this.#entry(routingKey, router);
     entry.open += 1;
+    if (entry.failures === 0) return;
     entry.failures = 0;
+    this.#onTurn();
   }
 
   closed(routingKey: string, router: RouterId): void {
@@ -52,6 +62,7 @@ export class DestinationMemory {
     entry.failures += 1;
     // Without chance: nobody comes back at its end, others only come first until then.
     entry.avoidUntil = now + backoffDelay(AVOID, entry.failures, 0);
+    if (entry.failures === 1) this.#onTurn();
   }
 
   #entry(routingKey: string, router: RouterId): Entry {

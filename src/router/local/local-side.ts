@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { bounded, guard } from '../../telemetry/boundary.ts';
-import type { ConnectorConfig, ConnectorState, ListenerConfig, ListenerState } from '../contract.ts';
+import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, ListenerState } from '../contract.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { keysOf, reachableKeys, type ChoiceView } from './choice.ts';
@@ -30,13 +30,16 @@ export const LOCAL_LIMITS: LocalLimits = {
   sockets: socketsWithin(openFilesLimit()),
 };
 
+/** Milliseconds between two words about who refuses. */
+const TURN_PACE = 1_000;
+
 /** Joins listeners, choice, connectors and pumps. */
 export class LocalSide implements AsyncDisposable {
   readonly #options: LocalSideOptions;
   readonly #connectors: Connectors;
   readonly #listeners: Listeners;
   readonly #metrics = new MetricsByKey();
-  readonly #memory = new DestinationMemory();
+  readonly #memory = new DestinationMemory(undefined, () => this.#turned());
   readonly #connections: Connections;
   readonly #view: ChoiceView;
   readonly #subscribers = new Set<() => void>();
@@ -46,6 +49,8 @@ export class LocalSide implements AsyncDisposable {
   #state: LocalState | undefined;
   #notifying = false;
   #draining = false;
+  #turnTimer: NodeJS.Timeout | undefined;
+  #turnedAgain = false;
 
   constructor(options: LocalSideOptions) {
     this.#options = options;
@@ -188,7 +193,14 @@ export class LocalSide implements AsyncDisposable {
       const found = this.#listeners.get(name);
       const problem = found?.problem;
       const reachable = reachableKeys(destination, this.#view);
-      return [name, { listening: found?.listening ?? false, reachableKeys: reachable, ...(problem === undefined ? {} : { problem }) }];
+      const refusedBy = this.#refusedBy(destination);
+      const state = {
+        listening: found?.listening ?? false,
+        reachableKeys: reachable,
+        ...(refusedBy.length === 0 ? {} : { refusedBy }),
+        ...(problem === undefined ? {} : { problem }),
+      };
+      return [name, state];
     });
     const connectors = [...this.#connectors.names].map((name): [string, ConnectorState] => {
       const problem = this.#connectors.problemOf(name);
@@ -196,6 +208,26 @@ export class LocalSide implements AsyncDisposable {
       return [name, { matched, ...(problem === undefined ? {} : { problem }) }];
     });
     return { listeners: Object.fromEntries(listeners), connectors: Object.fromEntries(connectors) };
+  }
+
+  #refusedBy(destination: Destination): readonly string[] {
+    const { routing } = this.#options;
+    const all = keysOf(destination).flatMap((key) => routing.destinations(key).map(({ router }) => ({ key, router })));
+    const refuses = ({ key, router }: (typeof all)[number]): boolean =>
+      router === routing.self ? this.#connectors.isAside(key) : this.#memory.refuses(key, router);
+    return all.every(refuses) ? [...new Set(all.map(({ router }) => router.slice(0, router.indexOf('/'))))] : [];
+  }
+
+  /** However often destinations change their minds, it is told at once and then once in a while. */
+  #turned(): void {
+    this.#turnedAgain = this.#turnTimer !== undefined;
+    if (this.#turnTimer !== undefined) return;
+    this.#changed();
+    const look = (): void => {
+      this.#turnTimer = undefined;
+      if (this.#turnedAgain) this.#turned();
+    };
+    this.#turnTimer = setTimeout(bounded('look/local-turn', look), TURN_PACE).unref();
   }
 
   #changed(): void {

@@ -21,7 +21,7 @@ export function observeListener(listener: Listener, view: View): ListenerStatus 
     Configured: listening(state, reachable, view),
     Matched: reachable ? done : waiting('no-connector', `no connector of routing key ${quoted(listener.spec.routingKey)} can be reached`),
   };
-  return { ...statusOf(conditions, view), hasMatchingConnector: reachable };
+  return { ...statusOf(conditions, view, refusals(state, view)), hasMatchingConnector: reachable };
 }
 
 export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKeyListenerStatus {
@@ -44,7 +44,15 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
         ),
   };
   const strategy = priority === undefined ? { weighted: { routingKeysReachable } } : { priority: { routingKeysReachable } };
-  return { ...statusOf(conditions, view), hasDestination: reachable, strategy };
+  return { ...statusOf(conditions, view, refusals(state, view)), hasDestination: reachable, strategy };
+}
+
+/** It is ready: what its servers do is told by their connectors, at other sites. */
+function refusals(state: ListenerState | undefined, { router }: View): readonly string[] {
+  const sites = state?.refusedBy ?? [];
+  if (sites.length === 0) return [];
+  const names = sites.slice(0, 4).map((id) => router?.network.find(({ site }) => site.id === id)?.site.name ?? id);
+  return [`its servers took no connection at the last try: see \`earshot connector status\` at ${names.join(', ')}`];
 }
 
 /** Matched but not yet listening is not ready: a connection would still be refused. */

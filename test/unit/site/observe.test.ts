@@ -50,6 +50,11 @@ for (const [name, state, expected] of [
   ['not known to the router', undefined, 'Pending: the router starts'],
   ['without a connector', { listening: false, reachableKeys: [] }, 'Pending: no connector of routing key "web" can be reached'],
   ['with a connector but its socket not open yet', { listening: false, reachableKeys: ['web'] }, 'Pending: its socket is being opened'],
+  [
+    'with servers that took no connection',
+    { listening: true, reachableKeys: ['web'], refusedBy: ['of-nobody-known'] },
+    'Ready: OK; its servers took no connection at the last try: see `earshot connector status` at of-nobody-known',
+  ],
   ['with a connector and an open socket', { listening: true, reachableKeys: ['web'] }, 'Ready: OK'],
   [
     'with a port that is taken',

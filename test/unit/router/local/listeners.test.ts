@@ -8,7 +8,7 @@ import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
-import { connector, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
+import { connector, EAST, EAST_ROUTER, here, listen, listener, oneSide, there, twoSides, WEST_ROUTER } from './two-sides.ts';
 
 const stateOf = (local: LocalSide, key = 'key'): ListenerState | undefined => local.state.listeners[`Listener/${key}`];
 const listening = (local: LocalSide, key = 'key') => eventually(`${key} listens`, () => stateOf(local, key)?.listening);
@@ -55,6 +55,36 @@ describe('a listener', () => {
     client.socket.write('b');
     await eventually('the connection goes on', () => client.text === 'ab');
     client.socket.destroy();
+  });
+
+  it('says whose servers took no connection, until one does, however often that changes', async () => {
+    await using sides = await twoSides();
+    const { west, east } = sides;
+    const [port, closed] = [await freePort(), await freePort()];
+    const name = listener(port, 'key').name;
+    east.routing.byKey.set('key', [here(EAST_ROUTER)]);
+    west.routing.byKey.set('key', [there(EAST_ROUTER)]);
+    east.local.apply([], [connector(closed, 'key')]);
+    west.local.apply([listener(port, 'key')], []);
+    await listening(west.local);
+    let told = 0;
+    west.local.onChange(() => void (told += 1));
+    for (let tries = 0; tries < 3; tries += 1) {
+      const client = dial(port);
+      await eventually('the client is turned away', () => client.socket.destroyed);
+    }
+    await eventually('it is told', () => west.local.state.listeners[name]?.refusedBy !== undefined);
+    assert.deepEqual(west.local.state.listeners[name]?.refusedBy, [EAST]);
+    assert.equal(told, 1);
+    using _server = await serve(({ socket }) => socket.pipe(socket), closed);
+    await eventually('a connection goes through', async () => {
+      const client = dial(port);
+      client.socket.write('a');
+      await eventually('an answer, or none', () => client.text === 'a' || client.socket.destroyed);
+      client.socket.destroy();
+      return client.text === 'a';
+    });
+    await eventually('it is taken back', () => west.local.state.listeners[name]?.refusedBy === undefined);
   });
 
   it('says that its port is taken and by whom, and takes it when it is free', async () => {
