@@ -7,7 +7,10 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { after, test } from 'node:test';
 import type { RouterConfig, TlsBundle } from '../../../src/router/contract.ts';
+import { authorityOf } from '../../../src/trust/authority.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
 import { freePort } from '../support/free-port.ts';
+import { makeAuthority } from '../trust/support/site.ts';
 import { testAuthority } from './support/certificates.ts';
 import { access, accessPort, connector, echoServer, greeted, link, listener, siteConfig, start, until } from './support/site.ts';
 import { standardClient } from './support/standard-client.ts';
@@ -124,7 +127,8 @@ function client(at: number, issuer = authority, named = true): Way {
       // Where its old connection lives, as it does at a third site, on that; else on a new one.
       if (!session.closed && !session.destroyed) return request(session);
       using newer = await standardClient(at, bundle);
-      return request(newer.session);
+      // It ends with this block.
+      return await request(newer.session);
     };
     return { siteId: who.id, serials: [serialOf(bundle)], ended, again };
   };
@@ -206,6 +210,25 @@ test('a session is not resumed, also where the access has a new certificate, so 
       socket.destroy();
     }
   }
+  here.apply(base);
+});
+
+test('a certificate is revoked with the one that it comes from', async () => {
+  const root = makeAuthority();
+  const signer = issueBundle(root, 'signer', { subject: 'signer', signing: true });
+  const tls = issueBundle(root, 'access', { subject: 'access', hosts: ['127.0.0.1'], server: true });
+  const bundle = { ...issueBundle(authorityOf(signer, 'signer', Date.now), 'guest', { subject: 'guest', client: true }), ca: tls.ca };
+  const chained = { ...base, accesses: [...base.accesses, access(tls, { name: 'chained' })] };
+  here.apply(chained);
+  const at = await accessPort(here, 'chained');
+  const ask = async (): Promise<Fate> => {
+    using guest = await standardClient(at, bundle);
+    // The session ends with this block.
+    return await request(guest.session);
+  };
+  assert.equal(await ask(), 'served');
+  here.apply({ ...chained, revoked: { sites: [], serials: [signer.serial] } });
+  assert.equal(await ask(), 'refused');
   here.apply(base);
 });
 
