@@ -1,0 +1,55 @@
+/** Keys and certificates of all worlds of a process, made once. Loaded after the surroundings are replaced. */
+import { createHash } from 'node:crypto';
+import { siteIdOf } from '../../src/identity/site-id.ts';
+import type { SiteKey } from '../../src/identity/site-key.ts';
+import type { IssuedBundle } from '../../src/identity/tls-bundle.ts';
+import { authorityOf } from '../../src/trust/authority.ts';
+import { buildRoot, issueBundle } from '../../src/trust/issue.ts';
+import { writePem } from '../../src/x509/pem.ts';
+import { createKey } from '../../src/x509/request.ts';
+import { createPrivateKey } from 'node:crypto';
+import { EPOCH, outsideOf } from './current.ts';
+import { signatureOf } from './node/crypto.ts';
+
+export interface TestSite {
+  readonly id: string;
+  readonly key: SiteKey;
+}
+
+/** A bundle, and what revokes it. */
+export type TestBundle = IssuedBundle & { readonly serial: string };
+
+const DAY = 86_400_000;
+
+export const hostOf = (index: number): string => `10.0.0.${index + 1}`;
+
+const authority = (() => {
+  const key = createKey();
+  const cert = writePem('CERTIFICATE', buildRoot('simulated', createPrivateKey(key), 365, EPOCH - DAY));
+  return authorityOf({ name: 'simulated', cert, key }, 'simulated', () => EPOCH);
+})();
+
+const sites: TestSite[] = [];
+const bundles = new Map<string, TestBundle>();
+
+/** A site's key signs by a hash, as `verify` of the stand-in expects. */
+export function testSite(index: number): TestSite {
+  const known = sites[index];
+  if (known !== undefined) return known;
+  const publicKey = createHash('sha256').update(`site ${index}`).digest();
+  const made = { id: siteIdOf(publicKey), key: { publicKey, sign: (message: Uint8Array) => signatureOf(publicKey, message) } };
+  sites[index] = made;
+  return made;
+}
+
+/** @param seconds from the world's begin until it ends; left out, it lasts */
+export function testBundle(index: number, generation: number, seconds?: number): TestBundle {
+  const name = `site-${index}-${generation}-${seconds ?? 'lasts'}`;
+  const known = bundles.get(name);
+  if (known !== undefined) return known;
+  const order = { subject: name, hosts: [hostOf(index)], siteId: testSite(index).id, client: true, server: true };
+  const days = seconds === undefined ? 90 : (seconds * 1_000) / DAY;
+  const made = outsideOf(() => issueBundle(authority, name, { ...order, days }, () => EPOCH));
+  bundles.set(name, made);
+  return made;
+}

@@ -1,0 +1,177 @@
+/** What happens to a world: drawn from its seed, as plain data, so that a part of it can be tried alone. */
+import type { WorldPlan } from './plan.ts';
+import type { Random } from './random.ts';
+import { HEADER_BYTES, type Part, type Reading, type Talk } from './traffic.ts';
+
+export type Happening =
+  /** Clients come to a listener, one after the other. */
+  | { readonly kind: 'talk'; readonly site: number; readonly key: number; readonly talks: readonly Talk[] }
+  | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
+  /** Nothing passes between two machines for a while. */
+  | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number }
+  /** All connections between two machines are reset. */
+  | { readonly kind: 'cut'; readonly one: number; readonly other: number }
+  | { readonly kind: 'kill'; readonly site: number; readonly how: 'process' | 'power' | 'drain'; readonly lasts: number }
+  /** The dialing end of a link shows a new certificate from now on. */
+  | { readonly kind: 'renew-link'; readonly link: string }
+  | { readonly kind: 'renew-access'; readonly site: number }
+  /** The dialing end shows one that ends so many seconds after the world's begin. */
+  | { readonly kind: 'end-certificate'; readonly link: string; readonly seconds: number }
+  | { readonly kind: 'delete-link'; readonly link: string; readonly lasts: number }
+  | { readonly kind: 'change-cost'; readonly link: string; readonly cost: number }
+  | { readonly kind: 'revoke'; readonly by: number; readonly site: number; readonly what: 'site' | 'serial'; readonly lasts: number }
+  | { readonly kind: 'listener'; readonly site: number; readonly key: number; readonly lasts: number }
+  | { readonly kind: 'connector'; readonly site: number; readonly key: number; readonly lasts: number }
+  | { readonly kind: 'server'; readonly site: number; readonly key: number; readonly lasts: number }
+  /** A wall clock runs fast for a while. */
+  | { readonly kind: 'clock'; readonly site: number; readonly rate: number; readonly lasts: number };
+
+export type Event = Happening & { readonly at: number };
+
+/** It lasts to the end. */
+export const ENDLESS = -1;
+/** Milliseconds that a sender takes at most. */
+const LONGEST = 2_000;
+/** Milliseconds in which all of it begins, after the links have come up. */
+const SPAN = 4_000;
+
+export function drawHistory(plan: WorldPlan, random: Random): Event[] {
+  const events: Event[] = [];
+  const talkers = { next: 1 };
+  const groups = random.int(2, 8);
+  for (let group = 0; group < groups; group += 1) events.push(...talks(plan, random, talkers, group === 0 && random.chance(0.25)));
+  const mood = drawMood(plan, random);
+  const disturbances = random.pick([0, 1, 2, 3, 5, 8]);
+  for (let number = 0; number < disturbances; number += 1) {
+    const happening = disturbance(plan, mood, random);
+    if (happening !== undefined) events.push({ at: random.int(0, SPAN), ...happening });
+  }
+  return events.sort((one, other) => one.at - other.at);
+}
+
+function talks(plan: WorldPlan, random: Random, talkers: { next: number }, isCrowd: boolean): Event[] {
+  const site = random.int(0, plan.sites.length - 1);
+  const key = random.pick(plan.sites[site]?.listeners ?? []);
+  if (key === undefined) return [];
+  const at = random.int(0, SPAN);
+  const count = isCrowd ? random.int(8, 30) : random.int(1, 3);
+  const made: Talk[] = Array.from({ length: count }, () => drawTalk(talkers.next++, random, isCrowd));
+  const leaving = made
+    .filter(() => random.chance(0.3))
+    .map(({ id }): Event => {
+      const end = random.chance(0.6) ? 'client' : 'server';
+      return { at: at + random.scaled(1, 4_000), kind: 'leave', talk: id, end, how: random.chance(0.6) ? 'reset' : 'close' };
+    });
+  const talk: Event = { at, kind: 'talk', site, key, talks: made };
+  if (!isCrowd) return [talk, ...leaving];
+  // Somebody who was there before, and goes on.
+  const before: Event = { at: Math.max(0, at - 500), kind: 'talk', site, key, talks: [patient(talkers.next++, random)] };
+  return [before, talk, ...leaving];
+}
+
+function patient(id: number, random: Random): Talk {
+  const part = { chunk: 1_000, pause: 100, ends: false, reads: { kind: 'all' } } as const;
+  return { id, client: { ...part, sends: random.scaled(10_000, 40_000) }, server: { ...part, pause: 0, sends: 'echo' } };
+}
+
+/** @param isStuck its server reads nothing of what is sent without end */
+function drawTalk(id: number, random: Random, isStuck: boolean): Talk {
+  if (isStuck) {
+    const client: Part = { sends: 400_000, chunk: 65_536, pause: 0, ends: random.chance(0.5), reads: { kind: 'all' } };
+    return { id, client, server: { sends: 0, chunk: 1, pause: 0, ends: false, reads: { kind: 'stops', after: HEADER_BYTES } } };
+  }
+  const client = drawPart(random, false);
+  return { id, client, server: drawPart(random, true) };
+}
+
+function drawPart(random: Random, isServer: boolean): Part {
+  const sends = isServer && random.chance(0.4) ? 'echo' : Math.max(bytes(random), isServer ? 0 : HEADER_BYTES);
+  const chunk = random.pick([100, 1_000, 16_384, 65_536]);
+  const most = sends === 'echo' ? 0 : (LONGEST * chunk) / Math.max(1, sends);
+  return {
+    sends,
+    chunk,
+    pause: random.chance(0.5) ? 0 : Math.min(most, random.scaled(1, 100)),
+    ends: random.chance(0.7),
+    reads: reading(random),
+  };
+}
+
+const bytes = (random: Random): number => (random.chance(0.1) ? 0 : random.scaled(8, random.chance(0.15) ? 600_000 : 30_000));
+
+function reading(random: Random): Reading {
+  const drawn = random.unit();
+  if (drawn < 0.7) return { kind: 'all' };
+  if (drawn < 0.85) return { kind: 'slow', bytes: random.scaled(5_000, 65_536), every: random.int(1, 20) };
+  return { kind: 'stops', after: random.pick([HEADER_BYTES, random.scaled(HEADER_BYTES, 50_000)]) };
+}
+
+/** What a world is disturbed by: a few kinds, again and again at the same places, since most mistakes take two that meet. */
+interface Mood {
+  readonly kinds: readonly Disturbance[];
+  readonly site: number;
+  readonly link: string;
+}
+
+type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave'>;
+
+const DISTURBANCES: readonly Disturbance[] = [
+  'hold',
+  'cut',
+  'kill',
+  'renew-link',
+  'renew-access',
+  'end-certificate',
+  'delete-link',
+  'change-cost',
+  'revoke',
+  'listener',
+  'connector',
+  'server',
+  'clock',
+];
+
+function drawMood(plan: WorldPlan, random: Random): Mood {
+  const some = DISTURBANCES.filter(() => random.chance(0.3));
+  return {
+    kinds: some.length === 0 ? DISTURBANCES : some,
+    site: random.int(0, plan.sites.length - 1),
+    link: random.pick(plan.links)?.name ?? '',
+  };
+}
+
+function disturbance(plan: WorldPlan, mood: Mood, random: Random): Happening | undefined {
+  const site = random.chance(0.5) ? mood.site : random.int(0, plan.sites.length - 1);
+  const link = random.chance(0.6) ? plan.links.find(({ name }) => name === mood.link) : random.pick(plan.links);
+  const key = random.int(0, plan.keys - 1);
+  const lasts = random.scaled(50, 5_000);
+  const kind = random.pick(mood.kinds);
+  if (link === undefined || kind === undefined) return undefined;
+  const { name, from, to } = link;
+  switch (kind) {
+    case 'hold':
+      return { kind, one: from, other: to, lasts };
+    case 'cut':
+      return { kind, one: from, other: to };
+    case 'kill':
+      return { kind, site, how: random.pick(['process', 'power', 'drain']), lasts };
+    case 'renew-link':
+      return { kind, link: name };
+    case 'renew-access':
+      return { kind, site: to };
+    case 'end-certificate':
+      return { kind, link: name, seconds: random.int(4, 10) };
+    case 'delete-link':
+      return { kind, link: name, lasts: random.chance(0.5) ? ENDLESS : lasts };
+    case 'change-cost':
+      return { kind, link: name, cost: random.int(1, 5) };
+    case 'revoke': {
+      const by = random.int(0, plan.sites.length - 1);
+      return { kind, by, site, what: random.pick(['site', 'serial']), lasts: random.chance(0.5) ? ENDLESS : lasts };
+    }
+    case 'clock':
+      return { kind, site, rate: random.pick([0.2, 5, 20]), lasts };
+    default:
+      return { kind, site, key, lasts };
+  }
+}

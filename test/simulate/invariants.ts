@@ -1,0 +1,193 @@
+/** What holds of a world once it is quiet: each function says what does not, and nothing where all is well. */
+import type { Link } from '../../src/router/link/link.ts';
+import type { Router } from '../../src/router/contract.ts';
+import { wallClockOf } from './current.ts';
+import { routingKey, type LinkWish, type Site } from './site.ts';
+import type { Talker } from './traffic.ts';
+import type { Conversation, World } from './world.ts';
+
+/** What a router has that its users do not see. */
+interface Inside {
+  readonly links: { readonly all: Iterable<Link> };
+  readonly relayed: { readonly open: number };
+}
+
+// The one that `startRouter` returns.
+export const inside = (router: Router): Inside => router as unknown as Inside;
+
+/** All routers that can reach each other know each other and their keys. */
+export function disagreements(world: World): string[] {
+  return world.sites.flatMap((site) => {
+    const { router } = site;
+    if (router === undefined) return [`${site.machine.name} is off`];
+    const [surely, perhaps] = [reachableFrom(world, site), reachableFrom(world, site, true)];
+    const found = new Map(router.state.network.map((record) => [record.site.id, record]));
+    return world.sites.flatMap((other) => {
+      const record = found.get(other.id);
+      if (record === undefined) return surely.has(other) ? [`${site.machine.name} does not know ${other.machine.name}`] : [];
+      if (!perhaps.has(other)) return [`${site.machine.name} believes that it reaches ${other.machine.name}`];
+      const said = new Set(record.keys.filter(({ connectors }) => connectors > 0).map((key) => key.routingKey));
+      const wants = new Set([...other.connectors].map(routingKey));
+      if (said.symmetricDifference(wants).size === 0) return [];
+      return [`${site.machine.name} believes that ${other.machine.name} has ${[...said].join(' ')}, not ${[...wants].join(' ')}`];
+    });
+  });
+}
+
+/** Sites that paths lead to, this one included. @param perhaps also those to which they may */
+export function reachableFrom(world: World, from: Site, perhaps = false): ReadonlySet<Site> {
+  const found = new Set([from]);
+  for (const site of found) {
+    if (site !== from && site.plan.edge) continue;
+    for (const other of world.sites) {
+      const isLinked = linkBetween(site, other, perhaps) || linkBetween(other, site, perhaps);
+      if (isLinked && other.router !== undefined && !from.revokedSites.has(other.id)) found.add(other);
+    }
+  }
+  return found;
+}
+
+const linkBetween = (from: Site, to: Site, perhaps: boolean): boolean =>
+  from.links.some((link) => link.to === to.index && (perhaps ? mayBeUp(from, to, link) : mustBeUp(from, to, link)));
+
+/** Under an older certificate a link that is up goes on, also where the new one is of no use. */
+function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
+  const isRevoked = from.revokedSites.has(to.id) || to.revokedSites.has(from.id);
+  return !link.deleted && !isRevoked && from.router !== undefined && to.router !== undefined;
+}
+
+function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
+  if (!mayBeUp(from, to, link)) return false;
+  if (to.revokedSerials.has(from.bundleOf(link).serial) || from.revokedSerials.has(to.accessBundle.serial)) return false;
+  const { ends } = link;
+  return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
+}
+
+/** Milliseconds before the end of a certificate. */
+const SOON = 3_000;
+
+/** Each connection is whole, or over at both ends; and none stands still while somebody reads. */
+export function standstills(world: World): string[] {
+  return [...world.conversations.values()].flatMap((conversation) => {
+    const wrong = troubleOf(conversation);
+    return wrong === undefined ? [] : [`connection ${conversation.talk.id}: ${wrong}`];
+  });
+}
+
+function troubleOf(conversation: Conversation): string | undefined {
+  const { client, server } = conversation;
+  if (conversation.refused === true) return undefined;
+  if (client === undefined) return 'its client still connects';
+  if (server === undefined) return client.gone ? undefined : 'no server has it, and its client was not told';
+  return (
+    client.fault ??
+    server.fault ??
+    (conversation.cut === true ? undefined : (truncated(client, server) ?? truncated(server, client))) ??
+    unended(client, server, conversation.cut === true) ??
+    unended(server, client, conversation.cut === true) ??
+    stuck(client, server) ??
+    stuck(server, client)
+  );
+}
+
+const nameOf = ({ isClient }: Talker): string => (isClient ? 'client' : 'server');
+
+/** An orderly end comes after all that was sent. */
+function truncated(reader: Talker, sender: Talker): string | undefined {
+  if (!reader.sawEnd) return undefined;
+  if (sender.endpoint.hasReset && !sender.finished) return `the ${nameOf(reader)} saw an orderly end where its peer has reset`;
+  return reader.received === sender.sent ? undefined : `the ${nameOf(reader)} saw an end after ${reader.received} of ${sender.sent} bytes`;
+}
+
+/**
+ * What was reset at one end is over at the other, whether that one reads or not. But the kernel of a router that was killed ends it as if in
+ * order; and a socket that was ended and is not read cannot be asked (`SocketEnd.ask`).
+ */
+function unended(one: Talker, other: Talker, isCut: boolean): string | undefined {
+  const isReset = one.wasReset || one.endpoint.hasReset;
+  if (!isReset || other.gone || other.endpoint.over || (isCut && other.endpoint.ended)) return undefined;
+  // Where both have sent their ends, the stream between their routers is over: nothing can be said of it any more.
+  if (one.finished && other.finished) return undefined;
+  if (one.endpoint.ended && !other.isReading) return undefined;
+  return `the ${nameOf(one)} was reset, and the ${nameOf(other)} goes on`;
+}
+
+function stuck(sender: Talker, reader: Talker): string | undefined {
+  if (!reader.isReading || reader.endpoint.over) return undefined;
+  if (reader.received < sender.sent) return `the ${nameOf(reader)} reads, and has ${reader.received} of ${sender.sent} bytes`;
+  if (!sender.gone && sender.hasMore) return `the ${nameOf(sender)} cannot go on after ${sender.sent} bytes, all of which were read`;
+  return sender.finished && !reader.sawEnd ? `the ${nameOf(reader)} does not see the end` : undefined;
+}
+
+/** A site that is revoked talks with nobody who revoked it. */
+export function revokedTalks(world: World): string[] {
+  return [...world.conversations.values()].flatMap(({ talk, site, serverSite, client, server }) => {
+    const [one, other] = [world.sites[site], world.sites[serverSite ?? site]];
+    if (one === undefined || other === undefined || client === undefined || server === undefined) return [];
+    const isRevoked = one.revokedSites.has(other.id) || other.revokedSites.has(one.id);
+    const goesOn = !client.gone && !client.endpoint.over && !server.gone && !server.endpoint.over;
+    return isRevoked && goesOn ? [`connection ${talk.id} is of a site that is revoked, and goes on`] : [];
+  });
+}
+
+/** Between machines there are the connections of links that are up, and no others. */
+export function strayConnections(world: World): string[] {
+  return world.sites.flatMap(({ machine, router }) => {
+    const open = [...machine.endpoints].filter(({ peer }) => peer.machine !== machine).length;
+    let known = 0;
+    for (const link of router === undefined ? [] : inside(router).links.all) if (link.state === 'up') known += link.connections.size;
+    return open === known ? [] : [`${machine.name} has ${open} connections to others, and links need ${known}`];
+  });
+}
+
+/** Between two machines is nothing where no link is wanted: what a link carries when it is taken away ends soon after. */
+export function unwantedConnections(world: World): string[] {
+  return world.sites.flatMap((site) =>
+    world.sites.flatMap((other) => {
+      const isWanted =
+        other === site || [...site.links, ...other.links].some(({ from, to, deleted }) => !deleted && isOf(from, to, site, other));
+      const open = isWanted ? 0 : [...site.machine.endpoints].filter(({ peer }) => peer.machine === other.machine).length;
+      return open === 0 ? [] : [`${site.machine.name} has ${open} connections to ${other.machine.name}, to which it has no link`];
+    }),
+  );
+}
+
+const isOf = (from: number, to: number, one: Site, other: Site): boolean =>
+  (from === one.index && to === other.index) || (from === other.index && to === one.index);
+
+/** Nobody talks: links hold nothing of anybody. */
+export function leftovers(world: World): string[] {
+  return world.sites.flatMap(({ machine, router }) => {
+    if (router === undefined) return [];
+    const { links, relayed } = inside(router);
+    const wrong = relayed.open === 0 ? [] : [`${machine.name} passes ${relayed.open} connections on`];
+    for (const link of links.all) {
+      for (const { session } of link.connections) {
+        const { streams, windows, queued } = session as unknown as Accounts;
+        const own = session.openStreams > 0 ? 1 : 0;
+        if (streams.size > own) wrong.push(`${machine.name} has ${streams.size} streams open over ${link.id}`);
+        for (const [name, value] of Object.entries(windows.held))
+          if (value !== 0) wrong.push(`${machine.name} counts ${value} ${name} over ${link.id}`);
+        if (queued > 0) wrong.push(`${machine.name} has ${queued} bytes to send over ${link.id}`);
+      }
+    }
+    const sockets = [...machine.endpoints].filter(({ peer }) => peer.machine === machine).length;
+    return sockets === 0 ? wrong : [...wrong, `${machine.name} has ${sockets} sockets of clients and servers`];
+  });
+}
+
+interface Accounts {
+  readonly streams: ReadonlyMap<number, unknown>;
+  readonly windows: { readonly held: Readonly<Record<string, number>> };
+  readonly queued: number;
+}
+
+/** All routers have closed: nothing is left. */
+export function remains({ loop, network }: World): string[] {
+  const wrong: string[] = [];
+  if (loop.waiting.timer > 0) wrong.push(`${loop.waiting.timer} timers run on`);
+  if (network.endpoints > 0) wrong.push(`${network.endpoints} sockets are open`);
+  const listening = network.machines.values().reduce((sum, { listeners }) => sum + listeners.size, 0);
+  if (listening > 0) wrong.push(`${listening} ports are open`);
+  return wrong;
+}

@@ -1,0 +1,164 @@
+/** Somebody whose code runs: a machine. Each has its own wall clock, and what it does in one turn stays in order. */
+export interface Owner {
+  readonly name: string;
+  /** When the last of its `soon` is due. */
+  soonAt: number;
+  /** Of its wall clock: milliseconds beyond the simulation's, and how many pass in one. */
+  readonly clock: Clock;
+}
+
+export interface Clock {
+  ahead: number;
+  rate: number;
+  /** Since when it has that rate. */
+  since: number;
+}
+
+export interface Due {
+  readonly at: number;
+  readonly order: number;
+  readonly owner: Owner | undefined;
+  run: (() => void) | undefined;
+  readonly kind: Kind;
+}
+
+/** What is due: of the world itself, of a machine's timers, of its turns. Only the first goes on by itself. */
+export type Kind = 'world' | 'timer' | 'turn';
+
+/** Events that run in one turn of Node.js's own loop, each followed by its ticks and microtasks. */
+const BATCH = 32;
+/** A turn of a machine's event loop takes up to so many milliseconds. */
+const TURN = 0.05;
+
+/**
+ * Time, and what happens in it. One event runs at a time, with all ticks and promises that come of it; then the next. So the whole run is a
+ * function of what the events draw.
+ */
+export class Loop {
+  now = 0;
+  owner: Owner | undefined;
+  /** What events threw that nobody caught. */
+  readonly thrown: unknown[] = [];
+  ran = 0;
+  readonly #heap: Due[] = [];
+  readonly #unit: () => number;
+  #order = 0;
+  readonly waiting: Record<Kind, number> = { world: 0, timer: 0, turn: 0 };
+
+  constructor(unit: () => number) {
+    this.#unit = unit;
+  }
+
+  at(time: number, owner: Owner | undefined, run: () => void, kind: Kind = 'world'): Due {
+    const due: Due = { at: Math.max(time, this.now), order: this.#order++, owner, run, kind };
+    this.waiting[kind] += 1;
+    this.#push(due);
+    return due;
+  }
+
+  after(delay: number, owner: Owner | undefined, run: () => void, kind: Kind = 'world'): Due {
+    return this.at(this.now + delay, owner, run, kind);
+  }
+
+  /** In a later turn of the owner's event loop, and in order with its others. */
+  soon(owner: Owner | undefined, run: () => void, kind: Kind = 'turn'): Due {
+    const at = Math.max(owner?.soonAt ?? 0, this.now + this.#unit() * TURN);
+    if (owner !== undefined) owner.soonAt = at;
+    return this.at(at, owner, run, kind);
+  }
+
+  cancel(due: Due): void {
+    if (due.run === undefined) return;
+    due.run = undefined;
+    this.waiting[due.kind] -= 1;
+  }
+
+  /** Runs what is due until then, or until it is enough: asked after each event. */
+  run(until: number, enough: () => boolean = () => false): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let left = 0;
+    let over = false;
+    const step = (): void => {
+      left -= 1;
+      if (!over && !this.#next(until, enough)) {
+        over = true;
+        this.owner = undefined;
+        resolve();
+      }
+      if (!over && left === 0) turn();
+    };
+    const turn = (): void => {
+      for (left = 0; left < BATCH; left += 1) setImmediate(step);
+    };
+    turn();
+    return promise;
+  }
+
+  #next(until: number, enough: () => boolean): boolean {
+    if (enough()) return false;
+    const due = this.#pop();
+    if (due === undefined || due.at > until) {
+      if (due !== undefined) this.#push(due);
+      this.now = Math.max(this.now, Math.min(until, due?.at ?? until));
+      return false;
+    }
+    const { run } = due;
+    this.now = due.at;
+    this.owner = due.owner;
+    due.run = undefined;
+    this.waiting[due.kind] -= 1;
+    this.ran += 1;
+    try {
+      run?.();
+    } catch (error) {
+      this.thrown.push(error);
+    }
+    return true;
+  }
+
+  #push(due: Due): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(due);
+    while (at > 0) {
+      const up = (at - 1) >> 1;
+      const above = heap[up];
+      if (above === undefined || before(above, due)) break;
+      heap[at] = above;
+      at = up;
+    }
+    heap[at] = due;
+  }
+
+  #pop(): Due | undefined {
+    for (;;) {
+      const first = this.#take();
+      if (first === undefined || first.run !== undefined) return first;
+    }
+  }
+
+  #take(): Due | undefined {
+    const heap = this.#heap;
+    const first = heap[0];
+    const last = heap.pop();
+    if (first === undefined || last === undefined || heap.length === 0) return first;
+    let at = 0;
+    for (;;) {
+      let down = 2 * at + 1;
+      let below = heap[down];
+      if (below === undefined) break;
+      const other = heap[down + 1];
+      if (other !== undefined && before(other, below)) {
+        down += 1;
+        below = other;
+      }
+      if (before(last, below)) break;
+      heap[at] = below;
+      at = down;
+    }
+    heap[at] = last;
+    return first;
+  }
+}
+
+const before = (one: Due, other: Due): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);

@@ -1,0 +1,154 @@
+import type { Clock, Loop, Owner } from './loop.ts';
+import { Endpoint } from './endpoint.ts';
+import { Path } from './path.ts';
+import type { Random } from './random.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Listener {
+  /** Undefined: all addresses of the machine. */
+  readonly host: string | undefined;
+  readonly port: number;
+  /** SO_REUSEPORT. */
+  readonly shared: boolean;
+  onConnection(endpoint: Endpoint): void;
+}
+
+/** A machine: addresses, ports, clock, and whatever runs there. */
+export class Machine implements Owner {
+  readonly name: string;
+  readonly host: string;
+  readonly network: Network;
+  readonly clock: Clock = { ahead: 0, rate: 1, since: 0 };
+  readonly endpoints = new Set<Endpoint>();
+  readonly listeners = new Map<number, Listener[]>();
+  isOn = true;
+  soonAt = 0;
+  #nextPort = 32_768;
+
+  constructor(network: Network, name: string, host: string) {
+    this.network = network;
+    this.name = name;
+    this.host = host;
+  }
+
+  port(): number {
+    this.#nextPort += 1;
+    return this.#nextPort;
+  }
+
+  /** @returns whether the address was free */
+  listen(listener: Listener): boolean {
+    const others = this.listeners.get(listener.port) ?? [];
+    if (others.some((other) => overlaps(other, listener) && !(other.shared && listener.shared))) return false;
+    this.listeners.set(listener.port, [...others, listener]);
+    return true;
+  }
+
+  close(listener: Listener): void {
+    const left = (this.listeners.get(listener.port) ?? []).filter((other) => other !== listener);
+    if (left.length === 0) this.listeners.delete(listener.port);
+    else this.listeners.set(listener.port, left);
+  }
+
+  listenerAt({ host, port }: Address): Listener | undefined {
+    const all = (this.listeners.get(port) ?? []).filter((listener) => listener.host === undefined || listener.host === host);
+    return this.network.random.pick(all);
+  }
+}
+
+const overlaps = (one: Listener, other: Listener): boolean => one.host === undefined || other.host === undefined || one.host === other.host;
+
+/** Milliseconds between two tries to reach somebody who does not answer, and until that is given up (tcp_syn_retries). */
+const KNOCK = 1_000;
+const MOST_KNOCKS = 6;
+
+export class Network {
+  readonly loop: Loop;
+  readonly random: Random;
+  readonly machines = new Map<string, Machine>();
+  readonly #paths = new Map<string, Path>();
+  readonly #trace: (where: string, what: Uint8Array | string) => void;
+  /** Bytes that a connection holds, one way. */
+  readonly #capacity: number;
+
+  constructor(loop: Loop, random: Random, trace: (where: string, what: Uint8Array | string) => void) {
+    this.loop = loop;
+    this.random = random;
+    this.#trace = trace;
+    this.#capacity = random.scaled(8_192, 262_144);
+  }
+
+  trace(where: string, what: Uint8Array | string): void {
+    this.#trace(where, what);
+  }
+
+  add(name: string, host: string): Machine {
+    const machine = new Machine(this, name, host);
+    this.machines.set(host, machine);
+    return machine;
+  }
+
+  path(one: Machine, other: Machine): Path {
+    const name = one.name < other.name ? `${one.name} ${other.name}` : `${other.name} ${one.name}`;
+    const known = this.#paths.get(name) ?? new Path(this, one === other);
+    this.#paths.set(name, known);
+    return known;
+  }
+
+  heal(): void {
+    for (const path of this.#paths.values()) path.release();
+  }
+
+  get endpoints(): number {
+    return this.machines.values().reduce((sum, { endpoints }) => sum + endpoints.size, 0);
+  }
+
+  /** @param done with the endpoint, or the system's code. @returns how to give up */
+  connect(from: Machine, address: Address, done: (result: Endpoint | string) => void): () => void {
+    const to = address.host === '127.0.0.1' ? from : this.machines.get(address.host);
+    let over = false;
+    const finish = (result: Endpoint | string): void => {
+      if (over && typeof result !== 'string') result.close();
+      if (over) return;
+      over = true;
+      done(result);
+    };
+    if (to === undefined) {
+      this.loop.soon(from, () => finish('ENETUNREACH'));
+    } else {
+      this.#knock(from, to, address, 0, finish);
+    }
+    return () => {
+      over = true;
+    };
+  }
+
+  #knock(from: Machine, to: Machine, address: Address, knocks: number, finish: (result: Endpoint | string) => void): void {
+    const path = this.path(from, to);
+    if (path.held || !to.isOn) {
+      if (knocks >= MOST_KNOCKS) finish('ETIMEDOUT');
+      else this.loop.after(KNOCK * 2 ** knocks, from, () => this.#knock(from, to, address, knocks + 1, finish));
+      return;
+    }
+    path.deliver(path.arrival(0), to, () => {
+      const listener = to.listenerAt(address);
+      if (listener === undefined) {
+        path.deliver(path.arrival(0), from, () => finish('ECONNREFUSED'));
+        return;
+      }
+      const near = new Endpoint(from, from.port(), path, this.#capacity);
+      const far = new Endpoint(to, address.port, path, this.#capacity);
+      Endpoint.connect(near, far);
+      path.deliver(path.arrival(0), from, () => finish(near));
+      this.loop.soon(to, () => {
+        // Whoever has listened is gone: the kernel resets what waited to be accepted.
+        if (to.listeners.get(listener.port)?.includes(listener) === true) listener.onConnection(far);
+        else far.reset();
+      });
+    });
+  }
+}

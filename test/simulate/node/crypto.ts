@@ -1,0 +1,99 @@
+/**
+ * Stands for `node:crypto` in the router. Certificates and keys are real, and read once only; a site's signature is a hash, which costs a
+ * hundredth: nobody forges here. What is drawn, the seed decides.
+ */
+import {
+  createHash,
+  createPrivateKey as parsePrivateKey,
+  createPublicKey as parsePublicKey,
+  X509Certificate as Certificate,
+} from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { random } from '../current.ts';
+
+export * from 'node:crypto';
+
+const certificates = new Map<string, Certificate>();
+const privateKeys = new Map<string, KeyObject>();
+
+/** Called with `new`: what it returns is taken then. Those of one text are one. */
+export function X509Certificate(input: string | Uint8Array): Certificate {
+  const text = typeof input === 'string' ? input : Buffer.from(input).toString('latin1');
+  const known = certificates.get(text);
+  if (known !== undefined) return known;
+  const read = remembered(new Certificate(input));
+  certificates.set(text, read);
+  return read;
+}
+
+/** Each look at a part of a certificate costs OpenSSL a while: its answers do not change. */
+function remembered(certificate: Certificate): Certificate {
+  for (const part of PARTS) Object.defineProperty(certificate, part, { value: certificate[part] });
+  const legacy = certificate.toLegacyObject();
+  return Object.assign(certificate, {
+    toLegacyObject: () => legacy,
+    checkIssued: once((other: Certificate) => Certificate.prototype.checkIssued.call(certificate, other)),
+    verify: once((key: KeyObject) => Certificate.prototype.verify.call(certificate, key)),
+    checkPrivateKey: once((key: KeyObject) => Certificate.prototype.checkPrivateKey.call(certificate, key)),
+  });
+}
+
+const PARTS = [
+  'publicKey',
+  'raw',
+  'subject',
+  'issuer',
+  'subjectAltName',
+  'serialNumber',
+  'validFromDate',
+  'validToDate',
+  'keyUsage',
+  'ca',
+] as const;
+
+function once<K extends object, V>(ask: (about: K) => V): (about: K) => V {
+  const answers = new WeakMap<K, V>();
+  return (about) => {
+    const known = answers.get(about) ?? ask(about);
+    answers.set(about, known);
+    return known;
+  };
+}
+
+export function createPrivateKey(input: Parameters<typeof parsePrivateKey>[0]): KeyObject {
+  if (typeof input !== 'string') return parsePrivateKey(input);
+  const known = privateKeys.get(input) ?? parsePrivateKey(input);
+  privateKeys.set(input, known);
+  return known;
+}
+
+export const randomBytes = (length: number): Buffer => random().bytes(length);
+
+/** Of a key of Ed25519 in SubjectPublicKeyInfo: 12 bytes, and the key. */
+const SPKI_BYTES = 44;
+const SPKI_HEAD = 12;
+
+interface SimulatedKey {
+  readonly simulated: Buffer;
+}
+
+export function createPublicKey(input: Parameters<typeof parsePublicKey>[0]): KeyObject | SimulatedKey {
+  if (
+    typeof input === 'object' &&
+    'format' in input &&
+    input.format === 'der' &&
+    Buffer.isBuffer(input.key) &&
+    input.key.length === SPKI_BYTES
+  )
+    return { simulated: input.key.subarray(SPKI_HEAD) };
+  return parsePublicKey(input);
+}
+
+export function verify(_: null, message: Uint8Array, key: SimulatedKey, signature: Buffer): boolean {
+  return signatureOf(key.simulated, message).equals(signature);
+}
+
+/** 64 bytes, as Ed25519's. */
+export function signatureOf(publicKey: Buffer, message: Uint8Array): Buffer {
+  return createHash('sha512').update(publicKey).update(message).digest();
+}

@@ -1,0 +1,47 @@
+/**
+ * What of Node.js's inside a handle of ours needs, so that its own `net.Socket` runs above it, as it is: its pausing, its errors and its
+ * endings are part of what is tried.
+ */
+interface Bindings {
+  binding(name: 'stream_wrap'): {
+    readonly streamBaseState: Int32Array;
+    readonly kReadBytesOrError: number;
+    readonly kArrayBufferOffset: number;
+    readonly kBytesWritten: number;
+    readonly kLastWriteErr: number;
+  };
+  binding(name: 'tcp_wrap'): { readonly TCP: { readonly prototype: object } };
+}
+
+// Deprecated for programs, and not in the types; that it is there is what the tests of these stand-ins hold.
+const { binding } = process as unknown as Bindings;
+const stream = binding('stream_wrap');
+
+/** `resetAndDestroy` looks whether a handle is one of TCP. */
+export const TCP_PROTOTYPE = binding('tcp_wrap').TCP.prototype;
+
+/** As `uv.h` numbers what went wrong. */
+export const Code = { EOF: -4095, ECONNRESET: -104, EPIPE: -32, ENOTCONN: -107 } as const;
+
+/** What a write that is under way is to Node.js. */
+export interface WriteRequest {
+  writeStatus: number | null;
+  error?: string;
+  oncomplete?: (status: number) => void;
+}
+
+export interface ShutdownRequest {
+  oncomplete(status: number): void;
+}
+
+/** Tells a socket of bytes, of an end or of an error, as its own streams do. */
+export function tellRead(handle: { onread(bytes?: ArrayBufferLike): void }, result: number, chunk?: Buffer): void {
+  stream.streamBaseState[stream.kReadBytesOrError] = result;
+  stream.streamBaseState[stream.kArrayBufferOffset] = chunk?.byteOffset ?? 0;
+  handle.onread(chunk?.buffer);
+}
+
+export function tellWritten(bytes: number): void {
+  stream.streamBaseState[stream.kBytesWritten] = bytes;
+  stream.streamBaseState[stream.kLastWriteErr] = 0;
+}

@@ -1,0 +1,62 @@
+import type { Loop, Owner } from './loop.ts';
+import type { Random } from './random.ts';
+
+interface Surroundings {
+  readonly loop: Loop;
+  readonly random: Random;
+}
+
+/** How two machines, or the parts of one, are joined. */
+export class Path {
+  readonly #network: Surroundings;
+  /** Milliseconds one way, and by how much it may be more. */
+  readonly #delay: number;
+  readonly #jitter: number;
+  /** Milliseconds for a byte. */
+  readonly #perByte: number;
+  /** How often bytes that were written in one go come in two. */
+  readonly #cuts: number;
+  #held = false;
+  #waiting: { readonly owner: Owner; readonly run: () => void }[] = [];
+
+  constructor(network: Surroundings, isLocal: boolean) {
+    const { random } = network;
+    this.#network = network;
+    this.#delay = isLocal ? 0.02 : random.scaled(1, 200) / 10;
+    this.#jitter = random.chance(0.5) ? this.#delay : this.#delay / 10;
+    this.#perByte = isLocal ? 0 : 1 / random.scaled(10_000, 1_000_000);
+    this.#cuts = random.pick([0, 0.1, 0.5]);
+  }
+
+  /** Nothing gets through. */
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Where bytes are cut in two; 0 where they are not. */
+  cut(length: number): number {
+    const { random } = this.#network;
+    return length > 1 && random.chance(this.#cuts) ? random.int(1, length - 1) : 0;
+  }
+
+  arrival(length: number): number {
+    return this.#network.loop.now + this.#delay + this.#network.random.unit() * this.#jitter + length * this.#perByte;
+  }
+
+  deliver(at: number, owner: Owner, run: () => void): void {
+    this.#network.loop.at(at, owner, () => {
+      if (this.#held) this.#waiting.push({ owner, run });
+      else run();
+    });
+  }
+
+  hold(): void {
+    this.#held = true;
+  }
+
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    for (const { owner, run } of this.#waiting.splice(0)) this.deliver(this.arrival(0), owner, run);
+  }
+}

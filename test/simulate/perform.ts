@@ -1,0 +1,128 @@
+import { ENDLESS, type Happening } from './history.ts';
+import type { Site } from './site.ts';
+import type { World } from './world.ts';
+
+/** Milliseconds that a router may take to drain. */
+const DRAIN = 500;
+/** Between two clients of one crowd. */
+const APART = 5;
+
+/** Lets it happen, now. What lasts a while is undone after that. */
+export function perform(world: World, happening: Happening): void {
+  const { loop, network, sites } = world;
+  const after = (milliseconds: number, run: () => void): void => {
+    if (milliseconds !== ENDLESS) loop.after(milliseconds, undefined, run);
+  };
+  const site = 'site' in happening ? sites[happening.site] : undefined;
+  switch (happening.kind) {
+    case 'talk':
+      if (site !== undefined)
+        for (const [number, talk] of happening.talks.entries()) after(number * APART, () => world.talk(site, happening.key, talk));
+      break;
+    case 'leave':
+      world.conversations.get(happening.talk)?.[happening.end]?.leave(happening.how);
+      break;
+    case 'hold':
+    case 'cut':
+      between(sites[happening.one], sites[happening.other], (one, other) => {
+        if (happening.kind === 'cut') {
+          for (const endpoint of one.machine.endpoints) if (endpoint.peer.machine === other.machine) world.sever(endpoint);
+          return;
+        }
+        const path = network.path(one.machine, other.machine);
+        path.hold();
+        after(happening.lasts, () => path.release());
+      });
+      break;
+    case 'kill':
+      if (site?.router === undefined) break;
+      world.kill(site, happening.how, DRAIN);
+      after(Math.max(happening.lasts, happening.how === 'drain' ? 2 * DRAIN : 0), () => {
+        site.machine.isOn = true;
+        site.start();
+      });
+      break;
+    case 'renew-link':
+    case 'end-certificate':
+    case 'delete-link':
+    case 'change-cost':
+      changeLink(world, happening, after);
+      break;
+    case 'renew-access':
+      if (site === undefined) break;
+      site.accessGeneration += 1;
+      site.apply();
+      break;
+    case 'revoke':
+      if (site !== undefined) revoke(sites[happening.by], site, happening.what, (undo) => after(happening.lasts, undo));
+      break;
+    case 'listener':
+    case 'connector':
+      if (site !== undefined)
+        toggle(site, happening.kind === 'listener' ? site.listeners : site.connectors, happening.key, happening.lasts, after);
+      break;
+    case 'server':
+      if (site === undefined) break;
+      world.stopServing(site, happening.key);
+      after(happening.lasts, () => world.serve(site, happening.key));
+      break;
+    case 'clock':
+      if (site === undefined) break;
+      world.setClock(site, happening.rate);
+      after(happening.lasts, () => world.setClock(site, 1));
+  }
+}
+
+function between(one: Site | undefined, other: Site | undefined, run: (one: Site, other: Site) => void): void {
+  if (one !== undefined && other !== undefined && one !== other) run(one, other);
+}
+
+type LinkChange = Extract<Happening, { readonly link: string }>;
+
+function changeLink(world: World, happening: LinkChange, after: (milliseconds: number, run: () => void) => void): void {
+  const found = world.link(happening.link);
+  if (found === undefined) return;
+  const { site, link } = found;
+  switch (happening.kind) {
+    case 'renew-link':
+      link.generation += 1;
+      link.ends = undefined;
+      break;
+    case 'end-certificate':
+      link.ends = happening.seconds;
+      break;
+    case 'change-cost':
+      link.wishedCost = happening.cost;
+      break;
+    case 'delete-link':
+      link.deleted = true;
+      after(happening.lasts, () => {
+        link.deleted = false;
+        site.apply();
+      });
+  }
+  site.apply();
+}
+
+function revoke(by: Site | undefined, site: Site, what: 'site' | 'serial', after: (undo: () => void) => void): void {
+  if (by === undefined || by === site) return;
+  const [set, names] =
+    what === 'site' ? [by.revokedSites, [site.id]] : [by.revokedSerials, site.links.map((link) => site.bundleOf(link).serial)];
+  for (const name of names) set.add(name);
+  by.apply();
+  after(() => {
+    for (const name of names) set.delete(name);
+    by.apply();
+  });
+}
+
+function toggle(site: Site, among: Set<number>, key: number, lasts: number, after: (milliseconds: number, run: () => void) => void): void {
+  const had = among.has(key);
+  const set = (has: boolean): void => {
+    if (has) among.add(key);
+    else among.delete(key);
+    site.apply();
+  };
+  set(!had);
+  after(lasts, () => set(had));
+}

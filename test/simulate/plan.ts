@@ -1,0 +1,71 @@
+/** What a world is: drawn from its seed, as plain data. */
+import type { Random } from './random.ts';
+
+export interface LinkPlan {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly cost: number;
+  readonly role: 'inter-router' | 'edge';
+}
+
+export interface SitePlan {
+  readonly edge: boolean;
+  /** Numbers of routing keys. */
+  readonly listeners: readonly number[];
+  readonly connectors: readonly number[];
+}
+
+export interface WorldPlan {
+  readonly sites: readonly SitePlan[];
+  readonly links: readonly LinkPlan[];
+  readonly keys: number;
+  readonly sharesReads: boolean;
+  /** Of the bytes that a link may hold unconsumed: how much smaller than usual. */
+  readonly scarcity: number;
+}
+
+export function drawPlan(random: Random): WorldPlan {
+  const count = random.pick([3, 3, 3, 4, 4, 5, 6, 7]);
+  const keys = random.int(1, 3);
+  const drawn = links(count, random.pick(['chain', 'ring', 'star', 'tree']), random);
+  const edges = new Set<number>();
+  for (let site = 0; site < count; site += 1) {
+    // A site that others link to stays no edge: it would cut them off.
+    const isLeaf = !drawn.some(({ to }) => to === site);
+    if (isLeaf && random.chance(0.25)) edges.add(site);
+  }
+  const sites = Array.from({ length: count }, (_, site) => ({
+    edge: edges.has(site),
+    listeners: some(keys, 0.6, random),
+    connectors: some(keys, 0.5, random),
+  }));
+  // Somebody has to have something to say.
+  sites[0]?.listeners.push(...(sites[0].listeners.includes(0) ? [] : [0]));
+  sites.at(-1)?.connectors.push(...(sites.at(-1)?.connectors.includes(0) === true ? [] : [0]));
+  return {
+    sites,
+    links: drawn.map((link) => ({ ...link, role: edges.has(link.from) && random.chance(0.5) ? 'edge' : 'inter-router' })),
+    keys,
+    sharesReads: random.chance(0.8),
+    scarcity: random.pick([1, 8, 32, 64]),
+  };
+}
+
+type Shape = 'chain' | 'ring' | 'star' | 'tree';
+
+function links(count: number, shape: Shape, random: Random): LinkPlan[] {
+  const made: LinkPlan[] = [];
+  const link = (one: number, other: number): void => {
+    const [from, to] = random.chance(0.5) ? [one, other] : [other, one];
+    made.push({ name: `link-${made.length}`, from, to, cost: random.int(1, 3), role: 'inter-router' });
+  };
+  for (let site = 1; site < count; site += 1) link(site, shape === 'star' ? 0 : shape === 'tree' ? random.int(0, site - 1) : site - 1);
+  if (shape === 'ring') link(0, count - 1);
+  if (random.chance(0.3)) link(random.int(0, count - 2), count - 1);
+  return made;
+}
+
+function some(count: number, probability: number, random: Random): number[] {
+  return Array.from({ length: count }, (_, number) => number).filter(() => random.chance(probability));
+}

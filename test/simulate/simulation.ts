@@ -1,0 +1,146 @@
+/** One seed: its world, its history, and what did not hold. */
+import { enter } from './current.ts';
+import { drawHistory, type Event } from './history.ts';
+import {
+  disagreements,
+  leftovers,
+  reachableFrom,
+  remains,
+  revokedTalks,
+  standstills,
+  strayConnections,
+  unwantedConnections,
+} from './invariants.ts';
+import { perform } from './perform.ts';
+import { drawPlan, type WorldPlan } from './plan.ts';
+import { Random } from './random.ts';
+import { World } from './world.ts';
+
+export interface Outcome {
+  readonly seed: number;
+  readonly plan: WorldPlan;
+  readonly events: readonly Event[];
+  /** What did not hold, first to last; empty where all did. */
+  readonly wrong: readonly string[];
+  readonly digest: number;
+  /** Simulated milliseconds, and events of the simulation. */
+  readonly lasted: number;
+  readonly ran: number;
+  readonly talks: number;
+}
+
+/** Milliseconds between two looks, and until what should come about has to be. */
+const LOOK = 200;
+const PATIENCE = 40_000;
+/** Numbers of connections that are made to see whether all is well. */
+const PROBES_FROM = 1_000_000;
+
+export interface RunOptions {
+  /** Instead of those of the seed. */
+  readonly events?: readonly Event[];
+  readonly onTrace?: (line: string) => void;
+}
+
+export async function simulate(seed: number, options: RunOptions = {}): Promise<Outcome> {
+  const plan = drawPlan(new Random(seed, 0));
+  const events = options.events ?? drawHistory(plan, new Random(seed, 1));
+  const world = new World(seed, plan);
+  world.onTrace = options.onTrace;
+  const onError = (error: unknown): void => void world.loop.thrown.push(error);
+  process.on('uncaughtException', onError);
+  process.on('unhandledRejection', onError);
+  try {
+    const wrong = await live(world, events);
+    const { now, ran } = world.loop;
+    return { seed, plan, events, wrong, digest: world.digest, lasted: now, ran, talks: world.conversations.size };
+  } finally {
+    process.off('uncaughtException', onError);
+    process.off('unhandledRejection', onError);
+    enter(undefined);
+  }
+}
+
+async function live(world: World, events: readonly Event[]): Promise<readonly string[]> {
+  const { loop } = world;
+  const begun = await settled(world, [disagreements, strayConnections]);
+  if (begun.length > 0) return begun;
+  const start = loop.now;
+  let end = start;
+  for (const event of events) {
+    loop.at(start + event.at, undefined, () => perform(world, event));
+    const lasts = 'lasts' in event ? event.lasts : 0;
+    end = Math.max(end, start + event.at + Math.max(lasts, 1_100));
+  }
+  await loop.run(end, () => broken(world).length > 0);
+  world.network.heal();
+  const quiet = await settled(world, [disagreements, standstills, revokedTalks, unwantedConnections]);
+  if (quiet.length > 0) return quiet;
+  probe(world);
+  const served = await settled(world, [unserved, standstills]);
+  if (served.length > 0) return served;
+  leave(world);
+  const left = await settled(world, [standstills]);
+  if (left.length > 0) return left;
+  close(world);
+  const empty = await settled(world, [leftovers, strayConnections]);
+  if (empty.length > 0) return empty;
+  for (const site of world.sites) site.drain(0);
+  for (const { machine } of world.sites) machine.listeners.clear();
+  return settled(world, [remains]);
+}
+
+/** Runs on until nothing is wrong any more. @returns what is wrong for good */
+async function settled(world: World, invariants: readonly ((world: World) => readonly string[])[]): Promise<readonly string[]> {
+  const until = world.loop.now + PATIENCE;
+  for (;;) {
+    await world.loop.run(world.loop.now + LOOK, () => world.loop.thrown.length > 0);
+    const lost = broken(world);
+    if (lost.length > 0) return lost;
+    const wrong = invariants.flatMap((invariant) => invariant(world));
+    if (wrong.length === 0 || world.loop.now >= until) return wrong;
+  }
+}
+
+/** What cannot be mended any more. */
+function broken({ loop, faults }: World): readonly string[] {
+  return [...faults, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
+}
+
+/** Each listener that has somewhere to go is asked once. */
+function probe(world: World): void {
+  const isRevoking = world.sites.some(({ revokedSites, revokedSerials }) => revokedSites.size + revokedSerials.size > 0);
+  if (isRevoking) return;
+  let id = PROBES_FROM;
+  for (const site of world.sites) {
+    if (site.router === undefined) continue;
+    const reachable = [...reachableFrom(world, site)];
+    for (const key of site.listeners) {
+      if (!reachable.some(({ connectors }) => connectors.has(key))) continue;
+      const part = { chunk: 1_000, pause: 0, ends: true, reads: { kind: 'all' } } as const;
+      world.talk(site, key, { id, client: { ...part, sends: 3_000 }, server: { ...part, sends: 'echo' } });
+      id += 1;
+    }
+  }
+}
+
+function unserved(world: World): string[] {
+  return [...world.conversations.values()].flatMap(({ talk, site, key, client }) =>
+    talk.id < PROBES_FROM || (client?.sawEnd === true && client.received === 3_000)
+      ? []
+      : [`a client of site-${site} gets no answer for key-${key}`],
+  );
+}
+
+/** Of each connection that is there still one end leaves: without a word, or by a reset. */
+function leave(world: World): void {
+  for (const { talk, client, server } of world.conversations.values()) {
+    const [one, other] = talk.id % 2 === 0 ? [client, server] : [server, client];
+    const leaving = one !== undefined && !one.gone ? one : other;
+    leaving?.leave('reset');
+  }
+}
+
+/** Whoever is left leaves too. */
+function close(world: World): void {
+  for (const { client, server } of world.conversations.values()) for (const end of [client, server]) end?.leave('close');
+}

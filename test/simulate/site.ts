@@ -1,0 +1,127 @@
+import type { ConnectorConfig, Router, RouterConfig } from '../../src/router/contract.ts';
+import { startRouter } from '../../src/router/router.ts';
+import type { Logger } from '../../src/telemetry/log.ts';
+import { hostOf, testBundle, testSite, type TestBundle } from './certificates.ts';
+import type { Machine } from './network.ts';
+import type { LinkPlan, SitePlan } from './plan.ts';
+
+export const ACCESS_PORT = 55_671;
+export const EDGE_PORT = 45_671;
+const LISTENER_PORT = 9_000;
+const SERVER_PORT = 8_000;
+
+export const listenerPort = (key: number): number => LISTENER_PORT + key;
+export const serverPort = (key: number): number => SERVER_PORT + key;
+export const routingKey = (key: number): string => `key-${key}`;
+
+/** A link as its site wants it now. */
+export interface LinkWish extends LinkPlan {
+  generation: number;
+  /** Seconds from the world's begin until its certificate ends. */
+  ends: number | undefined;
+  deleted: boolean;
+  wishedCost: number;
+}
+
+/** A site: what it wants, its machine, and the router that runs there, if any. */
+export class Site {
+  readonly index: number;
+  readonly machine: Machine;
+  readonly id: string;
+  readonly plan: SitePlan;
+  readonly links: readonly LinkWish[];
+  readonly listeners: Set<number>;
+  readonly connectors: Set<number>;
+  readonly revokedSites = new Set<string>();
+  readonly revokedSerials = new Set<string>();
+  accessGeneration = 0;
+  router: Router | undefined;
+  readonly #log: Logger;
+
+  constructor(index: number, machine: Machine, plan: SitePlan, links: readonly LinkPlan[], log: Logger) {
+    this.index = index;
+    this.machine = machine;
+    this.plan = plan;
+    this.id = testSite(index).id;
+    this.links = links
+      .filter(({ from }) => from === index)
+      .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
+    this.listeners = new Set(plan.listeners);
+    this.connectors = new Set(plan.connectors);
+    this.#log = log;
+  }
+
+  get accessBundle(): TestBundle {
+    return testBundle(this.index, 100 + this.accessGeneration);
+  }
+
+  bundleOf({ generation, ends }: LinkWish): TestBundle {
+    return testBundle(this.index, generation, ends);
+  }
+
+  /** Runs a router from now on. */
+  start(): void {
+    this.#soon(() => {
+      void startRouter(this.config(), {}, { log: this.#log }).then((router) => {
+        this.router = router;
+      });
+    });
+  }
+
+  apply(): void {
+    this.#soon(() => this.router?.apply(this.config()));
+  }
+
+  /** Closes what it has within so many milliseconds. */
+  drain(deadline: number): void {
+    const { router } = this;
+    this.router = undefined;
+    this.#soon(() => void router?.drain(deadline));
+  }
+
+  /** Whoever is asked of the router is asked in a turn of its machine. */
+  #soon(run: () => void): void {
+    this.machine.network.loop.soon(this.machine, run);
+  }
+
+  config(): RouterConfig {
+    const { id, key } = testSite(this.index);
+    const name = `site-${this.index}`;
+    return {
+      site: { id, name, namespace: name, platform: 'linux', version: '0.0.0' },
+      siteKey: key,
+      router: 'main',
+      edge: this.plan.edge,
+      listeners: [...this.listeners]
+        .sort()
+        .map((number) => ({
+          name: `Listener/${number}`,
+          host: '127.0.0.1',
+          port: listenerPort(number),
+          destination: { kind: 'key', routingKey: routingKey(number) },
+          observer: 'none',
+        })),
+      connectors: [...this.connectors]
+        .sort()
+        .map((number): ConnectorConfig => ({
+          name: `Connector/${number}`,
+          routingKey: routingKey(number),
+          hosts: ['127.0.0.1'],
+          port: serverPort(number),
+        })),
+      links: this.links
+        .filter(({ deleted }) => !deleted)
+        .map((link) => ({
+          name: link.name,
+          endpoints: [{ host: hostOf(link.to), port: link.role === 'edge' ? EDGE_PORT : ACCESS_PORT }],
+          cost: link.wishedCost,
+          tls: this.bundleOf(link),
+        })),
+      accesses: [
+        { name: 'access', port: ACCESS_PORT, tls: this.accessBundle, role: 'inter-router' },
+        { name: 'edge', port: EDGE_PORT, tls: this.accessBundle, role: 'edge' },
+      ],
+      revoked: { sites: [...this.revokedSites], serials: [...this.revokedSerials] },
+    };
+  }
+}

@@ -1,0 +1,207 @@
+import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
+import type { Logger } from '../../src/telemetry/log.ts';
+import { DEFAULT_LIMITS } from '../../src/router/http2/limits.ts';
+import { hostOf } from './certificates.ts';
+import { enter, EPOCH, readClock } from './current.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Event } from './history.ts';
+import { Loop } from './loop.ts';
+import { Network, type Listener } from './network.ts';
+import type { WorldPlan } from './plan.ts';
+import { Random } from './random.ts';
+import { listenerPort, serverPort, Site, type LinkWish } from './site.ts';
+import { HEADER_BYTES, readHeader, Talker, type Talk } from './traffic.ts';
+
+/** A connection of a client, as far as both its ends have come. */
+export interface Conversation {
+  readonly talk: Talk;
+  readonly site: number;
+  readonly key: number;
+  client?: Talker;
+  server?: Talker;
+  /** The site at which the server runs. */
+  serverSite?: number;
+  /** Nobody listened, or it was let go before it began. */
+  refused?: boolean;
+  /** The kernel of a router that was killed has ended it: that looks like an end in order. */
+  cut?: boolean;
+}
+
+const UNCONSUMED = DEFAULT_LIMITS.unconsumed;
+
+/** Sites, their machines, clients and servers. What happens to them is told to `perform`. */
+export class World {
+  readonly loop: Loop;
+  readonly network: Network;
+  readonly sites: readonly Site[];
+  readonly conversations = new Map<number, Conversation>();
+  /** What has gone wrong so that nothing can mend it. */
+  readonly faults: string[] = [];
+  /** Of all that arrived anywhere and was logged, in order. */
+  digest = 0;
+  readonly #servers = new Map<string, Listener>();
+  readonly #random: Random;
+
+  constructor(seed: number, plan: WorldPlan) {
+    this.#random = new Random(seed, 2);
+    this.loop = new Loop(() => this.#random.unit());
+    this.network = new Network(this.loop, this.#random, (where, what) => this.#trace(where, what));
+    enter({ loop: this.loop, network: this.network, random: this.#random, sharesReads: plan.sharesReads, epoch: EPOCH });
+    Object.assign(DEFAULT_LIMITS, { unconsumed: Math.max(131_072, UNCONSUMED / plan.scarcity), growth: UNCONSUMED / plan.scarcity });
+    logInternalErrors(this.#logger(-1));
+    seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
+    this.sites = plan.sites.map((site, index) => {
+      const machine = this.network.add(`site-${index}`, hostOf(index));
+      return new Site(index, machine, site, plan.links, this.#logger(index));
+    });
+    for (const site of this.sites) {
+      for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
+      this.loop.at(this.#random.unit() * 100, site.machine, () => site.start());
+    }
+  }
+
+  link(name: string): { readonly site: Site; readonly link: LinkWish } | undefined {
+    for (const site of this.sites) for (const link of site.links) if (link.name === name) return { site, link };
+    return undefined;
+  }
+
+  serve(site: Site, key: number): void {
+    const listener: Listener = {
+      host: '127.0.0.1',
+      port: serverPort(key),
+      shared: false,
+      onConnection: (endpoint) => this.#served(site, endpoint),
+    };
+    if (site.machine.listen(listener)) this.#servers.set(`${site.index} ${key}`, listener);
+  }
+
+  stopServing(site: Site, key: number): void {
+    const listener = this.#servers.get(`${site.index} ${key}`);
+    if (listener !== undefined) site.machine.close(listener);
+  }
+
+  talk(site: Site, key: number, talk: Talk): Conversation {
+    const conversation: Conversation = { talk, site: site.index, key };
+    this.conversations.set(talk.id, conversation);
+    this.network.connect(site.machine, { host: '127.0.0.1', port: listenerPort(key) }, (result) => {
+      if (typeof result === 'string') conversation.refused = true;
+      else conversation.client = new Talker(result, talk.id, talk.client, true, () => {});
+    });
+    return conversation;
+  }
+
+  /** A wall clock runs at another rate from now on; what it is ahead stays. */
+  setClock({ machine }: Site, rate: number): void {
+    const { now } = this.loop;
+    machine.clock.ahead = readClock(machine, now) - now;
+    machine.clock.since = now;
+    machine.clock.rate = rate;
+  }
+
+  /** Its process ends, or its machine. What the router that is gone still does, nobody hears. */
+  kill(site: Site, how: 'process' | 'power' | 'drain', deadline: number): void {
+    const { machine } = site;
+    if (site.router === undefined) return;
+    for (const conversation of this.conversations.values())
+      if (conversation.site === site.index || conversation.serverSite === site.index || conversation.serverSite === undefined)
+        conversation.cut = true;
+    if (how !== 'drain') {
+      machine.isOn = how === 'process';
+      for (const endpoint of machine.endpoints) this.#kill(endpoint, how);
+    }
+    site.drain(how === 'drain' ? deadline : 0);
+  }
+
+  /** Both ends of a connection get an RST, as of a firewall that forgot it. */
+  sever(endpoint: Endpoint): void {
+    const { peer } = endpoint;
+    for (const end of [endpoint, peer]) {
+      if (end.over) continue;
+      end.receiveReset();
+    }
+  }
+
+  #kill(endpoint: Endpoint, how: 'process' | 'power'): void {
+    const { user } = endpoint;
+    // Clients and servers are other processes.
+    if (how === 'process' && (user instanceof Talker || user instanceof Doorman)) return;
+    if (how === 'power') {
+      endpoint.vanish();
+    } else {
+      endpoint.close();
+      endpoint.broken = true;
+      this.loop.soon(endpoint.machine, () => user.onReadable());
+    }
+  }
+
+  #served(site: Site, endpoint: Endpoint): void {
+    const doorman = new Doorman(endpoint, (id) => {
+      const conversation = this.conversations.get(id);
+      if (conversation === undefined) {
+        this.faults.push(`a connection ${id} arrived that nobody made`);
+        return;
+      }
+      if (conversation.server !== undefined) this.faults.push(`connection ${id} arrived twice`);
+      conversation.serverSite = site.index;
+      conversation.server = new Talker(endpoint, id, conversation.talk.server, false, () => {}, HEADER_BYTES);
+    });
+    endpoint.user = doorman;
+    // It may have come before it was accepted.
+    doorman.onReadable();
+  }
+
+  #trace(where: string, what: Uint8Array | string): void {
+    let sum = Math.imul(this.digest ^ hashOf(where), 0x01000193) ^ Math.floor(this.loop.now * 1_000);
+    if (typeof what === 'string') sum = Math.imul(sum ^ hashOf(what), 0x01000193);
+    else sum = Math.imul(sum ^ what.length ^ ((what[0] ?? 0) << 8) ^ ((what.at(-1) ?? 0) << 16), 0x01000193);
+    this.digest = sum >>> 0;
+    if (this.onTrace !== undefined)
+      this.onTrace(`${this.loop.now.toFixed(3)} ${where} ${typeof what === 'string' ? what : `${what.length} bytes`}`);
+  }
+
+  onTrace: ((line: string) => void) | undefined;
+
+  #logger(index: number): Logger {
+    const say =
+      (level: string) =>
+      (fields: Readonly<Record<string, unknown>> | string, message?: string): void => {
+        const text = typeof fields === 'string' ? fields : (message ?? '');
+        const error = typeof fields === 'string' ? undefined : fields['error'];
+        const told = error instanceof Error ? `${text}: ${error.message}` : text;
+        this.#trace(`site-${index}`, `${level} ${told}`);
+      };
+    const logger = { isLevelEnabled: () => false, trace() {}, debug() {}, info: say('info'), warn: say('warn'), error: say('error') };
+    // As much of a logger as the router uses.
+    return logger as unknown as Logger;
+  }
+}
+
+/** A server's end of a connection until it is known which one it is. */
+class Doorman {
+  readonly #endpoint: Endpoint;
+  readonly #known: (id: number) => void;
+  #header: Buffer = Buffer.alloc(0);
+
+  constructor(endpoint: Endpoint, known: (id: number) => void) {
+    this.#endpoint = endpoint;
+    this.#known = known;
+  }
+
+  onReadable(): void {
+    const endpoint = this.#endpoint;
+    const chunk = endpoint.broken ? undefined : endpoint.read(HEADER_BYTES - this.#header.length);
+    if (chunk !== undefined) this.#header = Buffer.concat([this.#header, chunk]);
+    if (this.#header.length === HEADER_BYTES) this.#known(readHeader(this.#header));
+    else if (endpoint.broken || endpoint.ended) endpoint.close();
+  }
+
+  onWritable(): void {}
+}
+
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}
+
+export type { Event };

@@ -1,0 +1,37 @@
+/** Short runs of what `npm run simulate` does for long. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { changed } from '../simulate/change.ts';
+import { faults } from '../simulate/faults/faults.ts';
+import { runJob } from '../simulate/jobs.ts';
+import { SCALES } from '../simulate/scale.ts';
+import { shorten } from '../simulate/shorten.ts';
+
+const SEEDS = 60;
+
+test('worlds of routers come to rest with nothing lost, nothing left and nothing thrown, whatever happens to them', async () => {
+  const { failure, done } = await runJob({ from: 1, count: SEEDS });
+  assert.deepEqual(failure?.wrong, undefined, `npm run simulate -- --seed ${failure?.seed}`);
+  assert.equal(done.seeds, SEEDS);
+});
+
+test('a seed is the same run in every process, after whatever other seeds', async () => {
+  const [alone, after] = [await runJob({ from: 3, count: 1 }), await runJob({ from: 2, count: 2 })];
+  const before = await runJob({ from: 2, count: 1 });
+  assert.equal((Math.imul(before.done.digest, 31) + alone.done.digest) >>> 0, after.done.digest);
+  assert.equal(before.done.ran + alone.done.ran, after.done.ran);
+});
+
+test('what the simulator changes in the router is there to be changed', () => {
+  for (const change of [...SCALES, ...Object.values(faults).flat()]) {
+    const text = readFileSync(new URL(`../../src/${change.file}`, import.meta.url), 'utf8');
+    assert.notEqual(changed(text, [change]), text);
+  }
+  assert.throws(() => changed('a a', [{ file: 'b', from: 'a', to: '' }]), /2 times/);
+});
+
+test('a history is shortened to what makes it fail', async () => {
+  const all = Array.from({ length: 40 }, (_, at) => at);
+  assert.deepEqual(await shorten(all, async (some) => some.includes(7) && some.includes(31)), [7, 31]);
+});
