@@ -6,6 +6,7 @@ import { build, type Plugin } from 'esbuild';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { wordsOf } from './arguments.ts';
 
 export interface Bundle {
   readonly code: Buffer;
@@ -100,7 +101,7 @@ function field(manifest: unknown, name: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = path.resolve(process.argv[2] ?? path.join(ROOT, 'dist/earshot.mjs'));
+  const file = path.resolve(wordsOf('node scripts/bundle.ts [FILE]', 1)[0] ?? path.join(ROOT, 'dist/earshot.mjs'));
   const made = await bundle();
   await mkdir(path.dirname(file), { recursive: true });
   await writeFile(file, made.code);

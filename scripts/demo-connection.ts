@@ -13,6 +13,9 @@ import { revokeWest } from './demo/connection/revoke.ts';
 import { PORTS, type Tour } from './demo/connection/tour.ts';
 import { addServer, makeSites } from './demo/connection/two-sites.ts';
 import { DemoError, Narrator } from './demo/narrator.ts';
+import { wordsOf } from './arguments.ts';
+
+wordsOf('node scripts/demo-connection.ts', 0);
 
 const narrator = new Narrator(console.log);
 const playground = await Playground.open(narrator);

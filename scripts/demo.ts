@@ -2,7 +2,7 @@
  * `make demo`: a two-node Kubernetes on this machine, Earshot, and a Redis Cluster that clients outside reach. Every claim is
  * checked; where one does not hold, the demo ends there and says so. The cluster is left running.
  */
-import { parseArgs } from 'node:util';
+import { argumentsOf } from './arguments.ts';
 import { attempt } from '../test/harness/command.ts';
 import { HarnessError, publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
 import { installManifest } from '../test/harness/install.ts';
@@ -16,7 +16,7 @@ import { joinMembers, startRedis } from './demo/start-redis.ts';
 
 const {
   values: { name },
-} = parseArgs({ options: { name: { type: 'string', default: 'earshot' } } });
+} = argumentsOf('node scripts/demo.ts [--name CLUSTER]', { options: { name: { type: 'string', default: 'earshot' } } });
 const isCheckouts = name === 'earshot';
 const end = isCheckouts ? 'make cluster-stop' : `make cluster-stop NAME=${name}`;
 const narrator = new Narrator(console.log);

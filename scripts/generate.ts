@@ -5,6 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { argumentsOf } from './arguments.ts';
 import { stringify } from 'yaml';
 import { customResourceDefinitions } from '../src/api/listeners/crds.ts';
 import type { CustomResourceDefinition } from '../src/api/crd.ts';
@@ -68,6 +69,7 @@ function check(): void {
 }
 
 if (import.meta.main) {
-  if (process.argv.includes('--check')) check();
+  const { values } = argumentsOf('node scripts/generate.ts [--check]', { options: { check: { type: 'boolean' } } });
+  if (values.check === true) check();
   else write();
 }

@@ -8,7 +8,7 @@
 import { createRequire } from 'node:module';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
+import { argumentsOf } from './arguments.ts';
 import { bundle } from './bundle.ts';
 import { ociArchive, type ImageConfig, type OciArchive } from './image/oci.ts';
 import { NODE_ENVIRONMENT, NODE_FLAGS } from './image/node-flags.ts';
@@ -18,7 +18,7 @@ import type { TarEntry } from './image/tar.ts';
 const ROOT = path.resolve(import.meta.dirname, '..');
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const;
 
-const { values: flags } = parseArgs({
+const { values: flags } = argumentsOf('node scripts/image.ts [--name NAME] [--out FILE] [--csi-provisioner IMAGE]', {
   options: { name: { type: 'string' }, out: { type: 'string' }, 'csi-provisioner': { type: 'string' } },
 });
 const provisioner = flags['csi-provisioner'];

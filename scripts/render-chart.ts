@@ -8,6 +8,9 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { toolFolder } from '../test/harness/tools.ts';
+import { argumentsOf } from './arguments.ts';
+
+const { values } = argumentsOf('node scripts/render-chart.ts [--check]', { options: { check: { type: 'boolean' } } });
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILE = `${ROOT}deploy/earshot.yaml`;
@@ -29,7 +32,7 @@ metadata:
     pod-security.kubernetes.io/enforce: privileged
 ${rendered}`;
 
-if (process.argv.includes('--check')) {
+if (values.check === true) {
   if (readFileSync(FILE, 'utf8') !== manifest) {
     console.error('deploy/earshot.yaml is not what the chart renders; run: node scripts/render-chart.ts');
     process.exitCode = 1;

@@ -5,6 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { pathToFileURL } from 'node:url';
+import { wordsOf } from '../../scripts/arguments.ts';
 import type { SiteKey } from '../../src/router/contract.ts';
 import type { Adjacency, Outgoing, Routing, RoutingLimits } from '../../src/router/routing/contract.ts';
 import { writeDigest, writeRecords, writeRequest, writeSummary } from '../../src/router/routing/codec.ts';
@@ -243,7 +244,7 @@ function makeCorpus(random: Random): Buffer[] {
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const [cases = 1_000_000, seed = 1] = process.argv.slice(2).map(Number);
+  const [cases = 1_000_000, seed = 1] = wordsOf('node bench/routing/fuzz.ts [CASES [SEED]]', 2).map(Number);
   const began = performance.now();
   const result = fuzz(cases, seed);
   const { heapUsed } = process.memoryUsage();

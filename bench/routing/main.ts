@@ -4,8 +4,8 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { OwnFacts } from '../../src/router/routing/contract.ts';
+import { argumentsOf } from '../../scripts/arguments.ts';
 import { describeMachine } from '../machine.ts';
 import { format, replaceBlock, table } from '../markdown.ts';
 import { measureOneRouter } from './one-router.ts';
@@ -136,7 +136,7 @@ function report(runs: readonly Run[], one: OneRouter, command: string): string {
   ].join('\n');
 }
 
-const { values } = parseArgs({
+const { values } = argumentsOf('node bench/routing/main.ts [--sites N,…] [--shapes tiers,geometric] [--keys N] [--write]', {
   options: {
     sites: { type: 'string', default: '10,100,300,1000' },
     shapes: { type: 'string', default: 'tiers,geometric' },

@@ -7,6 +7,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { wordsOf } from '../../scripts/arguments.ts';
 import type { SiteKey } from '../../src/router/contract.ts';
 import { writeRecords } from '../../src/router/routing/codec.ts';
 import { OwnRecords } from '../../src/router/routing/own-records.ts';
@@ -204,4 +205,5 @@ function held(): number {
   return heapUsed + external;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(JSON.stringify(measure(process.argv[2] ?? '')));
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  console.log(JSON.stringify(measure(wordsOf('node bench/routing/one-router.ts TOPOLOGY', 1)[0] ?? '')));

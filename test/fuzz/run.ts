@@ -2,14 +2,14 @@
  * Feeds what reads bytes of strangers with what strangers may send, for long: `npm run fuzz [-- TARGET... --cases N --seed S --first CASE]`.
  * Ends with one line for each target. A fault says its seed and case: with that seed as --seed and the case as --first it is seen again at once.
  */
-import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { argumentsOf } from '../../scripts/arguments.ts';
 import { Fault, type Target } from './target.ts';
 import { targets } from './targets.ts';
 import { Watch } from './watch.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf('node test/fuzz/run.ts [TARGET…] [--cases N] [--seed S] [--first CASE]', {
   options: { cases: { type: 'string' }, seed: { type: 'string' }, first: { type: 'string' } },
   allowPositionals: true,
 });

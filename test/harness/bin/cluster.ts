@@ -1,9 +1,9 @@
 /** `make cluster`: two nodes with Earshot installed, left running; the last line says where its kubeconfig is. */
-import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../../scripts/arguments.ts';
 import { installManifest } from '../install.ts';
 import { HarnessError, publishCluster, startCluster } from '../index.ts';
 
-const { values } = parseArgs({
+const { values } = argumentsOf('node test/harness/bin/cluster.ts [--name CLUSTER] [--nodes N] [--dual-stack] [--bare]', {
   options: {
     name: { type: 'string', default: 'earshot' },
     nodes: { type: 'string', default: '2' },
