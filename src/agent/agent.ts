@@ -74,6 +74,7 @@ export class Agent implements AsyncDisposable {
       controller: { name: 'earshot', namespace: platform.namespace, version },
       routerState: () => this.#router.state,
       clock,
+      log,
     });
   }
 
@@ -118,7 +119,12 @@ export class Agent implements AsyncDisposable {
   async #markStale(stale: StaleStatus): Promise<void> {
     const { statuses, siblings } = this.#options.platform;
     await statuses.close();
-    if (this.#leads && !(await siblings.run())) await statuses.markStale(stale);
+    try {
+      if (this.#leads && !(await siblings.run())) await statuses.markStale(stale);
+    } catch (error) {
+      // A disk that is full must not keep connections from being drained, nor the process from ending in order.
+      this.#reportFailed(error);
+    }
   }
 
   async #tryPass(): Promise<void> {

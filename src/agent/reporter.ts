@@ -9,6 +9,7 @@ import type { Reach } from '../site/reach.ts';
 import type { ResourceKey } from '../site/resources.ts';
 import type { Snapshot, StatusSink } from './ports.ts';
 import { timestamp } from './stale-status.ts';
+import type { Logger } from '../telemetry/log.ts';
 
 /** What a pass has seen: with the router's state, all that a status is made from. */
 export interface Seen {
@@ -25,6 +26,7 @@ export interface ReporterOptions {
   readonly controller: Observation['controller'];
   readonly routerState: () => RouterState | undefined;
   readonly clock: () => number;
+  readonly log: Logger;
 }
 
 /** Brings the statuses up to date with what the last pass saw and what the router says now, if either is another than before. */
@@ -62,9 +64,20 @@ export class Reporter {
     const { resources } = snapshot;
     const all = [...snapshot.problems, ...problems];
     const observation = { resources, plan, problems: all, trust, reach: now, controller, ...(router === undefined ? {} : { router }) };
-    this.#statuses = observeSite(observation, this.#statuses, timestamp(clock()));
+    const before = this.#statuses;
+    this.#statuses = observeSite(observation, before, timestamp(clock()));
+    this.#tellErrors(before);
     statuses.write({ resources, statuses: this.#statuses, problems: snapshot.problems });
     this.#reported = from;
+  }
+
+  /** Who reads the log only should not have to guess that a status says what is wrong. */
+  #tellErrors(before: ReadonlyMap<ResourceKey, AnyStatus>): void {
+    for (const [resource, { status, message }] of this.#statuses) {
+      const known = before.get(resource);
+      if (status !== 'Error' || (known?.status === 'Error' && known.message === message)) continue;
+      this.#options.log.warn({ resource }, `${resource} has the status Error: ${message}`);
+    }
   }
 }
 

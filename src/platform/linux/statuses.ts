@@ -2,11 +2,18 @@ import { basename } from 'node:path';
 import type { Report, StatusSink } from '../../agent/ports.ts';
 import { timestamp, type StaleStatus } from '../../agent/stale-status.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { gauge } from '../../telemetry/metrics.ts';
 import type { NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { problemsFile, statusFiles } from './report.ts';
 import { markStale } from './stale-status.ts';
 import { StatusWriter } from './status-writer.ts';
+
+const unwritable = gauge(
+  'earshot_status_files_unwritable',
+  '1 while files that tell how the site is doing cannot be written, for a full disk for example: what they say is of earlier.',
+  ['files'],
+);
 
 export interface FileStatusesOptions {
   readonly layout: NamespaceLayout;
@@ -23,11 +30,16 @@ export class FileStatuses implements StatusSink {
 
   constructor(options: FileStatusesOptions) {
     const { runtime } = options.layout;
-    const onTrouble = (trouble: string | undefined): void =>
-      trouble === undefined ? options.log.info('statuses can be written again') : options.log.error(trouble);
+    const onTrouble =
+      (files: 'statuses' | 'problems') =>
+      (trouble: string | undefined): void => {
+        unwritable.set({ files }, trouble === undefined ? 0 : 1);
+        if (trouble === undefined) options.log.info('statuses can be written again');
+        else options.log.error(trouble);
+      };
     this.#options = options;
-    this.#resources = new StatusWriter({ directory: runtime.resources, onTrouble });
-    this.#problems = new StatusWriter({ directory: runtime.root, onTrouble });
+    this.#resources = new StatusWriter({ directory: runtime.resources, onTrouble: onTrouble('statuses') });
+    this.#problems = new StatusWriter({ directory: runtime.root, onTrouble: onTrouble('problems') });
   }
 
   write(report: Report): void {

@@ -1,0 +1,117 @@
+/** `earshot run` as a process of its own, with a listener and a server behind it. */
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { layoutOf, type NamespaceLayout } from '../../../src/platform/linux/layout.ts';
+import { ask, echoServer } from '../router/support/site.ts';
+import { freePort } from '../support/free-port.ts';
+import type { Trouble } from './trouble.ts';
+
+const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+export class RunningSite implements AsyncDisposable {
+  readonly layout: NamespaceLayout;
+  readonly #home: string;
+  readonly #port: number;
+  readonly #stack: AsyncDisposableStack;
+  #child: ChildProcess | undefined;
+
+  private constructor(home: string, port: number, stack: AsyncDisposableStack) {
+    this.#home = home;
+    this.layout = layoutOf('west', home);
+    this.#port = port;
+    this.#stack = stack;
+  }
+
+  static async make(): Promise<RunningSite> {
+    const stack = new AsyncDisposableStack();
+    const home = await mkdtemp(join(tmpdir(), 'earshot-site-'));
+    stack.defer(() => rm(home, { recursive: true, force: true }));
+    const echo = stack.use(await echoServer());
+    const site = new RunningSite(home, await freePort(), stack);
+    stack.defer(() => void site.#child?.kill('SIGKILL'));
+    await mkdir(site.layout.input.resources, { recursive: true });
+    const resources = [
+      { kind: 'Site', metadata: { name: 'west' }, spec: {} },
+      { kind: 'Listener', metadata: { name: 'key' }, spec: { routingKey: 'key', host: '127.0.0.1', port: site.#port } },
+      { kind: 'Connector', metadata: { name: 'key' }, spec: { routingKey: 'key', host: '127.0.0.1', port: echo.port } },
+    ];
+    const text = resources.map((resource) => stringify({ apiVersion: 'skupper.io/v2alpha1', ...resource })).join('---\n');
+    await writeFile(join(site.layout.input.resources, 'all.yaml'), text);
+    return site;
+  }
+
+  /** Resolves once it serves. */
+  async start(stdout: 'ignore' | 'pipe' | number = 'ignore'): Promise<ChildProcess> {
+    const stdio: StdioOptions = ['ignore', stdout, 'ignore', 'ipc'];
+    const env = { ...process.env, EARSHOT_HOME: this.#home, EARSHOT_TUNED: '1' };
+    const args = ['--import', path('./trouble.ts'), path('../../../src/cli/main.ts'), '-n', 'west', 'run', '--drain-timeout', '1s'];
+    const child = spawn(process.execPath, args, { stdio, env });
+    this.#child = child;
+    await this.until('it serves', async () => (await this.serves()) && (await this.#get('readyz')) === 'ok\n');
+    return child;
+  }
+
+  async serves(): Promise<boolean> {
+    return (await ask(this.#port, 'hello').catch(() => '')) === 'hello';
+  }
+
+  async brings(trouble: Trouble): Promise<void> {
+    const done = once(this.#process, 'message');
+    this.#process.send(trouble);
+    await done;
+  }
+
+  /** A change that asks for other statuses. */
+  async renames(): Promise<void> {
+    const site = {
+      apiVersion: 'skupper.io/v2alpha1',
+      kind: 'Listener',
+      metadata: { name: 'another' },
+      spec: { routingKey: 'none', port: 1, host: '::' },
+    };
+    await writeFile(join(this.layout.input.resources, 'another.yaml'), stringify(site));
+  }
+
+  metrics(): Promise<string> {
+    return this.#get('metrics');
+  }
+
+  /** @returns the exit code, or the signal that ended it */
+  async ends(signal?: NodeJS.Signals): Promise<number | string> {
+    const child = this.#process;
+    if (signal !== undefined) child.kill(signal);
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit', { signal: AbortSignal.timeout(15_000) });
+    return child.exitCode ?? child.signalCode ?? '';
+  }
+
+  async status(file: string): Promise<string> {
+    return readFile(join(this.layout.runtime.resources, file), 'utf8');
+  }
+
+  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 20_000; !(await holds().catch(() => false)); await wait(20)) {
+      if (Date.now() > end) throw new Error(`Waited in vain until ${what}.`);
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  get #process(): ChildProcess {
+    if (this.#child === undefined) throw new Error('nothing was started');
+    return this.#child;
+  }
+
+  async #get(what: string): Promise<string> {
+    const { pid, httpPort } = JSON.parse(await readFile(join(this.layout.runtime.run, 'router.json'), 'utf8')) as Record<string, number>;
+    if (pid !== this.#process.pid) return '';
+    return (await fetch(`http://127.0.0.1:${httpPort}/${what}`, { signal: AbortSignal.timeout(5_000) })).text();
+  }
+}
