@@ -18,7 +18,15 @@ import { addVersion } from './commands/version.ts';
 
 /** All commands. What a command does is loaded when it is run, so that each process holds only what it needs. */
 export function buildProgram(terminal: Terminal): Command {
-  const program = new Command('earshot')
+  const program = new Command('earshot');
+  // Ahead of the version, which would be told before anything else on the line is looked at.
+  program.on('option:version', () => {
+    const words: unknown = Reflect.get(program, 'rawArgs');
+    const options = (Array.isArray(words) ? words.map(String) : []).filter((word) => word.startsWith('-'));
+    const other = options.find((word) => !KNOWN_OPTIONS.test(word));
+    if (other !== undefined) program.error(`error: unknown option '${other}'`);
+  });
+  program
     .description('Puts workloads within reach: addresses for pods, and services across sites.')
     .addOption(namespaceOption())
     .version(VERSION, '-V, --version', "show the program's version")
@@ -45,3 +53,6 @@ export function buildProgram(terminal: Terminal): Command {
   addVersion(program, terminal);
   return program;
 }
+
+/** Those of the program itself. */
+const KNOWN_OPTIONS = /^(?:-V|--version|-h|--help|-n.*|--namespace(?:=.*)?)$/;

@@ -55,6 +55,13 @@ describe('every command', () => {
 });
 
 describe('the program', () => {
+  it('tells no version where it does not know what else is asked for', async () => {
+    await using west = await Namespace.make();
+    const { code, out, err } = await west.earshot(['--version', '--nonsense']);
+    assert.deepEqual([code, out], [2, '']);
+    assert.match(err, /unknown option '--nonsense'/);
+  });
+
   it('tells its version by the option that people try first', async () => {
     await using west = await Namespace.make();
     const { code, out } = await west.earshot(['--version']);
