@@ -1,0 +1,32 @@
+/** A router that is attacked by a great many at once, at its ports and where it dials; `bench/hostile` measures what others feel of it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from './harness/index.ts';
+import { ATTACKS, Campaign } from './hostile/campaign.ts';
+
+const SIZE = { cases: 3_000, seconds: 4, seed: 1 };
+/** MB of resident memory that the whole of it may add. */
+const MEMORY = 250;
+
+test('whatever a great many do at a router, it goes on, others are served, and what it took for them it gives back', async (t) => {
+  await using campaign = await Campaign.start({ test: t, perSecond: 50 });
+  const { east } = campaign;
+  const calm = { memory: east.process.memory(), sockets: await sockets() };
+  for (const name of ATTACKS) {
+    await t.test(name, async (each) => {
+      const { told, paced, memory } = await campaign.strike(name, SIZE);
+      each.diagnostic(`${JSON.stringify(told)}; memory at most ${Math.round(memory.most)} MB, before all ${Math.round(calm.memory)} MB`);
+      assert.ok(Object.keys(told).length > 0, 'the attack took place');
+      assert.deepEqual(paced.failures, []);
+      assert.ok(paced.kept.length > 0 && paced.fresh.length > 0, 'the client was served meanwhile');
+      assert.ok(memory.most < calm.memory + MEMORY);
+      assert.equal(await east.metric('earshot_internal_errors_total'), 0, 'nothing threw that nobody expected');
+    });
+  }
+  await eventually('their sockets to be gone', async () => (await sockets()) <= calm.sockets + 5);
+
+  /** TCP sockets of the host where the router runs. */
+  async function sockets(): Promise<number> {
+    return (await east.host.run(['ss', '-Htna', 'state', 'connected', 'exclude', 'time-wait'])).split('\n').length;
+  }
+});

@@ -1,0 +1,193 @@
+/**
+ * A router under attack, and a client that has nothing to do with it. East lets links in; west is linked to it, and west's client asks a web server
+ * in the east; the attackers are on a host of their own.
+ */
+import { copyFile } from 'node:fs/promises';
+import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Program } from '../../harness/program.ts';
+import {
+  connector,
+  createNetwork,
+  eventually,
+  linkByToken,
+  listener,
+  manifest,
+  placeLinkFiles,
+  startNginx,
+  startSite,
+  type Host,
+  type Site,
+} from '../harness/index.ts';
+import type { Paced } from './pacer.ts';
+
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const [WEB, ENDLESS, STUCK, GRANTS, ANSWERS] = [80, 7001, 7002, 9090, 20_000];
+
+export interface Phase {
+  readonly name: string;
+  /** Of what came of the attack's cases, how many each. */
+  readonly told: Readonly<Record<string, number>>;
+  readonly paced: Paced;
+  /** MB of resident memory of the attacked router: before, the most meanwhile. */
+  readonly memory: { readonly before: number; readonly most: number };
+  /** Seconds of its processor time. */
+  readonly cpu: number;
+}
+
+export interface Size {
+  readonly cases: number;
+  readonly seconds: number;
+  readonly seed: number;
+}
+
+/** By the port that is attacked, or what is dialed. */
+export const ATTACKS = ['certificates', 'half-open', 'frames', 'hellos', 'renewals', 'crowd', 'grants', 'answers'] as const;
+export type AttackName = (typeof ATTACKS)[number];
+
+export class Campaign implements AsyncDisposable {
+  readonly east: Site;
+  readonly west: Site;
+  readonly #strange: Host;
+  readonly #pacer: Program;
+  readonly #keys: string;
+  readonly #port: string;
+  readonly #owned: AsyncDisposable;
+
+  private constructor(
+    sites: { readonly east: Site; readonly west: Site; readonly strange: Host; readonly pacer: Program },
+    keys: { readonly certificates: string; readonly port: string },
+    owned: AsyncDisposable,
+  ) {
+    ({ east: this.east, west: this.west, strange: this.#strange, pacer: this.#pacer } = sites);
+    ({ certificates: this.#keys, port: this.#port } = keys);
+    this.#owned = owned;
+  }
+
+  /** @param perSecond requests of the client */
+  static async start(options: {
+    readonly test?: TestContext;
+    readonly perSecond: number;
+    readonly args?: readonly string[];
+  }): Promise<Campaign> {
+    const { test, perSecond, args = [] } = options;
+    await using stack = new AsyncDisposableStack();
+    const net = stack.use(await createNetwork({ hosts: ['west', 'east', 'strange'], ...(test === undefined ? {} : { test }) }));
+    const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
+    const keys = { web: WEB, endless: ENDLESS, stuck: STUCK };
+    const east = await startSite(server, {
+      access: true,
+      args,
+      resources: Object.entries(keys).map(([key, port]) => connector(key, '127.0.0.1', port)),
+    });
+    const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB)] });
+    await startNginx(server, { port: WEB });
+    await serve(server, ENDLESS, 'const go = () => { while (socket.write(page)); }; socket.on("drain", go); go();');
+    await serve(server, STUCK, 'socket.pause();');
+    await linkByToken(west, east);
+    const placed = await placeLinkFiles(east, east.host.v4, strange);
+    // As if the site's own authority had fallen into their hands: nobody else could sign what is odd.
+    await copyFile(`${east.layout.internal.ca}/tls.key`, `${placed.certificates}/ca.key`);
+    // A grant that nobody redeems keeps the port for tokens open.
+    await east.earshot(['token', 'issue', `${placed.certificates}/token.yaml`]);
+    await west.waitFor('Listener', 'web');
+    const pacer = await client.spawn([process.execPath, here('pacer.ts'), String(WEB), String(perSecond)], { name: 'pacer' });
+    await pacer.ready(() => pacer.output.includes('pacing'));
+    const owned = stack.move();
+    return new Campaign({ east, west, strange, pacer }, placed, owned);
+  }
+
+  /** The client alone, for so many seconds. */
+  async quiet(seconds: number): Promise<Paced> {
+    await this.#paced();
+    await setTimeout(seconds * 1_000);
+    return this.#paced();
+  }
+
+  /** One attack from its beginning to its end. */
+  async strike(name: AttackName, size: Size): Promise<Phase> {
+    const { east } = this;
+    await this.#paced();
+    const before = { memory: east.process.memory(), cpu: east.process.cpuSeconds() };
+    const watch = new AbortController();
+    const most = this.#watchMemory(watch.signal);
+    let told: Phase['told'];
+    try {
+      told = name === 'answers' ? await this.#answers(size) : await this.#horde(name, size);
+    } finally {
+      watch.abort();
+      await most;
+    }
+    return {
+      name,
+      told,
+      paced: await this.#paced(),
+      memory: { before: before.memory, most: await most },
+      cpu: east.process.cpuSeconds() - before.cpu,
+    };
+  }
+
+  async #horde(name: AttackName, { cases, seconds, seed }: Size): Promise<Phase['told']> {
+    const port = name === 'grants' ? String(GRANTS) : this.#port;
+    const args = [name, this.east.host.v4, port, this.#keys, ...[cases, seconds, seed].map(String)];
+    const said = await this.#strange.run([process.execPath, here('horde.ts'), ...args], { timeoutMs: (seconds + 30) * 1_000 });
+    // The horde's one line.
+    return (JSON.parse(said) as { readonly told: Phase['told'] }).told;
+  }
+
+  /** East dials them: as many links as there are cases, up to a hundred. */
+  async #answers({ cases, seconds, seed }: Size): Promise<Phase['told']> {
+    const count = Math.min(cases, 100);
+    const { east } = this;
+    const host = this.#strange;
+    await east.bundle('to-answers', { cert: `${this.#keys}/tls.crt`, key: `${this.#keys}/tls.key`, ca: `${this.#keys}/ca.crt` });
+    const answers = await host.spawn([process.execPath, here('answers.ts'), String(ANSWERS), String(count), this.#keys, String(seed)], {
+      name: 'answers',
+    });
+    await answers.ready(() => host.listens(ANSWERS + count - 1));
+    const links = Array.from({ length: count }, (_, at) =>
+      manifest('Link', `answers-${at}`, {
+        tlsCredentials: 'to-answers',
+        endpoints: [{ name: 'inter-router', host: host.v4, port: String(ANSWERS + at) }],
+      }),
+    );
+    await east.apply(...links);
+    await setTimeout(seconds * 1_000);
+    for (const { metadata } of links) await east.remove('Link', metadata.name);
+    const [said = '{}'] = await asked(answers);
+    await answers.kill();
+    // Its one line.
+    return JSON.parse(said) as Phase['told'];
+  }
+
+  async #paced(): Promise<Paced> {
+    // Its last line.
+    return JSON.parse((await asked(this.#pacer)).at(-1) ?? '') as Paced;
+  }
+
+  async #watchMemory(signal: AbortSignal): Promise<number> {
+    let most = 0;
+    for (; !signal.aborted; await setTimeout(50)) most = Math.max(most, this.east.process.memory());
+    return most;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned[Symbol.asyncDispose]();
+  }
+}
+
+/** The whole lines of a program's output, once it has answered a SIGUSR2. */
+async function asked(program: Program): Promise<readonly string[]> {
+  const lines = (): readonly string[] => program.output.split('\n').slice(0, -1);
+  const before = lines().length;
+  program.signal('SIGUSR2');
+  return eventually(`${program.name} to answer`, () => lines().length > before && lines(), { everyMs: 20 });
+}
+
+/** A server whose every connection runs some code. */
+async function serve(host: Host, port: number, onSocket: string): Promise<void> {
+  const text = `const page = Buffer.alloc(65536); require('net').createServer({ allowHalfOpen: true }, (socket) => { socket.on('error', () => {}); ${onSocket} }).listen(${port}, '127.0.0.1')`;
+  const program = await host.spawn([process.execPath, '-e', text], { name: `server-${port}` });
+  await program.ready(() => host.listens(port));
+}
