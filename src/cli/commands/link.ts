@@ -43,8 +43,8 @@ const renew: Verb = {
   name: 'renew',
   description: 'get a new key and certificate for a link now; no connection is lost',
   examples: ['earshot link renew west-6bfn6'],
-  remark: `Certificates of links are renewed by themselves, long before they end. The other site gives a new one in the last half of
-the old one's life; before that, take a new token.`,
+  remark: `Certificates of links are renewed by themselves, long before they end. In the first half of a certificate's life the
+other site gives a new one now and then only: if it has done so a moment ago, the command says so.`,
   arguments: [nameOnly],
   options: [timeoutOption()],
   run: async (at, { timeout }: { readonly timeout: number }, link: string) => {

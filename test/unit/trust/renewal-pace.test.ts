@@ -11,11 +11,11 @@ function aPace() {
   const pace = new RenewalPace(clock);
   return {
     clock,
-    begin: (serial: string, site: string, lifetime = 30 * DAY) => pace.begin(serial, site, lifetime),
+    begin: (serial: string, site: string, lifetime = 30 * DAY) => pace.begin(serial, site, lifetime, true),
     /** Milliseconds to wait; 0 where it was let begin, and is over. */
-    wait: (serial: string, site: string, lifetime = 30 * DAY): number => {
+    wait: (serial: string, site: string, lifetime = 30 * DAY, isDue = true): number => {
       try {
-        using _turn = pace.begin(serial, site, lifetime);
+        using _turn = pace.begin(serial, site, lifetime, isDue);
         return 0;
       } catch (error) {
         if (error instanceof EarlyRenewalError) return error.retryAfter;
@@ -56,6 +56,21 @@ describe('Renewals', () => {
       clock.advance(pause);
     }
     assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440, 1_440, 1_440]);
+  });
+
+  it('of a site before they are due are twice as far apart each time, whatever certificates it shows; those that are due are not', () => {
+    const { wait, clock } = aPace();
+    const pauses: number[] = [];
+    for (let serial = 0; serial < 12; serial += 1) {
+      assert.equal(wait(`${serial}`, 'east', 30 * DAY, false), 0);
+      const pause = wait('next', 'east', 30 * DAY, false);
+      pauses.push(pause / MINUTE);
+      clock.advance(pause);
+    }
+    assert.deepEqual(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_440]);
+    assert.equal(wait('A', 'east', 30 * DAY, false), 0);
+    clock.advance(MINUTE);
+    assert.deepEqual([wait('due', 'east'), wait('B', 'north', 30 * DAY, false)], [0, 0]);
   });
 
   it('of certificates that live for seconds are a sixteenth of that apart', () => {

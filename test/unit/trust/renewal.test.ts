@@ -111,22 +111,30 @@ describe('A renewal', () => {
     assert.deepEqual(await Array.fromAsync(ledger.issued()), []);
   });
 
-  it('is refused in the first half of the life, with the time until then, unless the certificate has no mark yet', async () => {
+  it('is given in the first half of the life too, and then less and less often, as long as it is not due', async () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path, { clock });
     const csr = createRequest(createKey(), 'east');
-    const renew = (bundle: IssuedBundle, time: number) =>
-      renewFor(authority, peerOf(bundle), csr, { ledger, pace: new RenewalPace(), clock: () => time });
-    const marked = bundleOf({ purpose: 'link' });
-    await assert.rejects(renew(marked, now + 14 * DAY), (error: unknown) => {
+    const passed = makeClock(0);
+    const pace = new RenewalPace(passed);
+    const renew = (bundle: IssuedBundle, time: number) => renewFor(authority, peerOf(bundle), csr, { ledger, pace, clock: () => time });
+    const marked = (): IssuedBundle => bundleOf({ purpose: 'link' });
+    const first = await renew(marked(), now + DAY);
+    passed.advance(60_000);
+    const second = await renew(marked(), now + DAY);
+    passed.advance(60_000);
+    await assert.rejects(renew(marked(), now + DAY), (error: unknown) => {
       assert.ok(error instanceof EarlyRenewalError);
-      assert.equal(error.retryAfter, DAY);
-      return refusal('renew-early', /in the last half of its life, from 2027-01-16T00:00:00/)(error);
+      assert.equal(error.retryAfter, 60_000);
+      return refusal('renew-early', /a moment ago/)(error);
     });
-    const [renewed, first] = [await renew(marked, now + 15 * DAY), await renew(bundleOf(), now)];
+    // What is due, or has no mark yet, waits for no more than the last one.
+    const due = await renew(marked(), now + 15 * DAY);
+    passed.advance(60_000);
+    const unmarked = await renew(bundleOf(), now);
     assert.deepEqual(
-      [renewed, first].map(({ cert }) => purposeOf(new X509Certificate(cert))),
-      ['link', 'link'],
+      [first, second, due, unmarked].map(({ cert }) => purposeOf(new X509Certificate(cert))),
+      ['link', 'link', 'link', 'link'],
     );
   });
 
