@@ -1,11 +1,13 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { EarlyRenewalError } from '../identity/issued.ts';
 import type { LinkConfig, Router, TlsBundle } from '../router/contract.ts';
+import { checkBundle } from '../identity/bundle-check.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { CertificateFacts } from '../x509/facts.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { backoffDelay, type Backoff } from '../work/backoff.ts';
+import { refuseAuthority } from '../trust/received.ts';
 import { isRenewalDue, requestRenewal } from '../trust/renewal.ts';
 import type { RenewalAnswer, Stores } from './ports.ts';
 
@@ -135,10 +137,13 @@ export class Renewals implements Disposable {
     const { tls } = link;
     const { csr, key } = await requestRenewal(tls, pendingKeys);
     const { cert, ca } = await router.renew(link.name, csr);
-    // What is not a certificate for that key must not replace one that works.
     const leaf = new X509Certificate(cert);
-    if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error('the certificate that came is for another key');
-    await bundles.put({ name: tls.name, cert, key, ca });
+    const renewed = { name: tls.name, cert, key, ca };
+    // What is of no use with that key must not replace what works.
+    const check = checkBundle(renewed, { kind: 'client', serverCa: true, dates: 'leaf' });
+    if (!check.ok) throw new Error(`the certificate that came is of no use: ${check.problems[0].message}`);
+    refuseAuthority(check.leaf, 'the certificate that came');
+    await bundles.put(renewed);
     await pendingKeys.drop(tls.name);
     this.#options.log.info({ link: link.name, until: leaf.validTo }, 'certificate of the link renewed');
     const before = new X509Certificate(tls.cert ?? '').serialNumber;

@@ -90,7 +90,7 @@ export class Trust implements AsyncDisposable {
     const { certificates, problems, issued } = await this.#issue(input, wanted);
     const { accesses } = listAccesses(resources, site);
     const grants = await this.#grants.ensure(resources.AccessGrant, grantSettings(input, accesses), now);
-    const tokens = await this.#tokens.ensure(resources.AccessToken, site, new Set([...OWN_BUNDLES, ...wanted.map(({ name }) => name)]));
+    const tokens = await this.#tokens.ensure(resources.AccessToken, site, ownBundles(resources, accesses, wanted));
     return {
       facts: { grants, tokens, certificates, defaultIssuer: defaultIssuerOf(site) ?? 'earshot-site-ca' },
       problems,
@@ -179,6 +179,13 @@ interface Issue {
 
 /** Also where they are not wanted now. */
 const OWN_BUNDLES: readonly string[] = [SITE_SERVER_BUNDLE, GRANT_SERVER_BUNDLE];
+
+/** Those that are made, and those that something else than a link shows or trusts, whether they are there already or not. */
+function ownBundles(resources: SiteResources, accesses: readonly Access[], wanted: readonly WantedBundle[]): ReadonlySet<string> {
+  const { Listener, MultiKeyListener, Connector } = resources;
+  const shown = [...Listener, ...MultiKeyListener, ...Connector].flatMap(({ spec: { tlsCredentials = '' } }) => tlsCredentials);
+  return new Set([...OWN_BUNDLES, ...wanted.map(({ name }) => name), ...accesses.map(({ bundle }) => bundle), ...shown]);
+}
 
 function bundlesOfTokens({ Link }: SiteResources): ReadonlySet<string> {
   const ofTokens = Link.filter(({ metadata }) => metadata.annotations?.[SITE_ID] !== undefined);

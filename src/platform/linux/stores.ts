@@ -20,7 +20,8 @@ export function openStores(layout: NamespaceLayout, bundles: DirectoryBundles, l
     identity: (mayCreate) => openIdentity(layout, mayCreate),
     bundles,
     siteAuthority: new DirectoryBundles(internal.site),
-    issuers: [new DirectoryBundles(input.issuers), bundles, new DirectoryBundles(input.certs)],
+    // What is in `bundles` may be called as another site likes: it hides nothing of the person's own.
+    issuers: [new DirectoryBundles(input.issuers), new DirectoryBundles(input.certs), bundles],
     pendingKeys: new DirectoryPendingKeys(join(internal.root, 'pending')),
     tokens: new TokenFiles(layout),
     renewalRequests: new RenewalRequestFiles(layout),

@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
+import { refuseAuthority } from '../received.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
@@ -167,5 +168,6 @@ function accept(token: Token, answer: RedemptionAnswer, key: string, clock: () =
         : `the certificate that ${offer.siteName} issued is of no use: ${message}`,
     );
   }
+  refuseAuthority(check.leaf, `the certificate that ${offer.siteName} issued`);
   return { offer, linkCost: token.linkCost ?? 1, bundle };
 }

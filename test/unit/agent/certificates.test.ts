@@ -9,7 +9,8 @@ import { createLogger } from '../../../src/telemetry/log.ts';
 import { authorityOf } from '../../../src/trust/authority.ts';
 import { issueBundle } from '../../../src/trust/issue.ts';
 import { until } from '../platform/support.ts';
-import { aLink, aRouterAccess, aSite } from '../site/fixtures.ts';
+import { makeAuthority } from '../trust/support/site.ts';
+import { aLink, aListener, aRouterAccess, aSite } from '../site/fixtures.ts';
 import { FakeRouter } from './support/fake-router.ts';
 import { anAuthority, MemoryPlatform } from './support/memory-platform.ts';
 
@@ -63,6 +64,28 @@ test("what a site signs is on record, and marked: a Certificate's for applicatio
     (await recorded()).filter(([name]) => name?.startsWith('Certificate/')).sort(),
     certificates.map(({ serialNumber }, index) => [`Certificate/${names[index]}`, serialNumber]),
   );
+});
+
+test('a token cannot bring the TLS bundle that a Listener or an access of this site shows, whether that is there already or not', async (t) => {
+  const { platform, site, pass } = await run(t);
+  const { ca } = makeAuthority();
+  const aToken = (name: string): SiteObject => ({
+    apiVersion: 'skupper.io/v2alpha1',
+    kind: 'AccessToken',
+    metadata: { name },
+    spec: { url: 'https://127.0.0.1:1/v1/redeem/g', code: 'x', ca },
+  });
+  site.put(
+    aSite(),
+    aListener('web', { tlsCredentials: 'web' }),
+    aRouterAccess('far', { tlsCredentials: 'far' }),
+    aToken('web'),
+    aToken('far'),
+  );
+  await pass();
+  for (const name of ['web', 'far']) {
+    assert.match(platform.status(`AccessToken/${name}`)?.message ?? '', /is the name of a TLS bundle of this site's own/, name);
+  }
 });
 
 test('a purpose that there is not is told, and the certificate stays', async (t) => {

@@ -13,7 +13,7 @@ import { RenewalRequestFiles } from '../../../src/platform/linux/renewal-request
 import { Renewals, type RenewingRouter } from '../../../src/agent/renewals.ts';
 import type { LinkConfig } from '../../../src/router/contract.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
-import { EarlyRenewalError } from '../../../src/identity/issued.ts';
+import { EarlyRenewalError, type IssuedCertificate } from '../../../src/identity/issued.ts';
 import { aNamespace, until } from '../platform/support.ts';
 
 const DAY = 86_400_000;
@@ -28,6 +28,8 @@ interface Linked {
     readonly ours?: boolean;
     readonly links?: readonly LinkConfig[];
     readonly refusal?: string;
+    /** What the other site gives for a request, where that is not what it should. */
+    readonly answer?: (csr: string) => IssuedCertificate;
   }): Promise<number>;
   readonly requests: RenewalRequestFiles;
   /** Serial number of the bundle on disk. */
@@ -55,11 +57,12 @@ async function linked(t: TestContext): Promise<Linked> {
     link,
     requests: new RenewalRequestFiles(layout),
     serial: async () => new X509Certificate((await readBundle(join(layout.internal.certs, 'to-east'), 'to-east')).cert ?? '').serialNumber,
-    look: async ({ up = true, ours = true, links = [link], refusal } = {}) => {
+    look: async ({ up = true, ours = true, links = [link], refusal, answer } = {}) => {
       const router: RenewingRouter = {
         state: { listeners: {}, connectors: {}, accesses: {}, incoming: [], network: [], links: { 'Link/to-east': { operational: up } } },
         renew: async (_name, csr) => {
           if (refusal !== undefined) throw new Error(refusal);
+          if (answer !== undefined) return answer(csr);
           return issueCertificate(authority, { subject: 'west', client: true, csr });
         },
       };
@@ -102,6 +105,28 @@ describe('a renewal that was asked for', () => {
     assert.deepEqual(await west.requests.answerTo('to-east'), { refused: 'site west is revoked' });
     assert.equal(await west.serial(), before);
     assert.equal(await west.look(), 0, 'a refusal ends the request');
+  });
+
+  it('keeps what it has where the other site gives what is of no use, or an authority', async (t) => {
+    const west = await linked(t);
+    const before = await west.serial();
+    const order = { subject: 'west', client: true };
+    const wrong: readonly [(csr: string) => IssuedCertificate, RegExp][] = [
+      [(csr) => issueCertificate(west.authority, { ...order, signing: true, csr }), /certificate authority/],
+      [(csr) => issueCertificate(west.authority, { subject: 'west', server: true, csr }), /not for a TLS client/],
+      [(csr) => issueCertificate(west.authority, { ...order, csr }, () => Date.now() + DAY), /begins at/],
+      [(csr) => ({ ...issueCertificate(west.authority, { ...order, csr }), ca: '' }), /ca\.crt/],
+      [() => issueBundle(west.authority, 'other', order), /not the key/],
+    ];
+    for (const [answer, words] of wrong) {
+      await west.requests.ask('to-east');
+      assert.equal(await west.look({ answer }), 1);
+      const told = await west.requests.answerTo('to-east');
+      assert.ok(told !== undefined && 'refused' in told, JSON.stringify(told));
+      assert.match(told.refused, words);
+      assert.equal(await west.serial(), before);
+      await west.requests.drop('to-east');
+    }
   });
 
   it("does not touch a person's own certificate, and says where it is", async (t) => {

@@ -9,7 +9,7 @@ import { issueBundle } from '../../../src/trust/issue.ts';
 import { redeemToken, ServerBusyError } from '../../../src/trust/tokens/redeem.ts';
 import type { RedeemOptions, Token } from '../../../src/trust/tokens/contract.ts';
 import { freePort } from '../support/free-port.ts';
-import { startGranting } from './support/grant-server.ts';
+import { offer as anOffer, startGranting } from './support/grant-server.ts';
 import { refusal } from './support/refusal.ts';
 import { DAY, makeAuthority, makeClock, makeSite } from './support/site.ts';
 
@@ -144,6 +144,13 @@ describe('Redeeming a token', () => {
   it('does not make a link of endpoints that are none', async () => {
     await using west = await startGranting({ offer: () => hostileOffer });
     await assert.rejects(redeem(await west.issue()), refusal('server-failed', /endpoint inter-router has no host/));
+  });
+
+  it('takes no certificate that may sign others, which would be an authority of its own under the name of the token', async () => {
+    const key = createKey();
+    const { ca: cert } = makeAuthority({ key });
+    await using other = await startServer((_, response) => response.end(JSON.stringify({ ...anOffer, cert, ca: makeAuthority().ca })));
+    await assert.rejects(redeem(other.token, { key }), refusal('server-failed', /certificate authority/));
   });
 
   it('says how long a busy server wants to be left alone', async () => {
