@@ -110,6 +110,8 @@ export interface RouterState {
   readonly incoming: readonly PeerState[];
   /** All routers that can be reached, this one first. */
   readonly network: readonly RouterRecord[];
+  /** Names that the resolver does not answer for, and when their addresses that are in use were of (milliseconds since 1970). */
+  readonly staleNames?: Readonly<Record<string, number>>;
 }
 
 export interface ListenerState {

@@ -21,6 +21,7 @@ import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
 import { LocalSide } from './local/local-side.ts';
+import { hostNames } from './host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId, siteOf } from './routing/names.ts';
@@ -69,6 +70,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly #configured = new ConfiguredLinks(this);
   readonly #listeners = new Set<() => void>();
   readonly #hideMetrics: () => void;
+  readonly #endNames: () => void;
   readonly #expiry: NodeJS.Timeout;
   #config: RouterConfig;
   #revoked = revokedSets({ sites: [], serials: [] });
@@ -114,6 +116,11 @@ class JoinedRouter implements Router, LinkHost {
       this.#stateFacts();
       this.changed();
     });
+    this.#endNames = hostNames.onChange((host, since) => {
+      if (since === undefined) log.info({ host }, 'the name is resolved again');
+      else log.warn({ host, since: new Date(since).toISOString() }, 'the name is not resolved: its last known addresses are used');
+      this.changed();
+    });
     this.#hideMetrics = showMetrics({
       links: () => this.links.all,
       relayed: this.relayed,
@@ -126,7 +133,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   get state(): RouterState {
-    this.#state ??= { ...this.#local.state, ...this.#configured.state, network: this.#routing.network() };
+    this.#state ??= { ...this.#local.state, ...this.#configured.state, network: this.#routing.network(), staleNames: hostNames.stale };
     return this.#state;
   }
 
@@ -296,6 +303,7 @@ class JoinedRouter implements Router, LinkHost {
     this.liveness[Symbol.dispose]();
     this.memory[Symbol.dispose]();
     this.#hideMetrics();
+    this.#endNames();
     clearImmediate(this.#notify);
     this.#listeners.clear();
     await this.#local[Symbol.asyncDispose]();

@@ -1,14 +1,13 @@
-import { lookup, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP, Socket } from 'node:net';
-import { bounded, guard } from '../../telemetry/boundary.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
+import { hostNames } from '../host-names.ts';
 import { failure, type ServerFailure } from './failure.ts';
 
 /** Milliseconds between the starts of attempts at the addresses of one name (RFC 8305 section 5). */
 const STAGGER = 250;
-/** A name with more addresses than this is not a server but a list. */
-const MOST_ADDRESSES = 16;
 
 export type TcpResult =
   | { readonly kind: 'connected'; readonly socket: Socket }
@@ -22,11 +21,14 @@ export type TcpResult =
 export function connectAny(server: HostPort, done: (result: TcpResult) => void): () => void {
   if (isIP(server.host) !== 0) return new Race(server, done).start([server.host]);
   const race = new Race(server, done);
-  resolve(server.host, (addresses, error) => {
+  const giveUp = hostNames.resolve(server.host, (addresses, error) => {
     if (addresses.length > 0) race.start(interleaved(addresses));
     else race.fail(nameUnknown(server.host, error));
   });
-  return () => race.cancel();
+  return () => {
+    giveUp();
+    race.cancel();
+  };
 }
 
 class Race {
@@ -140,38 +142,6 @@ function failureOf(error: unknown, address: string, port: number): ServerFailure
 /** @param error the resolver's code */
 export function nameUnknown(host: string, error: string | undefined): ServerFailure {
   return failure('name-unknown', `The name ${JSON.stringify(host)} has no address (${error ?? 'none found'}).`);
-}
-
-type Resolved = (addresses: readonly LookupAddress[], error?: string) => void;
-
-/** Those who ask for a name while it is being looked up get the same answer: one slow name holds one thread at most. */
-const lookups = new Map<string, Resolved[]>();
-
-export function resolve(host: string, done: Resolved): void {
-  const others = lookups.get(host);
-  if (others !== undefined) {
-    others.push(done);
-    return;
-  }
-  const waiting = [done];
-  lookups.set(host, waiting);
-  const answer = (found: readonly LookupAddress[], code: string | undefined): void => {
-    lookups.delete(host);
-    for (const each of waiting.splice(0))
-      guard(
-        'connection/name',
-        each,
-        () => each(found, code),
-        () => each([], 'unexpected error'),
-      );
-  };
-  const onAnswer = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]): void =>
-    answer(error === null ? addresses.slice(0, MOST_ADDRESSES) : [], error?.code);
-  lookup(
-    host,
-    { all: true, order: 'verbatim' },
-    bounded('look/names', onAnswer, () => answer([], 'unexpected error')),
-  );
 }
 
 /** The resolver's order, the families in turn (RFC 8305 section 4). */

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ListenerConfig, Problem } from '../contract.ts';
 import { hostPort } from '../host-port.ts';
-import { resolve } from './connect.ts';
+import { hostNames } from '../host-names.ts';
 import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
@@ -178,7 +178,7 @@ class Listener {
 
   #ask(host: string): void {
     this.#asked = host;
-    resolve(host, (found, error) => {
+    hostNames.resolve(host, (found, error) => {
       if (this.#asked !== host || this.config.host !== host) return;
       this.#asked = undefined;
       if (found.length > 0) {

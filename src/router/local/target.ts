@@ -4,7 +4,8 @@ import type { Problem } from '../contract.ts';
 import { hostPort, type HostPort } from '../host-port.ts';
 import type { ServerFailure } from './failure.ts';
 import { connectServer, type ClientTls, type ServerResult } from './server-connection.ts';
-import { nameUnknown, resolve } from './connect.ts';
+import { hostNames } from '../host-names.ts';
+import { nameUnknown } from './connect.ts';
 import type { LocalLimits } from './contract.ts';
 import { backoffDelay } from '../../work/backoff.ts';
 
@@ -86,7 +87,7 @@ export class Target {
   /** A name that has no address is a problem from the start, not only once a client has come. */
   #lookUp(): void {
     const { host } = this.server;
-    resolve(host, (addresses, error) => {
+    hostNames.resolve(host, (addresses, error) => {
       if (addresses.length === 0 && this.open === 0) this.#setAside(nameUnknown(host, error));
     });
   }

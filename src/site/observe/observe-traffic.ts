@@ -68,7 +68,7 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
     Configured: firstOf(configured(view.own), inRouter(state)),
     Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quoted(connector.spec.routingKey)} is in the network`),
   };
-  return { ...statusOf(conditions, view), hasMatchingListener: matched };
+  return { ...statusOf(conditions, view, staleNames([connector.spec.host], view)), hasMatchingListener: matched };
 }
 
 export function observeLink(link: Link, view: View): LinkStatus {
@@ -82,8 +82,26 @@ export function observeLink(link: Link, view: View): LinkStatus {
       state?.operational === true ? done : state?.problem === undefined ? waiting('connecting', 'it is connecting') : failed(state.problem),
   };
   return {
-    ...statusOf(conditions, view),
+    ...statusOf(
+      conditions,
+      view,
+      staleNames(
+        link.spec.endpoints.map(({ host }) => host),
+        view,
+      ),
+    ),
     ...(state?.remoteSiteId === undefined ? {} : { remoteSiteId: state.remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
   };
+}
+
+/** It may work all the same: what is used is what the names stood for when the resolver last answered. */
+function staleNames(hosts: readonly (string | undefined)[], { router }: View): readonly string[] {
+  return [...new Set(hosts)].flatMap((host) => {
+    const since = host === undefined ? undefined : stateOf(router?.staleNames, host);
+    if (host === undefined || since === undefined) return [];
+    return [
+      `the name ${quoted(host)} is not resolved at present: its addresses of ${new Date(since).toISOString().slice(0, 19)}Z are used`,
+    ];
+  });
 }

@@ -133,13 +133,16 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   ])
   .map(([, name]) => name as HandlerName);
 
-/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, floods of routing messages. */
+/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
   'connection/look-again',
   'connection/no-server',
   'connection/no-way',
   'connection/next-address',
+  'connection/name-known',
+  'look/name-again',
+  'look/name-subscriber',
   'connection/socket-written',
   'link/routing-wait',
   'listener/access-drain-deadline',

@@ -68,6 +68,20 @@ for (const [name, state, expected] of [
   });
 }
 
+test('a connector and a link say that their names are not resolved, and of when the addresses are that they use', () => {
+  const link = aLink('hub', { endpoints: [{ name: 'inter-router', host: 'hub.example', port: '55671' }] });
+  const statuses = observe([aSite(), aConnector('db', { host: 'db.example' }), aConnector('other'), link], {
+    connectors: { 'Connector/db': { matched: true }, 'Connector/other': { matched: true } },
+    links: { 'Link/hub': { operational: true } },
+    staleNames: { 'db.example': Date.UTC(2026, 0, 1, 12), 'hub.example': Date.UTC(2026, 0, 2), unused: 0 },
+  });
+  const note = (name: string, time: string): string =>
+    `Ready: OK; the name "${name}" is not resolved at present: its addresses of ${time} are used`;
+  assert.equal(short(statuses.get('Connector/db')), note('db.example', '2026-01-01T12:00:00Z'));
+  assert.equal(short(statuses.get('Connector/other')), 'Ready: OK');
+  assert.ok(short(statuses.get('Link/hub')).includes(note('hub.example', '2026-01-02T00:00:00Z').slice(11)));
+});
+
 test('a listener is ready exactly when all its conditions are true', () => {
   const states: readonly RouterState['listeners'][string][] = [
     { listening: true, reachableKeys: ['web'] },

@@ -4,6 +4,7 @@ import { purposeOf } from '../../../identity/certificate-purpose.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
+import { lookupKnown } from '../../host-names.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
 import { authorizationCode, certificateError, connectError } from '../tls-errors.ts';
@@ -31,6 +32,7 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
   const socket = connect({
     host: endpoint.host,
     port: endpoint.port,
+    lookup: lookupKnown,
     // An address is no server name (RFC 6066 section 3).
     ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
     secureContext: bundle.context,

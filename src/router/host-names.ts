@@ -1,0 +1,204 @@
+import { lookup as askSystem, type LookupAddress, type LookupAllOptions } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { bounded, guard } from '../telemetry/boundary.ts';
+
+export type Resolved = (addresses: readonly LookupAddress[], error?: string) => void;
+
+type Lookup = (
+  host: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** Milliseconds after which an earlier answer stands for the one that is waited for (RFC 8767 section 5). */
+export const PATIENCE = 1_800;
+/** Until a resolver that does not answer is asked again. */
+export const AGAIN = 5_000;
+/** How long an earlier answer may stand for a new one (RFC 8767 section 4). */
+export const MOST_AGE = 86_400_000;
+/** A name with more addresses than this is not a server but a list. */
+const MOST_ADDRESSES = 16;
+/** Those that a configuration no longer has are forgotten beyond that. */
+const MOST_NAMES = 1_024;
+/** Of names for which the resolver did not answer in time: libuv looks up two names at once, and one place is for the others. */
+const MOST_SLOW = 1;
+/** Answers that there is no such name. Whatever else fails says nothing about it. */
+const GONE: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA']);
+
+interface Name {
+  readonly host: string;
+  readonly waiting: Set<Resolved>;
+  /** It is being looked up, or waits for its turn. */
+  isAsked: boolean;
+  isSlow: boolean;
+  /** Its last answer stands for one that does not come. */
+  isStale: boolean;
+  last: { readonly addresses: readonly LookupAddress[]; readonly at: number; readonly since: number } | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Addresses of names. Whoever asks for a name while it is being looked up gets the same answer. Where the resolver does not answer, the last
+ * known addresses serve, and it is asked again until it does.
+ *
+ * Invariants: a name is looked up once at a time. Of those that are slow, `MOST_SLOW` are; the others wait in `#queue`.
+ */
+export class HostNames {
+  readonly #lookup: Lookup;
+  readonly #names = new Map<string, Name>();
+  readonly #running = new Set<Name>();
+  readonly #queue = new Set<Name>();
+  readonly #subscribers = new Set<(host: string, since: number | undefined) => void>();
+
+  constructor(lookup: Lookup = (host, options, done) => askSystem(host, options, done)) {
+    this.#lookup = lookup;
+  }
+
+  /** When the answers that stand for others came, in milliseconds since 1970. */
+  get stale(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#names.values()].flatMap(({ host, isStale, last }) => (isStale && last ? [[host, last.at]] : [])));
+  }
+
+  /** Told when a name begins to be answered with what was known at `since`, and when that ends. @returns how to end that */
+  onChange(subscriber: (host: string, since: number | undefined) => void): () => void {
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
+  }
+
+  /** `done` is called once, never within the call. @returns how to give up: `done` is then not called any more */
+  resolve(host: string, done: Resolved): () => void {
+    const name = this.#name(host);
+    const { last } = name;
+    if (name.isStale && last !== undefined) {
+      const soon = setImmediate(
+        bounded(
+          'connection/name-known',
+          () => done(last.addresses),
+          () => done([], UNEXPECTED),
+        ),
+      );
+      return () => clearImmediate(soon);
+    }
+    name.waiting.add(done);
+    this.#ask(name);
+    return () => name.waiting.delete(done);
+  }
+
+  #name(host: string): Name {
+    let name = this.#names.get(host);
+    if (name !== undefined) return name;
+    const idle = this.#names.values().find(({ isAsked, isStale }) => !isAsked && !isStale);
+    if (this.#names.size >= MOST_NAMES && idle !== undefined) this.#names.delete(idle.host);
+    name = { host, waiting: new Set(), isAsked: false, isSlow: false, isStale: false, last: undefined, timer: undefined };
+    this.#names.set(host, name);
+    return name;
+  }
+
+  #ask(name: Name): void {
+    if (name.isAsked) return;
+    name.isAsked = true;
+    clearTimeout(name.timer);
+    name.timer = setTimeout(
+      bounded('look/name-late', () => this.#late(name)),
+      PATIENCE,
+    ).unref();
+    this.#queue.add(name);
+    this.#next();
+  }
+
+  #next(): void {
+    let slow = [...this.#running].filter(({ isSlow }) => isSlow).length;
+    for (const name of this.#queue) {
+      if (name.isSlow && slow >= MOST_SLOW) continue;
+      if (name.isSlow) slow += 1;
+      this.#queue.delete(name);
+      this.#run(name);
+    }
+  }
+
+  #run(name: Name): void {
+    this.#running.add(name);
+    const onAnswer = (error: NodeJS.ErrnoException | null, found: readonly LookupAddress[]): void => {
+      if (error === null) this.#answered(name, found.slice(0, MOST_ADDRESSES), found.length === 0 ? 'ENOTFOUND' : undefined);
+      else this.#answered(name, [], error.code ?? UNEXPECTED);
+    };
+    this.#lookup(
+      name.host,
+      { all: true, order: 'verbatim' },
+      bounded('look/names', onAnswer, () => this.#answered(name, [], UNEXPECTED)),
+    );
+  }
+
+  #late(name: Name): void {
+    name.isSlow = true;
+    this.#useLast(name);
+    if (name.isStale) this.#tell(name, undefined);
+  }
+
+  #answered(name: Name, addresses: readonly LookupAddress[], error: string | undefined): void {
+    clearTimeout(name.timer);
+    this.#running.delete(name);
+    name.isAsked = false;
+    if (error === undefined || GONE.has(error)) {
+      name.isSlow = false;
+      name.last = error === undefined ? { addresses, at: Date.now(), since: performance.now() } : undefined;
+      this.#setStale(name, false);
+    } else {
+      this.#useLast(name);
+      if (name.isStale) this.#askLater(name);
+    }
+    this.#tell(name, error);
+    this.#next();
+  }
+
+  #useLast(name: Name): void {
+    if (name.last !== undefined && performance.now() - name.last.since > MOST_AGE) name.last = undefined;
+    this.#setStale(name, name.last !== undefined);
+  }
+
+  #askLater(name: Name): void {
+    const ask = bounded(
+      'look/name-again',
+      () => this.#ask(name),
+      () => this.#askLater(name),
+    );
+    name.timer = setTimeout(ask, AGAIN).unref();
+  }
+
+  #setStale(name: Name, isStale: boolean): void {
+    if (name.isStale === isStale) return;
+    name.isStale = isStale;
+    const since = isStale ? name.last?.at : undefined;
+    for (const subscriber of this.#subscribers) guard('look/name-subscriber', subscriber, () => subscriber(name.host, since));
+  }
+
+  #tell(name: Name, error: string | undefined): void {
+    const waiting = [...name.waiting];
+    name.waiting.clear();
+    const addresses = name.last?.addresses ?? [];
+    for (const each of waiting)
+      guard(
+        'connection/name',
+        each,
+        () => each(addresses, addresses.length > 0 ? undefined : error),
+        () => each([], UNEXPECTED),
+      );
+  }
+}
+
+const UNEXPECTED = 'unexpected error';
+
+/** Of this process: the threads that look names up are. */
+export const hostNames = new HostNames();
+
+/** For sockets that look up names themselves. */
+export const lookupKnown: LookupFunction = (host, { all }, callback) => {
+  hostNames.resolve(host, (addresses, error) => {
+    const [first] = addresses;
+    if (first === undefined) {
+      const code = error ?? 'ENOTFOUND';
+      callback(Object.assign(new Error(`getaddrinfo ${code} ${host}`), { code }), []);
+    } else if (all === true) callback(null, [...addresses]);
+    else callback(null, first.address, first.family);
+  });
+};
