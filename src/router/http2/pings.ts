@@ -25,7 +25,7 @@ export class Pings {
       this.#waiting.delete(number);
       reject(new EarshotError('http2-ping', `no answer to a ping within ${deadline} ms`));
     };
-    const timer = setTimeout(bounded('session/ping-deadline', late, reject), deadline);
+    const timer = setTimeout(bounded('session/ping-deadline', late, reject), deadline).unref();
     const number = this.#begin({
       answered: () => {
         clearTimeout(timer);

@@ -147,7 +147,7 @@ export class Incoming {
       () => this.#checkJoined(),
       () => this.#connection.destroy(),
     );
-    this.#timer = setTimeout(late, JOIN_DEADLINE);
+    this.#timer = setTimeout(late, JOIN_DEADLINE).unref();
     return routing;
   }
 

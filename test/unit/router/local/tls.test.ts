@@ -78,6 +78,7 @@ describe('a listener with TLS', () => {
     const peer = await eventually('the server has a connection', () => server.peers[0]);
     await eventually('the question has ended', () => peer.ended);
     assert.equal(peer.text, 'question');
+    for (const { socket } of silent) socket.destroy();
   });
 
   it('passes resets on', async () => {
