@@ -8,7 +8,7 @@ import { TrustError } from './errors.ts';
 import { readCertificate, readCertificates, type ReadCertificate } from '../x509/facts.ts';
 import { BACKDATE, issueCertificate } from './issue.ts';
 import type { RenewalPace } from './renewal-pace.ts';
-import { refuseRenewal } from './revocation.ts';
+import { isResource, refuseRenewal } from './revocation.ts';
 import { checkRequest, createRequest } from '../x509/request.ts';
 import { Use } from '../x509/parts.ts';
 
@@ -66,6 +66,7 @@ export async function renewFor(
   const siteName = checkRenewable(shown, siteId);
   using _turn = pace.begin(shown.facts.serial, siteId, lifetimeOf(shown.facts), isTime(shown, clock()));
   refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
+  await checkLinks(shown, ledger);
   const wanted = checkRequest(request).commonName;
   if (wanted !== undefined && wanted !== siteName) {
     throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
@@ -73,7 +74,8 @@ export async function renewFor(
   const server = shown.uses?.includes(Use.server) === true;
   const order = { subject: siteName, siteId, hosts: shown.facts.hosts, client: true, server, purpose: 'link', csr: request, days } as const;
   const issued = issueCertificate(authority, order, clock);
-  await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
+  // Once more: it may have been revoked meanwhile.
+  await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter }, shown.facts.serial);
   return issued;
 }
 
@@ -104,6 +106,19 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
     );
   }
   return facts.commonName;
+}
+
+/**
+ * The successor is marked for links for good. What has no mark must be known for a link's: by the site that it names, or on record, where
+ * those of links always were. Any other may be an application's, from before there were marks.
+ */
+async function checkLinks({ facts: { serial, siteId, subject }, x509 }: ReadCertificate, ledger: Ledger): Promise<void> {
+  if (purposeOf(x509) !== undefined || siteId !== undefined) return;
+  for await (const entry of ledger.issued()) if (entry.serial === serial && !isResource(entry.siteName)) return;
+  throw new TrustError(
+    'tls-wrong-purpose',
+    `nothing says that the certificate ${serial} of ${subject} is a link's: it names no site, and is not on record; redeem a new token`,
+  );
 }
 
 /** One that does not say what it is for gets that by being renewed. */

@@ -74,6 +74,9 @@ function serialIn(text: string): string | undefined {
 /** As whose a Certificate's certificates are on record. No site can have the name. */
 export const certificateHolder = (certificate: string): string => `Certificate/${certificate}`;
 
+/** Whether an entry is of a resource's certificate (`Certificate/my-app`, `Site/west`), and not of a link's. */
+export const isResource = (siteName: string): boolean => siteName.includes('/');
+
 /** Those that a message looks through. */
 const MOST_NAMES = 1_000;
 
@@ -109,8 +112,9 @@ const isRevoked = (party: Party, revoked: readonly RevokedSite[]): boolean =>
 
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
 
-/** @throws TrustError `revoked` where the certificate is for a site that is out */
-export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[]): void {
+/** @throws TrustError `revoked` where the certificate is for a site that is out, or the successor of one that is */
+export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[], before?: string): void {
+  if (before !== undefined && siteId !== undefined) refuseRenewal(before, siteId, siteName, revoked);
   if (!isRevoked({ site: siteId }, revoked)) return;
   throw new TrustError(
     'revoked',

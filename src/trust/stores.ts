@@ -91,8 +91,12 @@ export interface RedeemAttempt {
  * command. A certificate is either on record before its site is revoked, and revoked with it, or refused.
  */
 export interface Ledger {
-  /** Puts a certificate on record before it is handed out. @throws TrustError `revoked` where its site is out by now */
-  record(entry: IssuedEntry): Promise<void>;
+  /**
+   * Puts a certificate on record before it is handed out.
+   * @param before serial number of the certificate that it is the successor of
+   * @throws TrustError `revoked` where its site, or that certificate, is out by now
+   */
+  record(entry: IssuedEntry, before?: string): Promise<void>;
   /** In order, one at a time: however many there are. What is damaged is left out, and told by the store. Those that have ended may be gone. */
   issued(): AsyncIterable<IssuedEntry>;
   /** @throws TrustError `state-damaged`: to take what is unreadable for nothing would let everyone back in */

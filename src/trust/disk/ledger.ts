@@ -70,9 +70,9 @@ class DirectoryLedger implements Ledger {
     });
   }
 
-  record(entry: IssuedEntry): Promise<void> {
+  record(entry: IssuedEntry, before?: string): Promise<void> {
     return this.#locked(async () => {
-      refuseEntry(entry, await this.revoked());
+      refuseEntry(entry, await this.revoked(), before);
       await this.#disk.appendLine(this.#issued, formatEntry(entry));
       if (!this.#isNamed) await this.#disk.syncDirectory(this.#directory);
       this.#isNamed = true;

@@ -12,6 +12,7 @@ import { issueBundle } from '../../../src/trust/issue.ts';
 import { openLedger } from '../../../src/trust/disk/ledger.ts';
 import { DirectoryPendingKeys } from '../../../src/trust/disk/pending-keys.ts';
 import { RenewalPace } from '../../../src/trust/renewal-pace.ts';
+import type { Ledger } from '../../../src/trust/stores.ts';
 import { isRenewalDue, renewalTime, renewFor, requestRenewal } from '../../../src/trust/renewal.ts';
 import type { IssuedBundle } from '../../../src/identity/tls-bundle.ts';
 import type { CertificateOrder } from '../../../src/trust/contract.ts';
@@ -175,10 +176,50 @@ describe('A renewal', () => {
     );
   });
 
+  it('is refused to a certificate that names no site and is revoked while it is renewed', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const anonymous = issueBundle(authority, 'x', { subject: 'link-far', client: true, purpose: 'link' }, clock);
+    await ledger.record({ siteName: 'link-far', serial: anonymous.serial, notAfter: now + DAY });
+    for (const revoked of ['link-far', anonymous.serial]) {
+      const before = (await Array.fromAsync(ledger.issued())).length;
+      const racing: Ledger = {
+        record: async (...given) => {
+          await ledger.revoke(revoked);
+          await ledger.record(...given);
+        },
+        issued: () => ledger.issued(),
+        revoked: () => ledger.revoked(),
+        revoke: (name) => ledger.revoke(name),
+        unrevoke: (name) => ledger.unrevoke(name),
+      };
+      const csr = createRequest(createKey(), 'link-far');
+      await assert.rejects(
+        renewFor(authority, peerOf(anonymous), csr, { ledger: racing, pace: new RenewalPace(), clock }),
+        refusal('revoked', /is not renewed/),
+      );
+      assert.equal((await Array.fromAsync(ledger.issued())).length, before);
+      await ledger.unrevoke('link-far');
+    }
+  });
+
+  it('makes no link of what an application got before there were marks', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const csr = createRequest(createKey(), 'my-app');
+    const options = { ledger, pace: new RenewalPace(), clock };
+    const renew = (bundle: IssuedBundle) => renewFor(authority, peerOf(bundle, makeSite().siteId), csr, options);
+    const [unknown, known] = [0, 1].map(() => issueBundle(authority, 'x', { subject: 'my-app', client: true }, clock));
+    assert.ok(unknown !== undefined && known !== undefined);
+    await ledger.record({ siteName: 'Certificate/my-app', serial: known.serial, notAfter: now + DAY });
+    for (const bundle of [unknown, known]) await assert.rejects(renew(bundle), refusal('tls-wrong-purpose', /not on record/));
+  });
+
   it('binds a certificate without a site id to the site that renews it', async () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path, { clock });
     const anonymous = issueBundle(authority, 'x', { subject: 'east', client: true }, clock);
+    await ledger.record({ siteName: 'link-far', serial: anonymous.serial, notAfter: now + DAY });
     const issued = await renewFor(authority, peerOf(anonymous), createRequest(createKey(), 'east'), {
       ledger,
       pace: new RenewalPace(),

@@ -59,8 +59,8 @@ export class MemoryLedger implements Ledger {
     this.#clock = clock;
   }
 
-  async record(entry: IssuedEntry): Promise<void> {
-    refuseEntry(entry, this.#revoked);
+  async record(entry: IssuedEntry, before?: string): Promise<void> {
+    refuseEntry(entry, this.#revoked, before);
     this.#issued.push(entry);
   }
 
