@@ -18,7 +18,7 @@ export interface Disk {
   makeDirectory(path: string): Promise<void>;
   /** A new file, its bytes on disk. The mode holds whatever the umask. */
   create(path: string, bytes: Content, mode: number): Promise<void>;
-  /** One more line, on disk. A last line without its end, which a crash has left, is cut off first. */
+  /** One more line, on disk. A last line without its end, which a crash has left, is cut off first; one too long for that is ended. */
   appendLine(path: string, line: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   link(text: string, path: string): Promise<void>;
@@ -65,10 +65,11 @@ export const realDisk: Disk = {
     await using file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     const { size } = await file.stat();
     const whole = await endOfLastLine(file, size);
-    if (whole < size) await file.truncate(whole);
-    const bytes = Buffer.from(`${line}\n`);
+    if (whole !== undefined && whole < size) await file.truncate(whole);
+    const bytes = Buffer.from(`${whole === undefined ? '\n' : ''}${line}\n`);
+    const start = whole ?? size;
     for (let written = 0; written < bytes.length;) {
-      written += (await file.write(bytes, written, bytes.length - written, whole + written)).bytesWritten;
+      written += (await file.write(bytes, written, bytes.length - written, start + written)).bytesWritten;
     }
     await file.sync();
   },
@@ -146,10 +147,11 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
 /** Lines of ours are far shorter. */
 const MAX_LINE_BYTES = 4_096;
 
-async function endOfLastLine(file: FileHandle, size: number): Promise<number> {
+/** @returns undefined where the last line is no line of ours: it is not taken away */
+async function endOfLastLine(file: FileHandle, size: number): Promise<number | undefined> {
   const tail = Buffer.alloc(Math.min(size, MAX_LINE_BYTES));
   await file.read(tail, 0, tail.length, size - tail.length);
   const end = tail.lastIndexOf(LINE_FEED);
-  if (end === -1 && size > MAX_LINE_BYTES) return size;
+  if (end === -1 && size > MAX_LINE_BYTES) return undefined;
   return size - tail.length + end + 1;
 }

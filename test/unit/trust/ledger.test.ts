@@ -81,6 +81,18 @@ describe('The ledger on disk', () => {
     }
   });
 
+  it('has on record what is issued after damage without an end', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path);
+    const notAfter = Date.now() + DAY;
+    await ledger.record({ siteName: 'east', siteId: east, serial: 'A1', notAfter });
+    // As a file system leaves it that had made a file longer and lost what was to be there.
+    await appendFile(join(place.path, 'issued.jsonl'), '\0'.repeat(6_000));
+    await ledger.record({ siteName: 'east', siteId: east, serial: 'A2', notAfter });
+    await ledger.record({ siteName: 'east', siteId: east, serial: 'A3', notAfter });
+    assert.deepEqual((await ledger.revoke('east')).serials, ['A1', 'A2', 'A3']);
+  });
+
   it('revokes an id also where nothing on record can be read', async () => {
     await using place = await makePlace();
     const ledger = await openLedger(place.path);
