@@ -68,7 +68,8 @@ async function findByName(given: string, issued: AsyncIterable<IssuedEntry> | It
 /** Of 64 bits at least, as authorities make them (RFC 5280 has 20 bytes at most); shorter ones may be names. OpenSSL writes some with colons. */
 function serialIn(text: string): string | undefined {
   const digits = text.replaceAll(':', '');
-  return /^[0-9a-f]{16,40}$/i.test(digits) ? digits.toUpperCase() : undefined;
+  // One number, one entry: zeros before it are written by some programs, and not by others.
+  return /^[0-9a-f]{16,42}$/i.test(digits) ? digits.toUpperCase().replace(/^0+(?=.)/, '') : undefined;
 }
 
 /** As whose a Certificate's certificates are on record. No site can have the name. */
@@ -96,11 +97,28 @@ export const withRevoked = (revoked: readonly RevokedSite[], site: RevokedSite):
   site,
 ];
 
-/** Without those that bear this name or id. */
-export const withoutRevoked = (revoked: readonly RevokedSite[], site: string): readonly RevokedSite[] => {
-  const wanted = revoked.some(({ name }) => name === site) ? site : certificateHolder(site);
-  return revoked.filter(({ name, siteIds }) => name !== wanted && !siteIds.includes(site));
-};
+/**
+ * Without those that bear this name, and without this id: others that had its name stay where they are. A serial number and an id may be
+ * written as when they were revoked.
+ * @param issued where the id's certificates are among those of others
+ * @returns the same list where nothing is otherwise
+ */
+export async function withoutRevoked(
+  revoked: readonly RevokedSite[],
+  given: string,
+  issued: AsyncIterable<IssuedEntry> | Iterable<IssuedEntry>,
+): Promise<readonly RevokedSite[]> {
+  const site = isUuid(given.toLowerCase()) ? given.toLowerCase() : given;
+  const wanted = [site, certificateHolder(site), serialIn(site)].find((one) => revoked.some(({ name }) => name === one));
+  const others = revoked.filter(({ name }) => name !== wanted);
+  if (!others.some(({ siteIds }) => siteIds.includes(site))) return others.length < revoked.length ? others : revoked;
+  const own = new Set((await findById(site, issued)).entries.map(({ serial }) => serial));
+  return others.flatMap((one) => {
+    if (!one.siteIds.includes(site)) return [one];
+    const siteIds = one.siteIds.filter((id) => id !== site);
+    return siteIds.length === 0 ? [] : [{ ...one, siteIds, serials: one.serials.filter((serial) => !own.has(serial)) }];
+  });
+}
 
 /** For a router's config. */
 export function revocationsOf(revoked: readonly RevokedSite[]): Revocations {

@@ -102,9 +102,9 @@ class DirectoryLedger implements Ledger {
   unrevoke(site: string): Promise<boolean> {
     return this.#locked(async () => {
       const before = await this.revoked();
-      const after = withoutRevoked(before, site);
-      if (after.length < before.length) await this.#writeRevoked(after);
-      return after.length < before.length;
+      const after = await withoutRevoked(before, site, this.issued());
+      if (after !== before) await this.#writeRevoked(after);
+      return after !== before;
     });
   }
 

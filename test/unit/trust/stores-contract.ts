@@ -286,6 +286,36 @@ function ledgerContract({ open }: StoreUnderTest): void {
     assert.equal(await ledger.unrevoke('4F00AA00AA00AA00AA'), true);
   });
 
+  it('takes back a serial number and an id as they were written for the revocation, and with zeros before them', async () => {
+    await using stores = await open(Date.now);
+    const { ledger } = stores;
+    for (const [written, otherwise] of [
+      ['00:ab:cd:ef:01:23:45:67:89', 'ABCDEF0123456789'],
+      ['abcdef0123456789', '00:AB:CD:EF:01:23:45:67:89'],
+      [north.toUpperCase(), north],
+    ] as const) {
+      for (const taken of [written, otherwise]) {
+        await ledger.revoke(written);
+        await ledger.revoke(otherwise);
+        assert.equal((await ledger.revoked()).length, 1, written);
+        assert.equal(await ledger.unrevoke(taken), true, taken);
+        assert.deepEqual(await ledger.revoked(), [], taken);
+      }
+    }
+  });
+
+  it('takes back one id with its certificates, and leaves out others that have borne its name', async () => {
+    await using stores = await open(Date.now);
+    const { ledger } = stores;
+    for (const one of [entry('A1'), entry('B1', north)]) await ledger.record(one);
+    await ledger.revoke('east');
+    assert.equal(await ledger.unrevoke(north), true);
+    assert.deepEqual(revocationsOf(await ledger.revoked()), { sites: [east], serials: ['A1'] });
+    assert.equal(await ledger.unrevoke(north), false);
+    assert.equal(await ledger.unrevoke(east), true);
+    assert.deepEqual(await ledger.revoked(), []);
+  });
+
   it('revokes an id to which nothing was issued, by that id', async () => {
     const clock = makeClock();
     await using stores = await open(clock);

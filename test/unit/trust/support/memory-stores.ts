@@ -80,8 +80,8 @@ export class MemoryLedger implements Ledger {
 
   async unrevoke(site: string): Promise<boolean> {
     const before = this.#revoked;
-    this.#revoked = withoutRevoked(before, site);
-    return this.#revoked.length < before.length;
+    this.#revoked = await withoutRevoked(before, site, this.#issued);
+    return this.#revoked !== before;
   }
 }
 
