@@ -24,20 +24,30 @@ export function ownerOf({ sites, name }: PeerCertificate): string {
   return sites.length > 0 ? `site ${sites.toSorted().join(' ')}` : `certificate ${printableAscii(name, 300)}`;
 }
 
-/** Undefined where there is none, as between routers of one site. */
-export function certificateOf(socket: Socket): PeerCertificate | undefined {
+/**
+ * Undefined where there is none, as between routers of one site.
+ * @param trusted authorities that a certificate may come from without the peer showing them
+ */
+export function certificateOf(socket: Socket, trusted: readonly X509Certificate[] = []): PeerCertificate | undefined {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   if (certificate === undefined) return undefined;
-  const serials: string[] = [];
-  for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) serials.push(one.serialNumber);
   return {
     serial: certificate.serialNumber,
     name: nameOf(certificate),
-    serials,
+    serials: [...chainOf(certificate, trusted)].map(({ serialNumber }) => serialNumber),
     sites: sitesOf(certificate.subjectAltName ?? ''),
     expires: certificate.validToDate.getTime(),
     der: certificate.raw,
   };
+}
+
+/** What was shown, and all among the trusted that it may come from. */
+function chainOf(certificate: X509Certificate, trusted: readonly X509Certificate[]): ReadonlySet<X509Certificate> {
+  const chain = new Set<X509Certificate>();
+  for (let one: X509Certificate | undefined = certificate; one !== undefined; one = one.issuerCertificate) chain.add(one);
+  // What is added to a set is come to as well.
+  for (const one of chain) for (const issuer of trusted) if (one.checkIssued(issuer)) chain.add(issuer);
+  return chain;
 }
 
 function nameOf({ subject, serialNumber }: X509Certificate): string {

@@ -221,14 +221,23 @@ test('a certificate is revoked with the one that it comes from', async () => {
   const chained = { ...base, accesses: [...base.accesses, access(tls, { name: 'chained' })] };
   here.apply(chained);
   const at = await accessPort(here, 'chained');
-  const ask = async (): Promise<Fate> => {
-    using guest = await standardClient(at, bundle);
+  const ask = async (shown: TlsBundle = bundle): Promise<Fate> => {
+    using guest = await standardClient(at, shown);
     // The session ends with this block.
     return await request(guest.session);
   };
   assert.equal(await ask(), 'served');
   here.apply({ ...chained, revoked: { sites: [], serials: [signer.serial] } });
   assert.equal(await ask(), 'refused');
+  here.apply(chained);
+  // Whoever knows it need not be shown it.
+  const [leaf = '', between = ''] = bundle.cert.split(/(?<=END CERTIFICATE-----\n)/);
+  const known = { ...base, accesses: [...base.accesses, access({ ...tls, ca: tls.ca + between }, { name: 'chained' })] };
+  here.apply(known);
+  const alone = { ...bundle, cert: leaf };
+  assert.equal(await ask(alone), 'served');
+  here.apply({ ...known, revoked: { sites: [], serials: [signer.serial] } });
+  assert.equal(await ask(alone), 'refused');
   here.apply(base);
 });
 

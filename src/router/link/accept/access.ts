@@ -1,4 +1,4 @@
-import { constants } from 'node:crypto';
+import { constants, type X509Certificate } from 'node:crypto';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
@@ -20,6 +20,7 @@ import { certificateOf, ownerOf } from '../peer-certificate.ts';
 import { codeOf, expiredError } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
+import { readCertificates } from '../../../x509/facts.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
@@ -43,6 +44,8 @@ export class Access {
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
+  /** Of the bundle in use. */
+  #trusted: readonly X509Certificate[] = [];
   readonly #handshakes = new HandshakeLimit();
   readonly #strangers: LogRation;
   readonly #incoming = new Set<Incoming>();
@@ -171,7 +174,7 @@ export class Access {
   /** @throws LinkError, or what OpenSSL has against the bundle */
   #createServer(): Server {
     const server = createServer({
-      ...contextOf(openBundle(this.#config.tls, 'server')),
+      ...this.#context(),
       requestCert: true,
       // Whether the peer is let in is decided in `#accept`, where it can still be told why.
       rejectUnauthorized: false,
@@ -199,9 +202,16 @@ export class Access {
     return server;
   }
 
+  /** @throws LinkError */
+  #context(): SecureContextOptions {
+    const bundle = openBundle(this.#config.tls, 'server');
+    this.#trusted = readCertificates(bundle.ca, 'ca.crt').map(({ x509 }) => x509);
+    return contextOf(bundle);
+  }
+
   #renew(server: Server): boolean {
     try {
-      server.setSecureContext(contextOf(openBundle(this.#config.tls, 'server')));
+      server.setSecureContext(this.#context());
     } catch (error) {
       // The old certificate serves for as long as it can.
       const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);
@@ -270,8 +280,8 @@ export class Access {
   #accept(socket: TLSSocket): void {
     this.#handshakes.end(socket);
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
-    const certificate = certificateOf(socket);
-    const refusal = refusalOfPeer(socket, address, this.#host, this.#config, (peer) => this.#enough(peer));
+    const certificate = certificateOf(socket, this.#trusted);
+    const refusal = refusalOfPeer(socket, address, this.#host, this.#config, certificate, (peer) => this.#enough(peer));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });

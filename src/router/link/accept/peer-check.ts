@@ -6,7 +6,7 @@ import type { LinkHost } from '../host.ts';
 import { LinkError } from '../link-errors.ts';
 import { UNREVOKE } from '../refusal.ts';
 import { authorizationCode, certificateError } from '../tls-errors.ts';
-import { certificateOf, ownerOf } from '../peer-certificate.ts';
+import { ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
@@ -18,6 +18,7 @@ type Demands = Pick<AccessConfig, 'unmarked'>;
 
 /**
  * Why a peer that has done its part of TLS is not let in; undefined where it is.
+ * @param shown its certificate
  * @param full why there are enough connections of whom the certificate belongs to
  */
 export function refusalOfPeer(
@@ -25,6 +26,7 @@ export function refusalOfPeer(
   address: string,
   host: Pick<LinkHost, 'isRevoked'>,
   demands: Demands,
+  shown: PeerCertificate | undefined,
   full: (owner: string) => string | undefined,
 ): LinkError | undefined {
   const certificate = socket.getPeerX509Certificate();
@@ -39,7 +41,6 @@ export function refusalOfPeer(
   if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
     return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
   }
-  const shown = certificateOf(socket);
   if (host.isRevoked({ certificate: shown })) {
     return new LinkError('revoked', `Certificate ${certificate.serialNumber} is revoked here. ${UNREVOKE}`);
   }
