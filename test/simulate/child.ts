@@ -15,10 +15,13 @@ export interface Job {
 
 export type Told =
   | { readonly failed: { readonly seed: number; readonly wrong: readonly string[]; readonly events: readonly Event[] } }
+  /** With the digest of the last seed. */
   | { readonly done: { readonly seeds: number; readonly lasted: number; readonly ran: number; readonly digest: number } };
 
 const job = JSON.parse(process.argv[2] ?? '{}') as Job;
 replaceSurroundings(job.fault === undefined ? [] : (faults[job.fault] ?? []));
+// Whoever wants to know where an error came from runs its seed alone.
+if (job.count > 1) Error.stackTraceLimit = 0;
 const { simulate } = await import('./simulation.ts');
 
 const totals = { seeds: 0, lasted: 0, ran: 0, digest: 0 };
@@ -30,7 +33,7 @@ for (let seed = job.from; seed < job.from + job.count; seed += 1) {
   totals.seeds += 1;
   totals.lasted += lasted;
   totals.ran += ran;
-  totals.digest = (Math.imul(totals.digest, 31) + digest) >>> 0;
+  totals.digest = digest;
   if (wrong.length === 0) continue;
   tell({ failed: { seed, wrong, events } });
   break;

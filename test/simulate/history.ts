@@ -23,6 +23,10 @@ export type Happening =
   | { readonly kind: 'listener'; readonly site: number; readonly key: number; readonly lasts: number }
   | { readonly kind: 'connector'; readonly site: number; readonly key: number; readonly lasts: number }
   | { readonly kind: 'server'; readonly site: number; readonly key: number; readonly lasts: number }
+  /** It says no longer that it is an edge site, to which it was let in as one. */
+  | { readonly kind: 'no-edge'; readonly site: number; readonly lasts: number }
+  /** It takes links, and ends their routing streams as soon as they are made; then it is replaced by one that works. */
+  | { readonly kind: 'rude'; readonly site: number; readonly lasts: number }
   /** A wall clock runs fast for a while. */
   | { readonly kind: 'clock'; readonly site: number; readonly rate: number; readonly lasts: number };
 
@@ -33,19 +37,24 @@ export const ENDLESS = -1;
 /** Milliseconds that a sender takes at most. */
 const LONGEST = 2_000;
 /** Milliseconds in which all of it begins, after the links have come up. */
-const SPAN = 4_000;
+const SPAN = 3_000;
 
 export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   const events: Event[] = [];
   const talkers = { next: 1 };
   const groups = random.int(2, 8);
   for (let group = 0; group < groups; group += 1) events.push(...talks(plan, random, talkers, group === 0 && random.chance(0.25)));
+  const [site, key] = [random.int(0, plan.sites.length - 1), random.int(0, plan.keys - 1)];
+  if (random.chance(0.7)) events.push({ at: 0, kind: 'talk', site, key, talks: [patient(talkers.next++, random)] });
   const mood = drawMood(plan, random);
   const disturbances = random.pick([0, 1, 2, 3, 5, 8]);
   for (let number = 0; number < disturbances; number += 1) {
     const happening = disturbance(plan, mood, random);
     if (happening !== undefined) events.push({ at: random.int(0, SPAN), ...happening });
   }
+  if (random.chance(0.3)) events.push(...pair(plan, mood, random));
+  const guest = plan.sites.findIndex(({ edge }) => edge);
+  if (guest !== -1 && random.chance(0.4)) events.push({ at: random.int(0, SPAN / 2), kind: 'no-edge', site: guest, lasts: SPAN });
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -111,6 +120,8 @@ interface Mood {
   readonly kinds: readonly Disturbance[];
   readonly site: number;
   readonly link: string;
+  /** At no other link. */
+  readonly always?: boolean;
 }
 
 type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave'>;
@@ -129,7 +140,11 @@ const DISTURBANCES: readonly Disturbance[] = [
   'connector',
   'server',
   'clock',
+  'no-edge',
+  'rude',
 ];
+
+const OF_LINKS: readonly Disturbance[] = ['hold', 'cut', 'renew-link', 'renew-access', 'end-certificate', 'delete-link', 'change-cost'];
 
 function drawMood(plan: WorldPlan, random: Random): Mood {
   const some = DISTURBANCES.filter(() => random.chance(0.3));
@@ -140,9 +155,18 @@ function drawMood(plan: WorldPlan, random: Random): Mood {
   };
 }
 
+/** Two things that happen to one link, one after the other. */
+function pair(plan: WorldPlan, mood: Mood, random: Random): Event[] {
+  const at = random.int(0, SPAN);
+  return [0, random.scaled(1, 1_500)].flatMap((later) => {
+    const happening = disturbance(plan, { ...mood, kinds: OF_LINKS, always: true }, random);
+    return happening === undefined ? [] : [{ at: at + later, ...happening }];
+  });
+}
+
 function disturbance(plan: WorldPlan, mood: Mood, random: Random): Happening | undefined {
   const site = random.chance(0.5) ? mood.site : random.int(0, plan.sites.length - 1);
-  const link = random.chance(0.6) ? plan.links.find(({ name }) => name === mood.link) : random.pick(plan.links);
+  const link = mood.always === true || random.chance(0.6) ? plan.links.find(({ name }) => name === mood.link) : random.pick(plan.links);
   const key = random.int(0, plan.keys - 1);
   const lasts = random.scaled(50, 5_000);
   const kind = random.pick(mood.kinds);
@@ -169,6 +193,10 @@ function disturbance(plan: WorldPlan, mood: Mood, random: Random): Happening | u
       const by = random.int(0, plan.sites.length - 1);
       return { kind, by, site, what: random.pick(['site', 'serial']), lasts: random.chance(0.5) ? ENDLESS : lasts };
     }
+    case 'no-edge':
+      return { kind, site: plan.sites.findIndex(({ edge }) => edge), lasts };
+    case 'rude':
+      return { kind, site: to, lasts };
     case 'clock':
       return { kind, site, rate: random.pick([0.2, 5, 20]), lasts };
     default:

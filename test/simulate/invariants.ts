@@ -9,7 +9,7 @@ import type { Conversation, World } from './world.ts';
 /** What a router has that its users do not see. */
 interface Inside {
   readonly links: { readonly all: Iterable<Link> };
-  readonly relayed: { readonly open: number };
+  readonly relayed: { readonly open: number; readonly total: number };
 }
 
 // The one that `startRouter` returns.
@@ -57,7 +57,7 @@ function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
 }
 
 function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
-  if (!mayBeUp(from, to, link)) return false;
+  if (!mayBeUp(from, to, link) || (link.role === 'edge' && !from.saysEdge)) return false;
   if (to.revokedSerials.has(from.bundleOf(link).serial) || from.revokedSerials.has(to.accessBundle.serial)) return false;
   const { ends } = link;
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
@@ -78,7 +78,10 @@ function troubleOf(conversation: Conversation): string | undefined {
   const { client, server } = conversation;
   if (conversation.refused === true) return undefined;
   if (client === undefined) return 'its client still connects';
-  if (server === undefined) return client.gone ? undefined : 'no server has it, and its client was not told';
+  if (server === undefined) {
+    const isTold = client.gone || client.endpoint.over || (conversation.cut === true && client.endpoint.ended);
+    return isTold ? undefined : 'no server has it, and its client was not told';
+  }
   return (
     client.fault ??
     server.fault ??
@@ -113,7 +116,8 @@ function unended(one: Talker, other: Talker, isCut: boolean): string | undefined
 }
 
 function stuck(sender: Talker, reader: Talker): string | undefined {
-  if (!reader.isReading || reader.endpoint.over) return undefined;
+  // Whether what came before its end was all, `truncated` says.
+  if (!reader.isReading || reader.endpoint.over || reader.sawEnd) return undefined;
   if (reader.received < sender.sent) return `the ${nameOf(reader)} reads, and has ${reader.received} of ${sender.sent} bytes`;
   if (!sender.gone && sender.hasMore) return `the ${nameOf(sender)} cannot go on after ${sender.sent} bytes, all of which were read`;
   return sender.finished && !reader.sawEnd ? `the ${nameOf(reader)} does not see the end` : undefined;
@@ -128,6 +132,13 @@ export function revokedTalks(world: World): string[] {
     const goesOn = !client.gone && !client.endpoint.over && !server.gone && !server.endpoint.over;
     return isRevoked && goesOn ? [`connection ${talk.id} is of a site that is revoked, and goes on`] : [];
   });
+}
+
+/** Who came in by ports for edge sites carries nothing between others. */
+export function transitOfGuests(world: World): string[] {
+  return world.sites
+    .filter(({ isGuest, router }) => isGuest && router !== undefined && inside(router).relayed.total > 0)
+    .map(({ machine }) => `${machine.name} came in as an edge site, and carries connections between others`);
 }
 
 /** Between machines there are the connections of links that are up, and no others. */

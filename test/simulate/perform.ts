@@ -1,4 +1,5 @@
 import { ENDLESS, type Happening } from './history.ts';
+import { beRude } from './rude.ts';
 import type { Site } from './site.ts';
 import type { World } from './world.ts';
 
@@ -66,6 +67,15 @@ export function perform(world: World, happening: Happening): void {
       world.stopServing(site, happening.key);
       after(happening.lasts, () => world.serve(site, happening.key));
       break;
+    case 'no-edge':
+      if (site?.isGuest === true) {
+        setEdge(site, false);
+        after(happening.lasts, () => setEdge(site, true));
+      }
+      break;
+    case 'rude':
+      if (site?.router !== undefined) beRude(world, site, site.router, happening.lasts);
+      break;
     case 'clock':
       if (site === undefined) break;
       world.setClock(site, happening.rate);
@@ -114,6 +124,11 @@ function revoke(by: Site | undefined, site: Site, what: 'site' | 'serial', after
     for (const name of names) set.delete(name);
     by.apply();
   });
+}
+
+function setEdge(site: Site, edge: boolean): void {
+  site.saysEdge = edge;
+  site.apply();
 }
 
 function toggle(site: Site, among: Set<number>, key: number, lasts: number, after: (milliseconds: number, run: () => void) => void): void {

@@ -35,21 +35,43 @@ export function drawPlan(random: Random): WorldPlan {
     const isLeaf = !drawn.some(({ to }) => to === site);
     if (isLeaf && random.chance(0.25)) edges.add(site);
   }
+  const guest = random.chance(0.3) ? addGuest(drawn, count, random) : undefined;
+  if (guest !== undefined) edges.add(guest);
   const sites = Array.from({ length: count }, (_, site) => ({
     edge: edges.has(site),
     listeners: some(keys, 0.6, random),
-    connectors: some(keys, 0.5, random),
+    connectors: [] as number[],
   }));
+  // Few, so that most connections cross some link.
+  for (let key = 0; key < keys; key += 1) {
+    const holders = new Set(Array.from({ length: random.pick([1, 1, 1, 2]) }, () => random.int(0, count - 1)));
+    for (const holder of holders) sites[holder]?.connectors.push(key);
+  }
   // Somebody has to have something to say.
   sites[0]?.listeners.push(...(sites[0].listeners.includes(0) ? [] : [0]));
-  sites.at(-1)?.connectors.push(...(sites.at(-1)?.connectors.includes(0) === true ? [] : [0]));
   return {
     sites,
-    links: drawn.map((link) => ({ ...link, role: edges.has(link.from) && random.chance(0.5) ? 'edge' : 'inter-router' })),
+    links: drawn.map((link) => ({
+      ...link,
+      role: link.from === guest || (edges.has(link.from) && random.chance(0.5)) ? 'edge' : 'inter-router',
+    })),
     keys,
     sharesReads: random.chance(0.8),
     scarcity: random.pick([1, 8, 32, 64]),
   };
+}
+
+/** A site to which nobody links gets a second link: a way between others, were it none by the ports for edge sites. */
+function addGuest(drawn: LinkPlan[], count: number, random: Random): number | undefined {
+  const guests = Array.from({ length: count }, (_, site) => site).filter((site) => !drawn.some(({ to }) => to === site));
+  const guest = random.pick(guests);
+  if (guest === undefined) return undefined;
+  const others = Array.from({ length: count }, (_, site) => site).filter(
+    (site) => site !== guest && !drawn.some(({ from, to }) => from === guest && to === site),
+  );
+  const to = random.pick(others);
+  if (to !== undefined) drawn.push({ name: `link-${drawn.length}`, from: guest, to, cost: 1, role: 'edge' });
+  return guest;
 }
 
 type Shape = 'chain' | 'ring' | 'star' | 'tree';

@@ -2,7 +2,7 @@
  * `npm run simulate -- --seeds N`: worlds of routers, each from one seed (docs/simulation.md). A seed that fails is told with the command that
  * replays it and a shortened history; `--keep-going` goes on with the next. `--seed S` runs one; `--fault NAME` puts a mistake back in.
  */
-import { parseArgs } from 'node:util';
+import { argumentsOf } from '../../scripts/arguments.ts';
 import { runJob, type Failure } from './jobs.ts';
 import { faults } from './faults/faults.ts';
 import { shorten } from './shorten.ts';
@@ -10,7 +10,9 @@ import { shorten } from './shorten.ts';
 /** Seeds of one process. */
 const BATCH = 500;
 
-const { values } = parseArgs({
+const USAGE = 'node test/simulate/run.ts [--seeds N] [--from S] [--seed S] [--jobs N] [--fault NAME] [--keep-going] [--trace]';
+
+const { values } = argumentsOf(USAGE, {
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },

@@ -9,6 +9,7 @@ import {
   revokedTalks,
   standstills,
   strayConnections,
+  transitOfGuests,
   unwantedConnections,
 } from './invariants.ts';
 import { perform } from './perform.ts';
@@ -73,7 +74,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   }
   await loop.run(end, () => broken(world).length > 0);
   world.network.heal();
-  const quiet = await settled(world, [disagreements, standstills, revokedTalks, unwantedConnections]);
+  const quiet = await settled(world, [disagreements, standstills, revokedTalks, transitOfGuests, unwantedConnections]);
   if (quiet.length > 0) return quiet;
   probe(world);
   const served = await settled(world, [unserved, standstills]);

@@ -35,6 +35,7 @@ export class Site {
   readonly revokedSites = new Set<string>();
   readonly revokedSerials = new Set<string>();
   accessGeneration = 0;
+  saysEdge: boolean;
   router: Router | undefined;
   readonly #log: Logger;
 
@@ -42,6 +43,7 @@ export class Site {
     this.index = index;
     this.machine = machine;
     this.plan = plan;
+    this.saysEdge = plan.edge;
     this.id = testSite(index).id;
     this.links = links
       .filter(({ from }) => from === index)
@@ -49,6 +51,11 @@ export class Site {
     this.listeners = new Set(plan.listeners);
     this.connectors = new Set(plan.connectors);
     this.#log = log;
+  }
+
+  /** It came in by ports for edge sites only. */
+  get isGuest(): boolean {
+    return this.plan.edge && this.links.length > 0 && this.links.every(({ role }) => role === 'edge');
   }
 
   get accessBundle(): TestBundle {
@@ -91,7 +98,7 @@ export class Site {
       site: { id, name, namespace: name, platform: 'linux', version: '0.0.0' },
       siteKey: key,
       router: 'main',
-      edge: this.plan.edge,
+      edge: this.saysEdge,
       listeners: [...this.listeners]
         .sort()
         .map((number) => ({

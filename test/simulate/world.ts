@@ -112,6 +112,12 @@ export class World {
     site.drain(how === 'drain' ? deadline : 0);
   }
 
+  /** One that works takes its place. */
+  restart(site: Site): void {
+    this.kill(site, 'process', 0);
+    this.loop.after(100, undefined, () => site.start());
+  }
+
   /** Both ends of a connection get an RST, as of a firewall that forgot it. */
   sever(endpoint: Endpoint): void {
     const { peer } = endpoint;

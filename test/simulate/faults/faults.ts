@@ -33,4 +33,38 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: '',
     },
   ],
+  // Links that another had replaced were forgotten when their link was deleted.
+  'replaced-links': [
+    {
+      file: 'router/link/dial/dialer.ts',
+      from: 'return [...this.#opened()].some(({ link }) => link.connections.size > 0);',
+      to: 'return (this.#current?.opened.link.connections.size ?? 0) > 0;',
+    },
+    {
+      file: 'router/link/dial/dialer.ts',
+      from: "for (const { link } of this.#opened()) link.cut(new LinkError('closed', 'The link has been closed.'));",
+      to: "this.#current?.opened.link.cut(new LinkError('closed', 'The link has been closed.'));",
+    },
+  ],
+  // A link that ended before it was up got a second connection, which nobody closed, and was tried again without a pause.
+  'ended-before-up': [
+    {
+      file: 'router/link/dial/outgoing.ts',
+      from: "this.#end.abort(reason);\n        this.#link?.retire('the peer ended its routing stream');",
+      to: "this.#link?.retire('the peer ended its routing stream');",
+    },
+    { file: 'router/link/dial/outgoing.ts', from: "if (link.state !== 'joining')", to: 'if (false)' },
+    { file: 'router/link/dial/dialer.ts', from: "if (opened.link.state !== 'up')", to: 'if (false)' },
+    { file: 'router/link/link.ts', from: "if (this.#state === 'down') {", to: 'if (false) {' },
+    { file: 'router/link/session/routing-stream.ts', from: 'if (isAnswered) this.#stream?.end();', to: '' },
+  ],
+  // Who came in by a port for edge sites was transit for others, if its record said that it is none.
+  'edge-guests': [
+    {
+      file: 'router/link/accept/incoming.ts',
+      from: 'confined: this.#options.edgeOnly && hello.site.id !== siteOf(host.self),',
+      to: 'confined: false,',
+    },
+    { file: 'router/link/accept/incoming.ts', from: 'confined: edgeOnly }', to: 'confined: false }' },
+  ],
 };

@@ -11,6 +11,7 @@ const SCRIPTS = [
   'scripts/generate.ts',
   'scripts/image.ts',
   'test/fuzz/run.ts',
+  'test/simulate/run.ts',
   'test/harness/bin/cluster-stop.ts',
   'bench/routing/fuzz.ts',
 ];
