@@ -1,7 +1,9 @@
 /** `earshot run` as a process of its own, with a listener and a server behind it. */
-import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,6 +15,12 @@ import { freePort } from '../support/free-port.ts';
 import type { Trouble } from './trouble.ts';
 
 const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+export interface Connection extends Disposable {
+  /** @returns what comes back */
+  says(text: string): Promise<string>;
+  end(): void;
+}
 
 export class RunningSite implements AsyncDisposable {
   readonly layout: NamespaceLayout;
@@ -61,21 +69,51 @@ export class RunningSite implements AsyncDisposable {
     return (await ask(this.#port, 'hello').catch(() => '')) === 'hello';
   }
 
+  /** A connection that stays. */
+  async connects(): Promise<Connection> {
+    const socket = connect(this.#port, '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    return {
+      async says(text) {
+        socket.write(text);
+        const [answer] = (await once(socket, 'data')) as readonly Buffer[];
+        return answer?.toString() ?? '';
+      },
+      end: () => void socket.end(),
+      [Symbol.dispose]: () => void socket.destroy(),
+    };
+  }
+
+  /** It may open no more files than it has. @returns how to take that back */
+  takeOpenFiles(): () => void {
+    const { pid } = this.#process;
+    const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+    let free = 0;
+    while (open.has(free)) free += 1;
+    const limit = (most: string): void => void execFileSync('prlimit', ['--pid', String(pid), `--nofile=${most}:`]);
+    limit(String(free));
+    return () => limit('1024');
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
   async brings(trouble: Trouble): Promise<void> {
     const done = once(this.#process, 'message');
     this.#process.send(trouble);
     await done;
   }
 
-  /** A change that asks for other statuses. */
-  async renames(): Promise<void> {
-    const site = {
+  /** One more listener: a change that asks for other statuses. */
+  async adds(name: string): Promise<void> {
+    const listener = {
       apiVersion: 'skupper.io/v2alpha1',
       kind: 'Listener',
-      metadata: { name: 'another' },
+      metadata: { name },
       spec: { routingKey: 'none', port: 1, host: '::' },
     };
-    await writeFile(join(this.layout.input.resources, 'another.yaml'), stringify(site));
+    await writeFile(join(this.layout.input.resources, `${name}.yaml`), stringify(listener));
   }
 
   metrics(): Promise<string> {

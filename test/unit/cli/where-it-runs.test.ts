@@ -1,78 +1,110 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { RunningSite } from './running-site.ts';
 
-/** A pipe whose reader stands still: it takes nothing any more. */
-function fullPipe(directory: string): number {
-  const path = join(directory, 'pipe');
-  execFileSync('mkfifo', [path]);
-  const descriptor = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+/** A pipe whose reader stands still: it takes nothing any more, until it is read. */
+class FullPipe {
+  readonly writer: number;
+  readonly #reader: number;
+  #said = '';
+
+  constructor(directory: string) {
+    const path = join(directory, 'pipe');
+    execFileSync('mkfifo', [path]);
+    this.#reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const most = Buffer.alloc(4_096, '\n');
+    untilItBlocks(() => void writeSync(this.#reader, most));
+    // With a description of its own, which blocks as that of a shell does.
+    this.writer = openSync(path, constants.O_WRONLY);
+  }
+
+  /** What was written so far. */
+  get said(): string {
+    const piece = Buffer.alloc(65_536);
+    untilItBlocks(() => void (this.#said += piece.toString('utf8', 0, readSync(this.#reader, piece))));
+    return this.#said;
+  }
+
+  close(): void {
+    closeSync(this.#reader);
+  }
+}
+
+function untilItBlocks(step: () => void): void {
   try {
-    for (;;) writeSync(descriptor, Buffer.alloc(4_096));
+    for (;;) step();
   } catch (error) {
     assert.equal(Object(error).code, 'EAGAIN');
   }
-  // With a description of its own, which blocks as that of a shell does.
-  const own = openSync(path, constants.O_RDWR);
-  return own;
 }
 
 const DAY = 86_400_000;
 
+// Each process takes a second of a core: one lives through as much as it can.
 describe('a router', { concurrency: true }, () => {
-  it('goes on where nobody reads its log, through a clock that jumps, and ends when it is told to', async () => {
+  it('goes on, tells of it and recovers, whatever is taken from it, and ends when it is told to', async () => {
     await using site = await RunningSite.make();
-    const pipe = fullPipe(site.layout.input.resources);
-    await site.start(pipe);
-    assert.match(await site.metrics(), /^earshot_log_bytes_waiting [1-9]/m);
+    const pipe = new FullPipe(site.layout.input.resources);
+    await site.start(pipe.writer);
+    closeSync(pipe.writer);
+    const metric = (what: string, pattern: RegExp) => site.until(what, async () => pattern.test(await site.metrics()));
+    await metric('the log waits for its reader', /^earshot_log_bytes_waiting [1-9]/m);
+    using steady = await site.connects();
+
     for (const clock of [DAY, -DAY, 0]) {
       await site.brings({ clock });
       assert.ok(await site.serves(), `the clock is ${clock} ms off`);
     }
+    await site.until('the log is written', async () => pipe.said.includes('"message":"running"'));
+    await metric('nothing of the log waits', /^earshot_log_bytes_waiting 0$/m);
+
+    await site.brings('disk-full');
+    await site.adds('one');
+    await metric('it is told', /^earshot_status_files_unwritable\{files="statuses"\} 1/m);
+    assert.match(pipe.said, /cannot be written \(ENOSPC\)/);
+    assert.ok(await site.serves());
+    await site.brings('disk-free');
+    await site.until('the status is there', async () => (await site.status('Listener-one.yaml')) !== '');
+
+    const giveBack = site.takeOpenFiles();
+    await site.adds('two');
+    await site.until('it is told', async () => /\(EMFILE\)/.test(pipe.said));
+    assert.equal(await site.serves(), false, 'no connection can be accepted');
+    assert.equal(await steady.says('still here'), 'still here');
+    giveBack();
+    await site.until('it serves again', () => site.serves());
+    await site.until('the status is there', async () => (await site.status('Listener-two.yaml')) !== '');
+    await metric('that is told, too', /^earshot_status_files_unwritable\{files="statuses"\} 0/m);
+
+    pipe.close();
+    site.signal('SIGHUP');
+    await metric('a line that nobody reads is counted', /^earshot_log_lines_dropped_total [1-9]/m);
+    assert.equal(await steady.says('still here'), 'still here');
+    steady.end();
     assert.equal(await site.ends('SIGTERM'), 0);
-    closeSync(pipe);
   });
 
-  it('goes on where its log and its directory are on a full disk, tells of it, and ends when it is told to', async () => {
+  it('ends as failed, within seconds, where something gets by every boundary, also on a full disk, and starts anew', async () => {
     await using site = await RunningSite.make();
     const full = openSync('/dev/full', 'w');
     await site.start(full);
-    assert.match(await site.metrics(), /^earshot_log_bytes_waiting [1-9]/m);
-    await site.brings('disk-full');
-    await site.renames();
-    await site.until('it is told', async () => /^earshot_status_files_unwritable\{files="statuses"\} 1/m.test(await site.metrics()));
-    assert.ok(await site.serves());
-    assert.equal(await site.ends('SIGTERM'), 0);
     closeSync(full);
-  });
-
-  it('goes on where the reader of its log has gone', async () => {
-    await using site = await RunningSite.make();
-    const child = await site.start('pipe');
-    child.stdout?.destroy();
-    child.kill('SIGHUP');
-    await site.until('the line is counted', async () => /^earshot_log_lines_dropped_total [1-9]/m.test(await site.metrics()));
+    assert.match(await site.metrics(), /^earshot_log_bytes_waiting [1-9]/m);
     assert.ok(await site.serves());
-    assert.equal(await site.ends('SIGTERM'), 0);
-  });
+    await site.brings('reject');
+    assert.equal(await site.ends(), 1);
+    assert.match(await site.status('Site-west.yaml'), /status: Pending|status: Error/);
 
-  for (const trouble of ['throw', 'reject'] as const) {
-    it(`ends as failed, within seconds, where something gets by every boundary (${trouble}), and starts anew`, async () => {
-      await using site = await RunningSite.make();
-      const child = await site.start('pipe');
-      let said = '';
-      child.stdout?.on('data', (chunk: Buffer) => void (said += chunk.toString()));
-      await site.brings(trouble);
-      assert.equal(await site.ends(), 1);
-      assert.match(said, /"level":"fatal".*"stack":".*ending, because of an unexpected error/);
-      assert.match(said, /"message":"drained"/);
-      assert.match(await site.status('Site-west.yaml'), /status: Pending|status: Error/);
-      if (trouble === 'reject') return;
-      await site.start();
-      await site.until('its status is of now', async () => /status: Ready/.test(await site.status('Site-west.yaml')));
-    });
-  }
+    const child = await site.start('pipe');
+    let said = '';
+    child.stdout?.on('data', (chunk: Buffer) => void (said += chunk.toString()));
+    await site.until('its status is of now', async () => /status: Ready/.test(await site.status('Site-west.yaml')));
+    await site.brings('throw');
+    assert.equal(await site.ends(), 1);
+    assert.match(said, /"level":"fatal".*"stack":".*ending, because of an unexpected error/);
+    assert.match(said, /"message":"drained"/);
+  });
 });
