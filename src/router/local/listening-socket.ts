@@ -25,6 +25,8 @@ export interface ListeningOptions {
   /** `raw` is the TCP socket below a TLS socket, or the socket itself. */
   onSocket(socket: Socket, raw: Socket): void;
   onRefused(reason: 'handshake' | 'busy', error: Error): void;
+  /** The system had nothing left to accept a client with. */
+  onNotAccepted(address: HostPort, code: string): void;
   onChange(): void;
 }
 
@@ -170,6 +172,7 @@ export class ListeningSocket {
 
   /** Also after it has listened (too many open files at an accept): then it goes on as it is. */
   #failed(server: Server, error: unknown): void {
+    if (this.#state.kind === 'listening' && this.#state.server === server) this.#options.onNotAccepted(this.address, codeOf(error));
     if (this.#state.kind !== 'opening' || this.#state.server !== server) return;
     server.close();
     this.#failures += 1;

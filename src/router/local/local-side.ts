@@ -10,6 +10,8 @@ import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationMemory } from './destination-memory.ts';
 import type { OwnFacts } from '../routing/contract.ts';
 import { MetricsByKey } from './key-metrics.ts';
+import { hostPort } from '../host-port.ts';
+import { LogRation } from '../../telemetry/log-ration.ts';
 import { Listeners } from './listeners.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
@@ -64,6 +66,7 @@ export class LocalSide implements AsyncDisposable {
       avoided: (key, router) => (router === options.routing.self ? this.#connectors.isAside(key) : this.#memory.avoided(key, router)),
       random,
     };
+    const ration = new LogRation(options.log);
     this.#listeners = new Listeners({
       handshake: limits.handshake,
       handshakes: new FairPlaces({ most: limits.handshakes, mostOfGroup: limits.handshakes }),
@@ -79,6 +82,10 @@ export class LocalSide implements AsyncDisposable {
           { listener: name, error },
           reason === 'busy' ? 'a client was given up for another' : 'a client failed the TLS handshake',
         );
+      },
+      onNotAccepted: (address, code) => {
+        localMetrics.clientsRefused.inc({ reason: 'busy' });
+        ration.warn({ address: hostPort(address), code }, `a client could not be accepted (${code})`);
       },
       onChange: changed,
     });

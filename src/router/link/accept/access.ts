@@ -144,8 +144,13 @@ export class Access {
     }
     this.#server = server;
     const failed = (error: unknown): void => {
+      if (this.#server !== server) return;
       // One that listens goes on as it is: an accept failed, for want of open files for example.
-      if (this.#server !== server || this.#port !== undefined) return;
+      if (this.#port !== undefined) {
+        linkMetrics.refused.inc({ reason: 'busy' });
+        this.#strangers.warn({ access: this.#config.name, code: codeOf(error) }, `a peer could not be accepted (${codeOf(error)})`);
+        return;
+      }
       this.#stopListening();
       this.#failed(listenError(error, host, port));
     };
