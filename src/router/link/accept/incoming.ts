@@ -183,20 +183,26 @@ export class Incoming {
   }
 
   #check(hello: Hello): void {
-    const { host, edgeOnly, siblingsOnly, certificate } = this.#options;
+    const { host, edgeOnly, siblingsOnly } = this.#options;
     const { id } = hello.site;
     const own = siteOf(host.self);
     if (host.draining) throw new LinkError('draining', 'This router is closing.');
     if (routerOf(hello) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
     if (siblingsOnly && id !== own) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
-    const certified = certificate?.sites ?? [];
-    if (certified.length > 0 && !certified.includes(id)) {
-      throw new LinkError('wrong-site', `The certificate was issued to site ${certified.join(', ')}, not to ${id}.`);
-    }
-    if (host.isRevoked({ site: id, certificate })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
+    this.#checkCertified(id);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
     if (this.#options.isFull(id)) throw tooMany();
     if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
+  }
+
+  /** On each connection of a link: each may show another certificate. */
+  #checkCertified(site: string): void {
+    const { host, certificate } = this.#options;
+    const certified = certificate?.sites ?? [];
+    if (certified.length > 0 && !certified.includes(site)) {
+      throw new LinkError('wrong-site', `The certificate was issued to site ${certified.join(', ')}, not to ${site}.`);
+    }
+    if (host.isRevoked({ site, certificate })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
   }
 
   #message(message: Buffer): void {
@@ -247,6 +253,7 @@ export class Incoming {
       if (link === undefined || link.dialed || link.router !== router || link.state === 'down') {
         throw new LinkError('protocol', `The peer attached to a link that it does not have.`);
       }
+      this.#checkCertified(hello.site.id);
       if (this.#options.isFull(hello.site.id)) throw tooMany();
       if (this.#closed) return;
       this.#hello = hello;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:tls';
@@ -9,6 +9,11 @@ import { EarlyRenewalError } from '../../../../src/identity/issued.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { UNREVOKE } from '../../../../src/router/link/refusal.ts';
+import { openBundle, type LinkBundle } from '../../../../src/router/link/bundle.ts';
+import { openLink, type OpenedLink } from '../../../../src/router/link/dial/outgoing.ts';
+import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
+import { FORWARD } from '../../../../src/router/wire.ts';
+import { linkHost } from '../support/link-host.ts';
 import { access, accessPort, link, siteConfig, start, until } from '../support/site.ts';
 
 const authority = await testAuthority();
@@ -75,6 +80,34 @@ test('a peer says why it does not accept our certificate', async () => {
 test('a certificate that is not for clients is refused as such', async () => {
   await using pair = await attempt(await authority.issue(), await authority.issue({ uses: ['server'] }));
   await problem(pair.client, 'tls-wrong-purpose');
+});
+
+test('a certificate of another site is refused on the second connection of a link, too', async () => {
+  await using there = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
+  const port = await accessPort(there);
+  const [own, other] = [siteConfig('client'), siteConfig('other')];
+  using host = linkHost(own);
+  const bundles = await Promise.all(
+    [own, other, own].map(async ({ site }) => openBundle(await authority.issue({ siteId: site.id }), 'client')),
+  );
+  const open = (first: LinkBundle | undefined, second: LinkBundle | undefined): Promise<OpenedLink> =>
+    openLink({
+      host,
+      peer: 'there',
+      cost: 1,
+      id: randomBytes(10).toString('hex'),
+      signal: new AbortController().signal,
+      dial: (protocol, deadline, signal) => {
+        const bundle = protocol === FORWARD ? first : second;
+        assert.ok(bundle);
+        return dialTls({ endpoint: { host: '127.0.0.1', port }, bundle, protocol, deadline, signal });
+      },
+    });
+  const made = [await open(bundles[0], bundles[1]), await open(bundles[2], bundles[2])];
+  const { serialNumber } = new X509Certificate(bundles[2]?.cert ?? '');
+  await until(there, 'the second link', (state) => state.incoming.some(({ serial }) => serial === serialNumber));
+  assert.equal(there.state.incoming.length, 1, 'the first never came up');
+  for (const { link: opened } of made) opened.cut(new Error('the test is over'));
 });
 
 test('a weak key is refused before it is used', async () => {
