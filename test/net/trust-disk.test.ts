@@ -78,6 +78,7 @@ describe('state', { concurrency: 2 }, () => {
     await eventually('word of it in the log', () =>
       /cannot be written \(ENOSPC\): the disk is full, free some space; it is tried again/.test(west.process.output),
     );
+    assert.equal(await west.metric('earshot_status_files_unwritable', { files: 'statuses' }), 1);
     await east.apply(connector('web', '127.0.0.1', 80));
     await eventually('the port to open again', async () => (await page(8081)) === 'hello from east\n');
     // A redemption that cannot be written down is none.
@@ -102,7 +103,8 @@ describe('state', { concurrency: 2 }, () => {
     await west.start();
     await west.waitFor('Listener', 'web');
     assert.equal(await page(8081), 'hello from east\n');
-    await west.kill9();
+    await fill(home);
+    await west.stop();
   });
 
   it('damaged state is named with its file, and nothing is made in its place', async (t) => {
