@@ -41,8 +41,10 @@ export function beRude(world: World, site: Site, router: Router, lasts: number):
       if (machine !== site.machine && open > MOST_CONNECTIONS)
         world.faults.push(`${machine.name} has ${open} connections to ${site.machine.name}, which ends each link at once`);
     }
-    if (loop.now < end) loop.after(LOOK, undefined, look);
-    else if (site.router === router) world.restart(site);
+    if (loop.now + LOOK < end) loop.after(LOOK, undefined, look);
   };
   look();
+  loop.after(lasts, undefined, () => {
+    if (site.router === router) world.restart(site);
+  });
 }
