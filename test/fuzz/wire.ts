@@ -29,6 +29,10 @@ export class Wire extends EventEmitter {
     return this as unknown as Socket;
   }
 
+  pause(): this {
+    return this;
+  }
+
   resume(): this {
     return this;
   }

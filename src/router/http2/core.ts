@@ -27,6 +27,8 @@ export interface SessionCore extends StreamOwner {
   goaway(lastStreamId: number, reason: StreamReset): void;
   /** Tells the handler, and forgets the stream. */
   cutStream(stream: SessionStream, reason: StreamReset): void;
+  /** A new request has been told of. */
+  requested(): void;
   /** Streams that waited may open now. */
   openWaiting(): void;
   /** The stream that this end would open next: it and those above are idle. */

@@ -34,6 +34,7 @@ export class FrameReader {
   #padding = 0;
   #partial: Buffer = EMPTY;
   #stopped = false;
+  #paused = false;
 
   constructor(sink: FrameSink, mostFrame: number) {
     this.#sink = sink;
@@ -45,16 +46,30 @@ export class FrameReader {
     this.#stopped = true;
   }
 
-  /** @throws ConnectionError where a frame is too large or wrongly padded, and what the sink throws */
-  push(chunk: Buffer): void {
+  /** What is left of the present octets, from the next HEADERS on, is for later. */
+  pause(): void {
+    this.#paused = true;
+  }
+
+  /**
+   * @returns what is left of them, where the sink has paused
+   * @throws ConnectionError where a frame is too large or wrongly padded, and what the sink throws
+   */
+  push(chunk: Buffer): Buffer {
+    this.#paused = false;
     let at = 0;
-    while (at < chunk.length && !this.#stopped) {
+    while (at < chunk.length && !this.#stopped && !(this.#paused && this.#isAtHeaders(chunk, at))) {
       if (this.#state === 'header') at = this.#readHeader(chunk, at);
       else if (this.#state === 'data') at = this.#readData(chunk, at);
       else if (this.#state === 'payload') at = this.#readPayload(chunk, at);
       else if (this.#state === 'pad-length') this.#readPadLength(chunk[at++] ?? 0);
       else at = this.#skip(chunk, at);
     }
+    return this.#stopped ? EMPTY : chunk.subarray(at);
+  }
+
+  #isAtHeaders(chunk: Buffer, at: number): boolean {
+    return this.#state === 'header' && this.#have === 0 && chunk[at + 3] === FrameType.HEADERS;
   }
 
   #readHeader(chunk: Buffer, at: number): number {

@@ -206,6 +206,7 @@ export class Inbound implements FrameSink {
       stream.reset(ErrorCode.INTERNAL_ERROR);
     }
     if (whole.endStream && !stream.gone) stream.endedRemotely();
+    this.#core.requested();
   }
 
   /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */

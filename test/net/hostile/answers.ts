@@ -1,5 +1,5 @@
 /**
- * Those that a router dials, and that do what none should: `node answers.ts FIRST-PORT COUNT DIRECTORY SEED` listens at so many ports, with
+ * Those that a router dials, and that do what none should: `node answers.ts HOST FIRST-PORT COUNT DIRECTORY SEED` listens at so many ports, with
  * what `Keyring` reads in the directory, and answers each connection otherwise. SIGUSR2 asks for what came of them, one JSON line.
  */
 import { createServer as createTcpServer, type Socket } from 'node:net';
@@ -16,13 +16,13 @@ import { LINK_REQUESTS, routingBytes } from '../../fuzz/link-words.ts';
 import { mutate } from '../../fuzz/mutate.ts';
 import { Keyring } from './shown.ts';
 
-const [first = 0, count = 0] = process.argv.slice(2, 4).map(Number);
-const [directory = '', seed = '1'] = process.argv.slice(4);
+const [host = '', ports = '', many = '', directory = '', seed = '1'] = process.argv.slice(2);
+const [first, count] = [Number(ports), Number(many)];
 const keys = new Keyring(directory);
 const random = new Random(Number(seed));
 const told: Record<string, number> = {};
 
-const good = createSecureContext({ cert: keys.cert, key: keys.key });
+const good = createSecureContext(keys.server(host));
 
 /** What the next connection is shown: mostly what is in order, so that it gets further. */
 function shown(): SecureContext {

@@ -136,15 +136,16 @@ export class Campaign implements AsyncDisposable {
     return (JSON.parse(said) as { readonly told: Phase['told'] }).told;
   }
 
-  /** East dials them: as many links as there are cases, up to a hundred. */
+  /** East dials them: as many links as there are cases, up to twenty. */
   async #answers({ cases, seconds, seed }: Size): Promise<Phase['told']> {
-    const count = Math.min(cases, 100);
+    const count = Math.min(cases, 20);
     const { east } = this;
     const host = this.#strange;
     await east.bundle('to-answers', { cert: `${this.#keys}/tls.crt`, key: `${this.#keys}/tls.key`, ca: `${this.#keys}/ca.crt` });
-    const answers = await host.spawn([process.execPath, here('answers.ts'), String(ANSWERS), String(count), this.#keys, String(seed)], {
-      name: 'answers',
-    });
+    const answers = await host.spawn(
+      [process.execPath, here('answers.ts'), host.v4, String(ANSWERS), String(count), this.#keys, String(seed)],
+      { name: 'answers' },
+    );
     await answers.ready(() => host.listens(ANSWERS + count - 1));
     const links = Array.from({ length: count }, (_, at) =>
       manifest('Link', `answers-${at}`, {

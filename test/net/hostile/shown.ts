@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Random } from '../../../bench/routing/random.ts';
 import type { Authority } from '../../../src/trust/contract.ts';
+import { issueBundle } from '../../../src/trust/issue.ts';
 import { writePem } from '../../../src/x509/pem.ts';
 import { mutate } from '../../fuzz/mutate.ts';
 import { oddCertificate } from '../../fuzz/odd-certificates.ts';
@@ -25,6 +26,18 @@ export class Keyring {
       const certificate = new X509Certificate(this.ca);
       this.#authority = { name: 'site', certificate, key: createPrivateKey(read('ca.key')), chain: '', ca: this.ca };
     }
+  }
+
+  /** One in order, for a server of this address. Only who has the authority's key can make it. */
+  server(host: string): { readonly cert: string; readonly key: string } {
+    if (this.#authority === undefined) throw new TypeError('the key of the authority is missing: ca.key');
+    const { cert = '', key = '' } = issueBundle(this.#authority, 'answers', {
+      subject: 'answers',
+      hosts: [host],
+      server: true,
+      client: true,
+    });
+    return { cert, key };
   }
 
   /** A certificate as nobody should show one: changed in its bytes, or written oddly and signed by itself or by the authority. */

@@ -148,6 +148,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'listener/access-drain-deadline',
   'look/memory-holder',
   'look/routing-release',
+  'session/read-on',
 ]);
 /** What a life brings about by itself. The rest, which waits for longer than a test or for what does not happen here, is called as soon as it is there. */
 const natural = new Set<HandlerName>();

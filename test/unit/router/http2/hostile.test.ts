@@ -169,3 +169,40 @@ test('bytes one by one, which somebody takes, may come without end', () => {
   session.destroy();
   wire.destroy();
 });
+
+test('a thousand requests that arrive at once are taken in many turns, in their order, and others have theirs in between', async () => {
+  const { wire, session, seen } = victim(true, {}, refuse);
+  const other = victim(true);
+  await setImmediate();
+  const ids = Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index);
+  wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
+  // What TLS had decrypted already comes in spite of the pause.
+  wire.feed(frame(FrameType.PING, 0, 0, Buffer.alloc(8, 7)));
+  const before = seen.accepted.length;
+  assert.ok(before > 0 && before <= 20, `${before} requests in one turn`);
+  other.wire.feed(connect(1));
+  assert.equal(other.seen.accepted.length, 1);
+  let turns = 0;
+  for (; seen.accepted.length < ids.length && turns < 10_000; turns += 1) {
+    await setImmediate();
+    wire.take();
+  }
+  assert.ok(turns > 50, `${turns} turns`);
+  assert.deepEqual(
+    seen.accepted.map(({ stream }) => stream.id),
+    ids,
+  );
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+  assert.ok(Buffer.concat(wire.sent).includes(frame(FrameType.PING, 1, 0, Buffer.alloc(8, 7))), 'the ping is answered, in its turn');
+  assert.equal(session.state, 'open');
+});
+
+test('requests that wait for their turn are not taken once the session has ended', async () => {
+  const { wire, session, seen } = victim(true, {}, refuse);
+  await setImmediate();
+  wire.feed(Buffer.concat(Array.from({ length: 100 }, (_, index) => connect(1 + 2 * index, true))));
+  session.destroy();
+  const before = seen.accepted.length;
+  for (let turn = 0; turn < 30; turn += 1) await setImmediate();
+  assert.equal(seen.accepted.length, before);
+});
