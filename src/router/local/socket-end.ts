@@ -3,7 +3,7 @@ import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { PIECE_COST } from '../memory/costs.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
-import { watchStalled, type Stalled } from './stalled-sockets.ts';
+import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { End, Side } from '../side.ts';
 
 /** Of a request or an answer, mostly all. */
@@ -50,6 +50,7 @@ export class SocketEnd implements End, Stalled {
       failure = error;
     };
     const onClose = (): void => {
+      forgetStalled(this);
       if (failure === undefined && side.ended && socket.writableFinished) side.onClosed();
       else side.onReset({ code: ErrorCode.CONNECT_ERROR, reason: failure?.message ?? 'closed before its end' });
     };

@@ -26,6 +26,11 @@ export function watchStalled(socket: Stalled): void {
   timer ??= setInterval(bounded('look/stalled-sockets', look), LOOK).unref();
 }
 
+/** It is closed: kept until the next look, thousands a second would be a few megabytes. Also of one that is not there. */
+export function forgetStalled(socket: Stalled): void {
+  stalled.delete(socket);
+}
+
 function look(): void {
   for (const socket of stalled) {
     if (socket.stalled) guard('connection/stalled-look', socket, ask, end);
