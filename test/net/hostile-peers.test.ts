@@ -14,7 +14,9 @@ import {
   linkByToken,
   listener,
   placeLinkFiles,
+  ENDLESS_PAGES,
   startNginx,
+  startNode,
   startRequests,
   startSite,
   type Host,
@@ -87,23 +89,12 @@ async function attacked(t: TestContext): Promise<Attacked> {
   });
   const west = await startSite(client, { resources: Object.entries(services).map(([key, port]) => listener(key, '127.0.0.1', port)) });
   await startNginx(server, { port: services.web });
-  await startNode(
-    server,
-    services.endless,
-    'socket => { const go = () => { while (socket.write(page)); }; socket.on("drain", go); go(); }',
-  );
-  await startNode(server, services.stuck, 'socket => socket.pause()');
+  await startNode(server, services.endless, ENDLESS_PAGES);
+  await startNode(server, services.stuck, 'socket.pause();');
   await linkByToken(west, east);
   const { certificates, port } = await certificatesOf(east, strange);
   const owned = stack.move();
   return { east, west, client, strange, certificates, port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
-/** A server of one line. */
-async function startNode(host: Host, port: number, onSocket: string): Promise<void> {
-  const text = `const page = Buffer.alloc(65536); require('net').createServer({ allowHalfOpen: true }, (socket) => { socket.on('error', () => {}); (${onSocket})(socket); }).listen(${port}, '127.0.0.1')`;
-  const program = await host.spawn([process.execPath, '-e', text], { name: `server-${port}` });
-  await program.ready(() => host.listens(port));
 }
 
 async function certificatesOf(east: Site, strange: Host): Promise<{ readonly certificates: string; readonly port: string }> {

@@ -12,7 +12,18 @@ export type { CommandOptions, Outcome } from '../../harness/command.ts';
 export { createNetwork, Network, type NetworkOptions } from './network.ts';
 export { Program, type Exit } from '../../harness/program.ts';
 export { createAuthority, issue, type Authority, type CertificateFiles } from './certificates.ts';
-export { postgresPrograms, startEcho, startIperf3, startNginx, startPostgres, startRedis, startSshd, type Sshd } from './servers.ts';
+export {
+  ENDLESS_PAGES,
+  postgresPrograms,
+  startEcho,
+  startIperf3,
+  startNginx,
+  startNode,
+  startPostgres,
+  startRedis,
+  startSshd,
+  type Sshd,
+} from './servers.ts';
 export { connector, listener, manifest, type Manifest } from './manifests.ts';
 export { linkByToken, networkOf, Site, startSite, type SiteOptions, type Status, type Written } from './site.ts';
 export { placeLinkFiles } from './link-files.ts';

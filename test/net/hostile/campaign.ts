@@ -15,7 +15,9 @@ import {
   listener,
   manifest,
   placeLinkFiles,
+  ENDLESS_PAGES,
   startNginx,
+  startNode,
   startSite,
   type Host,
   type Site,
@@ -83,8 +85,8 @@ export class Campaign implements AsyncDisposable {
     });
     const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB)] });
     await startNginx(server, { port: WEB });
-    await serve(server, ENDLESS, 'const go = () => { while (socket.write(page)); }; socket.on("drain", go); go();');
-    await serve(server, STUCK, 'socket.pause();');
+    await startNode(server, ENDLESS, ENDLESS_PAGES);
+    await startNode(server, STUCK, 'socket.pause();');
     await linkByToken(west, east);
     const placed = await placeLinkFiles(east, east.host.v4, strange);
     // As if the site's own authority had fallen into their hands: nobody else could sign what is odd.
@@ -184,11 +186,4 @@ async function asked(program: Program): Promise<readonly string[]> {
   const before = lines().length;
   program.signal('SIGUSR2');
   return eventually(`${program.name} to answer`, () => lines().length > before && lines(), { everyMs: 20 });
-}
-
-/** A server whose every connection runs some code. */
-async function serve(host: Host, port: number, onSocket: string): Promise<void> {
-  const text = `const page = Buffer.alloc(65536); require('net').createServer({ allowHalfOpen: true }, (socket) => { socket.on('error', () => {}); ${onSocket} }).listen(${port}, '127.0.0.1')`;
-  const program = await host.spawn([process.execPath, '-e', text], { name: `server-${port}` });
-  await program.ready(() => host.listens(port));
 }
