@@ -116,7 +116,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   get held(): number {
-    return this.outbox.controlBytes + this.openStreams * STREAM_COST + this.windows.parts * PIECE_COST;
+    return this.outbox.controlBytes + this.#unread.length + this.openStreams * STREAM_COST + this.windows.parts * PIECE_COST;
   }
 
   get nextLocalStream(): number {
