@@ -150,7 +150,7 @@ function ensureOne(store: GrantStore, grant: AccessGrant): Promise<Grant> {
   return store.ensure({
     name: nameOf(grant),
     ...(code === undefined || code === '' ? {} : { code }),
-    redemptionsAllowed: redemptionsAllowed ?? 1,
+    redemptionsAllowed: Math.max(1, redemptionsAllowed ?? 1),
     expirationWindowSeconds: Math.max(1, Math.round((parseDuration(expirationWindow ?? '15m') ?? 900_000) / 1000)),
     ...(issuer === undefined || issuer === '' ? {} : { issuer }),
   });

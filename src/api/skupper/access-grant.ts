@@ -2,7 +2,9 @@ import { integer, object, optional, text } from '../schema.ts';
 import { settings, statusWith } from './parts.ts';
 
 export const accessGrantSpec = object('What is granted: to link to this site, so many times, for so long.', {
-  redemptionsAllowed: optional(integer('int32', 'How many times a token of this grant can be redeemed.', { default: 1, minimum: 1 })),
+  redemptionsAllowed: optional(
+    integer('int32', 'How many times a token of this grant can be redeemed. 0 counts as 1.', { default: 1, minimum: 0 }),
+  ),
   expirationWindow: optional(
     text('For how long, from the creation of the grant: a number with `s`, `m` or `h`, as in `15m` or `1h30m`.', {
       default: '15m',

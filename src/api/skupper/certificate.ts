@@ -3,7 +3,10 @@ import { settings, statusWith } from './parts.ts';
 
 export const certificateSpec = object("What the certificate is to say. It is kept as a TLS bundle of this object's name, and renewed.", {
   ca: text('The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.'),
-  subject: text('The common name.', { minLength: 1, maxLength: 253 }),
+  subject: text('The common name. Of a longer one the certificate has the first 64 characters, which is the most that there may be.', {
+    minLength: 1,
+    maxLength: 65_536,
+  }),
   hosts: optional(
     listOf(text('A host name or an address.', { minLength: 1, maxLength: 253 }), 'The names for which a server shows it.', {
       maxItems: 256,

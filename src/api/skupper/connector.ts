@@ -26,7 +26,12 @@ export const connectorSpec = object(
       tlsCredentials("for connections to the server, which are TLS then: its `ca.crt` is what the server's certificate must come from."),
     ),
     useClientCert,
-    verifyHostname: optional(flag("Whether the server's certificate must name the host that is connected to.", { default: true })),
+    verifyHostname: optional(
+      flag(
+        "Whether the server's certificate must name the host that is connected to. Left out: on Kubernetes it need not, since pods are " +
+          'connected to by their addresses; without a cluster it must.',
+      ),
+    ),
     includeNotReadyPods,
     exposePodsByName,
     type,

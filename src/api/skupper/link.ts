@@ -5,7 +5,7 @@ import { endpoint, settings, statusWith, tlsCredentials } from './parts.ts';
 export const MAXIMUM_COST = 65_535;
 
 export function cost(description: string) {
-  return integer('int32', description, { default: 1, minimum: 1, maximum: MAXIMUM_COST });
+  return integer('int32', `${description} 0 counts as 1.`, { default: 1, minimum: 0, maximum: MAXIMUM_COST });
 }
 
 export const linkSpec = object('The way to another site.', {

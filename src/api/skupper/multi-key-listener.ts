@@ -42,8 +42,12 @@ export const multiKeyListenerSpec = object('What clients connect to, and where t
   settings,
 });
 
-const reachable = {
+const byPriority = {
   routingKeysReachable: optional(listOf(text('A routing key.'), 'The routing keys that can be reached now, in the order of the spec.')),
+};
+
+const byWeight = {
+  routingKeysReachable: optional(mapOf(integer('int32', 'The weight of the key.'), 'The routing keys that can be reached now.')),
 };
 
 export const multiKeyListenerStatus = statusWith(
@@ -53,8 +57,8 @@ export const multiKeyListenerStatus = statusWith(
     hasDestination: optional(flag('Whether at least one of the routing keys can be reached.')),
     strategy: optional(
       object('How the strategy stands.', {
-        priority: optional(object('Of a strategy by priority.', reachable)),
-        weighted: optional(object('Of a strategy by weight.', reachable)),
+        priority: optional(object('Of a strategy by priority.', byPriority)),
+        weighted: optional(object('Of a strategy by weight.', byWeight)),
       }),
     ),
   },

@@ -29,8 +29,8 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
   const { priority, weighted } = listener.spec.strategy;
   const keys = priority?.routingKeys ?? Object.keys(weighted?.routingKeys ?? {});
   const open = new Set(state?.reachableKeys);
-  const routingKeysReachable = keys.filter((key) => open.has(key));
-  const reachable = routingKeysReachable.length > 0;
+  const reachableKeys = keys.filter((key) => open.has(key));
+  const reachable = reachableKeys.length > 0;
   const conditions = {
     Configured: listening(state, reachable, view),
     Operational: reachable
@@ -43,7 +43,9 @@ export function observeMultiKey(listener: MultiKeyListener, view: View): MultiKe
             .join(', ')} can be reached`,
         ),
   };
-  const strategy = priority === undefined ? { weighted: { routingKeysReachable } } : { priority: { routingKeysReachable } };
+  const weights = Object.fromEntries(reachableKeys.map((key) => [key, weighted?.routingKeys[key] ?? 0]));
+  const strategy =
+    priority === undefined ? { weighted: { routingKeysReachable: weights } } : { priority: { routingKeysReachable: reachableKeys } };
   return { ...statusOf(conditions, view, refusals(state, view)), hasDestination: reachable, strategy };
 }
 

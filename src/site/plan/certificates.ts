@@ -40,7 +40,14 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
       name,
       resource: keyOf(certificate),
       issuer: ca === '' ? { kind: 'self' } : issuerOf(ca),
-      order: { subject, hosts: hosts ?? [], client: client ?? false, server: server ?? false, signing: signing ?? false, ...purpose },
+      order: {
+        subject: commonName(subject),
+        hosts: hosts ?? [],
+        client: client ?? false,
+        server: server ?? false,
+        signing: signing ?? false,
+        ...purpose,
+      },
     });
   }
   for (const access of accesses) {
@@ -62,6 +69,11 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
     });
   }
   return [...wanted.values()].sort((one, other) => Number(other.order.signing) - Number(one.order.signing));
+}
+
+/** A certificate has no room for more (RFC 5280, ub-common-name); command lines write all hosts of a site here, with commas between. */
+function commonName(subject: string): string {
+  return subject.slice(0, 64).toWellFormed();
 }
 
 function issuerOf(name: string): WantedBundle['issuer'] {

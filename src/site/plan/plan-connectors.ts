@@ -78,5 +78,6 @@ function tlsOf(
   if (bundle === undefined) return { problems };
   const { name, ca } = bundle;
   const used = useClientCert === true ? bundle : { name, ...(ca === undefined ? {} : { ca }) };
-  return { tls: { bundle: used, verifyHostname: verifyHostname ?? true }, problems };
+  // Pods are connected to by their addresses, which no certificate names.
+  return { tls: { bundle: used, verifyHostname: verifyHostname ?? !material.capabilities.has('pods') }, problems };
 }

@@ -26,7 +26,8 @@ export function planLinks(resources: SiteResources, { edge, accesses }: LinkingS
     const { endpoints: usable, problems: ofEndpoints } = linkEndpoints(link, edge);
     const endpoints = withoutOwn(usable, material.ownHosts, accesses);
     const { bundle, problems: ofTls } = tlsOf(link, material);
-    const cost = link.spec.cost ?? 1;
+    // A written 0 is 1, as in Skupper's manifests.
+    const cost = link.spec.cost === 0 ? 1 : (link.spec.cost ?? 1);
     const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls];
     problems.push(...found);
     if (bundle !== undefined && !hasErrors(found)) configs.push({ name, endpoints, cost, tls: bundle });

@@ -28,11 +28,16 @@ const nothing: PlannedConfig = { edge: false, listeners: [], connectors: [], lin
 
 /**
  * What is invalid is left out and told as a problem; everything else is planned.
- * @param previous what was planned last: where two listeners want one port, the one that had it keeps it
+ * @param previous what was planned last: where two listeners want one port, the one that had it keeps it, and so does a Site the namespace
  * @param unread why the Site that was written cannot be used, where there is none that can
  */
-export function planSite(resources: SiteResources, material: Material, previous?: Pick<SitePlan, 'heldPorts'>, unread?: string): SitePlan {
-  const { site, problems: siteProblems } = chooseSite(resources);
+export function planSite(
+  resources: SiteResources,
+  material: Material,
+  previous?: Pick<SitePlan, 'heldPorts' | 'site'>,
+  unread?: string,
+): SitePlan {
+  const { site, problems: siteProblems } = chooseSite(resources, previous?.site);
   if (site === undefined) {
     return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], heldPorts: [] };
   }
@@ -57,10 +62,14 @@ export function planSite(resources: SiteResources, material: Material, previous?
   };
 }
 
-/** The first by name: a namespace is one site. */
-function chooseSite(resources: SiteResources): { readonly site?: Site; readonly problems: readonly ResourceProblem[] } {
-  const [site, ...others] = resources.Site;
+/** A namespace is one site: the one that runs, or else the first by name. */
+function chooseSite(
+  resources: SiteResources,
+  running: Site | undefined,
+): { readonly site?: Site; readonly problems: readonly ResourceProblem[] } {
+  const site = resources.Site.find((each) => running !== undefined && nameOf(each) === nameOf(running)) ?? resources.Site[0];
   if (site === undefined) return { problems: [] };
+  const others = resources.Site.filter((each) => each !== site);
   const problems = others.map((other): ResourceProblem => ({
     resource: keyOf(other),
     severity: 'error',

@@ -54,9 +54,9 @@ export function parseToken(resource: { readonly metadata?: unknown; readonly spe
   }
   if (
     linkCost !== undefined &&
-    (typeof linkCost !== 'number' || !Number.isSafeInteger(linkCost) || linkCost < 1 || linkCost > 2_147_483_647)
+    (typeof linkCost !== 'number' || !Number.isSafeInteger(linkCost) || linkCost < 0 || linkCost > 2_147_483_647)
   ) {
-    throw mangled(where, 'spec.linkCost must be a whole number of at least 1');
+    throw mangled(where, 'spec.linkCost must be a whole number, at least 0');
   }
   const others = otherUrls(fieldsOf(settings, where, 'spec.settings')[OTHER_URLS] ?? '', where);
   return {
@@ -65,7 +65,8 @@ export function parseToken(resource: { readonly metadata?: unknown; readonly spe
     ...(others.length === 0 ? {} : { otherUrls: others }),
     code,
     ca: checkCa(ca, where),
-    ...(linkCost === undefined ? {} : { linkCost }),
+    // A written 0 is 1, as in Skupper's manifests.
+    ...(linkCost === undefined ? {} : { linkCost: Math.max(1, linkCost) }),
   };
 }
 

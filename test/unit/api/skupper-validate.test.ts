@@ -115,11 +115,11 @@ const cases: readonly (readonly [name: string, value: unknown, problems: readonl
     object('Link', { endpoints: [{ host: 'a', port: 55_671 }] }),
     ['error spec.endpoints[0].port: must be text, not a number: put it in quotes'],
   ],
-  ['a free link', object('Link', { endpoints: [], cost: 0 }), ['error spec.cost: must be a whole number from 1 to 65535, not 0']],
+  ['a free link', object('Link', { endpoints: [], cost: -1 }), ['error spec.cost: must be a whole number from 0 to 65535, not -1']],
   [
     'many redemptions',
     object('AccessGrant', { redemptionsAllowed: 2 ** 31 }),
-    ['error spec.redemptionsAllowed: must be a whole number from 1, not 2147483648'],
+    ['error spec.redemptionsAllowed: must be a whole number from 0, not 2147483648'],
   ],
   [
     'days',

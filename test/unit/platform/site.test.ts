@@ -250,9 +250,11 @@ test('tokens are redeemed where links are let in, and at no other address', asyn
     });
   await put('site.yaml', document('Site', 'west', { settings: { 'grant-port': String(port) } }));
   await put('access.yaml', access('127.0.0.1'));
-  await put('grant.yaml', document('AccessGrant', 'east', {}));
+  // A written 0 is 1, as in Skupper's manifests.
+  await put('grant.yaml', document('AccessGrant', 'east', { redemptionsAllowed: 0 }));
   await start();
   await until(async () => (await status('AccessGrant-east.yaml'))?.['status'] === 'Ready', 'the grant is ready');
+  assert.equal((await status('AccessGrant-east.yaml'))?.['message'], 'OK', 'it can be redeemed once');
   assert.equal((await status('AccessGrant-east.yaml'))?.['url'], `https://127.0.0.1:${port}/v1/redeem/east`);
   assert.equal(await accepts('127.0.0.1', port), true);
   assert.equal(await accepts('127.0.0.2', port), false);

@@ -143,6 +143,14 @@ test('a link that is down says why, and still to whom it leads', () => {
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
 });
 
+test('a MultiKeyListener by weight tells the weight of each key that can be reached', () => {
+  const listener = aMultiKeyListener('m', { strategy: { weighted: { routingKeys: { a: 3, b: 0, c: 1 } } } });
+  const status = observe([aSite(), listener], {
+    listeners: { 'MultiKeyListener/m': { listening: true, reachableKeys: ['b', 'a', 'x'] } },
+  }).get('MultiKeyListener/m');
+  assert.deepEqual(status, { ...status, hasDestination: true, strategy: { weighted: { routingKeysReachable: { a: 3, b: 0 } } } });
+});
+
 test('a MultiKeyListener lists the keys that can be reached in the order of its own', () => {
   const status = observe([aSite(), aMultiKeyListener('m')], {
     listeners: { 'MultiKeyListener/m': { listening: true, reachableKeys: ['b', 'a', 'x'] } },

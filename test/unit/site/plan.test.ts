@@ -6,6 +6,7 @@ import type { Capability } from '../../../src/site/capabilities.ts';
 import { acceptsLinks } from '../../../src/site/plan/access.ts';
 import { noTrust } from '../../../src/site/observe/trust-facts.ts';
 import { observeSite } from '../../../src/site/observe/observe.ts';
+import { planCertificates } from '../../../src/site/plan/certificates.ts';
 import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
 import { problemText } from '../../../src/site/problem.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
@@ -138,6 +139,42 @@ for (const [name, hosts, own, listens, left] of [
 test('a connector without a client certificate is given none, only what to verify the server by', () => {
   const { config } = plan(aSite(), aConnector('db', { tlsCredentials: 'whole' }));
   assert.deepEqual(config.connectors[0]?.tls, { bundle: { name: 'whole', ca: 'CA' }, verifyHostname: true });
+});
+
+for (const [platform, capabilities, verifies] of [
+  ['pods are connected to by their addresses, which no certificate names', ['pods'], false],
+  ['servers have names', [], true],
+] as const) {
+  test(`where ${platform}, a connector that leaves verifyHostname out has it ${verifies}, and a written one counts`, () => {
+    const material = aMaterial({ capabilities: new Set<Capability>(capabilities) });
+    const written = (verifyHostname?: boolean) =>
+      aConnector('db', { tlsCredentials: 'whole', ...(verifyHostname === undefined ? {} : { verifyHostname }) });
+    const planned = [undefined, true, false].map(
+      (value) => planSite(resources(aSite(), written(value)), material).config.connectors[0]?.tls?.verifyHostname,
+    );
+    assert.deepEqual(planned, [verifies, true, false]);
+  });
+}
+
+test('a link that is written to cost nothing costs 1', () => {
+  assert.equal(plan(aSite(), aLink('east', { cost: 0 })).config.links[0]?.cost, 1);
+});
+
+test('the Site that runs keeps its namespace from one whose name comes first', () => {
+  const before = plan(aSite({}, 'west'));
+  const made = planSite(resources(aSite({}, 'alpha'), aSite({}, 'west')), aMaterial(), before);
+  assert.equal(made.site?.metadata.name, 'west');
+  assert.equal(problem(made), 'error Site/alpha second-site undefined');
+  const after = planSite(resources(aSite({}, 'alpha')), aMaterial(), made);
+  assert.equal(after.site?.metadata.name, 'alpha', 'once the other is gone it takes its place');
+});
+
+test('a subject too long for a certificate, such as all hosts of a site, is cut', () => {
+  const subject = Array.from({ length: 9 }, (_, at) => `router-${at}.example.com`).join(',');
+  const spec = { ca: '', subject, client: true };
+  const certificate = { apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', metadata: { name: 'link-west' }, spec } as const;
+  const [wanted] = planCertificates(resources(aSite(), certificate), aSite(), { kind: 'direct', hosts: [] });
+  assert.equal(wanted?.order.subject, subject.slice(0, 64));
 });
 
 test('a MultiKeyListener asks for client certificates only when told to', () => {

@@ -23,6 +23,10 @@ describe('A token file', () => {
     assert.deepEqual(readToken(text.replaceAll('\n', '\r\n'), 'token.yaml').code, token.code);
   });
 
+  it('costs 1 where 0 is written', () => {
+    assert.equal(readToken(text.replace('linkCost: 2', 'linkCost: 0'), 'token.yaml').linkCost, 1);
+  });
+
   it('as JSON and with fields that are not known is read too', async () => {
     const resource = {
       apiVersion: 'skupper.io/v2alpha1',
@@ -52,7 +56,7 @@ describe('A token file', () => {
     ['a cut certificate', text.slice(0, text.indexOf('-----END')), /spec\.ca is not PEM/],
     ['a certificate with a wrong character', text.replace('MII', 'M§I'), /line 2 is not base64/],
     ['a damaged certificate', text.replace('MII', 'MIA'), /spec\.ca/],
-    ['a cost of none', text.replace('linkCost: 2', 'linkCost: 0'), /spec\.linkCost/],
+    ['a cost below none', text.replace('linkCost: 2', 'linkCost: -1'), /spec\.linkCost/],
     ['a cost in words', text.replace('linkCost: 2', 'linkCost: two'), /spec\.linkCost/],
     ['a name that is a path', text.replace('to-west', '../../etc'), /metadata\.name/],
     ['a name with nothing between two dots', text.replace('to-west', 'to..west'), /metadata\.name/],
