@@ -189,7 +189,7 @@ export class Agent implements AsyncDisposable {
 
   async #stepTrust({ resources, bundles, problems, incomplete }: Snapshot, now: number): Promise<TrustOutcome> {
     const { platform, log } = this.#options;
-    const [site] = resources.Site;
+    const site = this.#planner.siteOf(resources);
     // Nothing of what a site began (a token that is being redeemed, a server for grants) outlives it.
     if (site === undefined) await this.#endTrust();
     if (!this.#leads || this.#identity === undefined || site === undefined) {
@@ -220,7 +220,7 @@ export class Agent implements AsyncDisposable {
   }
 
   async #siteAuthority({ resources }: Snapshot): Promise<string | undefined> {
-    const [site] = resources.Site;
+    const site = this.#planner.siteOf(resources);
     if (site === undefined) return undefined;
     try {
       return (await this.#authorities.default(site, this.#leads))?.ca;

@@ -1,11 +1,13 @@
+import type { Site } from '../api/skupper/index.ts';
 import type { TlsBundle } from '../router/contract.ts';
 import type { Capabilities } from '../site/capabilities.ts';
 import type { Reach } from '../site/reach.ts';
 import type { BundleSet } from '../trust/stores.ts';
-import { planSite, type SitePlan } from '../site/plan/plan.ts';
+import { chooseSite, planSite, type SitePlan } from '../site/plan/plan.ts';
 import { ALWAYS, BundleChecks, within, type Found, type Span } from './bundle-checks.ts';
 import { LastValidBundles } from './last-valid-bundles.ts';
 import type { BundleUse, Material } from '../site/material.ts';
+import type { SiteResources } from '../site/resources.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import type { Snapshot } from './ports.ts';
 import { TornBundles } from './torn-bundles.ts';
@@ -32,6 +34,11 @@ export class Planner {
   readonly #checks = new BundleChecks();
   readonly #lastValid = new LastValidBundles();
   #latest: { readonly from: readonly unknown[]; readonly holds: Span; readonly plan: SitePlan } | undefined;
+
+  /** The Site that runs, or would run next. */
+  siteOf(resources: SiteResources): Site | undefined {
+    return chooseSite(resources, this.#latest?.plan.site).site;
+  }
 
   plan({ snapshot, issued, siteAuthority, capabilities, reach, bundleLocation }: PlanInput, now: number): Planned {
     const { bundles: user, holds } = this.#torn.hold(snapshot.bundles.bundles, now);

@@ -1,5 +1,6 @@
 /** What people ask of a site at a glance: pure, from statuses. Commands and pages show the same. */
 import type { Site, SiteRecord } from '../api/skupper/index.ts';
+import { conditionReason } from '../errors/condition-reason.ts';
 import { sortResources, type Kind, type SiteObject } from './resources.ts';
 
 /** In the order in which they are shown. */
@@ -23,7 +24,12 @@ export interface SiteOverview {
 export function siteOverview(objects: readonly SiteObject[]): SiteOverview {
   const sorted = sortResources(objects);
   const resources = overviewKinds.map((kind) => ({ kind, items: sorted[kind] })).filter(({ items }) => items.length > 0);
-  return { sites: sorted.Site, resources };
+  return { sites: sorted.Site.toSorted((one, other) => Number(isSecond(one)) - Number(isSecond(other))), resources };
+}
+
+/** Another Site of the namespace runs. */
+function isSecond({ status }: Site): boolean {
+  return status?.conditions?.some(({ reason }) => reason === conditionReason('second-site')) === true;
 }
 
 /** What was of use once and is only kept: a token that has become a Link, a grant of which no token can be redeemed any more. */
@@ -31,7 +37,7 @@ export function isPast(object: SiteObject, now: number): boolean {
   if (object.kind === 'AccessToken') return object.status?.redeemed === true;
   if (object.kind !== 'AccessGrant') return false;
   const { redemptions = 0, expirationTime } = object.status ?? {};
-  return redemptions >= (object.spec.redemptionsAllowed ?? 1) || Date.parse(expirationTime ?? '') <= now;
+  return redemptions >= Math.max(1, object.spec.redemptionsAllowed ?? 1) || Date.parse(expirationTime ?? '') <= now;
 }
 
 export interface NetworkOverview {

@@ -63,7 +63,7 @@ export function planSite(
 }
 
 /** A namespace is one site: the one that runs, or else the first by name. */
-function chooseSite(
+export function chooseSite(
   resources: SiteResources,
   running: Site | undefined,
 ): { readonly site?: Site; readonly problems: readonly ResourceProblem[] } {

@@ -96,6 +96,25 @@ test("the site's own certificate is renewed when its time has come, whatever els
   assert.equal(running.router.config.accesses[0]?.tls.cert, (await running.site.issued.get('far'))?.cert);
 });
 
+test('a second Site whose name comes first takes over neither what runs nor its certificates, until the other is gone', async (t) => {
+  const platform = new MemoryPlatform();
+  platform.site.put(aSite(), aRouterAccess('far', { tlsCredentials: 'far', generateTlsCredentials: true }));
+  const { site, pass } = await run(t, platform);
+  const shown = async () => (await site.issued.list()).bundles.get('far')?.cert;
+  await pass();
+  const before = await shown();
+  assert.ok(before !== undefined);
+  site.put(aSite({}, 'alpha'));
+  await pass();
+  assert.equal(await shown(), before);
+  assert.match(platform.status('Site/alpha')?.message ?? '', /already has the Site west/);
+  assert.equal(platform.status('Site/west')?.conditions?.find(({ type }) => type === 'Configured')?.status, 'True');
+  site.objects.delete('Site/west');
+  await pass();
+  assert.equal(platform.status('Site/alpha')?.conditions?.find(({ type }) => type === 'Configured')?.status, 'True');
+  assert.notEqual(await shown(), before, 'its own name is in the certificate');
+});
+
 test('what changes during a pass makes one more, however often it changes', async (t) => {
   const platform = new MemoryPlatform();
   platform.site.put(aSite());

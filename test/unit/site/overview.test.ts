@@ -21,6 +21,13 @@ test('an overview has the site, then each kind of which there is something, by n
   assert.deepEqual(siteOverview([]), { sites: [], resources: [] });
 });
 
+test('of several Sites the one that runs comes first, also where its name does not', () => {
+  const condition = { type: 'Configured', status: 'False', reason: 'SecondSite', message: '', lastTransitionTime: '' } as const;
+  const second = { ...aSite({}, 'alpha'), status: { conditions: [condition] } };
+  const names = siteOverview([second, aSite()]).sites.map(({ metadata }) => metadata.name);
+  assert.deepEqual(names, ['west', 'alpha']);
+});
+
 const west: SiteRecord = {
   id: '1',
   name: 'west',
