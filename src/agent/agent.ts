@@ -210,11 +210,11 @@ export class Agent implements AsyncDisposable {
   }
 
   async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<SitePlan> {
-    const { source, capabilities } = this.#options.platform;
-    const reach = this.#options.platform.reach();
+    const { platform } = this.#options;
+    const reach = platform.reach();
     const siteAuthority = await this.#siteAuthority(snapshot);
-    const bundleLocation = (name: string): string => source.bundleLocation(name);
-    const { plan, holds } = this.#planner.plan({ snapshot, issued, siteAuthority, capabilities, reach, bundleLocation }, now);
+    const bundleLocation = (name: string): string => platform.source.bundleLocation(name);
+    const { plan, holds } = this.#planner.plan({ snapshot, issued, siteAuthority, platform, reach, bundleLocation }, now);
     if (holds || snapshot.restless) this.#passes.requestIn(SOON);
     return plan;
   }

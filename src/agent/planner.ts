@@ -1,6 +1,6 @@
 import type { Site } from '../api/skupper/index.ts';
 import type { TlsBundle } from '../router/contract.ts';
-import type { Capabilities } from '../site/capabilities.ts';
+import type { Platform } from '../site/capabilities.ts';
 import type { Reach } from '../site/reach.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { chooseSite, planSite, type SitePlan } from '../site/plan/plan.ts';
@@ -17,7 +17,7 @@ export interface PlanInput {
   readonly issued: BundleSet;
   /** What the site's own authority is verified by, PEM. */
   readonly siteAuthority: string | undefined;
-  readonly capabilities: Capabilities;
+  readonly platform: Pick<Platform, 'capabilities' | 'defaults'>;
   readonly reach: Reach;
   readonly bundleLocation: (name: string) => string;
 }
@@ -40,7 +40,7 @@ export class Planner {
     return chooseSite(resources, this.#latest?.plan.site).site;
   }
 
-  plan({ snapshot, issued, siteAuthority, capabilities, reach, bundleLocation }: PlanInput, now: number): Planned {
+  plan({ snapshot, issued, siteAuthority, platform, reach, bundleLocation }: PlanInput, now: number): Planned {
     const { bundles: user, holds } = this.#torn.hold(snapshot.bundles.bundles, now);
     const ownHosts = reach.kind === 'direct' ? reach.hosts : [];
     const from = [snapshot, issued, siteAuthority, user, ownHosts.join(' ')];
@@ -57,7 +57,8 @@ export class Planner {
     const gathered = gatherBundles({ ...snapshot.bundles, bundles: user }, snapshot.attached, issued);
     this.#lastValid.forgetOthers(gathered);
     const material: Material = {
-      capabilities,
+      capabilities: platform.capabilities,
+      defaults: platform.defaults,
       ...gathered,
       ...(siteAuthority === undefined ? {} : { siteAuthority }),
       check: (bundle, use) => {

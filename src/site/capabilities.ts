@@ -5,10 +5,19 @@ export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | '
 
 export type Capabilities = ReadonlySet<Capability>;
 
-/** Where sites run: what other sites are told of it, and what it can do. */
+/** Where sites run: what other sites are told of it, what it can do, and what it takes for granted. */
 export interface Platform {
   readonly name: string;
   readonly capabilities: Capabilities;
+  readonly defaults: FieldDefaults;
+}
+
+/** What a field means where a resource leaves it out, and platforms differ. */
+export interface FieldDefaults {
+  /** Of a Connector: whether servers have names that certificates can hold. */
+  readonly verifyHostname: boolean;
+  /** Of a Listener whose bundle has a `ca.crt`: whether that is there to ask clients for certificates of it. */
+  readonly requireClientCert: boolean;
 }
 
 /** All other kinds work everywhere. */

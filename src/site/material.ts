@@ -1,9 +1,10 @@
 import type { Problem, TlsBundle } from '../router/contract.ts';
-import type { Capabilities } from './capabilities.ts';
+import type { Capabilities, FieldDefaults } from './capabilities.ts';
 
 /** What a site's plan is made from besides its resources: read by a platform, plain here. */
 export interface Material {
   readonly capabilities: Capabilities;
+  readonly defaults: FieldDefaults;
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Bundles that are there but cannot be read, and why. */

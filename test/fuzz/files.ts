@@ -92,7 +92,7 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
   const issued = { ...empty, bundles: new Map(BUNDLES.map((bundle) => [bundle.name, bundle])) };
   const bundleLocation = (name: string): string => `input/certs/${name}/`;
   const { plan } = new Planner().plan(
-    { snapshot, issued, siteAuthority: undefined, capabilities: linux.capabilities, reach: { kind: 'direct', hosts: [] }, bundleLocation },
+    { snapshot, issued, siteAuthority: undefined, platform: linux, reach: { kind: 'direct', hosts: [] }, bundleLocation },
     Date.now(),
   );
   if (plan.site !== undefined) readSettings(plan.site);

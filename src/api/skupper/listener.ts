@@ -1,5 +1,16 @@
 import { flag, object, optional } from '../schema.ts';
-import { exposePodsByName, host, observer, port, routingKey, settings, statusWith, tlsCredentials, type } from './parts.ts';
+import {
+  exposePodsByName,
+  host,
+  observer,
+  port,
+  requireClientCert,
+  routingKey,
+  settings,
+  statusWith,
+  tlsCredentials,
+  type,
+} from './parts.ts';
 
 export const listenerSpec = object('What clients connect to, and where that leads.', {
   routingKey: routingKey('Connections go to connectors with this routing key, in this site or any other.'),
@@ -8,8 +19,12 @@ export const listenerSpec = object('What clients connect to, and where that lead
       'machine. Several listeners may share one host.',
   ),
   port: port('The port that clients connect to.'),
-  tlsCredentials: optional(
-    tlsCredentials('that clients are shown; with a `ca.crt` in it, clients must show a certificate that it signed.'),
+  tlsCredentials: optional(tlsCredentials('that clients are shown.')),
+  requireClientCert: optional(
+    flag(
+      `${requireClientCert} Left out: on Kubernetes they need not, since each Secret that is issued there has a \`ca.crt\`; without a ` +
+        'cluster they must where there is one.',
+    ),
   ),
   type,
   observer,

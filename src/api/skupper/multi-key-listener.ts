@@ -1,5 +1,5 @@
 import { flag, integer, listOf, mapOf, object, optional, text } from '../schema.ts';
-import { exactlyOne, host, observer, port, routingKey, settings, statusWith, tlsCredentials } from './parts.ts';
+import { exactlyOne, host, observer, port, requireClientCert, routingKey, settings, statusWith, tlsCredentials } from './parts.ts';
 
 const priority = object('One key takes all, the next one only where it cannot be reached.', {
   routingKeys: listOf(
@@ -35,9 +35,7 @@ export const multiKeyListenerSpec = object('What clients connect to, and where t
   port: port('The port that clients connect to.'),
   strategy,
   tlsCredentials: optional(tlsCredentials('that clients are shown.')),
-  requireClientCert: optional(
-    flag('Whether clients must show a certificate signed by the `ca.crt` of the TLS bundle.', { default: false }),
-  ),
+  requireClientCert: optional(flag(requireClientCert, { default: false })),
   observer,
   settings,
 });

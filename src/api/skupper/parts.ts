@@ -59,6 +59,8 @@ export const exposePodsByName = optional(
 
 export const includeNotReadyPods = optional(flag('Whether pods get traffic before they are ready.', { default: false }));
 
+export const requireClientCert = 'Whether clients must show a certificate signed by the `ca.crt` of the TLS bundle.';
+
 export const useClientCert = optional(flag('Whether to show the certificate of the TLS bundle to the server.', { default: false }));
 
 export const endpoint = object('A place where links are accepted.', {

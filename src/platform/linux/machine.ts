@@ -3,7 +3,7 @@ import type { Platform } from '../../site/capabilities.ts';
 import type { Reach } from '../../site/reach.ts';
 import { isResourceName } from '../../text/names.ts';
 
-export const linux: Platform = { name: 'linux', capabilities: new Set() };
+export const linux: Platform = { name: 'linux', capabilities: new Set(), defaults: { verifyHostname: true, requireClientCert: true } };
 
 /** The router's sockets are those of the machine. */
 export function machineReach(): Reach {

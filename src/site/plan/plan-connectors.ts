@@ -78,6 +78,5 @@ function tlsOf(
   if (bundle === undefined) return { problems };
   const { name, ca } = bundle;
   const used = useClientCert === true ? bundle : { name, ...(ca === undefined ? {} : { ca }) };
-  // Pods are connected to by their addresses, which no certificate names.
-  return { tls: { bundle: used, verifyHostname: verifyHostname ?? !material.capabilities.has('pods') }, problems };
+  return { tls: { bundle: used, verifyHostname: verifyHostname ?? material.defaults.verifyHostname }, problems };
 }

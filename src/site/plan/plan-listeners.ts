@@ -21,7 +21,6 @@ export function planListeners(resources: SiteResources, material: Material, befo
 
 interface Draft {
   readonly config?: ListenerConfig;
-  readonly bundle?: TlsBundle;
   readonly problems: readonly ResourceProblem[];
 }
 
@@ -33,15 +32,13 @@ function draftListener(listener: Listener, material: Material): Draft {
     const message = 'pods can be exposed by name on Kubernetes only; the listener itself works. Remove the field.';
     problems.push(warningIn(resource, 'spec.exposePodsByName', 'not-on-platform', message));
   }
-  return draft(listener, { destination: { kind: 'key', routingKey }, problems }, true, material);
+  return draft(listener, { destination: { kind: 'key', routingKey }, problems }, material.defaults.requireClientCert, material);
 }
 
 function draftMultiKey(listener: MultiKeyListener, material: Material): Draft {
   const { destination, problems } = destinationOf(listener);
-  const verifiesClients = listener.spec.requireClientCert === true;
   const chosen = { ...(destination === undefined ? {} : { destination }), problems: [...problems, ...addressProblems(listener)] };
-  const made = draft(listener, chosen, verifiesClients, material);
-  return verifiesClients ? { ...made, problems: [...made.problems, ...clientCertProblems(listener, made.bundle)] } : made;
+  return draft(listener, chosen, false, material);
 }
 
 interface Chosen {
@@ -49,20 +46,21 @@ interface Chosen {
   readonly problems: readonly ResourceProblem[];
 }
 
-function draft(listener: Listener | MultiKeyListener, chosen: Chosen, verifiesClients: boolean, material: Material): Draft {
-  const { host, port } = listener.spec;
+/** @param usually whether clients are asked for certificates where the listener does not say it, and its bundle can verify them */
+function draft(listener: Listener | MultiKeyListener, chosen: Chosen, usually: boolean, material: Material): Draft {
+  const { host, port, requireClientCert } = listener.spec;
   const { destination } = chosen;
   const { observer, problems: ofObserver } = observerOf(listener);
-  const { bundle, problems: ofTls } = tlsOf(listener, verifiesClients, material);
+  const { bundle, problems: ofTls } = tlsOf(listener, requireClientCert ?? usually, material);
+  const ofClients = requireClientCert === true ? clientCertProblems(listener, bundle) : [];
   const tls = bundle === undefined ? {} : { tls: bundle };
   return {
     ...(destination === undefined ? {} : { config: { name: keyOf(listener), host, port, destination, observer, ...tls } }),
-    ...(bundle === undefined ? {} : { bundle }),
-    problems: [...chosen.problems, ...ofObserver, ...ofTls],
+    problems: [...chosen.problems, ...ofObserver, ...ofTls, ...ofClients],
   };
 }
 
-function clientCertProblems(listener: MultiKeyListener, bundle: TlsBundle | undefined): readonly ResourceProblem[] {
+function clientCertProblems(listener: Listener | MultiKeyListener, bundle: TlsBundle | undefined): readonly ResourceProblem[] {
   const { tlsCredentials } = listener.spec;
   const wrong = (code: ResourceProblem['code'], message: string) => [errorIn(keyOf(listener), 'spec.requireClientCert', code, message)];
   if (!isGiven(tlsCredentials))

@@ -53,6 +53,7 @@ export const whole: TlsBundle = { name: 'whole', cert: 'CERT', key: 'KEY', ca: '
 export function aMaterial(given: Partial<Material> = {}): Material {
   return {
     capabilities: new Set(),
+    defaults: { verifyHostname: true, requireClientCert: true },
     bundles: new Map([['whole', whole]]),
     unreadable: new Map(),
     ownHosts: [],

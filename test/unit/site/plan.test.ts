@@ -141,18 +141,20 @@ test('a connector without a client certificate is given none, only what to verif
   assert.deepEqual(config.connectors[0]?.tls, { bundle: { name: 'whole', ca: 'CA' }, verifyHostname: true });
 });
 
-for (const [platform, capabilities, verifies] of [
-  ['pods are connected to by their addresses, which no certificate names', ['pods'], false],
-  ['servers have names', [], true],
-] as const) {
-  test(`where ${platform}, a connector that leaves verifyHostname out has it ${verifies}, and a written one counts`, () => {
-    const material = aMaterial({ capabilities: new Set<Capability>(capabilities) });
-    const written = (verifyHostname?: boolean) =>
-      aConnector('db', { tlsCredentials: 'whole', ...(verifyHostname === undefined ? {} : { verifyHostname }) });
-    const planned = [undefined, true, false].map(
-      (value) => planSite(resources(aSite(), written(value)), material).config.connectors[0]?.tls?.verifyHostname,
-    );
-    assert.deepEqual(planned, [verifies, true, false]);
+for (const usual of [true, false]) {
+  test(`what a connector and a listener leave out is as their platform has it: ${usual}; what is written counts`, () => {
+    const material = aMaterial({ defaults: { verifyHostname: usual, requireClientCert: usual } });
+    const planned = [undefined, true, false].map((value) => {
+      const connector = aConnector('db', { tlsCredentials: 'whole', ...(value === undefined ? {} : { verifyHostname: value }) });
+      const listener = aListener('web', { tlsCredentials: 'whole', ...(value === undefined ? {} : { requireClientCert: value }) });
+      const { connectors, listeners } = planSite(resources(aSite(), connector, listener), material).config;
+      return [connectors[0]?.tls?.verifyHostname, listeners[0]?.tls?.ca !== undefined];
+    });
+    assert.deepEqual(planned, [
+      [usual, usual],
+      [true, true],
+      [false, false],
+    ]);
   });
 }
 
@@ -223,6 +225,11 @@ for (const [name, objects, expected] of [
     'client certificates without TLS',
     [aMultiKeyListener('m', { requireClientCert: true })],
     'error MultiKeyListener/m tls-missing spec.requireClientCert',
+  ],
+  [
+    'client certificates without TLS, of a Listener',
+    [aListener('web', { requireClientCert: true })],
+    'error Listener/web tls-missing spec.requireClientCert',
   ],
   ['only roles that are none', [aRouterAccess('a', { roles: [{ name: 'normal' }] })], 'error RouterAccess/a no-role spec.roles'],
   ['a second site', [aSite({}, 'zulu')], 'error Site/zulu second-site undefined'],

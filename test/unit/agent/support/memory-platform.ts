@@ -52,6 +52,7 @@ export class MemorySite {
 export class MemoryPlatform implements SitePlatform {
   readonly name = 'memory';
   readonly capabilities: SitePlatform['capabilities'] = new Set();
+  readonly defaults: SitePlatform['defaults'] = { verifyHostname: true, requireClientCert: true };
   readonly namespace = 'west';
   readonly stopped: StaleStatus = { status: 'Pending', reason: 'NotRunning', message: 'nothing runs it' };
   readonly site: MemorySite;
