@@ -174,7 +174,8 @@ class Watcher<T extends KubeObject> {
     const attempt = new AbortController();
     const onAbort = (): void => attempt.abort(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
-    const late = setTimeout(() => attempt.abort(neverListed(this.#of)), STREAMING_TIMEOUT);
+    // Only a streamed list has an end to wait for: a watch that goes on may stay quiet for as long as it lasts.
+    const late = state.phase === 'streaming' ? setTimeout(() => attempt.abort(neverListed(this.#of)), STREAMING_TIMEOUT) : undefined;
     try {
       await this.#source.watch(this.#of, {
         ...selection,

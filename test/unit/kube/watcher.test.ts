@@ -75,3 +75,49 @@ it('goes on with pages where a streamed list is not offered, and anew where a po
   assert.deepEqual(afterEnd(watching, 'pages', gone()), pages);
   assert.deepEqual(afterEnd(watching, 'pages', refused()), { next: watching, strategy: 'pages' });
 });
+
+/** Resolves when the watcher has asked for a watch; the watch ends only with its signal. */
+class QuietServer implements ListWatch {
+  readonly asked: WatchOptions<KubeObject>['from'][] = [];
+  readonly ended: unknown[] = [];
+
+  page<T extends KubeObject>(): Promise<Page<T>> {
+    return Promise.reject(refused());
+  }
+
+  watch<T extends KubeObject>(_of: unknown, { from, signal, onEvent }: WatchOptions<T>): Promise<void> {
+    this.asked.push(from);
+    // The first list is whole, and its watch is cut: the second goes on from there.
+    if (this.asked.length === 1) onEvent({ type: 'BOOKMARK', resourceVersion: '1', initialEventsEnd: true });
+    if (this.asked.length === 1) return Promise.reject(refused());
+    return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(this.ended.push(signal.reason))));
+  }
+}
+
+it('leaves a watch that goes on alone however long nothing changes, and takes no notice of it', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const server = new QuietServer();
+  const stop = new AbortController();
+  const trouble: string[] = [];
+  const run = runWatcher(server, services, {
+    selection: {},
+    sink: { restart: () => undefined, put: () => undefined, remove: () => undefined, ready: () => undefined },
+    signal: stop.signal,
+    onTrouble: (kind) => trouble.push(kind),
+    random: () => 0,
+  });
+  await turns();
+  t.mock.timers.tick(50);
+  await turns();
+  assert.deepEqual(server.asked, [{ initial: true }, { after: '1' }]);
+  t.mock.timers.tick(290_000);
+  await turns();
+  assert.deepEqual(server.ended, []);
+  assert.deepEqual(trouble, ['resume'], 'that of the cut');
+  stop.abort();
+  await run;
+});
+
+function turns(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
