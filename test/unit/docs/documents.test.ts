@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
+import { customResourceDefinitions } from '../../../src/api/listeners/crds.ts';
 import { isSkupperKind, problemText, validateResource } from '../../../src/api/skupper/validate.ts';
 import { documentedManifests } from '../../e2e/documented-manifests.ts';
 import { commandsIn, problemOf } from './commands.ts';
@@ -55,6 +56,33 @@ describe('the documents', () => {
       named.filter(({ file }) => !existsSync(join(root, file))),
       [],
     );
+  });
+
+  it('are those that comments and messages of the program refer to', () => {
+    const files = globSync('{src,bench,scripts,test,deploy}/**/*.{ts,yaml,tpl,sh,go}', { cwd: root });
+    const named = files.flatMap((file) => [...read(file).matchAll(/\bdocs\/[\w./-]*\w\.md\b/g)].map(([path]) => ({ file, path })));
+    assert.ok(named.length > 20, `${named.length} references`);
+    // Tests of the tests themselves make up documents of their own.
+    const broken = named.filter(({ file, path }) => !file.startsWith('test/unit/') && !existsSync(join(root, path)));
+    assert.deepEqual(broken, []);
+  });
+
+  it('show the columns that kubectl does', () => {
+    const columnsOf = new Map(
+      customResourceDefinitions().map(({ spec: { names, versions } }) => {
+        const shown = versions[0]?.additionalPrinterColumns.filter(({ priority = 0 }) => priority === 0) ?? [];
+        return [names.plural, ['NAME', ...shown.map(({ name }) => name.toUpperCase())]];
+      }),
+    );
+    const tables = all.flatMap((document) => {
+      const lines = codeLines(document);
+      return lines.flatMap((line, index) => {
+        const plural = /^\$ kubectl get (\w+)$/.exec(line.trim())?.[1] ?? '';
+        return columnsOf.has(plural) ? [{ plural, head: (lines[index + 1] ?? '').trim().split(/ {2,}/) }] : [];
+      });
+    });
+    assert.notEqual(tables.length, 0);
+    for (const { plural, head } of tables) assert.deepEqual(head, columnsOf.get(plural));
   });
 
   it('say in CONTRIBUTING.md of each file that decides which question it answers', () => {
