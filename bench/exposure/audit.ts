@@ -105,7 +105,8 @@ export class CallCounter {
   }
 }
 
-async function sizeOf(path: string): Promise<number> {
+/** Where the log ends now: a place to read from later. */
+export async function sizeOf(path: string): Promise<number> {
   await using file = await open(path, 'r');
   return (await file.stat()).size;
 }

@@ -18,6 +18,15 @@ export interface Expected<T extends KubeObject> {
 export interface Expectation extends AsyncDisposable {
   /** When the last of them was as expected, by performance.now(). */
   readonly reached: Promise<number>;
+  /** When each was first seen so, in that order. */
+  readonly seen: readonly Seen[];
+}
+
+export interface Seen {
+  readonly name: string;
+  readonly uid: string;
+  /** By performance.now(). */
+  readonly at: number;
 }
 
 /** Watches from now on for `count` objects of a namespace to be as expected. Returns once the watch stands. */
@@ -29,7 +38,11 @@ export async function expect<T extends KubeObject>({ client }: Ground, of: Resou
     namespace,
     signal: end.signal,
     onTrouble: () => undefined,
-    project: (object) => (isThere(object) ? { metadata: { namespace, name: object.metadata.name ?? '' } } : undefined),
+    project: (object) => {
+      if (!isThere(object)) return undefined;
+      const { name = '', uid = '' } = object.metadata;
+      return { metadata: { namespace, name, uid } };
+    },
   });
   await cache.synced;
   const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -38,13 +51,18 @@ export async function expect<T extends KubeObject>({ client }: Ground, of: Resou
   const look = (): void => {
     if (cache.size >= count) resolve(performance.now());
   };
-  cache.onChange(look);
+  const seen: Seen[] = [];
+  cache.onChange(({ type, object: { metadata } }) => {
+    if (type === 'added') seen.push({ name: metadata.name ?? '', uid: metadata.uid ?? '', at: performance.now() });
+    look();
+  });
   look();
   const late = setTimeout(() => {
     reject(new HarnessError('TIMED_OUT', `waited ${timeoutMs / 1_000} s for ${count} ${what} in ${namespace}; there are ${cache.size}`));
   }, timeoutMs);
   return {
     reached: promise,
+    seen,
     async [Symbol.asyncDispose]() {
       clearTimeout(late);
       end.abort();

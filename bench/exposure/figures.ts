@@ -11,7 +11,7 @@ export interface Figure {
   readonly what: string;
   readonly unit: Unit;
   /** Which value stands for all samples. */
-  readonly by: 'median' | 'p99';
+  readonly by: 'median' | 'p99' | 'most';
   /** How many of them a whole run takes. */
   readonly samples: number;
   /** The most that it should be. Left out: it explains other figures. */
@@ -28,6 +28,7 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
     memory: rounds,
     'node-address': addressChanges,
     idle: 1,
+    refused: 1,
   };
   const aim = (scenario: ScenarioName, id: string, what: string, limit: number, unit: Unit = '', by: Figure['by'] = 'median'): Figure => ({
     scenario,
@@ -54,7 +55,7 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
       1.7,
       '×',
     ),
-    aim('listeners', 'ready-writes', 'API writes for each of those Listeners', 3),
+    aim('listeners', 'ready-writes', 'API writes for each of those Listeners', 2.2),
     aim('listeners', 'ready-reads', 'API reads for each of those Listeners', 0),
     aim('listeners', 'class-writes', `the class's annotations change: API writes for each of the ${many}`, 1.1),
     aim('listeners', 'class-reads', "the class's annotations change: API reads for each", 0),
@@ -62,12 +63,27 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
     aim('idle', 'idle-writes', `nothing changes for ${span(idleSeconds)}, a resync of ${many} Listeners included: API writes`, 0),
     aim('idle', 'idle-lists', 'the same: lists', 0),
     aim('idle', 'idle-cpu', 'the same: CPU of all controller processes together, of one core', 0.5, '%'),
-    aim('stateful-set', 'pods-ratio', `StatefulSet of ${pods} pods with a Listener each until all run, against ${pods} without`, 1.5, '×'),
-    aim('stateful-set', 'pod-writes', 'API writes for each such pod', 8),
+    aim(
+      'refused',
+      'refused-writes',
+      `the same for ${span(refusedSeconds(idleSeconds))} with ${many} Listeners that are refused: API writes`,
+      0,
+    ),
+    aim('refused', 'refused-lists', 'the same: lists', 0),
+    aim(
+      'stateful-set',
+      'pods-ratio',
+      `StatefulSet of ${pods} pods with a Listener each until all run, against ${pods} without a claim`,
+      1.5,
+      '×',
+    ),
+    aim('stateful-set', 'pods-p90-ratio', 'the same until 90 % of them run, against those without a claim', 1.4, '×'),
+    aim('stateful-set', 'pods-gap', 'how long after the last but two the last of them runs, at worst', 5, 's', 'most'),
+    aim('stateful-set', 'pod-writes', 'API writes for each such pod', 6),
     aim('stateful-set', 'pod-reads', 'API reads for each such pod', 3),
     aim('memory', 'memory-one', 'resident memory of the leading controller at 1 Listener', 90, 'MB'),
-    aim('memory', 'memory-many', `the same at ${many} Listeners`, 120, 'MB'),
-    aim('memory', 'memory-most', `the same at ${most} Listeners`, 180, 'MB'),
+    aim('memory', 'memory-many', `the same at ${many} Listeners`, 110, 'MB'),
+    aim('memory', 'memory-most', `the same at ${most} Listeners`, 150, 'MB'),
     aim(
       'stateful-set',
       'driver-memory',
@@ -83,9 +99,18 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
     explain('listeners', 'class-events', "the class's annotations change: Kubernetes events among the writes for each"),
     explain('idle', 'idle-lease', 'nothing changes: writes and reads of the leader-election Lease a minute, both replicas together'),
     explain('idle', 'idle-cpu-leader', 'nothing changes: CPU of the leading controller', '%'),
+    explain('refused', 'refused-reads', `nothing changes with ${many} Listeners that are refused: API reads`),
+    explain('refused', 'refused-cpu', 'the same: CPU of the leading controller', '%'),
     explain('idle', 'idle-cpu-driver', 'nothing changes: CPU of the two node drivers together', '%'),
-    explain('stateful-set', 'bare-seconds', `StatefulSet of ${pods} pods without a volume until all run`, 's'),
-    explain('stateful-set', 'pods-seconds', `StatefulSet of ${pods} pods with a Listener each until all run`, 's'),
+    ...paces(explain, 'bare', `StatefulSet of ${pods} pods without a claim`),
+    ...paces(explain, 'trivial', `StatefulSet of ${pods} pods with a claim of the trivial driver each`),
+    ...paces(explain, 'pods', `StatefulSet of ${pods} pods with a Listener each`),
+    explain('stateful-set', 'bare-gap', 'how long after the last but two the last runs, without a claim', 's'),
+    explain('stateful-set', 'trivial-gap', 'the same with the trivial driver', 's'),
+    explain('stateful-set', 'trivial-ratio', 'the trivial driver against no claim: until all run', '×'),
+    explain('stateful-set', 'trivial-p90-ratio', 'the same until 90 % run', '×'),
+    explain('stateful-set', 'pods-trivial-ratio', 'a Listener against the trivial driver: until all run', '×'),
+    explain('stateful-set', 'pods-trivial-p90-ratio', 'the same until 90 % run', '×'),
     explain('stateful-set', 'pod-events', 'Kubernetes events among the writes for each such pod'),
     explain('stateful-set', 'sidecar-writes', 'API writes of the sidecar csi-provisioner for each such pod'),
     explain('stateful-set', 'sidecar-reads', 'API reads of the sidecar csi-provisioner for each such pod'),
@@ -109,12 +134,18 @@ export type Outcome =
       readonly brokeOff?: string;
     };
 
+const standsFor: Readonly<Record<Figure['by'], (samples: readonly number[]) => number>> = {
+  median,
+  p99: (samples) => percentile(samples, 0.99),
+  most: (samples) => Math.max(...samples),
+};
+
 /** `failure` is why the figure's scenario broke off; undefined where it ran to its end, or was not asked for. */
 export function outcomeOf(figure: Figure, samples: readonly number[], failure: string | undefined): Outcome {
   if (samples.length === 0) return failure === undefined ? { kind: 'not-asked' } : { kind: 'failed', why: failure };
   return {
     kind: 'measured',
-    value: figure.by === 'p99' ? percentile(samples, 0.99) : median(samples),
+    value: standsFor[figure.by](samples),
     least: Math.min(...samples),
     most: Math.max(...samples),
     count: samples.length,
@@ -129,6 +160,24 @@ export function verdictOf({ limit, unit }: Figure, outcome: Outcome): string {
   if (outcome.value <= limit) return outcome.brokeOff === undefined ? 'met' : 'incomplete';
   const excess = outcome.value - limit;
   return limit === 0 ? `missed by ${format(excess, unit)}` : `missed by ${format(excess, unit)} (${Math.ceil((100 * excess) / limit)} %)`;
+}
+
+/** When half, nearly all, and all of the pods of a StatefulSet run. */
+function paces(
+  explain: (scenario: ScenarioName, id: string, what: string, unit: Unit) => Figure,
+  variant: string,
+  what: string,
+): readonly Figure[] {
+  return [
+    explain('stateful-set', `${variant}-p50`, `${what} until half run`, 's'),
+    explain('stateful-set', `${variant}-p90`, 'the same until 90 % run', 's'),
+    explain('stateful-set', `${variant}-seconds`, 'the same until all run', 's'),
+  ];
+}
+
+/** Several times the pause after which a refused Listener is looked at again, for a fifth of what the idle minutes take. */
+export function refusedSeconds(idleSeconds: number): number {
+  return idleSeconds / 5;
 }
 
 function span(seconds: number): string {

@@ -14,6 +14,7 @@ import { measureIdle } from './scenarios/idle.ts';
 import { measureListeners } from './scenarios/listeners.ts';
 import { measureMemory } from './scenarios/memory.ts';
 import { measureNodeAddress } from './scenarios/node-address.ts';
+import { measureRefused } from './scenarios/refused.ts';
 import { measureStatefulSet } from './scenarios/stateful-set.ts';
 import { Workspace } from './workspace.ts';
 
@@ -22,6 +23,7 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<void>>>
   'stateful-set': measureStatefulSet,
   'node-address': measureNodeAddress,
   idle: measureIdle,
+  refused: measureRefused,
   memory: measureMemory,
 };
 
@@ -34,11 +36,11 @@ await runBenchmark({
   measure: async (options, machine) => {
     await using cluster = await startCluster({ name: 'bench', log });
     await installEarshot(cluster, { log });
-    const { results, samples } = await measure(cluster, options);
+    const { results, samples, remarks } = await measure(cluster, options);
     const { gitVersion } = await cluster.api.get<{ readonly gitVersion: string }>('/version');
     const circumstances = { ...machine, kubernetes: gitVersion };
-    const text = report(results, circumstances);
-    return { text, all: { circumstances, options, samples, results }, isWhole: !results.some(({ outcome }) => isBroken(outcome)) };
+    const text = report(results, circumstances, remarks);
+    return { text, all: { circumstances, options, samples, results, remarks }, isWhole: !results.some(({ outcome }) => isBroken(outcome)) };
   },
 });
 
@@ -46,6 +48,8 @@ interface Measured {
   readonly results: readonly Result[];
   /** By a figure's id. */
   readonly samples: Readonly<Record<string, readonly number[]>>;
+  /** What was unlike the rest, in words. */
+  readonly remarks: readonly string[];
 }
 
 /** Runs the scenarios that were asked for. One that fails says so in its figures, and the others still run. */
@@ -53,13 +57,15 @@ async function measure(cluster: Cluster, options: Options): Promise<Measured> {
   const figures = figuresOf(options);
   const samples = new Map(figures.map(({ id }): [string, number[]] => [id, []]));
   const failures = new Map<ScenarioName, string>();
+  const remarks: string[] = [];
   await using client = await adminClient(cluster);
   const record = (id: string, sample: number): void => {
     const known = samples.get(id);
     if (known === undefined) throw new TypeError(`there is no figure ${id}`);
     known.push(sample);
   };
-  const bench: Bench = { cluster, client, sizes: options, record, log, left: {} };
+  const tell = (text: string): void => void remarks.push(text);
+  const bench: Bench = { cluster, client, sizes: options, record, tell, log, left: {} };
   for (const name of SCENARIOS.filter((scenario) => options.only.includes(scenario))) {
     log(`== ${name}`);
     try {
@@ -74,7 +80,7 @@ async function measure(cluster: Cluster, options: Options): Promise<Measured> {
     figure,
     outcome: outcomeOf(figure, samples.get(figure.id) ?? [], failures.get(figure.scenario)),
   }));
-  return { results, samples: Object.fromEntries(samples) };
+  return { results, samples: Object.fromEntries(samples), remarks };
 }
 
 function isBroken(outcome: Outcome): boolean {

@@ -11,7 +11,7 @@ export interface Sizes {
 }
 
 /** In the order in which they run: `listeners` leaves for `idle` what that begins with, and `memory` begins by clearing up. */
-export const SCENARIOS = ['stateful-set', 'node-address', 'listeners', 'idle', 'memory'] as const;
+export const SCENARIOS = ['stateful-set', 'node-address', 'listeners', 'idle', 'refused', 'memory'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
 export interface Options extends Sizes, Destination {
@@ -23,7 +23,7 @@ export const FULL: Sizes = { rounds: 3, listeners: 1_000, pods: 60, addressChang
 export const USAGE = `node bench/exposure/main.ts [OPTION…]
 
 Boots a two-node cluster named bench, installs Earshot from the chart, and measures what an exposure costs.
-All of it takes about 20 minutes on two quiet cores.
+All of it takes about 25 minutes on two quiet cores.
 
   --only NAME,…       some of: ${SCENARIOS.join(', ')}
   --rounds N          ${FULL.rounds}

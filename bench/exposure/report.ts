@@ -13,8 +13,8 @@ export interface Result {
   readonly outcome: Outcome;
 }
 
-/** A table of what was aimed at, one of what stands behind it, and on what machine. Figures that were not asked for are left out. */
-export function report(results: readonly Result[], on: Circumstances): string {
+/** A table of what was aimed at, one of what stands behind it, what was unlike the rest, and on what machine. Figures that were not asked for are left out. */
+export function report(results: readonly Result[], on: Circumstances, remarks: readonly string[] = []): string {
   const shown = results.filter(({ outcome }) => outcome.kind !== 'not-asked');
   const aims = shown.filter(({ figure }) => figure.limit !== undefined);
   const reasons = shown.filter(({ figure }) => figure.limit === undefined);
@@ -33,6 +33,7 @@ export function report(results: readonly Result[], on: Circumstances): string {
       ['what', 'measured', 'spread (samples)'],
       reasons.map(({ figure, outcome }) => [figure.what, measured(figure, outcome), spread(figure, outcome)]),
     ),
+    ...(remarks.length === 0 ? [] : ['', 'What came late:', '', ...remarks.map((remark) => `- ${remark}`)]),
     ...failed(failures(shown)),
   ].join('\n');
 }

@@ -37,6 +37,8 @@ interface ClaimOptions {
   readonly accessMode?: AccessMode;
   readonly labels?: Readonly<Record<string, string>>;
   readonly volumeMode?: 'Block' | 'Filesystem';
+  /** Earshot's unless told. */
+  readonly storageClass?: string;
 }
 
 export function claim(name: string, annotations: ClaimAnnotations, options: ClaimOptions = {}): Manifest {
@@ -48,11 +50,11 @@ export function claimTemplate(
   options: ClaimOptions = {},
   name?: string,
 ): { readonly metadata: object; readonly spec: object } {
-  const { accessMode = 'ReadWriteMany', labels, volumeMode } = options;
+  const { accessMode = 'ReadWriteMany', labels, volumeMode, storageClass = STORAGE_CLASS } = options;
   return {
     metadata: { ...(name === undefined ? {} : { name }), annotations, ...(labels === undefined ? {} : { labels }) },
     spec: {
-      storageClassName: STORAGE_CLASS,
+      storageClassName: storageClass,
       accessModes: [accessMode],
       resources: { requests: { storage: '1' } },
       ...(volumeMode === undefined ? {} : { volumeMode }),
@@ -128,8 +130,9 @@ export function statefulSet(
   name: string,
   replicas: number,
   templates: Readonly<Record<string, ClaimAnnotations>>,
-  options: PodOptions = {},
+  options: PodOptions & Pick<ClaimOptions, 'storageClass'> = {},
 ): Manifest {
+  const { storageClass = STORAGE_CLASS } = options;
   const labels = { app: name, ...options.labels };
   const mounts = Object.keys(templates).map((volume) => ({ name: volume, mountPath: mountPath(volume) }));
   return {
@@ -143,7 +146,7 @@ export function statefulSet(
       selector: { matchLabels: { app: name } },
       template: { metadata: { labels }, spec: podSpec({ ...options, container: { volumeMounts: mounts, ...options.container } }) },
       volumeClaimTemplates: Object.entries(templates).map(([volume, annotations]) =>
-        claimTemplate(annotations, { accessMode: 'ReadWriteOnce' }, volume),
+        claimTemplate(annotations, { accessMode: 'ReadWriteOnce', storageClass }, volume),
       ),
     },
   };

@@ -1,0 +1,58 @@
+/** What Earshot does about Listeners that it may not expose, while nothing changes. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listenerClasses, listeners, type Listener } from '../../../src/api/listeners/index.ts';
+import { services } from '../../../src/kube/resource.ts';
+import type { Service } from '../../../src/kube/objects.ts';
+import { listenerClass } from '../../../test/e2e/support/manifests.ts';
+import { cpuSeconds } from '../../../test/harness/proc.ts';
+import { CallCounter } from '../audit.ts';
+import type { Bench } from '../bench.ts';
+import { expect } from '../expectation.ts';
+import { refusedSeconds } from '../figures.ts';
+import { forEach, names, patience, secondsSince } from '../load.ts';
+import { controllers } from '../processes.ts';
+import { Workspace } from '../workspace.ts';
+import { addListeners } from './listeners.ts';
+
+/** Somebody else's Service has the name of each: it is left alone, and may go at any time. */
+export async function measureRefused(bench: Bench): Promise<void> {
+  const { client, cluster, sizes, record, log } = bench;
+  const workspace = await Workspace.open(bench, 'refused');
+  const namespace = workspace.name;
+  await forEach(names('web', 0, sizes.listeners), (name) => {
+    const service: Service = { metadata: { namespace, name }, spec: { type: 'ClusterIP', ports: [{ name: 'http', port: 80 }] } };
+    return client.create(services, service);
+  });
+  await client.create(listenerClasses, listenerClass(namespace, { serviceType: 'ClusterIP' }));
+  await using refused = await expect<Listener>(bench, listeners, {
+    namespace,
+    what: 'Listeners that say why they are refused',
+    count: sizes.listeners,
+    isThere: ({ status }) => (status?.conditions ?? []).some(({ reason }) => reason === 'ServiceNotOwned'),
+    timeoutMs: patience(sizes.listeners),
+  });
+  const before = await CallCounter.start(cluster);
+  await addListeners(bench, workspace, 0, sizes.listeners);
+  await refused.reached;
+  await sleep(SETTLED);
+  await before.settle();
+  log(`${sizes.listeners} Listeners are refused; Earshot has written ${before.own.writes} times for that`);
+
+  const [leader] = await controllers(cluster);
+  const calls = await CallCounter.start(cluster);
+  const [start, cpu] = [performance.now(), cpuSeconds(leader.pid)];
+  await sleep(1_000 * refusedSeconds(sizes.idleSeconds));
+  const share = (100 * (cpuSeconds(leader.pid) - cpu)) / secondsSince(start);
+  await calls.settle();
+  const { writes, lists, reads } = calls.own;
+  for (const call of calls.first) log(`refused, and yet: ${call}`);
+  record('refused-writes', writes);
+  record('refused-lists', lists);
+  record('refused-reads', reads);
+  record('refused-cpu', share);
+  log(`refused: ${writes} writes, ${reads} reads (${lists} of them lists); ${share.toFixed(2)} % of a core`);
+  await workspace.close();
+}
+
+/** Events of what came together are counted for ten seconds, and written then. */
+const SETTLED = 20_000;
