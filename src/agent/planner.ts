@@ -59,6 +59,7 @@ export class Planner {
     const material: Material = {
       capabilities: platform.capabilities,
       defaults: platform.defaults,
+      ...(snapshot.pods === undefined ? {} : { pods: snapshot.pods }),
       ...gathered,
       ...(siteAuthority === undefined ? {} : { siteAuthority }),
       check: (bundle, use) => {

@@ -8,6 +8,7 @@
 import type { Endpoint, Link } from '../api/skupper/index.ts';
 import type { SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
+import type { SelectablePod } from '../site/material.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
@@ -51,6 +52,8 @@ export interface Snapshot {
   readonly problems: readonly ResourceProblem[];
   /** Why the Site that somebody wrote is not there; undefined where it is, or nobody wrote one. */
   readonly unreadSite?: string;
+  /** Those of the namespace; undefined where the platform has none. */
+  readonly pods?: readonly SelectablePod[];
   /** The user's own: never replaced. */
   readonly bundles: BundleSet;
   /** TLS bundles that came along with resources: the site may renew them. */

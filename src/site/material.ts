@@ -5,6 +5,8 @@ import type { Capabilities, FieldDefaults } from './capabilities.ts';
 export interface Material {
   readonly capabilities: Capabilities;
   readonly defaults: FieldDefaults;
+  /** Of the site's namespace; undefined where the platform has none. */
+  readonly pods?: readonly SelectablePod[];
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Bundles that are there but cannot be read, and why. */
@@ -19,6 +21,18 @@ export interface Material {
   readonly lastValid: (name: string, use: BundleUse) => LastValid | undefined;
   /** Where a bundle of this name would be put, for messages: `input/certs/web/`. */
   readonly bundleLocation: (name: string) => string;
+}
+
+/** A pod, as far as a selector and a connection need it. */
+export interface SelectablePod {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Undefined until it has one (`Pod.status.podIP`). */
+  readonly ip?: string;
+  /** Its phase is Running, and it is not being deleted. */
+  readonly running: boolean;
+  /** Its condition Ready is True. */
+  readonly ready: boolean;
 }
 
 /** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */

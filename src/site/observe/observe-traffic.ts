@@ -65,12 +65,17 @@ function listening(state: ListenerState | undefined, reachable: boolean, view: V
 
 export function observeConnector(connector: Connector, view: View): ConnectorStatus {
   const state = stateOf(view.router?.connectors, keyOf(connector));
+  const selectedPods = view.plan.selectedPods.get(keyOf(connector));
   const matched = state?.matched === true;
   const conditions = {
     Configured: firstOf(configured(view.own), inRouter(state)),
     Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quoted(connector.spec.routingKey)} is in the network`),
   };
-  return { ...statusOf(conditions, view, staleNames([connector.spec.host], view)), hasMatchingListener: matched };
+  return {
+    ...statusOf(conditions, view, staleNames([connector.spec.host], view)),
+    hasMatchingListener: matched,
+    ...(selectedPods === undefined ? {} : { selectedPods }),
+  };
 }
 
 export function observeLink(link: Link, view: View): LinkStatus {

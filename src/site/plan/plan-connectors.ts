@@ -8,20 +8,53 @@ import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { badKey, badPort, badType, isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
 import { isHost } from '../../text/names.ts';
+import { selectPods, type SelectedPod } from './selected-pods.ts';
+
+export interface PlannedConnectors extends Planned<ConnectorConfig> {
+  /** Of each connector that selects pods. */
+  readonly selected: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
+}
 
 /** Each has a config or an error. */
-export function planConnectors(resources: SiteResources, material: Material): Planned<ConnectorConfig> {
+export function planConnectors(resources: SiteResources, material: Material): PlannedConnectors {
   const configs: ConnectorConfig[] = [];
   const problems: ResourceProblem[] = [];
+  const selected = new Map<ResourceKey, readonly SelectedPod[]>();
   for (const connector of resources.Connector) {
+    const name = keyOf(connector);
     const { tls, problems: ofTls } = tlsOf(connector, material);
-    const found = [...problemsOf(connector, material.capabilities), ...ofTls];
+    const { hosts, pods, problems: ofServers } = serversOf(connector, material);
+    if (pods !== undefined) selected.set(name, pods);
+    const found = [...problemsOf(connector, material.capabilities), ...ofServers, ...ofTls];
     problems.push(...found);
-    const { routingKey, host, port } = connector.spec;
-    if (host === undefined || hasErrors(found)) continue;
-    configs.push({ name: keyOf(connector), routingKey, hosts: [host], port, ...(tls === undefined ? {} : { tls }) });
+    if (hasErrors(found)) continue;
+    const { routingKey, port } = connector.spec;
+    const config = { name, routingKey, hosts, port, ...(tls === undefined ? {} : { tls }) };
+    const byPod = connector.spec.exposePodsByName === true ? eachPod(config, pods ?? []) : { configs: [], problems: [] };
+    configs.push(config, ...byPod.configs);
+    problems.push(...byPod.problems);
   }
-  return { configs, problems };
+  return { configs, problems, selected };
+}
+
+/** Each pod by a key of its own, beside that of all. */
+function eachPod(config: ConnectorConfig, pods: readonly SelectedPod[]): Planned<ConnectorConfig> {
+  // Names of planned connectors are keys of their resources.
+  const resource = config.name as ResourceKey;
+  const each = pods.map(({ name, ip }) => ({
+    ...config,
+    name: `${config.name}/${name}`,
+    routingKey: `${config.routingKey}.${name}`,
+    hosts: [ip],
+  }));
+  const isKey = ({ routingKey }: ConnectorConfig): boolean => badKey(resource, '', routingKey).length === 0;
+  const problems = each
+    .filter((one) => !isKey(one))
+    .map(({ routingKey }) => {
+      const message = `${quoted(routingKey)} is too long for a routing key, so this pod is not exposed by its name; use a shorter key.`;
+      return warningIn(resource, 'spec.exposePodsByName', 'routing-key', message);
+    });
+  return { configs: each.filter(isKey), problems };
 }
 
 function problemsOf(connector: Connector, capabilities: Capabilities): readonly ResourceProblem[] {
@@ -31,7 +64,6 @@ function problemsOf(connector: Connector, capabilities: Capabilities): readonly 
     ...badKey(resource, 'spec.routingKey', routingKey),
     ...badPort(resource, 'spec.port', port),
     ...(capabilities.has('pods') ? [] : podProblems(connector, resource)),
-    ...hostProblems(connector, resource, capabilities),
     ...badType(resource, type),
   ];
 }
@@ -54,13 +86,33 @@ function podProblems({ spec }: Connector, resource: ResourceKey): readonly Resou
 
 const SELECTED = 'pods can be selected on Kubernetes only';
 
-function hostProblems({ spec }: Connector, resource: ResourceKey, capabilities: Capabilities): readonly ResourceProblem[] {
-  const { host, selector } = spec;
-  if (isHost(host)) return [];
-  if (isGiven(host)) return [errorIn(resource, 'spec.host', 'host', `${quoted(host)} is neither a host name nor an address.`)];
+interface Servers {
+  readonly hosts: readonly string[];
+  /** Where pods are selected. */
+  readonly pods?: readonly SelectedPod[];
+  readonly problems: readonly ResourceProblem[];
+}
+
+function serversOf(connector: Connector, { pods, capabilities }: Material): Servers {
+  const resource = keyOf(connector);
+  const { host, selector, includeNotReadyPods } = connector.spec;
+  const wrong = (field: string, code: ResourceProblem['code'], message: string): Servers => ({
+    hosts: [],
+    problems: [errorIn(resource, field, code, message)],
+  });
+  if (isHost(host)) return { hosts: [host], problems: [] };
+  if (isGiven(host)) return wrong('spec.host', 'host', `${quoted(host)} is neither a host name nor an address.`);
+  if (!isGiven(selector)) return wrong('spec.host', 'host', 'it is missing; name the host or address of the server.');
   // Where pods cannot be selected, that is said of the selector.
-  if (isGiven(selector) && !capabilities.has('pods')) return [];
-  return [errorIn(resource, 'spec.host', 'host', 'it is missing; name the host or address of the server.')];
+  if (!capabilities.has('pods')) return { hosts: [], problems: [] };
+  const found = selectPods(selector, pods ?? [], includeNotReadyPods === true);
+  if ('wrong' in found) return wrong('spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`);
+  // Pods on the network of one node share its address.
+  if (found.length > 0) return { hosts: [...new Set(found.map(({ ip }) => ip))], pods: found, problems: [] };
+  return {
+    ...wrong('spec.selector', 'no-pods', `No matches for selector: no pod that runs and is ready has ${quoted(selector)}.`),
+    pods: [],
+  };
 }
 
 function tlsOf(

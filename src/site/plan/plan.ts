@@ -4,12 +4,13 @@ import type { RouterConfig } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind, type Capabilities } from '../capabilities.ts';
 import type { Material } from '../material.ts';
 import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
-import { allOf, keyOf, nameOf, type SiteResources } from '../resources.ts';
+import { allOf, keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { planAccesses } from './access.ts';
 import { isGiven } from './fields.ts';
 import type { HeldPort } from './held-ports.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
+import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
 
 /** All but identity, keys and what changes without a resource. */
@@ -20,6 +21,8 @@ export interface SitePlan {
   readonly site?: Site;
   readonly config: PlannedConfig;
   readonly problems: readonly ResourceProblem[];
+  /** The pods behind each connector that selects some. */
+  readonly selectedPods: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
   /** For the next plan: a newcomer does not take over what already listens. */
   readonly heldPorts: readonly HeldPort[];
 }
@@ -39,7 +42,7 @@ export function planSite(
 ): SitePlan {
   const { site, problems: siteProblems } = chooseSite(resources, previous?.site);
   if (site === undefined) {
-    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], heldPorts: [] };
+    return { config: nothing, problems: [...siteProblems, ...missingSite(resources, unread)], selectedPods: new Map(), heldPorts: [] };
   }
   const listeners = planListeners(resources, material, previous?.heldPorts ?? []);
   const connectors = planConnectors(resources, material);
@@ -58,6 +61,7 @@ export function planSite(
       ...links.problems,
       ...accesses.problems,
     ],
+    selectedPods: connectors.selected,
     heldPorts: listeners.held,
   };
 }

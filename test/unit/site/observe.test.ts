@@ -4,6 +4,7 @@ import type { ListenerStatus, SiteStatus } from '../../../src/api/skupper/index.
 import type { RouterRecord, RouterState } from '../../../src/router/contract.ts';
 import { noTrust, type TrustFacts } from '../../../src/site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../../../src/site/observe/observe.ts';
+import type { Material } from '../../../src/site/material.ts';
 import { planSite } from '../../../src/site/plan/plan.ts';
 import type { ResourceKey, SiteObject } from '../../../src/site/resources.ts';
 import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aSite, resources, whole } from './fixtures.ts';
@@ -13,7 +14,12 @@ const idle: RouterState = { listeners: {}, connectors: {}, links: {}, accesses: 
 function observe(
   objects: readonly SiteObject[],
   router: Partial<RouterState> | undefined = {},
-  options: { readonly previous?: ReadonlyMap<ResourceKey, AnyStatus>; readonly now?: string; readonly trust?: TrustFacts } = {},
+  options: {
+    readonly previous?: ReadonlyMap<ResourceKey, AnyStatus>;
+    readonly now?: string;
+    readonly trust?: TrustFacts;
+    readonly material?: Partial<Material>;
+  } = {},
 ): ReadonlyMap<ResourceKey, AnyStatus> {
   const all = resources(...objects);
   const server = { ...whole, name: 'earshot-site-server' };
@@ -24,6 +30,7 @@ function observe(
         ['whole', whole],
         [server.name, server],
       ]),
+      ...options.material,
     }),
   );
   const controller = { name: 'earshot', namespace: 'west', version: '1' };
@@ -141,6 +148,15 @@ test('a link that is down says why, and still to whom it leads', () => {
   );
   assert.equal(short(status), 'Error: nobody listens');
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
+});
+
+test('a connector tells which pods are behind it', () => {
+  const { spec, ...connector } = aConnector('db', { selector: 'app=db' });
+  const { host: _, ...selecting } = spec;
+  const pods = [{ name: 'db-0', labels: { app: 'db' }, ip: '192.0.2.7', running: true, ready: true }];
+  const material = { capabilities: new Set(['pods'] as const), pods };
+  const status = observe([aSite(), { ...connector, spec: selecting }], {}, { material }).get('Connector/db');
+  assert.deepEqual(status, { ...status, selectedPods: [{ name: 'db-0', ip: '192.0.2.7' }] });
 });
 
 test('a MultiKeyListener by weight tells the weight of each key that can be reached', () => {

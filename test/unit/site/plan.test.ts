@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.ts';
+import type { Connector } from '../../../src/api/skupper/index.ts';
 import type { Capability } from '../../../src/site/capabilities.ts';
 import { acceptsLinks } from '../../../src/site/plan/access.ts';
 import { noTrust } from '../../../src/site/observe/trust-facts.ts';
@@ -9,6 +10,7 @@ import { observeSite } from '../../../src/site/observe/observe.ts';
 import { planCertificates } from '../../../src/site/plan/certificates.ts';
 import { planSite, type SitePlan } from '../../../src/site/plan/plan.ts';
 import { problemText } from '../../../src/site/problem.ts';
+import type { SelectablePod } from '../../../src/site/material.ts';
 import type { SiteObject } from '../../../src/site/resources.ts';
 import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aRouterAccess, aSite, resources, whole } from './fixtures.ts';
 
@@ -157,6 +159,62 @@ for (const usual of [true, false]) {
     ]);
   });
 }
+
+function aPod(name: string, given: Partial<SelectablePod> = {}): SelectablePod {
+  return { name, labels: { app: 'db' }, ip: `192.0.2.${name.length}`, running: true, ready: true, ...given };
+}
+
+function planPods(spec: Partial<Connector['spec']>, ...pods: readonly SelectablePod[]): SitePlan {
+  const connector = aConnector('db', { selector: 'app=db', ...spec });
+  const { host: _, ...withoutHost } = connector.spec;
+  const material = aMaterial({ capabilities: new Set(['pods']), pods });
+  return planSite(resources(aSite(), { ...connector, spec: withoutHost }), material);
+}
+
+test('the servers of a connector are the pods that its selector matches and that can take connections', () => {
+  const others = [
+    aPod('labelled', { labels: { app: 'web' } }),
+    aPod('ended', { running: false }),
+    aPod('unplaced', { ip: undefined } as never),
+  ];
+  const pods = [aPod('bb'), aPod('a'), aPod('new', { ready: false }), ...others];
+  const made = planPods({}, ...pods);
+  assert.deepEqual(made.config.connectors, [{ name: 'Connector/db', routingKey: 'db', hosts: ['192.0.2.1', '192.0.2.2'], port: 5432 }]);
+  const selectedPods = [
+    { name: 'a', ip: '192.0.2.1' },
+    { name: 'bb', ip: '192.0.2.2' },
+  ];
+  assert.deepEqual(made.selectedPods, new Map([['Connector/db', selectedPods]]));
+  assert.deepEqual(planPods({ includeNotReadyPods: true }, ...pods).config.connectors[0]?.hosts, ['192.0.2.1', '192.0.2.2', '192.0.2.3']);
+});
+
+test('pods on the network of one node are one server', () => {
+  const made = planPods({}, aPod('a', { ip: '192.0.2.9' }), aPod('b', { ip: '192.0.2.9' }));
+  assert.deepEqual(made.config.connectors[0]?.hosts, ['192.0.2.9']);
+});
+
+test('a connector whose selector matches nothing, or is none, says so and runs nothing', () => {
+  const empty = planPods({}, aPod('a', { ready: false }));
+  assert.equal(problem(empty), 'error Connector/db no-pods spec.selector');
+  assert.match(empty.problems[0]?.message ?? '', /^No matches for selector/);
+  assert.deepEqual([empty.config.connectors, empty.selectedPods.get('Connector/db')], [[], []]);
+  assert.equal(problem(planPods({ selector: 'app in db' }, aPod('a'))), 'error Connector/db selector spec.selector');
+});
+
+test('pods exposed by name have a key each, beside that of all', () => {
+  const made = planPods({ exposePodsByName: true }, aPod('db-0'), aPod('db-10'));
+  assert.deepEqual(
+    made.config.connectors.map(({ name, routingKey, hosts }) => [name, routingKey, hosts]),
+    [
+      ['Connector/db', 'db', ['192.0.2.4', '192.0.2.5']],
+      ['Connector/db/db-0', 'db.db-0', ['192.0.2.4']],
+      ['Connector/db/db-10', 'db.db-10', ['192.0.2.5']],
+    ],
+  );
+  const long = planPods({ exposePodsByName: true, routingKey: 'k'.repeat(250) }, aPod('a'), aPod('long'));
+  assert.equal(problem(long), 'warning Connector/db routing-key spec.exposePodsByName');
+  assert.equal(long.config.connectors.length, 2, 'all together, and the one whose key is a key');
+});
 
 test('a link that is written to cost nothing costs 1', () => {
   assert.equal(plan(aSite(), aLink('east', { cost: 0 })).config.links[0]?.cost, 1);

@@ -1,0 +1,138 @@
+/** Label selectors as text, as Kubernetes reads them (`labels.Parse`): `app=db,tier in (a, b),!canary`. */
+import { quoted } from '../../text/printable.ts';
+
+/** All of them must hold. */
+export type LabelSelector = readonly Requirement[];
+
+interface Requirement {
+  readonly key: string;
+  readonly holds: (value: string | undefined) => boolean;
+}
+
+export type Labels = Readonly<Record<string, string>>;
+
+export function selects(selector: LabelSelector, labels: Labels): boolean {
+  return selector.every(({ key, holds }) => holds(Object.hasOwn(labels, key) ? labels[key] : undefined));
+}
+
+/** @returns what is wrong, where the text is no selector. An empty one selects everything. */
+export function parseSelector(text: string): { readonly selector: LabelSelector } | { readonly wrong: string } {
+  try {
+    return { selector: new Reader(text).all() };
+  } catch (error) {
+    if (error instanceof SyntaxError) return { wrong: error.message };
+    throw error;
+  }
+}
+
+/** Of a DNS subdomain before the slash, Kubernetes asks here no more than that it is one. */
+const KEY = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?$/;
+const VALUE = /^(?:[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)?$/;
+/** Signs, or a word between them. */
+const TOKENS = /==|!=|[!=<>(),]|[^\s!=<>(),]+/g;
+const SIGNS: ReadonlySet<string> = new Set(['==', '!=', '!', '=', '<', '>', '(', ')', ',']);
+
+/** Takes one token after another; each method reads the part that it is called after. */
+class Reader {
+  readonly #tokens: readonly string[];
+  #next = 0;
+
+  constructor(text: string) {
+    this.#tokens = text.match(TOKENS) ?? [];
+  }
+
+  all(): LabelSelector {
+    const requirements: Requirement[] = [];
+    if (this.#tokens.length === 0) return requirements;
+    do requirements.push(this.#requirement());
+    while (this.#takes(','));
+    const extra = this.#tokens[this.#next];
+    if (extra !== undefined) throw new SyntaxError(`has ${quoted(extra)} where a comma is expected`);
+    return requirements;
+  }
+
+  #requirement(): Requirement {
+    const isNegated = this.#takes('!');
+    const key = this.#word();
+    if (!KEY.test(key)) throw new SyntaxError(key === '' ? 'lacks the key of a label' : `has ${quoted(key)}, which is no key of a label`);
+    if (isNegated) return { key, holds: (value) => value === undefined };
+    return { key, holds: this.#condition() };
+  }
+
+  #condition(): Requirement['holds'] {
+    const operator = this.#tokens[this.#next];
+    if (operator === undefined || operator === ',') return (value) => value !== undefined;
+    this.#next += 1;
+    switch (operator) {
+      case '=':
+      case '==':
+        return equalTo(this.#value());
+      case '!=':
+        return not(equalTo(this.#value()));
+      case 'in':
+        return oneOf(this.#values());
+      case 'notin':
+        return not(oneOf(this.#values()));
+      case '>':
+        return compared(this.#integer(), (label, bound) => label > bound);
+      case '<':
+        return compared(this.#integer(), (label, bound) => label < bound);
+      default:
+        throw new SyntaxError(`has ${quoted(operator)} where =, ==, !=, in, notin, < or > is expected`);
+    }
+  }
+
+  #values(): readonly string[] {
+    if (!this.#takes('(')) throw new SyntaxError('lacks a ( after in or notin');
+    const values: string[] = [];
+    do values.push(this.#value());
+    while (this.#takes(','));
+    if (!this.#takes(')')) throw new SyntaxError('lacks a ) behind its values');
+    return values;
+  }
+
+  #integer(): bigint {
+    const value = this.#value();
+    if (!INTEGER.test(value)) throw new SyntaxError(`compares with ${quoted(value)}, which is no whole number`);
+    return BigInt(value);
+  }
+
+  #value(): string {
+    const value = this.#word();
+    if (!VALUE.test(value)) throw new SyntaxError(`has ${quoted(value)}, which is no value of a label`);
+    return value;
+  }
+
+  /** Empty where a sign follows. */
+  #word(): string {
+    const token = this.#tokens[this.#next];
+    if (token === undefined || SIGNS.has(token)) return '';
+    this.#next += 1;
+    return token;
+  }
+
+  #takes(sign: string): boolean {
+    if (this.#tokens[this.#next] !== sign) return false;
+    this.#next += 1;
+    return true;
+  }
+}
+
+const INTEGER = /^-?\d{1,18}$/;
+
+function equalTo(wanted: string): Requirement['holds'] {
+  return (value) => value === wanted;
+}
+
+function oneOf(wanted: readonly string[]): Requirement['holds'] {
+  return (value) => value !== undefined && wanted.includes(value);
+}
+
+/** A label that is not there is unlike every value. */
+function not(holds: Requirement['holds']): Requirement['holds'] {
+  return (value) => !holds(value);
+}
+
+function compared(bound: bigint, holds: (label: bigint, bound: bigint) => boolean): Requirement['holds'] {
+  return (value) => value !== undefined && INTEGER.test(value) && holds(BigInt(value), bound);
+}
