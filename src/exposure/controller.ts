@@ -1,7 +1,6 @@
-/** Exposure's controller: which change concerns which key, and who works on it. */
-import type { EventRecorder, KeyString, KubeClient } from '../kube/contract.ts';
+/** Exposure's controller: its queues, and who works on the keys in each. */
+import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
-import { keyOf } from '../kube/key.ts';
 import { WorkQueue } from '../work/queue.ts';
 import type { Reconcile } from '../work/reconcile.ts';
 import { askedToWait } from '../kube/errors.ts';
@@ -9,10 +8,9 @@ import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import type { ClusterCaches } from './cluster/caches.ts';
 import { ListenerReconciler } from './listeners/listener-reconciler.ts';
-import { pinnedNodesOf, targetOf } from './cluster/volumes.ts';
 import { MountReconciler } from './mounts/mount-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
-import type { PersistentVolume } from '../kube/objects.ts';
+import { wakeUps } from './wake-ups.ts';
 
 export interface ControllerOptions {
   readonly client: KubeClient;
@@ -45,7 +43,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
   };
-  const stopWatching = connect(caches, {
+  const stopWatching = wakeUps(caches, {
     listener: (key) => queues.listeners.add(key),
     mount: (key) => queues.mounts.add(key),
     volume: (key) => queues['lost-nodes'].add(key),
@@ -58,71 +56,5 @@ export async function startController(options: ControllerOptions): Promise<Contr
       await Promise.all(Object.values(queues).map((each) => each.stop(deadlineMilliseconds)));
       shown[Symbol.dispose]();
     },
-  };
-}
-
-type Sinks = Readonly<Record<'listener' | 'mount' | 'volume', (key: KeyString) => void>>;
-
-/**
- * | changed        | Listeners to look at               | pods' mounts to look at         | pinned volumes |
- * | -------------- | ---------------------------------- | ------------------------------- | -------------- |
- * | ListenerClass  | of the class                       |                                 | all            |
- * | Listener       | itself                             | of its volumes                  | its own        |
- * | Service        | of the same name                   |                                 |                |
- * | EndpointSlice  | of the Service's name              |                                 |                |
- * | Node           | pinned there, or endpoints there   | on the node                     | pinned there   |
- * | PersistentVolume | that it mounts                   | of its handle                   | itself         |
- * | PodListeners   |                                    | itself                          |                |
- *
- * Everything that exists at the start is looked at once.
- */
-function connect(caches: ClusterCaches, to: Sinks): () => void {
-  const mountsOf = (volumes: readonly PersistentVolume[]): void => {
-    for (const volume of volumes) {
-      for (const request of caches.podListeners.by('handle', volume.spec?.csi?.volumeHandle ?? '')) to.mount(keyOf(request));
-    }
-  };
-  const volumesOf = (key: KeyString): readonly PersistentVolume[] => caches.volumes.by('listener', key);
-  const subscriptions = [
-    caches.classes.onChange(({ object }) => {
-      for (const listener of caches.listeners.by('class', object.metadata.name ?? '')) {
-        to.listener(keyOf(listener));
-        mountsOf(volumesOf(keyOf(listener)));
-      }
-      for (const volume of caches.volumes.values()) if (pinnedNodesOf(volume).length > 0) to.volume(keyOf(volume));
-    }),
-    caches.listeners.onChange(({ object }) => {
-      to.listener(keyOf(object));
-      mountsOf(volumesOf(keyOf(object)));
-    }),
-    caches.services.onChange(({ object }) => to.listener(keyOf(object))),
-    caches.endpoints.onChange(({ object, previous }) => {
-      if (previous === undefined || previous.nodes.join() !== object.nodes.join()) to.listener(object.service);
-    }),
-    caches.nodes.onChange(({ type, object, previous }) => {
-      // Kubelets report every few seconds; only a change of addresses, or of existence, concerns us.
-      if (type === 'modified' && JSON.stringify(previous?.status) === JSON.stringify(object.status)) return;
-      const name = keyOf(object);
-      for (const volume of caches.volumes.by('node', name)) {
-        to.volume(keyOf(volume));
-        const target = targetOf(volume);
-        if (target !== undefined) to.listener(`${target.namespace}/${target.name}`);
-      }
-      for (const slice of caches.endpoints.values()) if (slice.nodes.includes(name)) to.listener(slice.service);
-      for (const request of caches.podListeners.by('node', name)) to.mount(keyOf(request));
-    }),
-    caches.volumes.onChange(({ object }) => {
-      const target = targetOf(object);
-      if (target !== undefined) to.listener(`${target.namespace}/${target.name}`);
-      to.volume(keyOf(object));
-      mountsOf([object]);
-    }),
-    caches.podListeners.onChange(({ object }) => to.mount(keyOf(object))),
-  ];
-  for (const key of caches.listeners.values()) to.listener(keyOf(key));
-  for (const request of caches.podListeners.values()) to.mount(keyOf(request));
-  for (const volume of caches.volumes.values()) to.volume(keyOf(volume));
-  return () => {
-    for (const stop of subscriptions) stop();
   };
 }

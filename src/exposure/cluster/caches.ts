@@ -9,6 +9,7 @@ import {
 } from '../../api/listeners/index.ts';
 import { DRIVER_NAME, LISTENER_NAME_LABEL } from '../../api/listeners/names.ts';
 import type { Cache, KubeClient, StartInformer } from '../../kube/contract.ts';
+import { FreshView } from '../../kube/watch/fresh-view.ts';
 import type { EndpointSlice, KubeObject, Node, ObjectMeta, PersistentVolume, Service } from '../../kube/objects.ts';
 import { endpointSlices, nodes, persistentVolumes, services } from '../../kube/resource.ts';
 import { pinnedNodesOf, targetOf } from './volumes.ts';
@@ -23,19 +24,19 @@ export interface EndpointNodes extends KubeObject {
 export interface PolicyCaches {
   readonly classes: Cache<ListenerClass>;
   /** Index `class`: by spec.className. */
-  readonly listeners: Cache<Listener>;
+  readonly listeners: FreshView<Listener>;
 }
 
 /** What the leader keeps besides. */
 export interface ClusterCaches extends PolicyCaches {
-  readonly services: Cache<Service>;
+  readonly services: FreshView<Service>;
   /** Index `service`: by key of the Service. */
   readonly endpoints: Cache<EndpointNodes>;
   readonly nodes: Cache<Node>;
   /** Only volumes of this driver. Indexes: `handle`, `listener` (key), `node` (pinned to). */
   readonly volumes: Cache<PersistentVolume>;
   /** Indexes: `handle` (of a mount), `node`. */
-  readonly podListeners: Cache<PodListeners>;
+  readonly podListeners: FreshView<PodListeners>;
 }
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
@@ -43,18 +44,21 @@ const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 export function startPolicyCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): PolicyCaches {
   return {
     classes: start(client, listenerClasses, { signal, project: withoutManagement }),
-    listeners: start(client, listeners, {
-      signal,
-      project: withoutManagement,
-      indexes: { class: ({ spec }) => (typeof spec.className === 'string' ? [spec.className] : []) },
-    }),
+    listeners: new FreshView(
+      start(client, listeners, {
+        signal,
+        project: withoutManagement,
+        indexes: { class: ({ spec }) => (typeof spec.className === 'string' ? [spec.className] : []) },
+      }),
+      ({ status, ...others }) => ({ own: status, others }),
+    ),
   };
 }
 
 export function startClusterCaches(start: StartInformer, client: KubeClient, policy: PolicyCaches, signal: AbortSignal): ClusterCaches {
   return {
     ...policy,
-    services: start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL }),
+    services: new FreshView(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL })),
     endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {
       signal,
       // The EndpointSlice controller copies a Service's labels.
@@ -75,14 +79,17 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
         node: pinnedNodesOf,
       },
     }),
-    podListeners: start(client, podListeners, {
-      signal,
-      project: withoutManagement,
-      indexes: {
-        handle: ({ spec }) => Object.keys(spec.mounts ?? {}),
-        node: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]),
-      },
-    }),
+    podListeners: new FreshView(
+      start(client, podListeners, {
+        signal,
+        project: withoutManagement,
+        indexes: {
+          handle: ({ spec }) => Object.keys(spec.mounts ?? {}),
+          node: ({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName]),
+        },
+      }),
+      ({ status, spec: { listeners: entries, ...asked }, ...others }) => ({ own: [entries, status], others: { ...others, asked } }),
+    ),
   };
 }
 

@@ -7,7 +7,6 @@ import { parseKey } from '../../kube/key.ts';
 import type { ObjectReference, Service } from '../../kube/objects.ts';
 import { apiVersionOf, services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
-import { FreshView } from '../../kube/watch/fresh-view.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
 import { pinnedNodesOf } from '../cluster/volumes.ts';
@@ -38,13 +37,9 @@ interface Outcome {
 
 export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
-  readonly #listeners: FreshView<Listener>;
-  readonly #services: FreshView<Service>;
 
   constructor(options: ListenerReconcilerOptions) {
     this.#options = options;
-    this.#listeners = new FreshView(options.caches.listeners);
-    this.#services = new FreshView(options.caches.services);
   }
 
   /**
@@ -52,7 +47,7 @@ export class ListenerReconciler {
    * the queue to be tried again later and later.
    */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const listener = this.#listeners.get(key);
+    const listener = this.#options.caches.listeners.get(key);
     if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
     const outcome = await this.#bringAboutService(listener, key, signal);
     // The Listener is about to go with its namespace; that its Service went first is no news to anybody.
@@ -64,7 +59,7 @@ export class ListenerReconciler {
   }
 
   async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
-    const live = this.#services.get(key);
+    const live = this.#options.caches.services.get(key);
     const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
     const plan = planService(listener, this.#options.caches.classes.get(listener.spec.className ?? ''));
     if (plan.refused !== undefined) return { acceptance: { accepted: false, ...plan.refused }, service: own };
@@ -85,7 +80,7 @@ export class ListenerReconciler {
     listener: Listener,
     signal: AbortSignal,
   ): Promise<Pick<Outcome, 'service' | 'obstacle'>> {
-    const { client } = this.#options;
+    const { client, caches } = this.#options;
     if (live !== undefined && !isOwnedBy(live, listener)) return { obstacle: foreignService(live) };
     if (live !== undefined && !differs(intended, live)) return { service: live };
     const { namespace = '', name = '' } = intended.metadata;
@@ -95,7 +90,7 @@ export class ListenerReconciler {
         live === undefined
           ? await client.create(services, intended, { signal, strict: true })
           : await client.patch(services, { namespace, name }, patchFor(intended, live), { type: 'merge', signal, strict: true });
-      this.#services.wrote(written);
+      caches.services.wrote(written);
       return { service: written };
     } catch (error) {
       if (live !== undefined || !isAlreadyExists(error)) throw error;
@@ -121,12 +116,13 @@ export class ListenerReconciler {
 
   /** Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor. */
   async #writeStatus(listener: Listener, key: KeyString, status: ListenerStatus, signal: AbortSignal): Promise<void> {
-    const { client, events } = this.#options;
+    const { client, caches, events } = this.#options;
     const patch = [
       { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
       { op: 'add', path: '/status', value: status },
     ];
-    this.#listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
+    caches.listeners.writing({ ...listener, status });
+    caches.listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
     announce(events, listener, status);
   }
 }
@@ -155,6 +151,7 @@ const troubles: ReadonlySet<string> = new Set<ConditionReason>([
   'UnsupportedServiceType',
   'InvalidName',
   'NoPorts',
+  'RepeatedPort',
   'ServiceRejected',
   'ServiceNotOwned',
   'AcceptedWithNotes',

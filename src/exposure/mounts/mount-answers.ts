@@ -34,6 +34,8 @@ export class MountAnswers {
       { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
       ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
     ];
+    const listeners = { ...request.spec.listeners, ...Object.fromEntries(changed) };
+    this.#view.writing({ ...request, spec: { ...request.spec, listeners } });
     const written = await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'json', signal });
     this.#view.wrote(written);
     return written;
@@ -51,6 +53,10 @@ export class MountAnswers {
     );
     const patch = { metadata: { uid: request.metadata.uid }, status: { mounts } };
     const options = { type: 'merge', subresource: 'status', signal } as const;
+    const after = Object.entries({ ...before, ...mounts }).flatMap(([handle, waiting]) =>
+      waiting === null ? [] : [[handle, waiting] as const],
+    );
+    this.#view.writing({ ...request, status: { ...request.status, mounts: Object.fromEntries(after) } });
     this.#view.wrote(await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, options));
     for (const [, waiting] of changed) {
       if (waiting !== undefined) this.warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);

@@ -11,7 +11,6 @@ import { isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { PersistentVolume, Pod } from '../../kube/objects.ts';
 import { pods } from '../../kube/resource.ts';
-import { FreshView } from '../../kube/watch/fresh-view.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
 import { refuseName } from '../listeners/service-plan.ts';
@@ -39,8 +38,6 @@ interface Visit {
 
 export class MountReconciler {
   readonly #options: MountReconcilerOptions;
-  readonly #podListeners: FreshView<PodListeners>;
-  readonly #listeners: FreshView<Listener>;
   readonly #preparation: MountPreparation;
   readonly #answers: MountAnswers;
   readonly #progress: MountProgress;
@@ -50,10 +47,8 @@ export class MountReconciler {
   constructor(options: MountReconcilerOptions) {
     const { client, caches, events, clock } = options;
     this.#options = options;
-    this.#podListeners = new FreshView(caches.podListeners);
-    this.#listeners = new FreshView(caches.listeners);
-    this.#preparation = new MountPreparation(client, this.#listeners);
-    this.#answers = new MountAnswers(client, events, this.#podListeners);
+    this.#preparation = new MountPreparation(client, caches.listeners);
+    this.#answers = new MountAnswers(client, events, caches.podListeners);
     this.#progress = new MountProgress(clock);
     caches.podListeners.onChange(({ type, object }) => {
       if (type !== 'deleted') return;
@@ -67,7 +62,7 @@ export class MountReconciler {
    * to be tried again later and later.
    */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
-    const request = this.#podListeners.get(key);
+    const request = this.#options.caches.podListeners.get(key);
     if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
     const visit = { request, signal, readPod: once(() => this.#podOf(request, signal)) };
     if (request.spec.nodeName === undefined) return this.#adopt(visit);
@@ -121,7 +116,7 @@ export class MountReconciler {
     );
     const mounts = Object.fromEntries(mounted.map((volume) => [volume.spec?.csi?.volumeHandle ?? '', {}]));
     const patch = { metadata: { uid: request.metadata.uid }, spec: { nodeName, mounts } };
-    this.#podListeners.wrote(await client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'merge', signal }));
+    caches.podListeners.wrote(await client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'merge', signal }));
   }
 
   /** What the API server will not have is for a person to mend, and no reason to leave the pod's other volumes undone. */
@@ -147,7 +142,7 @@ export class MountReconciler {
     }
     const refused = refuseName(target.name);
     if (refused !== undefined) return { handle, waiting: refused };
-    const known = this.#listeners.get(`${target.namespace}/${target.name}`);
+    const known = this.#options.caches.listeners.get(`${target.namespace}/${target.name}`);
     const isPrepared = prepared !== undefined && prepared.listenerUid === known?.metadata.uid;
     const volumes = volumesAnswered(request, handle, known) ?? (isPrepared ? prepared.volumes : undefined);
     if (known !== undefined && volumes !== undefined) return this.#entriesFor(request, handle, known, volumes);

@@ -1,29 +1,65 @@
 import type { Cache, Change, KeyString } from '../contract.ts';
 import { keyOf } from '../key.ts';
 import type { KubeObject } from '../objects.ts';
+import { Echoes, type Split } from './echoes.ts';
 
 /** More than can be deleted while one answer is on its way. */
 const MOST_DELETED = 10_000;
 
 /**
  * A cache that knows at once what this process wrote, before the watch brings it back. A reconcile that looked at the
- * state before its own write would write again.
+ * state before its own write would write again. All who read or write a kind share one view of it.
+ *
+ * Only `get` knows it; `values` and `by` tell what the watch has brought.
  */
-export class FreshView<T extends KubeObject> {
+export class FreshView<T extends KubeObject> implements Cache<T> {
   readonly #cache: Cache<T>;
+  readonly #echoes: Echoes<T> | undefined;
   readonly #written = new Map<KeyString, T>();
   /** Uids of objects seen deleted, latest last: the answer to a write may come after the watch told of the end. */
   readonly #deleted = new Set<string | undefined>();
 
-  constructor(cache: Cache<T>) {
+  /** `split`: which part of an object this process writes, where it has to tell its own writes from those of others. */
+  constructor(cache: Cache<T>, split?: Split<T>) {
     this.#cache = cache;
+    this.#echoes = split === undefined ? undefined : new Echoes(split);
     cache.onChange((change) => this.#seen(change));
+  }
+
+  get size(): number {
+    return this.#cache.size;
+  }
+
+  get synced(): Promise<void> {
+    return this.#cache.synced;
+  }
+
+  get isSynced(): boolean {
+    return this.#cache.isSynced;
   }
 
   get(key: KeyString): T | undefined {
     const cached = this.#cache.get(key);
     const ours = this.#written.get(key);
     return ours !== undefined && (cached === undefined || isNewer(ours, cached)) ? ours : cached;
+  }
+
+  values(): IterableIterator<T> {
+    return this.#cache.values();
+  }
+
+  by(index: string, value: string): readonly T[] {
+    return this.#cache.by(index, value);
+  }
+
+  onChange(handler: (change: Change<T>) => void): () => void {
+    return this.#cache.onChange(handler);
+  }
+
+  /** What this process is about to make of the object. To be told before the write goes out: its event may come before its answer. */
+  writing(intended: T): void {
+    // Of what is not in the cache no end would be seen.
+    if (this.#cache.get(keyOf(intended))?.metadata.uid === intended.metadata.uid) this.#echoes?.expect(intended);
   }
 
   /** Remembers the server's answer to a write until the cache has it, or something newer. */
@@ -34,7 +70,14 @@ export class FreshView<T extends KubeObject> {
     if (cached === undefined || isNewer(object, cached)) this.#written.set(key, object);
   }
 
-  #seen({ type, object }: Change<T>): void {
+  /** Whether a change is nothing but what this process wrote (`writing`). */
+  isEcho(change: Change<T>): boolean {
+    return this.#echoes?.isEcho(change) === true;
+  }
+
+  #seen(change: Change<T>): void {
+    const { type, object } = change;
+    this.#echoes?.see(change);
     const key = keyOf(object);
     if (type === 'deleted') {
       this.#deleted.add(object.metadata.uid);

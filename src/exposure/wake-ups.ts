@@ -1,0 +1,101 @@
+/** Which change concerns which key: the table that the controller's handlers are made of. */
+import type { Cache, Change, KeyString } from '../kube/contract.ts';
+import { keyOf } from '../kube/key.ts';
+import type { KubeObject, Node, PersistentVolume } from '../kube/objects.ts';
+import type { Listener } from '../api/listeners/index.ts';
+import type { ClusterCaches, EndpointNodes } from './cluster/caches.ts';
+import { pinnedNodesOf, targetOf } from './cluster/volumes.ts';
+
+/** What a change may ask to be looked at. A mount is one pod's, a volume one that may be pinned to a node. */
+export type Woken = 'listener' | 'mount' | 'volume';
+
+/** Takes the keys of what is to be looked at. */
+export type Wake = Readonly<Record<Woken, (key: KeyString) => void>>;
+
+/** One row: the keys that a change of one kind concerns, in each column. */
+type Row<T> = { readonly [column in Woken]?: (change: Change<T>) => readonly KeyString[] };
+
+/**
+ * Wakes what each change concerns, from now on, and once what exists now. Returns the way to stop.
+ *
+ * A status that a reconcile wrote is no reason to reconcile: rows leave out the echo of one's own writes, but for what
+ * others make of it.
+ */
+export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
+  const { classes, listeners, services, endpoints, nodes, volumes, podListeners } = caches;
+  const ofClass = (name = ''): readonly KeyString[] => listeners.by('class', name).map(keyOf);
+  const volumesOf = (listener: KeyString): readonly PersistentVolume[] => volumes.by('listener', listener);
+  const mountsOf = (of: readonly PersistentVolume[]): readonly KeyString[] =>
+    of.flatMap(({ spec }) => podListeners.by('handle', spec?.csi?.volumeHandle ?? '')).map(keyOf);
+  const on = (node: KubeObject): readonly PersistentVolume[] => volumes.by('node', keyOf(node));
+
+  const table = [
+    row(classes, {
+      listener: ({ object }) => ofClass(object.metadata.name),
+      mount: ({ object }) => mountsOf(ofClass(object.metadata.name).flatMap(volumesOf)),
+      volume: () => pinned([...volumes.values()]),
+    }),
+    row(listeners, {
+      listener: (change) => (listeners.isEcho(change) ? [] : [keyOf(change.object)]),
+      mount: ({ object }) => mountsOf(volumesOf(keyOf(object))),
+      volume: (change) => (hasOtherClass(change) ? pinned(volumesOf(keyOf(change.object))) : []),
+    }),
+    // A Service has its Listener's name.
+    row(services, { listener: ({ object }) => [keyOf(object)], mount: ({ object }) => mountsOf(volumesOf(keyOf(object))) }),
+    row(endpoints, { listener: (change) => (hasOtherNodes(change) ? [change.object.service] : []) }),
+    row(nodes, {
+      listener: (change) =>
+        hasMoved(change) ? [...on(change.object).flatMap(listenerOf), ...servicesOn(endpoints, keyOf(change.object))] : [],
+      mount: (change) => (hasMoved(change) ? podListeners.by('node', keyOf(change.object)).map(keyOf) : []),
+      volume: (change) => (hasMoved(change) ? on(change.object).map(keyOf) : []),
+    }),
+    row(volumes, {
+      listener: ({ object }) => listenerOf(object),
+      mount: ({ object }) => mountsOf([object]),
+      volume: ({ object }) => [keyOf(object)],
+    }),
+    row(podListeners, { mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]) }),
+  ];
+
+  const stops = table.map((connect) => connect(wake));
+  for (const listener of listeners.values()) wake.listener(keyOf(listener));
+  for (const request of podListeners.values()) wake.mount(keyOf(request));
+  for (const volume of volumes.values()) wake.volume(keyOf(volume));
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+function row<T extends KubeObject>(cache: Cache<T>, columns: Row<T>): (wake: Wake) => () => void {
+  return (wake) =>
+    cache.onChange((change) => {
+      for (const column of ['listener', 'mount', 'volume'] as const) for (const key of columns[column]?.(change) ?? []) wake[column](key);
+    });
+}
+
+/** The Listener that a volume is about. */
+function listenerOf(volume: PersistentVolume): readonly KeyString[] {
+  const target = targetOf(volume);
+  return target === undefined ? [] : [`${target.namespace}/${target.name}`];
+}
+
+function pinned(of: readonly PersistentVolume[]): readonly KeyString[] {
+  return of.filter((volume) => pinnedNodesOf(volume).length > 0).map(keyOf);
+}
+
+function servicesOn(endpoints: Cache<EndpointNodes>, node: string): readonly KeyString[] {
+  return [...endpoints.values()].filter(({ nodes }) => nodes.includes(node)).map(({ service }) => service);
+}
+
+function hasOtherClass({ object, previous }: Change<Listener>): boolean {
+  return previous?.spec.className !== object.spec.className;
+}
+
+function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
+  return previous === undefined || previous.nodes.join() !== object.nodes.join();
+}
+
+/** Kubelets report every few seconds; only a change of addresses, or of existence, concerns us. */
+function hasMoved({ type, object, previous }: Change<Node>): boolean {
+  return type !== 'modified' || JSON.stringify(previous?.status) !== JSON.stringify(object.status);
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { describe, mock, test, type TestContext } from 'node:test';
+
+import { listenerClasses, listeners, podListeners, type ListenerClassSpec } from '../../../src/api/listeners/index.ts';
+import { keyOf } from '../../../src/kube/key.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes, pods, services } from '../../../src/kube/resource.ts';
+import { aClass, aListener, aNode } from './listeners/fixtures.ts';
+import { mounted } from './support/objects.ts';
+import { PlayedApi, refuse } from './support/played-api.ts';
+import { playController, type PlayedController } from './support/played-controller.ts';
+
+const addresses = [{ type: 'InternalIP', address: '192.168.0.1' }];
+
+/** A NodePort class, a Listener `web` of it, a node and a pod that mounts the Listener there. */
+function world(spec: Partial<ListenerClassSpec> = {}): PlayedApi {
+  const api = new PlayedApi();
+  api.put(listenerClasses, aClass({ serviceType: 'NodePort', ...spec }));
+  api.put(listeners, aListener());
+  api.put(nodes, aNode('n1', addresses));
+  return api;
+}
+
+function ask(api: PlayedApi, name: string): string {
+  const { pod, claim, volume, request } = mounted(name);
+  api.put(pods, pod);
+  api.put(persistentVolumeClaims, claim);
+  api.put(persistentVolumes, volume);
+  return keyOf(api.put(podListeners, request));
+}
+
+/** Time that passes only by `pass`. */
+function playTime(t: TestContext): { pass(milliseconds: number, controller: PlayedController): Promise<void> } {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  return {
+    async pass(milliseconds, controller) {
+      await controller.settle();
+      for (let passed = 0; passed < milliseconds; passed += 250) {
+        mock.timers.tick(250);
+        await controller.settle();
+      }
+    },
+  };
+}
+
+describe('what a reconcile wrote is no reason to reconcile', () => {
+  /** Tries of a key by its backoff in 20 seconds (100 ms, doubled each time, up to half of it taken off), generously. */
+  const MOST_TRIES = 12;
+
+  for (const [order, when] of [
+    ['before the answer', 'at once'],
+    ['after the answer', 'later'],
+    ['after the next write', 'a write later'],
+  ] as const) {
+    test(`a Service that is refused in other words each time is tried by the backoff, where events come ${order}`, async (t) => {
+      const time = playTime(t);
+      const api = world();
+      let refusals = 0;
+      api.meets = ({ verb, plural }) => {
+        if (verb === 'create' && plural === 'services') refuse(422, 'Invalid', `provided port ${30_000 + ++refusals} is taken`);
+      };
+      await using controller = await playController(api);
+      await controller.settle();
+      for (let second = 0; second < 20; second++) {
+        if (when !== 'at once') api.hold(listeners);
+        await time.pass(1_000, controller);
+        if (when === 'later' || second % 2 === 1) api.release(listeners);
+      }
+      const writes = api.writes.filter((call) => call === 'patch-status listeners shop/web').length;
+      assert.ok(refusals > 3 && refusals <= MOST_TRIES, `${refusals} tries`);
+      assert.ok(writes <= refusals, `${writes} writes of the status`);
+    });
+  }
+
+  test('a mount that is refused in other words each time is tried by the backoff', async (t) => {
+    const time = playTime(t);
+    const api = world();
+    let refusals = 0;
+    api.meets = ({ verb, plural }) => {
+      if (verb === 'patch' && plural === 'pods') refuse(422, 'Invalid', `number ${++refusals} is not allowed`);
+    };
+    await using controller = await playController(api);
+    ask(api, 'web-0');
+    await time.pass(20_000, controller);
+    assert.ok(refusals > 3 && refusals <= MOST_TRIES, `${refusals} tries`);
+  });
+
+  test('a status that somebody else wrote is put right at once', async () => {
+    const api = world();
+    await using controller = await playController(api);
+    await controller.settle();
+    const right = api.read(listeners, 'shop/web');
+    assert.ok(right !== undefined);
+    api.put(listeners, { ...right, status: { conditions: [] } });
+    await controller.settle();
+    const { conditions = [] } = api.read(listeners, 'shop/web')?.status ?? {};
+    assert.deepEqual(
+      conditions.map(({ reason }) => reason),
+      right.status?.conditions?.map(({ reason }) => reason),
+    );
+  });
+
+  test('a spec that changes with the own status between is looked at', async () => {
+    const api = world();
+    await using controller = await playController(api);
+    api.hold(listeners);
+    await controller.settle();
+    const seen = api.read(listeners, 'shop/web');
+    assert.ok(seen !== undefined);
+    api.put(listeners, { ...seen, spec: { ...seen.spec, ports: [{ name: 'admin', port: 9000 }] } });
+    api.release(listeners);
+    await controller.settle();
+    assert.deepEqual(
+      api.read(services, 'shop/web')?.spec?.ports?.map(({ name }) => name),
+      ['admin'],
+    );
+  });
+});
+
+describe('what a change wakes, without a timer', () => {
+  test('a mount is answered while the Service that was made for it has not come back by the watch', async () => {
+    const api = world();
+    await using controller = await playController(api);
+    api.hold(services);
+    const request = ask(api, 'web-0');
+    await controller.settle();
+    assert.deepEqual(Object.keys(api.read(podListeners, request)?.spec.listeners ?? {}), ['listener']);
+  });
+
+  test('a mount that came while there was no Service is answered when it is back with the same ports', async () => {
+    const api = world();
+    await using controller = await playController(api);
+    ask(api, 'web-0');
+    await controller.settle();
+    const before = api.read(services, 'shop/web');
+    assert.ok(before !== undefined);
+    const gate = Promise.withResolvers<void>();
+    api.meets = ({ verb, plural }) => (verb === 'create' && plural === 'services' ? gate.promise : undefined);
+    api.remove(services, 'shop/web');
+    await controller.settle();
+    const request = ask(api, 'web-1');
+    await controller.settle();
+    // The same node ports, so nothing changes in the Listener's status.
+    api.meets = () => undefined;
+    api.put(services, before);
+    await controller.settle();
+    gate.resolve();
+    assert.deepEqual(Object.keys(api.read(podListeners, request)?.spec.listeners ?? {}), ['listener']);
+  });
+
+  test('a Listener that is moved to a class with nodeLossPolicy Release lets go of the node that is gone', async () => {
+    const api = world({ nodeLossPolicy: 'Keep' });
+    api.put(listenerClasses, { metadata: { name: 'other' }, spec: { serviceType: 'NodePort', nodeLossPolicy: 'Release' } });
+    await using controller = await playController(api);
+    ask(api, 'web-0');
+    api.remove(nodes, 'n1');
+    await controller.settle();
+    const listener = api.read(listeners, 'shop/web');
+    assert.ok(listener !== undefined && api.read(persistentVolumeClaims, 'shop/data-web-0') !== undefined);
+    api.put(listeners, { ...listener, spec: { ...listener.spec, className: 'other' } });
+    await controller.settle();
+    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0'), undefined);
+  });
+});

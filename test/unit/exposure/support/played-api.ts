@@ -1,0 +1,193 @@
+import type { DeleteOptions, Key, KubeClient, Page, PatchOptions, WatchEvent, WatchOptions } from '../../../../src/kube/contract.ts';
+import { ApiError } from '../../../../src/kube/errors.ts';
+import { keyOf, keyString } from '../../../../src/kube/key.ts';
+import type { KubeObject } from '../../../../src/kube/objects.ts';
+import type { Resource } from '../../../../src/kube/resource.ts';
+
+/** What a call meets before it is served: throws, or waits. */
+export type Meets = (call: { readonly verb: string; readonly plural: string; readonly object: unknown }) => void | Promise<void>;
+
+interface Watching {
+  readonly plural: string;
+  readonly labels: readonly string[];
+  readonly send: (event: WatchEvent<KubeObject>) => void;
+}
+
+/**
+ * An API server in memory: objects, patches, labels of a selection (names only), and watches of which each kind can be
+ * held back. Objects get a uid and a resourceVersion, Services a cluster IP and node ports.
+ */
+export class PlayedApi implements KubeClient {
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #watching = new Set<Watching>();
+  /** Events that wait, by kind. */
+  readonly #held = new Map<string, (() => void)[]>();
+  #version = 100;
+  /** `verb plural namespace/name`, also of what was refused. */
+  readonly calls: string[] = [];
+  meets: Meets = () => undefined;
+
+  /** Everything but reads. */
+  get writes(): readonly string[] {
+    return this.calls.filter((call) => !call.startsWith('get '));
+  }
+
+  hold(of: Resource): void {
+    if (!this.#held.has(of.plural)) this.#held.set(of.plural, []);
+  }
+
+  release(of: Resource): void {
+    const events = this.#held.get(of.plural) ?? [];
+    this.#held.delete(of.plural);
+    for (const send of events) send();
+  }
+
+  /** As somebody else would write it. */
+  put<T extends KubeObject>(of: Resource<T>, object: T): T {
+    const known = this.#objects.get(idOf(of, keyOf(object)));
+    const version = { resourceVersion: `${++this.#version}`, uid: object.metadata.uid ?? known?.metadata.uid ?? `uid-${this.#version}` };
+    const stored = { ...object, metadata: { ...object.metadata, ...version } };
+    const complete = of.plural === 'services' ? withAddresses(stored, this.#version) : stored;
+    this.#objects.set(idOf(of, keyOf(object)), complete);
+    this.#tell(of, known === undefined ? 'ADDED' : 'MODIFIED', complete);
+    return complete as T; // What is added to a Service is of its type.
+  }
+
+  remove(of: Resource, key: string): void {
+    const known = this.#objects.get(idOf(of, key));
+    this.#objects.delete(idOf(of, key));
+    if (known !== undefined)
+      this.#tell(of, 'DELETED', { ...known, metadata: { ...known.metadata, resourceVersion: `${++this.#version}` } });
+  }
+
+  read<T extends KubeObject>(of: Resource<T>, key: string): T | undefined {
+    return this.#objects.get(idOf(of, key)) as T | undefined; // Kept by kind.
+  }
+
+  async page<T extends KubeObject>(): Promise<Page<T>> {
+    throw new Error('pages are not played');
+  }
+
+  async watch<T extends KubeObject>(of: Resource<T>, { signal, labelSelector = '', onEvent }: WatchOptions<T>): Promise<void> {
+    const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
+    const watching: Watching = { plural: of.plural, labels: labelSelector.split(',').filter((label) => label !== ''), send };
+    for (const [id, object] of this.#objects) {
+      if (id.startsWith(`${of.plural} `) && isSelected(object, watching)) send({ type: 'ADDED', object });
+    }
+    send({ type: 'BOOKMARK', resourceVersion: `${this.#version}`, initialEventsEnd: true });
+    this.#watching.add(watching);
+    const { promise, reject } = Promise.withResolvers<void>();
+    signal?.addEventListener('abort', () => {
+      this.#watching.delete(watching);
+      reject(signal.reason);
+    });
+    return promise;
+  }
+
+  async get<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T> {
+    return (await this.find(of, key)) ?? refuse(404, 'NotFound', 'not found');
+  }
+
+  find<T extends KubeObject>(of: Resource<T>, key: Key): Promise<T | undefined> {
+    return this.#serve('get', of, keyString(key), undefined, () => this.read(of, keyString(key)));
+  }
+
+  list<T extends KubeObject>(): AsyncIterable<T> {
+    throw new Error('lists are not played');
+  }
+
+  create<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
+    return this.#serve('create', of, keyOf(object), object, () => {
+      if (this.read(of, keyOf(object)) !== undefined) refuse(409, 'AlreadyExists', 'exists');
+      return this.put(of, object);
+    });
+  }
+
+  apply<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
+    return this.#serve('apply', of, keyOf(object), object, () => this.put(of, merge(this.read(of, keyOf(object)), object) as T));
+  }
+
+  patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, { type, subresource }: PatchOptions): Promise<T> {
+    const verb = subresource === undefined ? 'patch' : `patch-${subresource}`;
+    return this.#serve(verb, of, keyString(key), patch, () => {
+      const known = this.read(of, keyString(key)) ?? refuse(404, 'NotFound', 'not found');
+      const after = type === 'merge' ? merge(known, patch) : jsonPatched(known, patch as readonly JsonStep[]);
+      return this.put(of, after as T); // A patch of an object of this kind.
+    });
+  }
+
+  delete(of: Resource, key: Key, _options?: DeleteOptions): Promise<void> {
+    return this.#serve('delete', of, keyString(key), undefined, () => this.remove(of, keyString(key)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  async #serve<R>(verb: string, of: Resource, key: string, object: unknown, answer: () => R): Promise<R> {
+    this.calls.push(`${verb} ${of.plural} ${key}`);
+    await this.meets({ verb, plural: of.plural, object });
+    return answer();
+  }
+
+  #tell(of: Resource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
+    const send = (): void => {
+      for (const watching of this.#watching)
+        if (watching.plural === of.plural && isSelected(object, watching)) watching.send({ type, object });
+    };
+    const held = this.#held.get(of.plural);
+    if (held === undefined) send();
+    else held.push(send);
+  }
+}
+
+export function refuse(status: number, reason: string, message: string): never {
+  throw new ApiError('played', { status, reason, message });
+}
+
+interface JsonStep {
+  readonly op: string;
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** RFC 6902, as far as the controller uses it: `test` of a field, `add` of a field of an object. */
+function jsonPatched(object: unknown, steps: readonly JsonStep[]): unknown {
+  return steps.reduce((patched, { op, path, value }) => {
+    const segments = path
+      .split('/')
+      .slice(1)
+      .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+    const nested = segments.reduceRight<unknown>((inner, segment) => ({ [segment]: inner }), value);
+    if (op === 'add') return merge(patched, nested, segments.length);
+    const found = segments.reduce<unknown>((inner, segment) => (inner as Record<string, unknown>)[segment], patched);
+    return found === value ? patched : refuse(422, 'Invalid', `test of ${path} failed`);
+  }, object);
+}
+
+/** RFC 7386, down to `depth`; what is deeper is replaced. */
+function merge(target: unknown, patch: unknown, depth = Number.POSITIVE_INFINITY): unknown {
+  if (depth === 0 || typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const result: Record<string, unknown> = typeof target === 'object' && target !== null ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = merge(result[key], value, depth - 1);
+  }
+  return result;
+}
+
+function isSelected({ metadata }: KubeObject, { labels }: Watching): boolean {
+  return labels.every((label) => metadata.labels?.[label] !== undefined);
+}
+
+function idOf(of: Resource, key: string): string {
+  return `${of.plural} ${key}`;
+}
+
+/** What the API server gives a Service, once. */
+function withAddresses(service: KubeObject & { readonly spec?: object }, number: number): KubeObject {
+  const { ports = [], ...spec } = (service.spec ?? {}) as { readonly type?: string; readonly ports?: readonly object[] };
+  const numbered = ports.map((port, index) => ({ ...(spec.type === 'NodePort' ? { nodePort: 30_000 + number + index } : {}), ...port }));
+  return {
+    ...service,
+    spec: { ipFamilies: ['IPv4'], clusterIP: '10.96.0.7', clusterIPs: ['10.96.0.7'], ...spec, ports: numbered },
+  } as KubeObject;
+}

@@ -1,0 +1,54 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+import { startClusterCaches, startPolicyCaches } from '../../../../src/exposure/cluster/caches.ts';
+import { startController } from '../../../../src/exposure/controller.ts';
+import type { EventRecorder } from '../../../../src/kube/contract.ts';
+import { startInformer } from '../../../../src/kube/watch/informer.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
+import type { PlayedApi } from './played-api.ts';
+
+/** The controller itself, its caches and queues, on an API server that is played. */
+export interface PlayedController extends AsyncDisposable {
+  /** Reason and note of each Kubernetes event. */
+  readonly events: readonly string[];
+  /** Resolves once nothing is called any more; a call that the test holds back counts for nothing. */
+  settle(): Promise<void>;
+}
+
+/** Turns of the event loop in which nothing is called: an answer takes a few to become the next call. */
+const QUIET_TURNS = 20;
+const MOST_CALLS = 1_000;
+
+export async function playController(api: PlayedApi): Promise<PlayedController> {
+  const end = new AbortController();
+  const events: string[] = [];
+  const recorder: EventRecorder = {
+    record: ({ reason, note }) => void events.push(`${reason}: ${note}`),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  const caches = startClusterCaches(startInformer, api, startPolicyCaches(startInformer, api, end.signal), end.signal);
+  const controller = await startController({
+    client: api,
+    caches,
+    events: recorder,
+    clusterDomain: 'cluster.local',
+    log: createLogger({ level: 'silent', component: 'test' }),
+    concurrency: 4,
+  });
+  return {
+    events,
+    async settle() {
+      const most = api.calls.length + MOST_CALLS;
+      for (let quiet = 0, before = -1; quiet < QUIET_TURNS; quiet++) {
+        await turn();
+        if (api.calls.length > most) throw new Error(`it does not come to rest: ${api.calls.slice(-3).join(', ')}`);
+        if (api.calls.length !== before) quiet = 0;
+        before = api.calls.length;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await controller.stop(0);
+      end.abort(new Error('the test is over'));
+    },
+  };
+}
