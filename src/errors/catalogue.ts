@@ -209,6 +209,8 @@ export const rooms = {
     'unsupported-service-type': ['condition event', 'The class asks for a type of Service that is not served.',
       'Use NodePort, LoadBalancer or ClusterIP.'],
     'no-ports': ['condition event', 'The Listener has no port, and a Service needs one.', 'Add `spec.ports`.'],
+    'repeated-port': ['condition event', 'Two ports have one number and protocol, which no Service may have.',
+      'Leave one of them out.'],
     'invalid-name': ['condition event', "A Service cannot have the Listener's name.", 'Take a name of at most 63 characters.'],
     'service-rejected': ['condition event', 'The API server refuses the Service.', 'The message is its own.'],
     'not-accepted': ['condition', 'The Listener is not accepted as it is.', 'See the condition `Accepted`.'],

@@ -140,8 +140,8 @@ const refused: readonly {
       { name: 'a', port: 80 },
       { name: 'b', port: 80 },
     ],
-    reason: 'ServiceRejected',
-    message: /spec\.ports\[1\]: Duplicate value/,
+    reason: 'RepeatedPort',
+    message: /spec\.ports\[1\] repeats TCP 80 of spec\.ports\[0\]/,
   },
 ];
 

@@ -5,6 +5,7 @@ import type { OwnerReference, Service, ServicePort } from '../../kube/objects.ts
 import { apiVersionOf } from '../../kube/resource.ts';
 import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
+import { printable } from '../../text/printable.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 /** Why a Listener cannot have a Service, for its Accepted condition. */
@@ -26,6 +27,9 @@ const supportedTypes: ReadonlySet<string> = new Set(['NodePort', 'LoadBalancer',
 
 /** A label's value, which the Listener's name becomes, is shorter than a name may be. */
 const LONGEST_LABEL_VALUE = 63;
+
+/** A protocol of four letters and a number of five digits; but a protocol may say anything. */
+const LONGEST_PORT = 40;
 
 /** `listenerClass`: the one that the Listener names; undefined where there is none of that name. */
 export function planService(listener: Listener, listenerClass: ListenerClass | undefined): ServicePlan {
@@ -49,6 +53,8 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
     const remedy = 'Name the ports (for a volume with a class: in the ports of the containers).';
     return refuse('NoPorts', `spec.ports is empty, and a Service needs at least one port. ${remedy}`);
   }
+  const repeated = repeatedPort(listener.spec.ports ?? []);
+  if (repeated !== undefined) return refuse('RepeatedPort', repeated);
   const { service, problems } = applyOverrides(buildService(listener, listenerClass.spec, ports), {
     classOverrides: serviceOverrides ?? {},
     objectOverrides: listener.spec.objectOverrides ?? [],
@@ -132,6 +138,25 @@ function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePo
     return { ...port, name };
   });
   return { ports, notices };
+}
+
+/**
+ * What is wrong where two ports of different names have one number and protocol: no Service may have two, of whatever type
+ * it is. Overrides merge by both, so they add none. (The API server's own refusal names a random node port.)
+ */
+function repeatedPort(wanted: readonly ListenerPort[]): string | undefined {
+  const seen = new Map<string, { readonly index: number; readonly name: string }>();
+  for (const [index, { name, port, protocol }] of wanted.entries()) {
+    const identity = `${protocol ?? 'TCP'} ${port}`;
+    const first = seen.get(identity);
+    if (first !== undefined && first.name !== name) {
+      const which = printable(identity, LONGEST_PORT);
+      const remedy = 'A Service exposes each number of a protocol once: leave one of them out.';
+      return `spec.ports[${index}] repeats ${which} of spec.ports[${first.index}]. ${remedy}`;
+    }
+    if (first === undefined) seen.set(identity, { index, name });
+  }
+  return undefined;
 }
 
 function firstFree(name: string, taken: ReadonlyMap<string | undefined, unknown>): string {

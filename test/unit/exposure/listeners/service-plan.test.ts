@@ -37,6 +37,55 @@ test("the Service has the Listener's name, labels and ports, is controlled by it
   assert.deepEqual(notices, []);
 });
 
+for (const serviceType of ['ClusterIP', 'NodePort', 'LoadBalancer'] as const) {
+  test(`one number and protocol under two names is refused for a ${serviceType} class, and said which`, () => {
+    const ports = [
+      { name: 'metrics', port: 9000 },
+      { name: 'http', port: 8080, protocol: null },
+      { name: 'web', port: 8080, protocol: 'TCP' },
+    ];
+    const { refused } = planService(aListener({ ports }), aClass({ serviceType }));
+    assert.equal(refused?.reason, 'RepeatedPort');
+    assert.match(refused.message, /^spec\.ports\[2\] repeats TCP 8080 of spec\.ports\[1\]\. /);
+  });
+}
+
+test('a number under two protocols is no repetition, nor is a port that is there twice', () => {
+  const http = { name: 'http', port: 8080 };
+  const { service } = planned(aListener({ ports: [http, { name: 'dns', port: 8080, protocol: 'UDP' }, http] }));
+  assert.equal(service.spec?.ports?.length, 2);
+});
+
+test('a repeated port is told in few words, whatever its protocol says', () => {
+  const protocol = `${'U'.repeat(5_000)}\u202e`;
+  const ports = ['a', 'b'].map((name) => ({ name, port: 53, protocol }));
+  const { refused } = planService(aListener({ ports }), aClass({ serviceType: 'ClusterIP' }));
+  assert.ok(refused !== undefined && refused.message.length < 200);
+});
+
+test('overrides never make two ports of one number and protocol', () => {
+  const port = fc.record(
+    { name: fc.constantFrom('a', 'b'), port: fc.integer({ min: 1, max: 2 }), protocol: fc.constantFrom('TCP', 'UDP', null) },
+    { requiredKeys: ['port'] },
+  );
+  const list = fc.array(port, { maxLength: 4 });
+  fc.assert(
+    fc.property(list, list, (ofClass, ofListener) => {
+      const override = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { ports: ofListener } };
+      const listener = aListener({
+        ports: [
+          { name: 'http', port: 1 },
+          { name: 'dns', port: 1, protocol: 'UDP' },
+        ],
+        objectOverrides: [override],
+      });
+      const { service } = planned(listener, aClass({ serviceType: 'ClusterIP', serviceOverrides: { spec: { ports: ofClass } } }));
+      const identities = (service.spec?.ports ?? []).map((each) => `${each.protocol ?? 'TCP'} ${each.port}`);
+      assert.equal(new Set(identities).size, identities.length, JSON.stringify(service.spec?.ports));
+    }),
+  );
+});
+
 for (const [serviceType, expected] of [
   ['ClusterIP', {}],
   ['NodePort', { externalTrafficPolicy: 'Local' }],
@@ -229,7 +278,16 @@ test('no port is lost and no name is used twice, whatever the ports', () => {
   });
   fc.assert(
     fc.property(fc.array(port, { minLength: 1, maxLength: 6 }), (ports) => {
-      const made = planned(aListener({ ports })).service.spec?.ports ?? [];
+      const plan = planService(aListener({ ports }), aClass({ serviceType: 'ClusterIP' }));
+      if (plan.refused !== undefined) {
+        const identities = new Map(ports.map((each) => [`${each.port}/${each.protocol}`, each.name]));
+        assert.ok(
+          ports.some((each) => identities.get(`${each.port}/${each.protocol}`) !== each.name),
+          JSON.stringify(ports),
+        );
+        return;
+      }
+      const made = plan.service.spec?.ports ?? [];
       const names = made.map(({ name }) => name);
       assert.equal(new Set(names).size, names.length, JSON.stringify(made));
       const wanted = new Set(ports.map(({ port: number, protocol }) => `${number}/${protocol}`));
