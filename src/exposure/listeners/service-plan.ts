@@ -88,7 +88,8 @@ function buildService(listener: Listener, spec: ListenerClassSpec, ports: readon
       type: serviceType,
       ports,
       selector: { ...listener.spec.extraPodSelectorLabels, [mountKey]: mountValue },
-      publishNotReadyAddresses: listener.spec.publishNotReadyAddresses ?? true,
+      // Left out it is true, which the API server fills in; null, which product operators write for "not set", is false.
+      publishNotReadyAddresses: listener.spec.publishNotReadyAddresses === undefined || listener.spec.publishNotReadyAddresses === true,
       ...(isExternal && isGiven(externalTrafficPolicy) ? { externalTrafficPolicy } : {}),
       ...(isLoadBalancer ? { allocateLoadBalancerNodePorts: spec.loadBalancerAllocateNodePorts ?? true } : {}),
       ...(isLoadBalancer && isGiven(loadBalancerClass) ? { loadBalancerClass } : {}),

@@ -37,6 +37,19 @@ test("the Service has the Listener's name, labels and ports, is controlled by it
   assert.deepEqual(notices, []);
 });
 
+for (const [said, publishNotReadyAddresses, expected] of [
+  ['left out', undefined, true],
+  ['null, as operators write what they do not set,', null, false],
+  ['false', false, false],
+  ['true', true, true],
+] as const) {
+  test(`publishNotReadyAddresses ${said} is ${expected}`, () => {
+    const { publishNotReadyAddresses: _, ...spec } = aListener().spec;
+    const listener = { ...aListener(), spec: publishNotReadyAddresses === undefined ? spec : { ...spec, publishNotReadyAddresses } };
+    assert.equal(planned(listener).service.spec?.publishNotReadyAddresses, expected);
+  });
+}
+
 for (const serviceType of ['ClusterIP', 'NodePort', 'LoadBalancer'] as const) {
   test(`one number and protocol under two names is refused for a ${serviceType} class, and said which`, () => {
     const ports = [
