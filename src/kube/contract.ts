@@ -115,6 +115,10 @@ export interface Cache<T extends KubeObject> {
   /** Resolves once the first whole list is in; rejects when the informer stops before that. */
   readonly synced: Promise<void>;
   readonly isSynced: boolean;
+  /** Of the last whole list, empty before the first: an object of this resourceVersion or an older one that is not here does not exist. */
+  readonly listedAt: string;
+  /** Called when a whole list has become current, after the changes that it brought. Returns the way to stop. */
+  onRelist(handler: () => void): () => void;
   /** Called synchronously, after the cache holds the change. Returns the way to stop. */
   onChange(handler: (change: Change<T>) => void): () => void;
 }

@@ -3,8 +3,9 @@ import { podListenersName } from '../../api/listeners/names.ts';
 import { cacheUntil } from '../../kube/watch/cache-until.ts';
 import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists, isNotFound } from '../../kube/errors.ts';
-import { keyOf, keyString } from '../../kube/key.ts';
+import { keyString } from '../../kube/key.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
+import { FreshView } from '../../kube/watch/fresh-view.ts';
 import { CsiError } from './errors.ts';
 import type { PodIdentity } from './publish-request.ts';
 import { InTurn } from '../../work/in-turn.ts';
@@ -26,12 +27,11 @@ export class MountRequests {
   readonly #options: MountRequestsOptions;
   /** A pod's volumes are mounted at the same time: the first one makes the object, the others add to it. */
   readonly #turns = new InTurn();
-  /** What was written here and has not come back by the watch yet. */
-  readonly #written = new Map<string, PodListeners>();
+  readonly #view: FreshView<PodListeners>;
 
   constructor(options: MountRequestsOptions) {
     this.#options = options;
-    options.podListeners.onChange(({ object }) => this.#written.delete(keyOf(object)));
+    this.#view = new FreshView(options.podListeners);
   }
 
   request(pod: PodIdentity, handle: string, signal: AbortSignal): Promise<void> {
@@ -42,7 +42,7 @@ export class MountRequests {
     const { nodeName, client, podListeners: cache } = this.#options;
     const key = { namespace: pod.namespace, name: podListenersName(pod.uid) };
     const name = keyString(key);
-    let known = cache.get(name) ?? this.#written.get(name);
+    let known = this.#view.get(name);
     // Twice at most: between a look and a write somebody else may make the object, or remove it.
     for (let tries = 0; ; tries += 1) {
       checkNode(known, nodeName, name);
@@ -53,8 +53,7 @@ export class MountRequests {
           known === undefined
             ? await client.create(podListeners, newPodListeners(pod, spec), { signal })
             : await client.patch(podListeners, key, { spec }, { type: 'merge', signal });
-        // The watch may be faster than the answer to the write.
-        if (cache.get(name)?.metadata.resourceVersion !== made.metadata.resourceVersion) this.#written.set(name, made);
+        this.#view.wrote(made);
         return;
       } catch (error) {
         if (tries > 0 || !(isAlreadyExists(error) || isNotFound(error))) throw error;

@@ -6,14 +6,17 @@ import { entryOf } from './volume-entry.ts';
 import { CsiError } from './errors.ts';
 import type { NodeDefinition } from './generated/csi.ts';
 import type { CallContext, Implementation } from './grpc-server.ts';
-import { MountRequests, type MountRequestsOptions } from './mount-requests.ts';
+import type { MountRequests, MountRequestsOptions } from './mount-requests.ts';
 import { parseHandle, parsePublish, type PublishRequest } from './publish-request.ts';
 import type { PublishedVolumes } from './published-volumes.ts';
+import type { StandingRequests } from './standing-requests.ts';
 import { parseTarget } from './target-path.ts';
 import { aborted } from '../../work/pause.ts';
 
 export interface NodeServiceOptions extends MountRequestsOptions {
   readonly kubeletDir: string;
+  readonly requests: MountRequests;
+  readonly standing: StandingRequests;
   readonly published: PublishedVolumes;
   /** Aborted when the process is to stop: calls that wait end at once, and the kubelet asks again. */
   readonly signal: AbortSignal;
@@ -31,7 +34,7 @@ const MARGIN_MILLISECONDS = 1_000;
  * until that is known, by watch; so it costs one write and no read, and succeeds at once when the address is there.
  */
 export function createNodeService(options: NodeServiceOptions): Implementation<NodeDefinition> {
-  const { nodeName, kubeletDir, published } = options;
+  const { nodeName, kubeletDir, standing, published } = options;
   const mounts = new Mounts(options);
   return {
     async nodePublishVolume(request, context) {
@@ -44,6 +47,7 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
       if (targetPath === '') throw new CsiError('csi-request', 'target_path is missing.');
       const target = parseTarget(kubeletDir, targetPath);
       mounts.takeBack(target.path);
+      standing.remove(target);
       await published.unpublish(target);
       return {};
     },
@@ -56,19 +60,17 @@ export function createNodeService(options: NodeServiceOptions): Implementation<N
 
 class Mounts {
   readonly #options: NodeServiceOptions;
-  readonly #requests: MountRequests;
   /** Mounts that wait, by target path: taken back when the pod goes. */
   readonly #waiting = new Map<string, Set<AbortController>>();
   readonly #stopping: AbortSignal;
 
   constructor(options: NodeServiceOptions) {
     this.#options = options;
-    this.#requests = new MountRequests(options);
     this.#stopping = reasoned(options.signal, new CsiError('csi-not-ready', 'The driver stops; the mount goes on with its successor.'));
   }
 
   async publish(request: PublishRequest, caller: CallContext): Promise<void> {
-    const { podListeners, published, waitMilliseconds } = this.#options;
+    const { podListeners, requests, standing, published, waitMilliseconds } = this.#options;
     const { handle, target, pod } = request;
     const end = new AbortController();
     const group = this.#waiting.get(target.path) ?? new Set();
@@ -78,16 +80,20 @@ class Mounts {
     try {
       await Promise.race([podListeners.synced, aborted(signal)]);
       signal.throwIfAborted();
-      await this.#requests.request(pod, handle, signal);
+      await requests.request(pod, handle, signal);
+      standing.add({ handle, target, pod });
       const key = keyOf(request);
       await cacheUntil(podListeners, (cache) => reachable(cache.get(key), handle), signal);
       // Taken back in the very moment: what is queued after the removal would stay for ever.
       signal.throwIfAborted();
-      await published.publish({ handle, target, namespace: pod.namespace });
+      await published.publish({ handle, target, pod });
     } finally {
       clearTimeout(timer);
       group.delete(end);
-      if (group.size === 0) this.#waiting.delete(target.path);
+      if (group.size === 0) {
+        this.#waiting.delete(target.path);
+        if (!published.has(target.path)) standing.remove(target);
+      }
     }
   }
 

@@ -1,5 +1,4 @@
 import type { PodListeners } from '../../api/listeners/index.ts';
-import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache, Change } from '../../kube/contract.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { counter, gauge } from '../../telemetry/metrics.ts';
@@ -15,6 +14,7 @@ import { WorkQueue } from '../../work/queue.ts';
 import { MOUNT, type Target } from './target-path.ts';
 import { treeOf } from './tree.ts';
 import { writeTree } from './tree-writer.ts';
+import { VolumeIndex } from './volume-index.ts';
 
 const publishedVolumes = gauge('earshot_csi_published_volumes', 'Listener volumes that pods on this node have.');
 const treeWrites = counter('earshot_csi_tree_writes_total', 'Volumes looked at after a mount or a change of addresses.', ['result']);
@@ -46,9 +46,7 @@ export class PublishedVolumes {
   readonly #log: Logger;
   readonly #turns = new InTurn();
   /** By target path, which is the queue's key too. */
-  readonly #followed = new Map<string, Volume>();
-  /** Target paths by name of the pod's PodListeners. */
-  readonly #byName = new Map<string, Set<string>>();
+  readonly #followed = new VolumeIndex();
   readonly #changed: WorkQueue;
 
   constructor({ podListeners, log, signal, backoff = BACKOFF }: PublishedOptions) {
@@ -90,6 +88,11 @@ export class PublishedVolumes {
     });
   }
 
+  /** Whether the volume is followed: it was published, or found. */
+  has(path: string): boolean {
+    return this.#followed.get(path) !== undefined;
+  }
+
   /** Follows volumes that are on the disk already, from the next change or `refreshAll` on. */
   follow(volumes: readonly Volume[]): void {
     for (const volume of volumes) this.#follow(volume);
@@ -97,7 +100,7 @@ export class PublishedVolumes {
 
   /** Compares every volume with its entry, once the cache is whole. */
   refreshAll(): void {
-    for (const path of this.#followed.keys()) this.#changed.add(path);
+    for (const path of this.#followed.paths()) this.#changed.add(path);
   }
 
   /** Resolves once nothing is being written. */
@@ -108,23 +111,16 @@ export class PublishedVolumes {
   #onChange({ type, object }: Change<PodListeners>): void {
     // As long as the cache is not whole, it may hold the wrong one of two objects: `refreshAll` follows.
     if (type === 'deleted' || !this.#cache.isSynced) return;
-    for (const path of this.#byName.get(object.metadata.name ?? '') ?? []) this.#changed.add(path);
+    for (const { target } of this.#followed.ofPod(object.metadata.name ?? '')) this.#changed.add(target.path);
   }
 
   #follow(volume: Volume): void {
-    const { path, podUid } = volume.target;
-    this.#followed.set(path, volume);
-    const name = podListenersName(podUid);
-    this.#byName.set(name, (this.#byName.get(name) ?? new Set()).add(path));
+    this.#followed.set(volume);
     publishedVolumes.set(this.#followed.size);
   }
 
-  #forget({ path, podUid }: Target): void {
-    this.#followed.delete(path);
-    const name = podListenersName(podUid);
-    const paths = this.#byName.get(name);
-    paths?.delete(path);
-    if (paths?.size === 0) this.#byName.delete(name);
+  #forget(target: Target): void {
+    this.#followed.delete(target);
     publishedVolumes.set(this.#followed.size);
   }
 
@@ -141,7 +137,7 @@ export class PublishedVolumes {
     const volume = this.#followed.get(path);
     if (volume === undefined) return;
     try {
-      const result = await this.#turns.run(path, async () => (this.#followed.has(path) ? this.#write(volume) : 'unchanged'));
+      const result = await this.#turns.run(path, async () => (this.has(path) ? this.#write(volume) : 'unchanged'));
       treeWrites.inc({ result });
       if (result === 'kept') this.#log.info(describe(volume), 'no address at the moment; the files in the pod stay as they are');
       if (result === 'changed') await pause(REST_MILLISECONDS, stopping).catch(() => undefined);
@@ -210,6 +206,6 @@ async function removeMount(target: Target): Promise<void> {
   }
 }
 
-function describe({ handle, target, namespace }: Volume): Readonly<Record<string, unknown>> {
-  return { volume: handle, podUid: target.podUid, ...(namespace === undefined ? {} : { namespace }) };
+function describe({ handle, target, pod }: Volume): Readonly<Record<string, unknown>> {
+  return { volume: handle, podUid: target.podUid, ...(pod === undefined ? {} : { namespace: pod.namespace }) };
 }

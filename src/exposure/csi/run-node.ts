@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DRIVER_NAME } from '../../api/listeners/names.ts';
 import type { Selection } from '../../kube/contract.ts';
 import type { Logger } from '../../telemetry/log.ts';
@@ -8,11 +8,14 @@ import { findVolumes } from './found-volumes.ts';
 import { IdentityDefinition, NodeDefinition } from './generated/csi.ts';
 import { RegistrationDefinition } from './generated/registration.ts';
 import { createIdentityService } from './identity-service.ts';
-import type { MountRequestsOptions } from './mount-requests.ts';
+import { MountRequests, type MountRequestsOptions } from './mount-requests.ts';
 import { createNodeService } from './node-service.ts';
+import { PodRecords } from './pod-records.ts';
 import { PublishedVolumes } from './published-volumes.ts';
 import { createRegistrationService } from './registration-service.ts';
 import { serveOnSocket, type SocketServer } from './socket-server.ts';
+import { StandingRequests } from './standing-requests.ts';
+import type { Volume } from './volume-entry.ts';
 import { VERSION } from '../../version.ts';
 import { aborted, pause } from '../../work/pause.ts';
 
@@ -48,16 +51,20 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   const failed = new AbortController();
   const fail = (error: unknown): void => failed.abort(error);
   const ended = AbortSignal.any([signal, failed.signal]);
-  const published = new PublishedVolumes({ podListeners: options.podListeners, log, signal: ended });
-  published.follow(await findVolumes(kubeletDir));
-
   await mkdir(dirname(endpoint), { recursive: true });
+  const { podListeners } = options;
+  const published = new PublishedVolumes({ podListeners, log, signal: ended });
+  const requests = new MountRequests(options);
+  const records = await PodRecords.open(join(dirname(endpoint), 'pods'));
+  const standing = new StandingRequests({ requests, podListeners, records, log, signal: ended });
+  await takeUp(await findVolumes(kubeletDir), { published, standing, records });
+
   await using driver = await serveOnSocket({
     socket: endpoint,
     log,
     services(server) {
       server.add(IdentityDefinition, createIdentityService({ version: VERSION, isReady: () => options.podListeners.isSynced }));
-      server.add(NodeDefinition, createNodeService({ ...options, kubeletDir, published, signal: ended }));
+      server.add(NodeDefinition, createNodeService({ ...options, kubeletDir, requests, standing, published, signal: ended }));
     },
   });
   await using registration = await serveOnSocket({
@@ -84,6 +91,25 @@ export async function runCsiNode(options: CsiNodeOptions, signal: AbortSignal): 
   await aborted(ended);
   await published.idle();
   if (failed.signal.aborted) throw failed.signal.reason;
+}
+
+/** Goes on with the volumes that pods have from an earlier process. */
+async function takeUp(
+  found: readonly Volume[],
+  {
+    published,
+    standing,
+    records,
+  }: { readonly published: PublishedVolumes; readonly standing: StandingRequests; readonly records: PodRecords },
+): Promise<void> {
+  const known = found.map((volume): Volume => {
+    const pod = records.get(volume.target.podUid);
+    return pod === undefined ? volume : { ...volume, pod };
+  });
+  published.follow(known);
+  for (const volume of known) standing.add(volume);
+  const uids = new Set(known.map(({ target }) => target.podUid));
+  for (const uid of records.uids()) if (!uids.has(uid)) await records.remove(uid);
 }
 
 /** Without its sockets the driver is out of reach while it looks healthy: somebody cleaned up the kubelet's folder. */

@@ -30,9 +30,11 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
   readonly #entries = new Map<KeyString, Entry<T>>();
   readonly #indexes = new Map<string, Map<string, Map<KeyString, T>>>();
   readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #relistHandlers = new Set<() => void>();
   readonly #synced = Promise.withResolvers<void>();
   #staged: Map<KeyString, Entry<T>> | undefined;
   #isSynced = false;
+  #listedAt = '';
 
   constructor(options: CacheOptions<S, T>) {
     this.#options = options;
@@ -64,16 +66,18 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     else this.#set(key, undefined, this.#project(object));
   }
 
-  ready(): void {
+  ready(resourceVersion: string): void {
     const staged = this.#staged;
     if (staged === undefined) return;
     this.#staged = undefined;
+    this.#listedAt = resourceVersion;
     for (const key of this.#entries.keys()) {
       if (!staged.has(key)) this.#set(key, undefined);
     }
     for (const [key, entry] of staged) this.#set(key, entry);
     this.#isSynced = true;
     this.#synced.resolve();
+    for (const handler of this.#relistHandlers) this.#call(handler);
   }
 
   /** No more changes will come. */
@@ -144,12 +148,14 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
   }
 
   #tell(change: Change<T>): void {
-    for (const handler of this.#handlers) {
-      try {
-        handler(change);
-      } catch (error) {
-        this.#options.onCallbackError(error);
-      }
+    for (const handler of this.#handlers) this.#call(() => handler(change));
+  }
+
+  #call(handler: () => void): void {
+    try {
+      handler();
+    } catch (error) {
+      this.#options.onCallbackError(error);
     }
   }
 
@@ -157,7 +163,9 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
     const entries = this.#entries;
     const indexes = this.#indexes;
     const handlers = this.#handlers;
+    const relistHandlers = this.#relistHandlers;
     const isSynced = (): boolean => this.#isSynced;
+    const listedAt = (): string => this.#listedAt;
     return {
       synced: this.#synced.promise,
       get size() {
@@ -165,6 +173,9 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
       },
       get isSynced() {
         return isSynced();
+      },
+      get listedAt() {
+        return listedAt();
       },
       get: (key) => entries.get(key)?.object,
       *values() {
@@ -178,6 +189,10 @@ export class CacheWriter<S extends KubeObject, T extends KubeObject> {
       onChange: (handler) => {
         handlers.add(handler);
         return () => void handlers.delete(handler);
+      },
+      onRelist: (handler) => {
+        relistHandlers.add(handler);
+        return () => void relistHandlers.delete(handler);
       },
     };
   }

@@ -16,6 +16,8 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
   readonly #cache: Cache<T>;
   readonly #echoes: Echoes<T> | undefined;
   readonly #written = new Map<KeyString, T>();
+  /** For what the cache does not tell of, because it has never held it. */
+  readonly #handlers = new Set<(change: Change<T>) => void>();
   /** Uids of objects seen deleted, latest last: the answer to a write may come after the watch told of the end. */
   readonly #deleted = new Set<string | undefined>();
 
@@ -24,6 +26,7 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
     this.#cache = cache;
     this.#echoes = split === undefined ? undefined : new Echoes(split);
     cache.onChange((change) => this.#seen(change));
+    cache.onRelist(() => this.#forgetGhosts());
   }
 
   get size(): number {
@@ -41,7 +44,7 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
   get(key: KeyString): T | undefined {
     const cached = this.#cache.get(key);
     const ours = this.#written.get(key);
-    return ours !== undefined && (cached === undefined || isNewer(ours, cached)) ? ours : cached;
+    return ours !== undefined && (cached === undefined || isNewer(versionOf(ours), versionOf(cached))) ? ours : cached;
   }
 
   values(): IterableIterator<T> {
@@ -52,8 +55,21 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
     return this.#cache.by(index, value);
   }
 
+  get listedAt(): string {
+    return this.#cache.listedAt;
+  }
+
+  onRelist(handler: () => void): () => void {
+    return this.#cache.onRelist(handler);
+  }
+
   onChange(handler: (change: Change<T>) => void): () => void {
-    return this.#cache.onChange(handler);
+    const stop = this.#cache.onChange(handler);
+    this.#handlers.add(handler);
+    return () => {
+      stop();
+      this.#handlers.delete(handler);
+    };
   }
 
   /** What this process is about to make of the object. To be told before the write goes out: its event may come before its answer. */
@@ -64,10 +80,24 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
 
   /** Remembers the server's answer to a write until the cache has it, or something newer. */
   wrote(object: T): void {
-    if (this.#deleted.has(object.metadata.uid)) return;
+    if (this.#deleted.has(object.metadata.uid) || this.#isGhost(object)) return;
     const key = keyOf(object);
     const cached = this.#cache.get(key);
-    if (cached === undefined || isNewer(object, cached)) this.#written.set(key, object);
+    if (cached === undefined || isNewer(versionOf(object), versionOf(cached))) this.#written.set(key, object);
+  }
+
+  /** No change tells of an object that was made and went between two looks of the watch; the list without it does. */
+  #isGhost(object: T): boolean {
+    const cached = this.#cache.get(keyOf(object));
+    return cached === undefined && !isNewer(versionOf(object), this.#cache.listedAt);
+  }
+
+  #forgetGhosts(): void {
+    for (const [key, object] of this.#written) {
+      if (!this.#isGhost(object)) continue;
+      this.#written.delete(key);
+      for (const handler of this.#handlers) handler({ type: 'deleted', object });
+    }
   }
 
   /** Whether a change is nothing but what this process wrote (`writing`). */
@@ -85,7 +115,7 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
       if (this.#deleted.size > MOST_DELETED) this.#deleted.delete(oldest);
     }
     const ours = this.#written.get(key);
-    if (ours !== undefined && (type === 'deleted' || !isNewer(ours, object))) this.#written.delete(key);
+    if (ours !== undefined && (type === 'deleted' || !isNewer(versionOf(ours), versionOf(object)))) this.#written.delete(key);
   }
 }
 
@@ -93,8 +123,10 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
  * Resource versions of one kind grow as decimal numbers of any length (Kubernetes KEP-5504), so a longer one is
  * later.
  */
-function isNewer(a: KubeObject, b: KubeObject): boolean {
-  const left = a.metadata.resourceVersion ?? '';
-  const right = b.metadata.resourceVersion ?? '';
-  return left.length === right.length ? left > right : left.length > right.length;
+function isNewer(a: string, b: string): boolean {
+  return a.length === b.length ? a > b : a.length > b.length;
+}
+
+function versionOf({ metadata }: KubeObject): string {
+  return metadata.resourceVersion ?? '';
 }

@@ -33,11 +33,14 @@ export interface WatcherSink<T extends KubeObject> {
   restart(): void;
   put(object: T): void;
   remove(object: T): void;
-  /** The list is whole. */
-  ready(): void;
+  /** The list is whole, as of this resourceVersion. */
+  ready(resourceVersion: string): void;
 }
 
-export type Effect<T extends KubeObject> = { readonly kind: 'restart' | 'ready' } | { readonly kind: 'put' | 'remove'; readonly object: T };
+export type Effect<T extends KubeObject> =
+  | { readonly kind: 'restart' }
+  | { readonly kind: 'ready'; readonly resourceVersion: string }
+  | { readonly kind: 'put' | 'remove'; readonly object: T };
 
 /** The sink is told of the effects before the state changes: where it throws, the watcher stays where it was. */
 export interface Transition<T extends KubeObject> {
@@ -92,7 +95,7 @@ export function afterEvent<T extends KubeObject>(state: WatcherState, event: Wat
     const { resourceVersion } = event;
     if (state.phase === 'watching') return { next: { phase: 'watching', resourceVersion }, effects: [] };
     return event.initialEventsEnd
-      ? { next: { phase: 'watching', resourceVersion }, effects: [{ kind: 'ready' }] }
+      ? { next: { phase: 'watching', resourceVersion }, effects: [{ kind: 'ready', resourceVersion }] }
       : { next: state, effects: [] };
   }
   const { object } = event;
@@ -106,7 +109,8 @@ export function afterPage<T extends KubeObject>(isFirst: boolean, page: Page<T>)
   const objects = page.items.map((object) => ({ kind: 'put', object }) as const);
   const effects: readonly Effect<T>[] = isFirst ? [{ kind: 'restart' }, ...objects] : objects;
   if (page.continue !== undefined) return { next: { phase: 'listing', continue: page.continue }, effects };
-  return { next: { phase: 'watching', resourceVersion: page.resourceVersion }, effects: [...effects, { kind: 'ready' }] };
+  const { resourceVersion } = page;
+  return { next: { phase: 'watching', resourceVersion }, effects: [...effects, { kind: 'ready', resourceVersion }] };
 }
 
 /** Runs until the signal is aborted or the client is closed; never rejects. */
@@ -197,8 +201,9 @@ class Watcher<T extends KubeObject> {
   #advance({ next, effects }: Transition<T>): void {
     const { sink } = this.#options;
     for (const effect of effects) {
-      if ('object' in effect) sink[effect.kind](effect.object);
-      else sink[effect.kind]();
+      if (effect.kind === 'restart') sink.restart();
+      else if (effect.kind === 'ready') sink.ready(effect.resourceVersion);
+      else sink[effect.kind](effect.object);
     }
     this.#state = next;
   }

@@ -85,7 +85,7 @@ function play(steps: readonly Step[], world: World, writer: CacheWriter<Thing, T
           writer?.restart();
         }
         for (const object of world.objects.values()) writer?.put({ ...object });
-        writer?.ready();
+        writer?.ready('1');
     }
   }
 }
@@ -131,7 +131,7 @@ describe('a watch cache', () => {
         const world = new World();
         const { writer, mirror, cache } = writerAndMirror();
         writer.restart();
-        writer.ready();
+        writer.ready('1');
         for (const each of steps) {
           play([each], world, writer);
           const wanted = contentsOf([...world.objects.values()].filter((object) => object.colour !== 'grey'));
@@ -153,7 +153,7 @@ describe('a watch cache', () => {
         const world = new World();
         const { writer, cache } = writerAndMirror();
         writer.restart();
-        writer.ready();
+        writer.ready('1');
         play(steps, world, writer);
         const before = [...cache.values()];
         cache.onChange((change) => assert.fail(`told of ${change.type}`));

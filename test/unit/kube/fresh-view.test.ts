@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Cache, Change } from '../../../src/kube/contract.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
+import { CacheWriter } from '../../../src/kube/watch/cache.ts';
 import { FreshView } from '../../../src/kube/watch/fresh-view.ts';
 
 /** A cache that the test fills, as a watch would. */
@@ -17,6 +18,8 @@ function played(): { readonly cache: Cache<KubeObject>; readonly happens: (chang
     by: () => [],
     synced: Promise.resolve(),
     isSynced: true,
+    listedAt: '',
+    onRelist: () => () => undefined,
     onChange(handler) {
       handlers.push(handler);
       return () => undefined;
@@ -80,4 +83,21 @@ test('a successor of a deleted object is seen as soon as it is written', () => {
   happens({ type: 'deleted', object: version('11') });
   view.wrote(version('12', 'second'));
   assert.equal(view.get('shop/web')?.metadata.uid, 'second');
+});
+
+test('what was made and went while the watch was cut is forgotten with the next list, and what is newer than that is not', () => {
+  const writer = new CacheWriter<KubeObject, KubeObject>({ project: (object) => object, onCallbackError: assert.ifError });
+  const view = new FreshView(writer.reader);
+  const ends: (string | undefined)[] = [];
+  view.onChange(({ type, object }) => void ends.push(`${type} ${object.metadata.resourceVersion}`));
+  view.wrote(version('10'));
+  writer.restart();
+  writer.ready('9');
+  assert.equal(view.get('shop/web')?.metadata.resourceVersion, '10');
+  writer.restart();
+  writer.ready('12');
+  assert.equal(view.get('shop/web'), undefined);
+  assert.deepEqual(ends, ['deleted 10']);
+  view.wrote(version('11'));
+  assert.equal(view.get('shop/web'), undefined, 'an answer that comes after the list');
 });

@@ -51,7 +51,7 @@ it('moves from a streamed list to watching by the closing bookmark only, and the
   const put = [{ kind: 'put', object }];
   assert.deepEqual(afterEvent(streaming, { type: 'ADDED', object }), { next: streaming, effects: put });
   assert.deepEqual(afterEvent(streaming, bookmark(false)), { next: streaming, effects: [] });
-  const listed = { next: { phase: 'watching', resourceVersion: '9' }, effects: [{ kind: 'ready' }] };
+  const listed = { next: { phase: 'watching', resourceVersion: '9' }, effects: [{ kind: 'ready', resourceVersion: '9' }] };
   assert.deepEqual(afterEvent(streaming, bookmark(true)), listed);
   assert.deepEqual(afterEvent(watching, bookmark(true)), { ...listed, effects: [] });
   const moved = { phase: 'watching', resourceVersion: '7' };
@@ -61,7 +61,7 @@ it('moves from a streamed list to watching by the closing bookmark only, and the
 
 it('begins anew with the first page of a list, and is ready with the last', () => {
   const page = { items: [object], resourceVersion: '9' };
-  const [restart, put, ready] = [{ kind: 'restart' }, { kind: 'put', object }, { kind: 'ready' }];
+  const [restart, put, ready] = [{ kind: 'restart' }, { kind: 'put', object }, { kind: 'ready', resourceVersion: '9' }];
   const listing = { phase: 'listing', continue: 'token' };
   assert.deepEqual(afterPage(true, { ...page, continue: 'token' }), { next: listing, effects: [restart, put] });
   assert.deepEqual(afterPage(false, page), { next: { phase: 'watching', resourceVersion: '9' }, effects: [put, ready] });

@@ -27,6 +27,11 @@ export class FakeApi implements Pick<KubeClient, 'create' | 'find' | 'patch'> {
     return stored;
   }
 
+  /** As somebody else does; whoever plays the watch tells of it. */
+  remove(of: Resource, key: string): void {
+    this.#objects.delete(`${of.plural} ${key}`);
+  }
+
   async find<T extends KubeObject>(of: Resource<T>, key: { namespace?: string; name: string }): Promise<T | undefined> {
     this.#call(`find ${of.plural} ${keyString(key)}`);
     return this.#objects.get(`${of.plural} ${keyString(key)}`) as T | undefined; // Kept by kind.

@@ -7,7 +7,9 @@ export class FakeCache<T extends KubeObject> implements Cache<T> {
   readonly #objects = new Map<string, T>();
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #synced = Promise.withResolvers<void>();
+  readonly #relistHandlers = new Set<() => void>();
   isSynced = false;
+  listedAt = '';
 
   constructor(objects: Iterable<T> = []) {
     for (const object of objects) this.set(object);
@@ -42,6 +44,17 @@ export class FakeCache<T extends KubeObject> implements Cache<T> {
   onChange(handler: (change: Change<T>) => void): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
+  }
+
+  onRelist(handler: () => void): () => void {
+    this.#relistHandlers.add(handler);
+    return () => this.#relistHandlers.delete(handler);
+  }
+
+  /** A whole list that brings nothing new. */
+  relist(resourceVersion: string): void {
+    this.listedAt = resourceVersion;
+    for (const handler of this.#relistHandlers) handler();
   }
 
   set(object: T): void {

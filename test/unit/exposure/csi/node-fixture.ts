@@ -72,6 +72,12 @@ export class NodeFixture implements Disposable {
     this.put({ ...object, spec: { ...object.spec, listeners: { ...object.spec.listeners, [handle]: entry(handle, addresses) } } });
   }
 
+  /** Takes the pod's object away, and tells of it. */
+  lose(): void {
+    this.api.remove(podListeners, POD_KEY);
+    this.cache.delete(POD_KEY);
+  }
+
   put(object: PodListeners): void {
     this.api.put(podListeners, object);
   }

@@ -154,7 +154,7 @@ describe('a published volume', () => {
     const published = new PublishedVolumes({ podListeners: fixture.cache, log, signal: stop.signal, backoff });
     fixture.put(podListeners('default', '2026-01-01T00:00:00Z', '10.0.0.1'));
     mkdirSync(target.parent, { recursive: true });
-    await published.publish({ handle: 'pvc-1', target, namespace: 'default' });
+    await published.publish({ handle: 'pvc-1', target, pod: { namespace: 'default', name: 'web-0', uid: POD_UID } });
     const aside = `${target.path}-aside`;
     renameSync(target.path, aside);
     writeFileSync(target.path, 'not a folder');

@@ -1,0 +1,68 @@
+import { mkdir, readdir, readlink, symlink, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../../files/errno.ts';
+import { isLabel, isResourceName } from '../../text/names.ts';
+import type { PodIdentity } from './publish-request.ts';
+
+/**
+ * Which pods have volumes here: a pod's folder tells its uid, but neither its name nor its namespace.
+ *
+ * Each record is a link called after the uid that leads nowhere and says `NAMESPACE/NAME`: a link is made in one step, so
+ * a crash leaves none that is half. They lie in the driver's own folder, out of every pod's reach.
+ */
+export class PodRecords {
+  readonly #folder: string;
+  readonly #pods: Map<string, PodIdentity>;
+
+  private constructor(folder: string, pods: Map<string, PodIdentity>) {
+    this.#folder = folder;
+    this.#pods = pods;
+  }
+
+  /** With what an earlier process left. */
+  static async open(folder: string): Promise<PodRecords> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const pods = new Map<string, PodIdentity>();
+    for (const uid of await readdir(folder)) {
+      const pod = parse(uid, await readlink(join(folder, uid)).catch(() => ''));
+      if (pod !== undefined) pods.set(uid, pod);
+    }
+    return new PodRecords(folder, pods);
+  }
+
+  uids(): Iterable<string> {
+    return this.#pods.keys();
+  }
+
+  get(uid: string): PodIdentity | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** Nothing is written where it stands already: a pod's uid, name and namespace never change. */
+  async add(pod: PodIdentity): Promise<void> {
+    if (this.#pods.has(pod.uid) || parse(pod.uid, textOf(pod)) === undefined) return;
+    this.#pods.set(pod.uid, pod);
+    await ignoring('EEXIST', () => symlink(textOf(pod), join(this.#folder, pod.uid)));
+  }
+
+  async remove(uid: string): Promise<void> {
+    if (this.#pods.delete(uid)) await ignoring('ENOENT', () => unlink(join(this.#folder, uid)));
+  }
+}
+
+function textOf({ namespace, name }: PodIdentity): string {
+  return `${namespace}/${name}`;
+}
+
+function parse(uid: string, text: string): PodIdentity | undefined {
+  const [namespace = '', name = '', ...rest] = text.split('/');
+  return isLabel(uid) && isLabel(namespace) && isResourceName(name) && rest.length === 0 ? { namespace, name, uid } : undefined;
+}
+
+async function ignoring(code: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!hasCode(error, code)) throw error;
+  }
+}
