@@ -173,6 +173,7 @@ The files, with no newline at their end:
 | on | key | value |
 | --- | --- | --- |
 | Pod | \`${POD_LABEL_PREFIX}UID\`, the Listener's uid without dashes | the Listener's name; its Service selects by it |
+| Service | \`app.kubernetes.io/name: listener\`, \`app.kubernetes.io/instance\`, \`app.kubernetes.io/managed-by: listeners.stackable.tech_listener\` | whose Service it is; \`instance\` is the Listener's name |
 | PersistentVolume | \`${LISTENER_NAMESPACE_LABEL}\`, \`${LISTENER_NAME_LABEL}\` | the Listener that it mounts |
 | Node (CSINode), PersistentVolume's node affinity | \`${TOPOLOGY_KEY}\` | the node's name |
 

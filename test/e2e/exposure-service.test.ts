@@ -26,10 +26,20 @@ const rows: readonly Row[] = [
   },
   {
     name: 'labels',
-    behaviour: "carries the Listener's labels",
+    behaviour: "carries the Listener's labels, and over them those that name it as a Listener's",
     classSpec: { serviceType: 'ClusterIP' },
-    metadata: { labels: { 'app.kubernetes.io/name': 'kafka', tier: 'brokers' } },
-    expected: { metadata: { labels: { 'app.kubernetes.io/name': 'kafka', tier: 'brokers' } } },
+    metadata: { labels: { 'app.kubernetes.io/name': 'kafka', 'app.kubernetes.io/component': 'broker', tier: 'brokers' } },
+    expected: {
+      metadata: {
+        labels: {
+          'app.kubernetes.io/name': 'listener',
+          'app.kubernetes.io/instance': 'labels',
+          'app.kubernetes.io/managed-by': 'listeners.stackable.tech_listener',
+          'app.kubernetes.io/component': 'broker',
+          tier: 'brokers',
+        },
+      },
+    },
   },
   {
     name: 'policy-local',

@@ -24,6 +24,9 @@ export const LISTENER_NAMESPACE_LABEL = `${GROUP}/listener-namespace`;
 /** On a PersistentVolume and on a Service: the Listener that it belongs to. */
 export const LISTENER_NAME_LABEL = `${GROUP}/listener-name`;
 
+/** On a Service, after `app.kubernetes.io/`: what tools and people know Services of Listeners by. `instance` is the Listener. */
+export const SERVICE_LABELS = { name: 'listener', 'managed-by': `${GROUP}_listener` } as const;
+
 /** On a Service: which of its fields Earshot set, so that it can take them away again. */
 export const INTENT_ANNOTATION = `${GROUP}/fields`;
 

@@ -1,7 +1,7 @@
 /** Which Service a Listener should have: pure, no clock, no network. */
-import { LISTENER_NAME_LABEL, podLabelOf } from '../../api/listeners/names.ts';
+import { LISTENER_NAME_LABEL, podLabelOf, SERVICE_LABELS } from '../../api/listeners/names.ts';
 import { listeners, type Listener, type ListenerClass, type ListenerClassSpec, type ListenerPort } from '../../api/listeners/index.ts';
-import type { OwnerReference, Service, ServicePort } from '../../kube/objects.ts';
+import type { OwnerReference, Service, ServicePort, StringMap } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
@@ -80,7 +80,7 @@ function buildService(listener: Listener, spec: ListenerClassSpec, ports: readon
     metadata: {
       name,
       namespace,
-      labels: { ...labels },
+      labels: { ...labels, ...recommendedLabels(name) },
       annotations: { ...spec.serviceAnnotations },
       ownerReferences: [ownerReferenceTo(listener)],
     },
@@ -95,6 +95,15 @@ function buildService(listener: Listener, spec: ListenerClassSpec, ports: readon
       ...(isLoadBalancer && isGiven(loadBalancerClass) ? { loadBalancerClass } : {}),
     },
   };
+}
+
+/**
+ * Over the Listener's own, which are its product's: what selects the product's Services by them (its ServiceMonitor, its
+ * operator) must not find these.
+ */
+function recommendedLabels(listenerName: string): StringMap {
+  const labels = { ...SERVICE_LABELS, instance: listenerName };
+  return Object.fromEntries(Object.entries(labels).map(([key, value]) => [`app.kubernetes.io/${key}`, value]));
 }
 
 /** The API server stores a field that is written as null. */

@@ -162,3 +162,20 @@ describe('what a change wakes, without a timer', () => {
     assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0'), undefined);
   });
 });
+
+test('a Service that an earlier version labelled gets what is missing in one patch, and keeps its ports', async () => {
+  const api = world();
+  await using first = await playController(api);
+  await first.settle();
+  await first[Symbol.asyncDispose]();
+  const made = api.read(services, 'shop/web');
+  assert.ok(made !== undefined);
+  const { 'app.kubernetes.io/managed-by': _, ...labels } = made.metadata.labels ?? {};
+  const before = api.put(services, { ...made, metadata: { ...made.metadata, labels: { ...labels, 'app.kubernetes.io/name': 'kafka' } } });
+  api.calls.length = 0;
+  await using second = await playController(api);
+  await second.settle();
+  const after = api.read(services, 'shop/web');
+  assert.deepEqual(api.writes, ['patch services shop/web']);
+  assert.deepEqual([after?.spec, after?.metadata.labels], [before.spec, made.metadata.labels]);
+});

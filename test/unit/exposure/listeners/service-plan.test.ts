@@ -37,6 +37,21 @@ test("the Service has the Listener's name, labels and ports, is controlled by it
   assert.deepEqual(notices, []);
 });
 
+test("the Service is labelled as a Listener's over the labels of its product, and overrides have the last word", () => {
+  const listener = aListener(
+    {},
+    { labels: { 'app.kubernetes.io/name': 'kafka', 'app.kubernetes.io/instance': 'simple', tier: 'brokers' } },
+  );
+  const serviceOverrides = { metadata: { labels: { 'app.kubernetes.io/instance': 'mine' } } };
+  assert.deepEqual(planned(listener, aClass({ serviceType: 'ClusterIP', serviceOverrides })).service.metadata.labels, {
+    'app.kubernetes.io/name': 'listener',
+    'app.kubernetes.io/instance': 'mine',
+    'app.kubernetes.io/managed-by': 'listeners.stackable.tech_listener',
+    'listeners.stackable.tech/listener-name': 'web',
+    tier: 'brokers',
+  });
+});
+
 for (const [said, publishNotReadyAddresses, expected] of [
   ['left out', undefined, true],
   ['null, as operators write what they do not set,', null, false],
