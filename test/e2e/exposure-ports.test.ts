@@ -208,14 +208,14 @@ describe("a Listener's ports", { timeout: 400_000 }, () => {
     const { spec, status } = await namespace.ready('server-listener');
     assert.deepEqual(
       (spec.ports ?? []).map(({ name, port, protocol }) => `${name} ${port}/${protocol}`),
-      ['port-5353 5353/TCP', 'echo 5353/UDP', 'port-7000 7000/UDP', 'port-9999 9999/TCP', 'a-long-port-nam 9998/TCP'],
+      ['port-5353 5353/TCP', 'port-5353-2 5353/UDP', 'port-7000 7000/UDP', 'echo 9999/TCP', 'a-long-port-nam 9998/TCP'],
     );
     assert.equal(spec.publishNotReadyAddresses, true);
 
     const [ingress] = status?.ingressAddresses ?? [];
     assert.ok(ingress);
     assert.deepEqual(await namespace.tree('server', 'listener', 'other'), expectedTree([ingress]));
-    const { 'port-5353': tcp = 0, echo: udp = 0 } = ingress.ports;
+    const { 'port-5353': tcp = 0, 'port-5353-2': udp = 0 } = ingress.ports;
     assert.equal(await echoedFromOutside(ingress.address, udp, 'hello'), 'udp hello');
     assert.equal(await answerFromOutside(cluster, ingress.address, tcp), 'tcp');
     await assertOwnedByVolume(server);

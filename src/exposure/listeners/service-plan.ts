@@ -3,6 +3,7 @@ import { LISTENER_NAME_LABEL, podLabelOf, SERVICE_LABELS } from '../../api/liste
 import { listeners, type Listener, type ListenerClass, type ListenerClassSpec, type ListenerPort } from '../../api/listeners/index.ts';
 import type { OwnerReference, Service, ServicePort, StringMap } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
+import { namePorts } from './port-names.ts';
 import { applyOverrides } from './service-overrides.ts';
 import { recordIntent } from './service-patch.ts';
 import { printable } from '../../text/printable.ts';
@@ -125,27 +126,16 @@ function seal(service: Service, listenerName: string): Service {
   return recordIntent({ ...service, metadata: { ...metadata, labels: { ...metadata.labels, [LISTENER_NAME_LABEL]: listenerName } } });
 }
 
-/**
- * A Service may not hold two ports of one name, nor two with one number and protocol. Of ports with one name the last
- * keeps it (as users of this API are used to), the others are named after their number instead of being dropped.
- */
+/** What is written twice is one port. */
 function planPorts(wanted: readonly ListenerPort[]): { ports: readonly ServicePort[]; notices: readonly string[] } {
-  const numbered = new Map<string, ServicePort>();
-  for (const { name, port, protocol } of wanted) {
-    const planned: ServicePort = { name, port, protocol: protocol ?? 'TCP' };
-    numbered.set(`${name}/${planned.protocol}/${port}`, planned);
-  }
-  const distinctPorts = [...numbered.values()];
-  // A port without a name is nobody's: pods read numbers by name, so it gets one as an unnamed port of a container does.
-  const owner = new Map(distinctPorts.filter(({ name }) => name !== '').map((port) => [port.name, port]));
+  const numbered = new Map(wanted.map((port) => [`${port.name}/${port.protocol ?? 'TCP'}/${port.port}`, port]));
   const notices: string[] = [];
-  const ports = distinctPorts.map((port): ServicePort => {
-    if (owner.get(port.name) === port) return port;
-    const name = firstFree(`port-${port.port}`, owner);
-    owner.set(name, port);
-    const why = port.name === '' ? 'a port has no name' : `two ports are called ${port.name}`;
-    notices.push(`spec.ports: ${why}; ${port.protocol} ${port.port} is exposed as ${name}.`);
-    return { ...port, name };
+  const ports = namePorts([...numbered.values()]).map(({ name, wanted: asked }): ServicePort => {
+    const { name: before, port } = asked;
+    const protocol = asked.protocol ?? 'TCP';
+    const why = before === '' ? 'a port has no name' : `two ports are called ${before}`;
+    if (name !== before) notices.push(`spec.ports: ${why}; ${protocol} ${port} is exposed as ${name}.`);
+    return { name, port, protocol };
   });
   return { ports, notices };
 }
@@ -167,12 +157,6 @@ function repeatedPort(wanted: readonly ListenerPort[]): string | undefined {
     if (first === undefined) seen.set(identity, { index, name });
   }
   return undefined;
-}
-
-function firstFree(name: string, taken: ReadonlyMap<string | undefined, unknown>): string {
-  let free = name;
-  for (let next = 2; taken.has(free); next++) free = `${name}-${next}`;
-  return free;
 }
 
 function ownerReferenceTo(listener: Listener): OwnerReference {

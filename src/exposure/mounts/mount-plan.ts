@@ -13,11 +13,21 @@ import {
   type PodListeners,
   type PreferredAddressType,
 } from '../../api/listeners/index.ts';
-import type { Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, PodVolume, Service } from '../../kube/objects.ts';
+import type {
+  Container,
+  Node,
+  OwnerReference,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodVolume,
+  Service,
+} from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
 import { type VolumeTarget } from '../cluster/volumes.ts';
+import { namePorts } from '../listeners/port-names.ts';
 import { familiesOf } from '../listeners/listener-status.ts';
 
 /** What a mount waits for: `reason` for programs, `message` for people. */
@@ -100,23 +110,27 @@ export function planVolumeListener(
 
 /**
  * Containers listen in one network namespace, so number and protocol identify a port; names need to be unique only
- * within a container. Of two ports with one name the later is called after its number.
+ * within a container, so they are shared out as `namePorts` does. Native sidecars are put into pods by others than those
+ * who named the containers' ports: what they listen at comes last, and takes no container's name.
  */
 function portsOf(pod: Pod): readonly ListenerPort[] {
-  const ports = new Map<string, ListenerPort>();
-  const names = new Set<string>();
-  for (const container of [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? []).filter(isSidecar)]) {
-    for (const { name, containerPort: port, protocol = 'TCP' } of container.ports ?? []) {
+  const numbered = new Set<string>();
+  const ofContainers = newPorts(pod.spec?.containers ?? [], numbered);
+  const ofSidecars = newPorts((pod.spec?.initContainers ?? []).filter(isSidecar), numbered);
+  const named = namePorts([...ofSidecars, ...ofContainers]).map(({ name, wanted }) => ({ ...wanted, name }));
+  return [...named.slice(ofSidecars.length), ...named.slice(0, ofSidecars.length)];
+}
+
+/** The ports whose number is not among `numbered` yet, which takes them in. */
+function newPorts(containers: readonly Container[], numbered: Set<string>): readonly ListenerPort[] {
+  return containers
+    .flatMap(({ ports = [] }) => ports)
+    .flatMap(({ name = '', containerPort: port, protocol = 'TCP' }) => {
       const identity = `${port}/${protocol}`;
-      if (ports.has(identity)) continue;
-      const candidates = [name ?? '', `port-${port}`, `port-${port}-${protocol.toLowerCase()}`];
-      const free = candidates.find((candidate) => candidate !== '' && !names.has(candidate));
-      if (free === undefined) continue;
-      names.add(free);
-      ports.set(identity, { name: free, port, protocol });
-    }
-  }
-  return [...ports.values()];
+      if (numbered.has(identity)) return [];
+      numbered.add(identity);
+      return [{ name, port, protocol }];
+    });
 }
 
 function isSidecar(container: { readonly restartPolicy?: string }): boolean {

@@ -73,7 +73,7 @@ test("a claim of another namespace is not the pod's, whatever its name", () => {
   assert.equal(checkMount(request, aPod(), volume).ok, false);
 });
 
-test('the Listener of a volume has the ports of all containers, each number once and each name once', () => {
+test('the Listener of a volume has the ports of all containers, each number once, and of ports with one name the last keeps it', () => {
   const pod = aPod({
     containers: [
       {
@@ -90,18 +90,26 @@ test('the Listener of a volume has the ports of all containers, each number once
       },
     ],
     initContainers: [
-      { name: 'proxy', restartPolicy: 'Always', ports: [{ name: 'admin', containerPort: 15000 }] },
+      {
+        name: 'proxy',
+        restartPolicy: 'Always',
+        ports: [
+          { name: 'admin', containerPort: 15000 },
+          { name: 'http', containerPort: 15001 },
+        ],
+      },
       { name: 'setup', ports: [{ name: 'gone', containerPort: 1 }] },
     ],
   });
   const listener = planVolumeListener(classTarget(), { volume: aVolume(byClass), claim: { metadata: { labels: { app: 'web' } } }, pod });
   assert.deepEqual(listener.spec.ports, [
-    { name: 'http', port: 80, protocol: 'TCP' },
+    { name: 'port-80', port: 80, protocol: 'TCP' },
     { name: 'port-9000', port: 9000, protocol: 'TCP' },
-    { name: 'dns', port: 53, protocol: 'UDP' },
-    { name: 'port-81', port: 81, protocol: 'TCP' },
-    { name: 'port-53', port: 53, protocol: 'TCP' },
+    { name: 'port-53', port: 53, protocol: 'UDP' },
+    { name: 'http', port: 81, protocol: 'TCP' },
+    { name: 'dns', port: 53, protocol: 'TCP' },
     { name: 'admin', port: 15000, protocol: 'TCP' },
+    { name: 'port-15001', port: 15001, protocol: 'TCP' },
   ]);
   assert.deepEqual(listener.metadata, {
     name: 'data-web-0',
