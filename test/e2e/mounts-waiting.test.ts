@@ -42,6 +42,17 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
     await assertRunsSoon('no-listener', 'appears');
   });
 
+  it('of a claim that does not say what to expose says so in an event, and is mounted soon after it does', async () => {
+    const className = await namespace.class('said', { serviceType: 'ClusterIP' });
+    await namespace.create(claim('unsaid', {}), pod('unsaid', { volumes: { listener: 'unsaid' }, ports: CONTAINER_PORTS }));
+    await namespace.event(
+      { kind: 'PersistentVolumeClaim', name: 'unsaid' },
+      /unsaid does not say what to expose: give it .* the annotation/,
+    );
+    await namespace.patch('v1', 'PersistentVolumeClaim', 'unsaid', { metadata: { annotations: byClass(className) } });
+    await assertRunsSoon('unsaid', 'unsaid');
+  });
+
   it('names the class that the Listener misses in an event, and is mounted soon after it appears', async () => {
     const className = namespace.className('even-later');
     await namespace.listener('half', { className, ports: PORTS });

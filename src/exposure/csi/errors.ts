@@ -9,7 +9,9 @@ import { Status } from './grpc-status.ts';
  *
  * The status decides what the caller believes (kubelet: pkg/volume/util/types; external-provisioner: checkError): after
  * DEADLINE_EXCEEDED, UNAVAILABLE and ABORTED it takes the volume for half made, asks again, and cleans up by
- * NodeUnpublishVolume or DeleteVolume; after all others for not made, and asks again just the same.
+ * NodeUnpublishVolume or DeleteVolume; after all others for not made, and asks again just the same. After INVALID_ARGUMENT, though,
+ * external-provisioner does not ask for five minutes, whatever its --retry-interval-max says (isInfeasibleError): it is for what
+ * nobody can put right in the same claim, and what a person may correct has another.
  */
 export class CsiError extends EarshotError<CsiErrorCode> {
   readonly status: Status;
@@ -27,7 +29,7 @@ const statuses = {
   'csi-unsupported': Status.INVALID_ARGUMENT,
   'csi-target': Status.INVALID_ARGUMENT,
   'csi-installation': Status.FAILED_PRECONDITION,
-  'csi-claim': Status.INVALID_ARGUMENT,
+  'csi-claim': Status.FAILED_PRECONDITION,
   'claim-not-found': Status.NOT_FOUND,
   'class-not-found': Status.NOT_FOUND,
   'listener-not-found': Status.NOT_FOUND,

@@ -189,14 +189,19 @@ describe('CreateVolume', () => {
   }
 
   const claims: readonly (readonly [string, Readonly<Record<string, string>> | undefined, Status, string])[] = [
-    ['neither annotation', { other: 'x' }, Status.INVALID_ARGUMENT, 'PersistentVolumeClaim default/data-web-0 does not say what to expose'],
-    ['no annotation at all', undefined, Status.INVALID_ARGUMENT, CLASS],
-    ['both annotations', { [NAME]: 'web', [CLASS]: 'pinned' }, Status.INVALID_ARGUMENT, 'remove one of them'],
-    ['both annotations, one of them empty', { [NAME]: '', [CLASS]: 'pinned' }, Status.INVALID_ARGUMENT, 'remove one of them'],
-    ['an empty name', { [CLASS]: '' }, Status.INVALID_ARGUMENT, 'not the name of an object'],
-    ['a name that climbs', { [NAME]: '../../secrets' }, Status.INVALID_ARGUMENT, 'not the name of an object'],
-    ['a name with a line break', { [CLASS]: 'a\nb' }, Status.INVALID_ARGUMENT, String.raw`"a\nb"`],
-    ['a name that is too long', { [CLASS]: 'a'.repeat(254) }, Status.INVALID_ARGUMENT, 'not the name of an object'],
+    [
+      'neither annotation',
+      { other: 'x' },
+      Status.FAILED_PRECONDITION,
+      'PersistentVolumeClaim default/data-web-0 does not say what to expose',
+    ],
+    ['no annotation at all', undefined, Status.FAILED_PRECONDITION, CLASS],
+    ['both annotations', { [NAME]: 'web', [CLASS]: 'pinned' }, Status.FAILED_PRECONDITION, 'remove one of them'],
+    ['both annotations, one of them empty', { [NAME]: '', [CLASS]: 'pinned' }, Status.FAILED_PRECONDITION, 'remove one of them'],
+    ['an empty name', { [CLASS]: '' }, Status.FAILED_PRECONDITION, 'not the name of an object'],
+    ['a name that climbs', { [NAME]: '../../secrets' }, Status.FAILED_PRECONDITION, 'not the name of an object'],
+    ['a name with a line break', { [CLASS]: 'a\nb' }, Status.FAILED_PRECONDITION, String.raw`"a\nb"`],
+    ['a name that is too long', { [CLASS]: 'a'.repeat(254) }, Status.FAILED_PRECONDITION, 'not the name of an object'],
     ['a class that is not there', { [CLASS]: 'absent' }, Status.NOT_FOUND, 'ListenerClass absent'],
     ['a Listener that is not there', { [NAME]: 'absent' }, Status.NOT_FOUND, 'Listener default/absent does not exist'],
     ['a Listener without a class', { [NAME]: 'bare' }, Status.FAILED_PRECONDITION, 'Listener default/bare has no spec.className'],
