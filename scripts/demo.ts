@@ -4,10 +4,10 @@
  */
 import { argumentsOf } from './arguments.ts';
 import { attempt } from '../test/harness/command.ts';
+import { loadExampleImages } from '../test/harness/example-images.ts';
 import { HarnessError, publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
 import { installManifest } from '../test/harness/install.ts';
 import { writeAndRead } from './demo/clients.ts';
-import { loadExampleImages } from './demo/images.ts';
 import { losePod } from './demo/lose-pod.ts';
 import { moveNode } from './demo/move-node.ts';
 import { Narrator } from './demo/narrator.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, it } from 'node:test';
 import { listeners, type Listener, type ListenerClass } from '../../src/api/listeners/index.ts';
 import { apiVersionOf } from '../../src/kube/resource.ts';
-import { loadExampleImages } from '../../scripts/demo/images.ts';
+import { loadExampleImages } from '../harness/example-images.ts';
 import { parseTranscript } from '../../scripts/demo/redis.ts';
 import { slotOf } from '../../scripts/demo/slots.ts';
 import { connectCluster, eventually, type Cluster } from '../harness/index.ts';

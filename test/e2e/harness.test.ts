@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import {
-  BUSYBOX_IMAGE,
-  connectCluster,
-  eventually,
-  fakeLoadBalancer,
-  startCluster,
-  startMetalLB,
-  stopCluster,
-  type Cluster,
-} from '../harness/index.ts';
+import { connectCluster, eventually, fakeLoadBalancer, startCluster, startMetalLB, stopCluster, type Cluster } from '../harness/index.ts';
 
 const NAME = 'harness-test';
 
@@ -36,7 +27,8 @@ const web = {
         containers: [
           {
             name: 'web',
-            image: BUSYBOX_IMAGE,
+            // As the examples write it.
+            image: 'busybox:1',
             imagePullPolicy: 'Never',
             command: ['sh', '-c', 'hostname > /tmp/index.html; exec httpd -f -p 8080 -h /tmp'],
           },

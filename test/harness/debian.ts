@@ -14,6 +14,8 @@ export interface DebianImage {
   readonly programs: readonly string[];
   readonly command: readonly string[];
   readonly texts?: Readonly<Record<string, string>>;
+  /** See ImageContents. */
+  readonly aliases?: readonly string[];
 }
 
 /**
@@ -34,10 +36,8 @@ export async function writeDebianImage(image: DebianImage, archive: string): Pro
         files[library.startsWith(root) ? library.slice(root.length) : library] = realpathSync(library);
     }
     const reference = `earshot.local/${image.name}:1`;
-    await writeImage(
-      { reference, files, busybox: true, command: image.command, ...(image.texts === undefined ? {} : { texts: image.texts }) },
-      archive,
-    );
+    const { command, texts = {}, aliases = [] } = image;
+    await writeImage({ reference, aliases, files, texts, busybox: true, command }, archive);
     return reference;
   } finally {
     await rm(root, { recursive: true, force: true });

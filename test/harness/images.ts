@@ -12,6 +12,8 @@ export const SANDBOX_IMAGE = 'earshot.local/pause:1';
 export interface ImageContents {
   /** Full reference, such as `earshot.local/redis:1`. */
   readonly reference: string;
+  /** Further references, such as `docker.io/library/redis:7` for what a manifest calls `redis:7`. */
+  readonly aliases?: readonly string[];
   /** Path in the image → path on this machine. */
   readonly files: Readonly<Record<string, string>>;
   /** Path in the image → text. */
@@ -66,7 +68,7 @@ export async function writeImage(contents: ImageContents, archive: string): Prom
     await writeFile(join(work, 'config.json'), config);
     await writeFile(
       join(work, 'manifest.json'),
-      JSON.stringify([{ Config: 'config.json', RepoTags: [contents.reference], Layers: ['layer.tar'] }]),
+      JSON.stringify([{ Config: 'config.json', RepoTags: [contents.reference, ...(contents.aliases ?? [])], Layers: ['layer.tar'] }]),
     );
     await run('tar', ['-C', work, '-cf', archive, 'manifest.json', 'config.json', 'layer.tar']);
   } finally {
@@ -89,11 +91,17 @@ export async function writeSandboxImage(archive: string): Promise<void> {
   );
 }
 
-/** Busybox with all its commands, the image of tests that need no more than a shell. */
+/** A short name in a manifest stands for one of Docker Hub's library. */
+export function libraryImage(name: string): string {
+  return `docker.io/library/${name}`;
+}
+
+/** Busybox with all its commands, the image of tests that need no more than a shell. The examples know it as `busybox:1`. */
 export const BUSYBOX_IMAGE = 'earshot.local/busybox:1';
 
 export async function writeBusyboxImage(archive: string): Promise<void> {
-  await writeImage({ reference: BUSYBOX_IMAGE, files: {}, busybox: true, command: ['/bin/sh'] }, archive);
+  const aliases = [libraryImage('busybox:1')];
+  await writeImage({ reference: BUSYBOX_IMAGE, aliases, files: {}, busybox: true, command: ['/bin/sh'] }, archive);
 }
 
 const ACCOUNTS = {

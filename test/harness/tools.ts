@@ -13,12 +13,17 @@ export type Tool = 'coredns' | 'csi-provisioner' | 'csi-sanity' | 'etcd' | 'h2sp
 /** Folder of a Go tool's binaries, built when the cache lacks it. Kubernetes is the version that was asked for, unless one is named. */
 export async function toolFolder(tool: Tool, log: (line: string) => void = () => undefined, kubernetes = KUBERNETES): Promise<string> {
   const name = tool === 'kubernetes' ? kubernetes : tool;
-  const folder = (await run(BUILD, ['--path', name])).trim();
+  const folder = await toolPath(name);
   if (!existsSync(folder)) {
     log(`building ${name}: once, some minutes`);
     await run(BUILD, [name], { timeoutMs: 30 * 60_000 });
   }
   return folder;
+}
+
+/** Where a tool's binaries are once it is built. */
+export async function toolPath(name: string): Promise<string> {
+  return (await run(BUILD, ['--path', name])).trim();
 }
 
 /** What a test cluster needs of the machine, said at once and in full rather than one by one. */

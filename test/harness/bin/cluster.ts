@@ -1,7 +1,10 @@
-/** `make cluster`: two nodes with Earshot installed, left running; the last line says where its kubeconfig is. */
+/** `make cluster`: two nodes with Earshot installed, left running; the last line says where its kubeconfig is.
+ * The images of the examples are on its nodes. */
 import { argumentsOf } from '../../../scripts/arguments.ts';
+import { loadExampleImages } from '../example-images.ts';
 import { installManifest } from '../install.ts';
 import { HarnessError, publishCluster, startCluster } from '../index.ts';
+import { toolPath } from '../tools.ts';
 
 const { values } = argumentsOf('node test/harness/bin/cluster.ts [--name CLUSTER] [--nodes N] [--dual-stack] [--bare]', {
   options: {
@@ -23,11 +26,18 @@ try {
     detached: true,
   });
   publishCluster(cluster);
+  // Without Debian's archive only one example is less, and a cluster that was started all the same.
+  const examples = loadExampleImages(cluster).catch((error: unknown) => log(`examples/redis-cluster will not run: ${String(error)}`));
   if (!values.bare) await installManifest(cluster, log);
+  await examples;
   await cluster.api.close();
-  console.log(
-    `\nThe cluster runs until \`make cluster-stop\`. To look around:\n  export KUBECONFIG=${cluster.kubeconfig}\n  kubectl get nodes,pods --all-namespaces\n`,
-  );
+  const folders = [await toolPath(cluster.state.kubernetes), await toolPath('helm')];
+  console.log(`
+The cluster runs until \`make cluster-stop\`. To look around:
+  export KUBECONFIG=${cluster.kubeconfig}
+  export PATH=${folders.join(':')}:$PATH      # kubectl, and helm once \`tools/build.sh helm\` has run
+  kubectl get nodes,pods --all-namespaces
+`);
   console.log(`KUBECONFIG=${cluster.kubeconfig}`);
 } catch (error) {
   console.error(error instanceof HarnessError ? error.message : error);

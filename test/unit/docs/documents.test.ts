@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { customResourceDefinitions } from '../../../src/api/listeners/crds.ts';
 import { isSkupperKind, problemText, validateResource } from '../../../src/api/skupper/validate.ts';
 import { documentedManifests } from '../../e2e/documented-manifests.ts';
+import { EXAMPLE_IMAGES } from '../../harness/example-images.ts';
 import { commandsIn, problemOf } from './commands.ts';
 import { anchorOf, codeLines, codeSpans, documents, headings, relativeLinks, root, type Document } from './documents.ts';
 
@@ -136,6 +137,13 @@ describe('the documents', () => {
     assert.ok(shown.some(({ path }) => path === 'examples/connection/alerts.yaml'));
     const unknown = shown.filter(({ name }) => !known.some((pattern) => pattern.test(name)));
     assert.deepEqual(unknown, []);
+  });
+
+  it('and the examples run only images that a cluster of `make cluster` has', () => {
+    const images = globSync('examples/**/*.yaml', { cwd: root }).flatMap((path) =>
+      [...read(path).matchAll(/^\s*image: (\S+)$/gm)].map(([, image]) => image),
+    );
+    assert.deepEqual([...new Set(images)].toSorted(), EXAMPLE_IMAGES);
   });
 
   it('and the examples show resources of the connection half that are valid to the last field', () => {

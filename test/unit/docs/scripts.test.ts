@@ -13,6 +13,7 @@ const SCRIPTS = [
   'test/fuzz/run.ts',
   'test/simulate/run.ts',
   'test/harness/bin/cluster-stop.ts',
+  'test/harness/bin/load-image.ts',
   'bench/routing/fuzz.ts',
 ];
 
