@@ -85,6 +85,11 @@ export class Agent implements AsyncDisposable {
     await this.#passes.idle();
   }
 
+  /** What the router was told last, and what it tells. */
+  get router(): Pick<RunningRouter, 'config' | 'state'> {
+    return this.#router;
+  }
+
   /** Why the site does not carry traffic yet; undefined when it does. */
   get unready(): string | undefined {
     return this.#unready;

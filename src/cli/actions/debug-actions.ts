@@ -10,8 +10,10 @@ import { VERSION } from '../../version.ts';
 import { readText } from '../../files/durable.ts';
 import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { locationText } from '../../platform/linux/report.ts';
+import { askRouter } from '../../platform/linux/router-api.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
 import { readProblems } from '../../platform/linux/runtime-resources.ts';
+import { messageOf } from '../../telemetry/log.ts';
 import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
 import { tarOf, type ArchiveFile } from '../output/tar.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -37,6 +39,7 @@ export async function dump(namespace: string, file: string, terminal: Terminal):
     { path: 'problems.txt', content: (await readProblems(layout)).map((problem) => `${printable(locationText(problem))}\n`).join('') },
     { path: 'journal.txt', content: await journal(namespace) },
     ...(await metrics(layout)),
+    ...(await answers(layout)),
   ];
   const resources = parsed.map(({ path, values }) => ({
     path,
@@ -49,6 +52,17 @@ export async function dump(namespace: string, file: string, terminal: Terminal):
   await rename(draft, resolve(file));
   terminal.out(`${file} is written: ${files.length} files, no key, code or token in them.\n`);
   terminal.note('Names, hosts and routing keys are in it: look through it before you hand it on.\n');
+}
+
+/** What each router says of itself. */
+async function answers(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
+  const asked = (await runningRouters(layout)).flatMap(({ router }) =>
+    ['self', 'network', 'links', 'keys'].map(async (what) => {
+      const answer = await askRouter(layout, router, `/v1/${what}`).catch((error: unknown) => ({ problem: messageOf(error) }));
+      return { path: `routers/${router}/${what}.yaml`, content: writeYaml(answer) };
+    }),
+  );
+  return Promise.all(asked);
 }
 
 interface ParsedResources {

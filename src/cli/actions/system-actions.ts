@@ -3,11 +3,12 @@ import { access, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hasCode } from '../../files/errno.ts';
 import { makeDirectory, removeFile, writeDurably } from '../../files/durable.ts';
 import { baseDirectory, layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { directoryResources } from '../../platform/linux/resources.ts';
+import { tellRouter } from '../../platform/linux/router-api.ts';
 import { runningRouters } from '../../platform/linux/routers.ts';
+import { messageOf } from '../../telemetry/log.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -65,11 +66,11 @@ export async function start(namespace: string, terminal: Terminal): Promise<void
   terminal.out(`${unitName(namespace)} is started.\n`);
 }
 
-/** What runs outside systemd gets the signal itself. */
+/** What runs outside systemd is told itself. */
 export async function stop(namespace: string, terminal: Terminal): Promise<void> {
   const layout = layoutOf(namespace);
   if (await hasUnit(namespace)) await systemctl('stop', unitName(namespace));
-  else await signalRouters(layout, 'SIGTERM');
+  else await tellRouters(layout, 'stop');
   await waitUntil({ resources: directoryResources(layout), terminal }, `the namespace ${namespace} to be ended`, 120_000, async () => {
     const left = await runningRouters(layout);
     return left.length === 0 ? { done: undefined } : { waitingFor: 'open connections have their time' };
@@ -78,7 +79,7 @@ export async function stop(namespace: string, terminal: Terminal): Promise<void>
 }
 
 export async function reload(namespace: string, terminal: Terminal): Promise<void> {
-  await signalRouters(layoutOf(namespace), 'SIGHUP');
+  await tellRouters(layoutOf(namespace), 'reload');
   terminal.out(`All files of the namespace ${namespace} are read again.\n`);
 }
 
@@ -113,17 +114,16 @@ export async function untilRunning(layout: NamespaceLayout, timeout: number, log
   });
 }
 
-async function signalRouters(layout: NamespaceLayout, signal: 'SIGTERM' | 'SIGHUP'): Promise<void> {
+async function tellRouters(layout: NamespaceLayout, what: 'reload' | 'stop'): Promise<void> {
   const routers = await runningRouters(layout);
   if (routers.length === 0) throw new CliError('not-running', `Nothing runs the namespace ${layout.namespace}.`);
-  for (const { pid, router } of routers) {
+  for (const running of routers) {
     try {
-      process.kill(pid, signal);
+      await tellRouter(layout, running, what);
     } catch (error) {
-      if (hasCode(error, 'ESRCH')) continue;
       throw new CliError(
         'failed',
-        `Process ${pid}, which runs the router ${router}, cannot be told: it is another user's. Try again as that user.`,
+        `Process ${running.pid}, which runs the router ${running.router}, cannot be told: ${messageOf(error)}. Where it is another user's, try again as that user.`,
         error,
       );
     }

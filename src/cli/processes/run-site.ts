@@ -1,8 +1,11 @@
 /** `earshot run`: one router of a site, in the foreground. */
+import type { Agent } from '../../agent/agent.ts';
+import { RouterApi } from '../../agent/api/router-api.ts';
 import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import { VERSION } from '../../version.ts';
 import { DEFAULT_ROUTER, layoutOf, requireLabel, routerFiles, type NamespaceLayout } from '../../platform/linux/layout.ts';
 import { announceRouter, lockRouter, runningRouters, withdrawRouter } from '../../platform/linux/routers.ts';
+import { serveApi } from '../../platform/linux/router-api.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
@@ -49,7 +52,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   tune();
   const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace: layout.namespace, router });
   logInternalErrors(log);
-  using resort = lastResort(log, until);
+  const asked = new AbortController();
+  using resort = lastResort(log, AbortSignal.any([until, asked.signal]));
   registerProcessMetrics();
   await makeNamespace(layout);
   using _lock = await lockRouter(layout, router);
@@ -58,6 +62,25 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   // What a process wrote that has ended says nothing of this one, and nobody may take it for that.
   if ((await runningRouters(layout)).length === 0) await markStale(layout.runtime.resources, starting, timestamp());
   let unready: () => string | undefined = () => 'starting';
+  let site: Agent | undefined;
+  const reload = bounded('pass/reload', () => {
+    log.info('reloading');
+    site?.reload();
+  });
+  const startedAt = new Date().toISOString();
+  const api = new RouterApi({
+    router,
+    version: VERSION,
+    startedAt,
+    site: () => site?.router.config?.site,
+    state: () => site?.router.state,
+    links: () => site?.router.config?.links ?? [],
+    unready: () => unready(),
+    reload,
+    stop: () => asked.abort(),
+    now: Date.now,
+  });
+  await using _api = await serveApi(layout, router, api, log);
   await using telemetry = await serveTelemetry({
     port: options.httpPort,
     avoid: Object.values(DEFAULT_PORTS),
@@ -65,29 +88,20 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     live: () => undefined,
     ready: () => unready(),
   });
-  await announceRouter(layout, {
-    pid: process.pid,
-    router,
-    httpPort: telemetry.port,
-    startedAt: new Date().toISOString(),
-    version: VERSION,
-  });
+  await announceRouter(layout, { pid: process.pid, router, httpPort: telemetry.port, startedAt, version: VERSION });
   try {
     const { memory } = options;
     const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
-    await using site = await startSite({ layout, router, version: VERSION, log, start });
-    unready = () => site.unready;
-    const reload = bounded('pass/reload', () => {
-      log.info('reloading');
-      site.reload();
-    });
+    await using started = await startSite({ layout, router, version: VERSION, log, start });
+    site = started;
+    unready = () => started.unready;
     process.on('SIGHUP', reload);
     tellRunning(log, layout, router, telemetry.port, memoryLimit(memory));
     await aborted(resort.stopped);
     unready = () => 'draining';
     const deadline = resort.drain((options.drainSeconds ?? 30) * 1000);
     log.info({ seconds: deadline / 1000 }, 'draining');
-    await site.drain(deadline);
+    await started.drain(deadline);
     process.off('SIGHUP', reload);
   } finally {
     await withdrawRouter(layout, router);

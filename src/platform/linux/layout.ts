@@ -45,9 +45,11 @@ export interface NamespaceLayout {
 
 /** One running router's files. `router` is a router's name; the first of a site is `DEFAULT_ROUTER`. */
 export interface RouterFiles {
-  /** JSON: `RunningRouter`. Only there while it runs (or since it was killed: its pid tells). */
+  /** JSON: `RunningRouter`. Only there while it runs (or since it was killed: its lock tells). */
   readonly state: string;
   readonly socket: string;
+  /** Where it answers questions about itself: see `serveRouterApi`. */
+  readonly api: string;
   /** What it refuses by now: see `ConfirmedRevocations`. */
   readonly revoked: string;
 }
@@ -139,6 +141,7 @@ export function routerFiles(layout: NamespaceLayout, router: string): RouterFile
   return {
     state: join(layout.runtime.run, `${router}.json`),
     socket: join(layout.runtime.run, `${router}.sock`),
+    api: join(layout.runtime.run, `${router}.api`),
     revoked: join(layout.runtime.run, `${router}.revoked`),
   };
 }

@@ -12,7 +12,7 @@ import { isRecord } from '../../text/is-record.ts';
 import { isLabel } from '../../text/names.ts';
 
 /** sun_path of unix(7), without the closing zero byte. */
-const LONGEST_SOCKET_PATH = 107;
+export const LONGEST_SOCKET_PATH = 107;
 
 /** Milliseconds before each look: whoever asks whether a router runs holds its lock for a moment. */
 const LOOKS = [0, 20, 50];
@@ -55,8 +55,8 @@ export async function announceRouter(layout: NamespaceLayout, state: RunningRout
 }
 
 export async function withdrawRouter(layout: NamespaceLayout, router: string): Promise<void> {
-  const { state, socket, revoked } = routerFiles(layout, router);
-  for (const file of [state, socket, revoked]) await removeFile(file);
+  const { state, socket, api, revoked } = routerFiles(layout, router);
+  for (const file of [state, socket, api, revoked]) await removeFile(file);
 }
 
 /** The routers that run now. A file outlives a process that was killed, and its pid may be another program's by now; its lock does not. */

@@ -1,0 +1,72 @@
+/** The network as the router API shows it: pure, from what routers tell of each other. */
+import type { RouterRecord } from '../../router/contract.ts';
+
+export interface SiteView {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly platform: string;
+  readonly version: string;
+  readonly edge: boolean;
+  /** Names of those that can be reached. */
+  readonly routers: readonly string[];
+  /** To other sites, those that are up: a router tells of no other. */
+  readonly links: readonly { readonly siteId: string; readonly siteName: string; readonly cost: number }[];
+}
+
+export interface KeyView {
+  readonly key: string;
+  readonly listeners: readonly SiteCount[];
+  readonly connectors: readonly SiteCount[];
+  /** Some site that can be reached has a connector. */
+  readonly reachable: boolean;
+}
+
+interface SiteCount {
+  /** Its id. */
+  readonly site: string;
+  readonly count: number;
+}
+
+/** The router's own site first, then in the order in which they are met. */
+export function sitesOf(routers: readonly RouterRecord[]): readonly SiteView[] {
+  return [...Map.groupBy(routers, ({ site }) => site.id)].flatMap(([id, own]) => {
+    const [first] = own;
+    if (first === undefined) return [];
+    const { name, namespace, platform, version } = first.site;
+    const links = own
+      .flatMap((record) => record.links)
+      // Routers of one site are linked with each other too, which is nobody's concern.
+      .filter(({ siteId }) => siteId !== id)
+      .map(({ siteId, siteName, cost }) => ({ siteId, siteName, cost }));
+    return [{ id, name, namespace, platform, version, edge: first.edge, routers: own.map(({ router }) => router), links }];
+  });
+}
+
+/** By key. */
+export function keysOf(routers: readonly RouterRecord[]): readonly KeyView[] {
+  const found = new Map<string, { readonly listeners: Map<string, number>; readonly connectors: Map<string, number> }>();
+  for (const { site, keys } of routers) {
+    for (const { routingKey, listeners, connectors } of keys) {
+      const key = found.getOrInsertComputed(routingKey, () => ({ listeners: new Map(), connectors: new Map() }));
+      add(key.listeners, site.id, listeners);
+      add(key.connectors, site.id, connectors);
+    }
+  }
+  return [...found]
+    .map(([key, { listeners, connectors }]) => ({
+      key,
+      listeners: countsOf(listeners),
+      connectors: countsOf(connectors),
+      reachable: connectors.size > 0,
+    }))
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function add(to: Map<string, number>, site: string, count: number): void {
+  if (count > 0) to.set(site, (to.get(site) ?? 0) + count);
+}
+
+function countsOf(counts: ReadonlyMap<string, number>): readonly SiteCount[] {
+  return [...counts].map(([site, count]) => ({ site, count }));
+}

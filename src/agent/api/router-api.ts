@@ -1,0 +1,167 @@
+/**
+ * What a router tells of itself to people and programs of its own site: pure. Paths, fields and errors are in
+ * docs/reference/router-api.md.
+ */
+import type { ShownAs } from '../../errors/catalogue.ts';
+import type { LinkConfig, RouterState, SiteIdentity } from '../../router/contract.ts';
+import { keysOf, sitesOf } from './network-view.ts';
+
+export interface RouterApiSources {
+  readonly router: string;
+  readonly version: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** Undefined until the site has a key and a Site. */
+  readonly site: () => SiteIdentity | undefined;
+  /** Undefined until it runs. */
+  readonly state: () => RouterState | undefined;
+  readonly links: () => readonly LinkConfig[];
+  /** Why it does not do all that it is to do. */
+  readonly unready: () => string | undefined;
+  readonly reload: () => void;
+  /** As SIGTERM does. */
+  readonly stop: () => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Path and query, as in the request line. */
+  readonly target: string;
+}
+
+export interface ApiAnswer {
+  /** Of HTTP. */
+  readonly status: number;
+  /** JSON. */
+  readonly body: object;
+  /** The methods that the path has, where the one that was used is none of them. */
+  readonly allow?: string;
+}
+
+export class RouterApi {
+  readonly #sources: RouterApiSources;
+  readonly #network: Versions;
+  readonly #keys: Versions;
+
+  constructor(sources: RouterApiSources) {
+    this.#sources = sources;
+    this.#network = new Versions(sources.now());
+    this.#keys = new Versions(sources.now());
+  }
+
+  answer({ method, target }: ApiRequest): ApiAnswer {
+    const [path = '', query = ''] = target.split('?', 2);
+    const resource = this.#resource(path, new URLSearchParams(query).get('since'));
+    if (resource === undefined) return failure(404, 'not-found', 'there is nothing at this path', `Ask for one of ${PATHS.join(', ')}.`);
+    const act = Object.hasOwn(resource, method) ? resource[method] : undefined;
+    if (act !== undefined) return act();
+    const allow = Object.keys(resource).join(', ');
+    return { ...failure(405, 'usage', 'the path does not have this method', `Use ${allow}.`), allow };
+  }
+
+  #resource(path: string, since: string | null): Readonly<Record<string, () => ApiAnswer>> | undefined {
+    const { reload, stop } = this.#sources;
+    const key = /^\/v1\/keys\/([^/]+)$/.exec(path)?.[1];
+    if (key !== undefined) return { GET: () => this.#key(key) };
+    switch (path) {
+      case '/v1/self':
+        return { GET: () => ok(this.#self()) };
+      case '/v1/network':
+        return { GET: () => this.#list(sitesOf(this.#routers()), this.#network, since) };
+      case '/v1/keys':
+        return { GET: () => this.#list(keysOf(this.#routers()), this.#keys, since) };
+      case '/v1/links':
+        return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
+      case '/v1/reload':
+        return { POST: () => accepted(reload) };
+      case '/v1/stop':
+        return { POST: () => accepted(stop) };
+      default:
+        return undefined;
+    }
+  }
+
+  #self(): object {
+    const { router, version, startedAt, site, unready } = this.#sources;
+    const why = unready();
+    return { router, version, startedAt, site: site() ?? null, ready: why === undefined, ...(why === undefined ? {} : { unready: why }) };
+  }
+
+  #links(): object {
+    const { state, links } = this.#sources;
+    const { links: states = {}, incoming = [] } = state() ?? {};
+    const items = links().map(({ name, cost, endpoints }) => ({
+      name: name.slice(name.indexOf('/') + 1),
+      cost,
+      endpoints,
+      ...(Object.hasOwn(states, name) ? states[name] : { operational: false }),
+    }));
+    return { items, incoming };
+  }
+
+  #key(encoded: string): ApiAnswer {
+    const wanted = decoded(encoded);
+    const found = keysOf(this.#routers()).find(({ key }) => key === wanted);
+    if (found !== undefined) return ok({ asOf: this.#asOf(), ...found });
+    return failure(404, 'not-found', 'no site of the network has this routing key', 'See /v1/keys for those that there are.');
+  }
+
+  #list(items: readonly object[], versions: Versions, since: string | null): ApiAnswer {
+    const version = versions.of(items);
+    const head = { version, asOf: this.#asOf(), total: items.length };
+    return ok(since === version ? { ...head, unchanged: true } : { ...head, items });
+  }
+
+  #routers(): RouterState['network'] {
+    return this.#sources.state()?.network ?? [];
+  }
+
+  #asOf(): string {
+    return new Date(this.#sources.now()).toISOString();
+  }
+}
+
+const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/reload', '/v1/stop'];
+
+/** Tells two states of a list apart, also over a restart of the router. */
+class Versions {
+  readonly #epoch: string;
+  #number = 0;
+  #text = '';
+
+  constructor(now: number) {
+    this.#epoch = now.toString(36);
+  }
+
+  of(items: readonly object[]): string {
+    const text = JSON.stringify(items);
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#number += 1;
+    }
+    return `${this.#epoch}-${this.#number}`;
+  }
+}
+
+function ok(body: object): ApiAnswer {
+  return { status: 200, body };
+}
+
+function accepted(act: () => void): ApiAnswer {
+  act();
+  return { status: 202, body: {} };
+}
+
+function failure(status: number, code: ShownAs<'answer'>, message: string, remedy: string): ApiAnswer {
+  return { status, body: { code, message, do: remedy } };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

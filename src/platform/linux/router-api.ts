@@ -1,0 +1,48 @@
+/** The API of a router on this machine: its socket, and how to ask there. */
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { RouterApi } from '../../agent/api/router-api.ts';
+import { serveRouterApi } from '../../agent/api/serve.ts';
+import { hasCode } from '../../files/errno.ts';
+import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { routerFiles, type NamespaceLayout, type RunningRouter } from './layout.ts';
+import { LONGEST_SOCKET_PATH } from './routers.ts';
+
+/** A router that cannot be asked is a router all the same. */
+export async function serveApi(layout: NamespaceLayout, router: string, api: RouterApi, log: Logger): Promise<AsyncDisposable> {
+  const { api: socket } = routerFiles(layout, router);
+  try {
+    if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) throw new Error(`its path has more than ${LONGEST_SOCKET_PATH} bytes`);
+    return await serveRouterApi(api, socket);
+  } catch (error) {
+    log.warn({ socket }, `the router cannot be asked about itself: ${messageOf(error)}`);
+    return { [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
+}
+
+/** @throws where it cannot be told */
+export async function tellRouter(layout: NamespaceLayout, running: RunningRouter, what: 'reload' | 'stop'): Promise<void> {
+  try {
+    await askRouter(layout, running.router, `/v1/${what}`, 'POST');
+  } catch (error) {
+    // One of an earlier version, or with a path that is too long for a socket.
+    if (!hasCode(error, 'ENOENT', 'EINVAL')) throw error;
+    process.kill(running.pid, what === 'stop' ? 'SIGTERM' : 'SIGHUP');
+  }
+}
+
+/** What a router says at a path of its API. @throws where it says nothing, or that something is wrong */
+export async function askRouter(layout: NamespaceLayout, router: string, path: string, method: 'GET' | 'POST' = 'GET'): Promise<unknown> {
+  const { api: socketPath } = routerFiles(layout, router);
+  const asked = request({ socketPath, path, method, agent: false, signal: AbortSignal.timeout(PATIENCE) });
+  asked.end();
+  const [response] = (await once(asked, 'response')) as [IncomingMessage];
+  const said = await text(response);
+  const { statusCode = 0 } = response;
+  if (statusCode >= 300) throw new Error(`it answers ${statusCode}: ${said.slice(0, 200)}`);
+  return JSON.parse(said);
+}
+
+/** Milliseconds. */
+const PATIENCE = 5_000;

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { RouterApi, type ApiAnswer, type RouterApiSources } from '../../../src/agent/api/router-api.ts';
+import type { RouterRecord, RouterState, SiteIdentity } from '../../../src/router/contract.ts';
+import { anyText } from '../support/any-text.ts';
+
+const west: SiteIdentity = { id: 'w', name: 'west', namespace: 'n', platform: 'linux', version: '1' };
+const east: SiteIdentity = { ...west, id: 'e', name: 'east' };
+
+function aRecord(router: string, site: SiteIdentity, given: Partial<RouterRecord> = {}): RouterRecord {
+  return { router, site, edge: false, links: [], keys: [], ...given };
+}
+
+const network: readonly RouterRecord[] = [
+  aRecord('w/1', west, {
+    links: [
+      { name: '1', siteId: 'e', siteName: 'east', cost: 5 },
+      { name: '2', siteId: 'w', siteName: 'west', cost: 1 },
+    ],
+    keys: [{ routingKey: 'web', listeners: 1, connectors: 0 }],
+  }),
+  aRecord('w/2', west, { keys: [{ routingKey: 'web', listeners: 1, connectors: 0 }] }),
+  aRecord('e/1', east, {
+    edge: true,
+    keys: [
+      { routingKey: 'web', listeners: 0, connectors: 3 },
+      { routingKey: 'a/b', listeners: 2, connectors: 0 },
+    ],
+  }),
+];
+
+const idle: RouterState = { listeners: {}, connectors: {}, links: {}, accesses: {}, incoming: [], network: [] };
+
+interface Asked {
+  readonly api: RouterApi;
+  readonly get: (target: string) => ApiAnswer;
+  readonly done: string[];
+  state: RouterState;
+}
+
+function anApi(given: Partial<RouterApiSources> = {}): Asked {
+  const done: string[] = [];
+  const asked: Asked = {
+    done,
+    state: { ...idle, network },
+    api: new RouterApi({
+      router: 'router',
+      version: '1',
+      startedAt: '2026-01-01T00:00:00Z',
+      site: () => west,
+      state: () => asked.state,
+      links: () => [],
+      unready: () => undefined,
+      reload: () => void done.push('reload'),
+      stop: () => void done.push('stop'),
+      now: () => 1_767_225_600_000,
+      ...given,
+    }),
+    get: (target) => asked.api.answer({ method: 'GET', target }),
+  };
+  return asked;
+}
+
+test('a router says who it is, and why it is not ready', () => {
+  const self = { router: 'router', version: '1', startedAt: '2026-01-01T00:00:00Z', site: west, ready: true };
+  assert.deepEqual(anApi().get('/v1/self'), { status: 200, body: self });
+  const starting = anApi({ unready: () => 'starting', site: () => undefined }).get('/v1/self');
+  assert.deepEqual(starting.body, { ...self, site: null, ready: false, unready: 'starting' });
+});
+
+test('its network has each site once, with all its routers and its links to other sites', () => {
+  const { body } = anApi().get('/v1/network');
+  const about = { namespace: 'n', platform: 'linux', version: '1' };
+  const items = [
+    { id: 'w', name: 'west', ...about, edge: false, routers: ['w/1', 'w/2'], links: [{ siteId: 'e', siteName: 'east', cost: 5 }] },
+    { id: 'e', name: 'east', ...about, edge: true, routers: ['e/1'], links: [] },
+  ];
+  assert.deepEqual(body, { ...body, total: 2, asOf: '2026-01-01T00:00:00.000Z', items });
+});
+
+test('keys are counted by site, and one of them can be asked for by its name', () => {
+  const { get } = anApi();
+  const slashed = { key: 'a/b', listeners: [{ site: 'e', count: 2 }], connectors: [], reachable: false };
+  const web = { key: 'web', listeners: [{ site: 'w', count: 2 }], connectors: [{ site: 'e', count: 3 }], reachable: true };
+  assert.deepEqual(get('/v1/keys').body, { ...get('/v1/keys').body, items: [slashed, web], total: 2 });
+  assert.deepEqual(get('/v1/keys/a%2Fb').body, { asOf: '2026-01-01T00:00:00.000Z', ...slashed });
+  assert.deepEqual([get('/v1/keys/gone').status, get('/v1/keys/%').status], [404, 404]);
+});
+
+test('who has a version already is told only whether it is still that', () => {
+  const asked = anApi();
+  const { version } = asked.get('/v1/keys').body as { readonly version: string };
+  const again = asked.get(`/v1/keys?since=${version}`).body;
+  assert.deepEqual(again, { version, asOf: '2026-01-01T00:00:00.000Z', total: 2, unchanged: true });
+  asked.state = { ...idle, network: network.slice(0, 1) };
+  const changed = asked.get(`/v1/keys?since=${version}`).body as { readonly version: string; readonly items: readonly object[] };
+  assert.notEqual(changed.version, version);
+  assert.equal(changed.items.length, 1);
+  const restarted = anApi({ now: () => 1_767_225_600_001 }).get(`/v1/keys?since=${version}`).body;
+  assert.ok('items' in restarted, 'a version of before a restart is another');
+});
+
+test('links are those that the site opens, with what became of them, and those that others opened', () => {
+  const endpoints = [{ host: 'east.example.com', port: 55_671 }];
+  const tls = { name: 'east', cert: 'CERT', key: 'KEY', ca: 'CA' };
+  const asked = anApi({ links: () => ['east', 'toString'].map((name) => ({ name: `Link/${name}`, endpoints, cost: 5, tls })) });
+  const incoming = [{ siteId: 's', siteName: 'south', serial: 'A1', address: '192.0.2.1' }];
+  const up = { operational: true, remoteSiteId: 'e', endpoint: 'east.example.com:55671' };
+  asked.state = { ...idle, links: { 'Link/east': up }, incoming };
+  const { body } = asked.get('/v1/links');
+  const items = [
+    { name: 'east', cost: 5, endpoints, ...up },
+    { name: 'toString', cost: 5, endpoints, operational: false },
+  ];
+  assert.deepEqual(body, { asOf: '2026-01-01T00:00:00.000Z', items, incoming });
+  assert.doesNotMatch(JSON.stringify(body), /KEY|CERT/, 'no key leaves the router');
+});
+
+test('it reads its resources again, and stops, when it is asked to', () => {
+  const { api, done } = anApi();
+  for (const target of ['/v1/reload', '/v1/stop']) assert.equal(api.answer({ method: 'POST', target }).status, 202);
+  assert.deepEqual(done, ['reload', 'stop']);
+});
+
+test('a wrong method or path says which there are, and does nothing', () => {
+  const { api, get, done } = anApi();
+  const wrong = get('/v1/stop');
+  assert.deepEqual([wrong.status, wrong.allow, done.length], [405, 'POST', 0]);
+  assert.deepEqual(api.answer({ method: 'toString', target: '/v1/self' }).status, 405);
+  const nothing = get('/v2/self');
+  assert.deepEqual([nothing.status, (nothing.body as { readonly code: string }).code], [404, 'not-found']);
+});
+
+test('whatever is asked for, there is an answer', () => {
+  const { api } = anApi();
+  const target = fc.oneof(
+    anyText(),
+    anyText().map((text) => `/v1/keys/${text}`),
+    anyText().map((text) => `/v1/keys?since=${text}`),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom('GET', 'POST', '__proto__', ''), target, (method, asked) => {
+      const { status, body } = api.answer({ method, target: asked });
+      assert.ok(status >= 200 && JSON.stringify(body) !== undefined);
+    }),
+  );
+});

@@ -1,0 +1,41 @@
+/** The API of a router that runs, as the command line asks it. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, stat } from 'node:fs/promises';
+import { test } from 'node:test';
+import { routerFiles } from '../../../src/platform/linux/layout.ts';
+import { askRouter, tellRouter } from '../../../src/platform/linux/router-api.ts';
+import { runningRouters } from '../../../src/platform/linux/routers.ts';
+import { RunningSite } from './running-site.ts';
+
+test("a router that runs answers on a socket that is its user's alone, and ends in order when it is told to", async () => {
+  await using site = await RunningSite.make();
+  await site.start();
+  const { layout } = site;
+  const { api } = routerFiles(layout, 'router');
+  assert.equal((await stat(api)).mode & 0o777, 0o600);
+  const self = (await askRouter(layout, 'router', '/v1/self')) as { readonly ready: boolean; readonly site: { readonly name: string } };
+  assert.deepEqual([self.ready, self.site.name], [true, 'west']);
+  const key = (await askRouter(layout, 'router', '/v1/keys/key')) as { readonly reachable: boolean };
+  assert.equal(key.reachable, true);
+  await assert.rejects(askRouter(layout, 'router', '/v1/nothing'), /it answers 404: .*"not-found"/);
+  const [running] = await runningRouters(layout);
+  assert.ok(running);
+  await site.adds('late');
+  await tellRouter(layout, running, 'reload');
+  await site.until('it has read the listener', async () => /Listener/.test(await site.status('Listener-late.yaml')));
+  await tellRouter(layout, running, 'stop');
+  assert.equal(await site.ends(), 0);
+  await assert.rejects(access(api), { code: 'ENOENT' });
+});
+
+test('a router that has no such socket is told by a signal', async () => {
+  await using site = await RunningSite.make();
+  const older = spawn('sleep', ['60'], { stdio: 'ignore' });
+  const { pid } = older;
+  assert.ok(pid !== undefined);
+  await tellRouter(site.layout, { pid, router: 'router', httpPort: 1, startedAt: '', version: '0' }, 'stop');
+  const [, signal] = (await once(older, 'exit')) as readonly unknown[];
+  assert.equal(signal, 'SIGTERM');
+});
