@@ -1,6 +1,7 @@
 /** Statuses while no router stands behind them: what an earlier process wrote must not be taken for what is so now. */
 
 import type { ConditionReason } from '../errors/condition-reason.ts';
+import { isRecord } from '../text/is-record.ts';
 
 export interface StaleStatus {
   readonly status: 'Pending' | 'Error';
@@ -28,8 +29,8 @@ export function markedStale(
     status: word,
     message,
     conditions: (Array.isArray(conditions) ? conditions : [])
-      .filter((condition) => typeof condition === 'object' && condition !== null && !Array.isArray(condition))
-      .map((condition: object) => ({ ...condition, status: 'Unknown', lastTransitionTime: now, reason, message })),
+      .filter(isRecord)
+      .map((condition) => ({ ...condition, status: 'Unknown', lastTransitionTime: now, reason, message })),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Checks a value against a structural schema (see ../crd.ts), as far as our schemas use it. */
 import type { Structural } from '../crd.ts';
 import { parseDuration } from './duration.ts';
+import { fieldPath } from '../../text/field-path.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { quoted } from '../../text/printable.ts';
 
@@ -74,13 +75,13 @@ export const EXACTLY_ONE = /^has\(self\.(\w+)\) != has\(self\.(\w+)\)$/;
 function unknownField(key: string, names: readonly string[], path: string): ResourceProblem {
   const meant = names.find((name) => name.toLowerCase() === key.toLowerCase());
   const advice = meant === undefined ? `; known are ${names.join(', ')}` : `; did you mean ${meant}?`;
-  return { severity: 'warning', path: pathTo(path, key), message: `is not known here and has no effect${advice}` };
+  return { severity: 'warning', path: fieldPath(path, key), message: `is not known here and has no effect${advice}` };
 }
 
 function checkMap(shape: Structural, values: Structural, value: object, path: string, report: Report): unknown {
   const entries = Object.entries(value);
   if (!countFits(entries.length, shape.minProperties, shape.maxProperties, path, report)) return undefined;
-  return Object.fromEntries(entries.map(([key, entry]) => [key, checkValue(values, entry, pathTo(path, key), report)]));
+  return Object.fromEntries(entries.map(([key, entry]) => [key, checkValue(values, entry, fieldPath(path, key), report)]));
 }
 
 function checkList(shape: Structural, value: readonly unknown[], path: string, report: Report): unknown {
@@ -126,10 +127,6 @@ function inRange({ format, minimum = Number.NEGATIVE_INFINITY, maximum = Number.
 function rangeOf({ minimum, maximum }: Structural): string {
   if (minimum === undefined) return '';
   return maximum === undefined ? ` from ${minimum}` : ` from ${minimum} to ${maximum}`;
-}
-
-function pathTo(path: string, key: string): string {
-  return /^[A-Za-z_][\w-]{0,62}$/.test(key) ? `${path}.${key}` : `${path}[${quoted(key)}]`;
 }
 
 function isScalar(value: unknown): boolean {

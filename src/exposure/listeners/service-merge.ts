@@ -1,5 +1,5 @@
+import { fieldPath } from '../../text/field-path.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { quoted } from '../../text/printable.ts';
 /**
  * Merges part of a Service over a Service the way Kubernetes itself merges one: pure, and safe with any JSON. (It goes as
  * deep as the override does, so its caller bounds that.)
@@ -25,12 +25,6 @@ export function mergeService(base: object, override: object, report: Report = ()
 export type Report = (path: string, message: string) => void;
 
 export type Fields = Readonly<Record<string, unknown>>;
-
-/** `a.b["odd key"]`: safe in a message whatever the key holds. */
-export function pathTo(parent: string, key: string): string {
-  if (!/^[A-Za-z_]\w{0,62}$/.test(key)) return `${parent}[${quoted(key)}]`;
-  return parent === '' ? key : `${parent}.${key}`;
-}
 
 /** How the values of one field merge. Where nothing is said: objects by field, everything else replaced. */
 type Rule =
@@ -76,7 +70,7 @@ function repeated<T>(values: readonly T[]): readonly T[] {
 function mergeFields(base: Fields, override: Fields, rule: Rule, path: string, report: Report): Fields {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(override)) {
-    const at = pathTo(path, key);
+    const at = fieldPath(path, key);
     if (key === '__proto__') report(at, 'is no name of a field, label or annotation; it is left out.');
     else if (value === null) merged.delete(key);
     else if (value !== undefined) {
