@@ -1,9 +1,9 @@
 /** Exposure's controller: its queues, and who works on the keys in each. */
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
-import { WorkQueue } from '../work/queue.ts';
+import { WorkQueue, type WorkQueueOptions } from '../work/queue.ts';
 import type { Reconcile } from '../work/reconcile.ts';
-import { askedToWait } from '../kube/errors.ts';
+import { askedToWait, isRefusal } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import type { ClusterCaches } from './cluster/caches.ts';
@@ -24,6 +24,11 @@ export interface ControllerOptions {
 
 /** A key that keeps failing is tried at most this rarely, in milliseconds. */
 const BACKOFF = { first: 100, max: 60_000 };
+/**
+ * A Service that the API server refuses is one for a person to mend, and what he changes wakes the Listener. Only what
+ * nobody tells of (a quota, a webhook, a node port that is free again) needs another try, as rarely as kube-controller-manager's.
+ */
+const REFUSED = { first: 100, max: 15 * 60_000 };
 
 /**
  * Starts once every cache is synced: a decision on half a picture could take an address away. Rejects when a cache is
@@ -33,13 +38,17 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const { caches, client, events, log } = options;
   await Promise.all(Object.values(caches).map((cache) => cache.synced));
 
-  const queue = (name: string, reconcile: Reconcile): WorkQueue =>
-    new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff: BACKOFF, askedToWait, onResult: reportResults(name, log) });
+  const queue = (name: string, reconcile: Reconcile, backoff: WorkQueueOptions['backoff'] = BACKOFF): WorkQueue =>
+    new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, askedToWait, onResult: reportResults(name, log) });
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
   const listeners = new ListenerReconciler({ client, caches, events, clusterDomain: options.clusterDomain, now });
   const mounts = new MountReconciler({ client, caches, events, clock: () => performance.now() });
   const queues = {
-    listeners: queue('listeners', (key, signal) => listeners.reconcile(key, signal)),
+    listeners: queue(
+      'listeners',
+      (key, signal) => listeners.reconcile(key, signal),
+      (error) => (isRefusal(error) ? REFUSED : BACKOFF),
+    ),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
   };

@@ -1,7 +1,8 @@
 /** Which change concerns which key: the table that the controller's handlers are made of. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Cache, Change, KeyString } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
-import type { KubeObject, Node, PersistentVolume } from '../kube/objects.ts';
+import type { KubeObject, Node, PersistentVolume, Service } from '../kube/objects.ts';
 import type { Listener } from '../api/listeners/index.ts';
 import type { ClusterCaches, EndpointNodes } from './cluster/caches.ts';
 import { pinnedNodesOf, targetOf } from './cluster/volumes.ts';
@@ -22,7 +23,7 @@ type Row<T> = { readonly [column in Woken]?: (change: Change<T>) => readonly Key
  * others make of it.
  */
 export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
-  const { classes, listeners, services, endpoints, nodes, volumes, podListeners } = caches;
+  const { classes, listeners, services, otherServices, endpoints, nodes, volumes, podListeners } = caches;
   const ofClass = (name = ''): readonly KeyString[] => listeners.by('class', name).map(keyOf);
   const volumesOf = (listener: KeyString): readonly PersistentVolume[] => volumes.by('listener', listener);
   const mountsOf = (of: readonly PersistentVolume[]): readonly KeyString[] =>
@@ -42,6 +43,9 @@ export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
     }),
     // A Service has its Listener's name.
     row(services, { listener: ({ object }) => [keyOf(object)], mount: ({ object }) => mountsOf(volumesOf(keyOf(object))) }),
+    row(otherServices, {
+      listener: (change) => (hasOtherOwner(change) && listeners.get(keyOf(change.object)) !== undefined ? [keyOf(change.object)] : []),
+    }),
     row(endpoints, { listener: (change) => (hasOtherNodes(change) ? [change.object.service] : []) }),
     row(nodes, {
       listener: (change) =>
@@ -89,6 +93,10 @@ function servicesOn(endpoints: Cache<EndpointNodes>, node: string): readonly Key
 
 function hasOtherClass({ object, previous }: Change<Listener>): boolean {
   return previous?.spec.className !== object.spec.className;
+}
+
+function hasOtherOwner({ object, previous }: Change<Service>): boolean {
+  return previous === undefined || !isDeepStrictEqual(previous.metadata.ownerReferences, object.metadata.ownerReferences);
 }
 
 function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {

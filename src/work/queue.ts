@@ -9,8 +9,8 @@ export interface WorkQueueOptions {
   readonly reconcile: Reconcile;
   /** How many keys may run at once. A key never runs twice at once. */
   readonly concurrency: number;
-  /** Of a key whose reconcile rejects. */
-  readonly backoff?: Backoff;
+  /** Of a key whose reconcile rejects, or what it is for an error. */
+  readonly backoff?: Backoff | ((error: unknown) => Backoff);
   /** In [0, 1), for the backoff's jitter. */
   readonly random?: () => number;
   /** Milliseconds that an error asks us to wait: where they are more than the backoff's, they count. */
@@ -149,7 +149,7 @@ export class WorkQueue implements AsyncDisposable {
     detached('pass/queue-run', run, () => {
       this.#running.delete(key);
       resolve();
-      this.addAfter(key, (this.#options.backoff ?? BACKOFF).first);
+      this.addAfter(key, BACKOFF.first);
     });
   }
 
@@ -183,7 +183,8 @@ export class WorkQueue implements AsyncDisposable {
     const failures = (this.#failures.get(key) ?? 0) + 1;
     this.#failures.set(key, failures);
     const { backoff = BACKOFF, random = Math.random, askedToWait } = this.#options;
-    return Math.max(backoffDelay(backoff, failures, random()), askedToWait?.(error) ?? 0);
+    const pauses = typeof backoff === 'function' ? backoff(error) : backoff;
+    return Math.max(backoffDelay(pauses, failures, random()), askedToWait?.(error) ?? 0);
   }
 
   /** The earlier of two wishes wins. */

@@ -30,6 +30,11 @@ export interface PolicyCaches {
 /** What the leader keeps besides. */
 export interface ClusterCaches extends PolicyCaches {
   readonly services: FreshView<Service>;
+  /**
+   * Services without our label, metadata only: those of others, which may stand where a Listener's should be. Their end is
+   * noticed without asking. (It costs some hundred bytes for each Service of the cluster, and Services change rarely.)
+   */
+  readonly otherServices: Cache<Service>;
   /** Index `service`: by key of the Service. */
   readonly endpoints: Cache<EndpointNodes>;
   readonly nodes: Cache<Node>;
@@ -59,6 +64,13 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
   return {
     ...policy,
     services: new FreshView(start(client, services, { signal, labelSelector: LISTENER_NAME_LABEL })),
+    otherServices: start(client, services, {
+      signal,
+      labelSelector: `!${LISTENER_NAME_LABEL}`,
+      project: ({ metadata: { ownerReferences, ...metadata } }) => ({
+        metadata: { ...identityOf(metadata), ...(ownerReferences === undefined ? {} : { ownerReferences }) },
+      }),
+    }),
     endpoints: start<EndpointSlice, EndpointNodes>(client, endpointSlices, {
       signal,
       // The EndpointSlice controller copies a Service's labels.

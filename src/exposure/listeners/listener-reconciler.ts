@@ -3,7 +3,7 @@ import { listeners, type Listener, type ListenerStatus } from '../../api/listene
 import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import { isAlreadyExists, isNamespaceTerminating, isRefusal } from '../../kube/errors.ts';
-import { parseKey } from '../../kube/key.ts';
+import { keyOf, parseKey } from '../../kube/key.ts';
 import type { ObjectReference, Service } from '../../kube/objects.ts';
 import { apiVersionOf, services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
@@ -23,14 +23,16 @@ export interface ListenerReconcilerOptions {
   readonly now: () => string;
 }
 
-/** A Service that is not ours is not watched, so its end is found by looking again. */
-const FOREIGN_SERVICE_RECHECK = 15_000;
+/** The API server has a Service that no cache shows yet. Only if it came and went while a watch was cut does none ever tell of it. */
+const UNSEEN_SERVICE_RECHECK = 15_000;
 
 /** How it went with the Service. */
 interface Outcome {
   readonly acceptance: Acceptance;
   readonly service?: Service | undefined;
   readonly obstacle?: Surroundings['obstacle'];
+  /** No watch has told of the obstacle. */
+  readonly isUnseen?: boolean;
   /** Why the API server does not have the Service: the reconcile rejects with it once the status says so. */
   readonly refusal?: unknown;
 }
@@ -55,7 +57,7 @@ export class ListenerReconciler {
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
     if (!sameStatus(listener.status ?? undefined, status)) await this.#writeStatus(listener, key, status, signal);
     if (outcome.refusal !== undefined) throw outcome.refusal;
-    return outcome.obstacle === undefined ? undefined : { requeueAfter: FOREIGN_SERVICE_RECHECK };
+    return outcome.isUnseen === true ? { requeueAfter: UNSEEN_SERVICE_RECHECK } : undefined;
   }
 
   async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
@@ -74,18 +76,22 @@ export class ListenerReconciler {
     }
   }
 
+  /** `live`: as far as the caches know. */
   async #ensureService(
     intended: Service,
     live: Service | undefined,
     listener: Listener,
     signal: AbortSignal,
-  ): Promise<Pick<Outcome, 'service' | 'obstacle'>> {
+  ): Promise<Pick<Outcome, 'service' | 'obstacle' | 'isUnseen'>> {
     const { client, caches } = this.#options;
-    if (live !== undefined && !isOwnedBy(live, listener)) return { obstacle: foreignService(live) };
-    if (live !== undefined && !differs(intended, live)) return { service: live };
     const { namespace = '', name = '' } = intended.metadata;
+    const standing = live ?? caches.otherServices.get(keyOf(intended));
+    if (standing !== undefined && !isOwnedBy(standing, listener)) return { obstacle: foreignService(standing) };
+    // Ours without our label, as an earlier system's: the cache does not have it whole.
+    if (live === undefined && standing !== undefined) return this.#takeUp(intended, listener, signal);
+    if (live !== undefined && !differs(intended, live)) return { service: live };
     try {
-      // Create and not apply: a Service that the cache does not show, because it is not ours, must never be taken over.
+      // Create and not apply: a Service that no cache shows, because it is newer than they are, must never be taken over.
       const written =
         live === undefined
           ? await client.create(services, intended, { signal, strict: true })
@@ -94,11 +100,16 @@ export class ListenerReconciler {
       return { service: written };
     } catch (error) {
       if (live !== undefined || !isAlreadyExists(error)) throw error;
-      // It exists, and is not in the cache: foreign, or an earlier system's without our label, or newer than the cache.
-      const existing = await client.find(services, { namespace, name }, { signal });
-      if (existing === undefined) throw error;
-      return this.#ensureService(intended, existing, listener, signal);
+      return this.#takeUp(intended, listener, signal);
     }
+  }
+
+  /** Goes on with the Service as the API server has it. */
+  async #takeUp(intended: Service, listener: Listener, signal: AbortSignal): Promise<Pick<Outcome, 'service' | 'obstacle' | 'isUnseen'>> {
+    const existing = await this.#options.client.get(services, parseKey(keyOf(intended)), { signal });
+    return isOwnedBy(existing, listener)
+      ? this.#ensureService(intended, existing, listener, signal)
+      : { obstacle: foreignService(existing), isUnseen: true };
   }
 
   #surroundings(listener: Listener, key: KeyString, { service, obstacle }: Outcome): Surroundings {

@@ -4,7 +4,7 @@ import { describe, mock, test, type TestContext } from 'node:test';
 import { listenerClasses, listeners, podListeners, type ListenerClassSpec } from '../../../src/api/listeners/index.ts';
 import { keyOf } from '../../../src/kube/key.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods, services } from '../../../src/kube/resource.ts';
-import { aClass, aListener, aNode } from './listeners/fixtures.ts';
+import { aClass, aListener, aNode, LISTENER_UID } from './listeners/fixtures.ts';
 import { mounted } from './support/objects.ts';
 import { PlayedApi, refuse } from './support/played-api.ts';
 import { playController, type PlayedController } from './support/played-controller.ts';
@@ -34,9 +34,10 @@ function playTime(t: TestContext): { pass(milliseconds: number, controller: Play
   t.after(() => mock.timers.reset());
   return {
     async pass(milliseconds, controller) {
+      const step = Math.max(250, milliseconds / 100);
       await controller.settle();
-      for (let passed = 0; passed < milliseconds; passed += 250) {
-        mock.timers.tick(250);
+      for (let passed = 0; passed < milliseconds; passed += step) {
+        mock.timers.tick(step);
         await controller.settle();
       }
     },
@@ -160,6 +161,67 @@ describe('what a change wakes, without a timer', () => {
     api.put(listeners, { ...listener, spec: { ...listener.spec, className: 'other' } });
     await controller.settle();
     assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0'), undefined);
+  });
+});
+
+describe('a Listener that cannot have its Service', () => {
+  const foreign = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' }, spec: { type: 'ClusterIP' } };
+
+  test('asks for nothing while another Service has its name, and has its own as soon as that is gone', async (t) => {
+    const time = playTime(t);
+    const api = world();
+    api.put(services, foreign);
+    await using controller = await playController(api);
+    await controller.settle();
+    assert.deepEqual(api.calls, ['patch-status listeners shop/web']);
+    await time.pass(600_000, controller);
+    assert.equal(api.calls.length, 1);
+    api.remove(services, 'shop/web');
+    await controller.settle();
+    assert.equal(api.read(services, 'shop/web')?.spec?.type, 'NodePort');
+  });
+
+  test('notices a Service that came before the watch told of it', async () => {
+    const api = world();
+    await using controller = await playController(api);
+    await controller.settle();
+    api.hold(services);
+    api.put(services, { ...foreign, metadata: { name: 'late', namespace: 'shop' } });
+    api.put(listeners, aListener({}, { name: 'late', uid: 'uid-of-late' }));
+    await controller.settle();
+    const reasons = (api.read(listeners, 'shop/late')?.status?.conditions ?? []).map(({ reason }) => reason);
+    assert.deepEqual(reasons, ['Accepted', 'ServiceNotOwned']);
+    api.remove(services, 'shop/late');
+    api.release(services);
+    await controller.settle();
+    assert.equal(api.read(services, 'shop/late')?.spec?.type, 'NodePort');
+  });
+
+  test("takes up a Service of its own that lacks the label, as an earlier system's does, without trying to make it", async () => {
+    const api = world();
+    const owner = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'web', uid: LISTENER_UID, controller: true };
+    api.put(services, { ...foreign, metadata: { ...foreign.metadata, ownerReferences: [owner] } });
+    await using controller = await playController(api);
+    await controller.settle();
+    assert.deepEqual(api.calls.slice(0, 2), ['get services shop/web', 'patch services shop/web']);
+    assert.equal(api.read(services, 'shop/web')?.metadata.labels?.['listeners.stackable.tech/listener-name'], 'web');
+  });
+
+  test('is tried more and more rarely where the API server refuses, and at once when its class changes', async (t) => {
+    const time = playTime(t);
+    const api = world();
+    api.meets = ({ verb, plural }) => {
+      if (verb === 'create' && plural === 'services') refuse(403, 'Forbidden', 'exceeded quota');
+    };
+    await using controller = await playController(api);
+    await time.pass(1_800_000, controller);
+    api.calls.length = 0;
+    await time.pass(3_600_000, controller);
+    assert.ok(api.calls.length >= 3 && api.calls.length <= 9, api.calls.join());
+    api.meets = () => undefined;
+    api.put(listenerClasses, aClass({ serviceType: 'ClusterIP' }));
+    await controller.settle();
+    assert.equal(api.read(services, 'shop/web')?.spec?.type, 'ClusterIP');
   });
 });
 

@@ -14,7 +14,7 @@ interface Watching {
 }
 
 /**
- * An API server in memory: objects, patches, labels of a selection (names only), and watches of which each kind can be
+ * An API server in memory: objects, patches, labels of a selection (that there is one, or none: `!`), and watches of which each kind can be
  * held back. Objects get a uid and a resourceVersion, Services a cluster IP and node ports.
  */
 export class PlayedApi implements KubeClient {
@@ -49,15 +49,16 @@ export class PlayedApi implements KubeClient {
     const stored = { ...object, metadata: { ...object.metadata, ...version } };
     const complete = of.plural === 'services' ? withAddresses(stored, this.#version) : stored;
     this.#objects.set(idOf(of, keyOf(object)), complete);
-    this.#tell(of, known === undefined ? 'ADDED' : 'MODIFIED', complete);
+    this.#tell(of, complete, known);
     return complete as T; // What is added to a Service is of its type.
   }
 
   remove(of: Resource, key: string): void {
     const known = this.#objects.get(idOf(of, key));
     this.#objects.delete(idOf(of, key));
-    if (known !== undefined)
-      this.#tell(of, 'DELETED', { ...known, metadata: { ...known.metadata, resourceVersion: `${++this.#version}` } });
+    if (known === undefined) return;
+    const last = { ...known, metadata: { ...known.metadata, resourceVersion: `${++this.#version}` } };
+    this.#tell(of, undefined, last);
   }
 
   read<T extends KubeObject>(of: Resource<T>, key: string): T | undefined {
@@ -128,10 +129,15 @@ export class PlayedApi implements KubeClient {
     return answer();
   }
 
-  #tell(of: Resource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
+  /** What comes into a selection is new to its watch, and what leaves it is gone. */
+  #tell(of: Resource, after: KubeObject | undefined, before: KubeObject | undefined): void {
     const send = (): void => {
-      for (const watching of this.#watching)
-        if (watching.plural === of.plural && isSelected(object, watching)) watching.send({ type, object });
+      for (const watching of this.#watching) {
+        if (watching.plural !== of.plural) continue;
+        const was = before !== undefined && isSelected(before, watching);
+        if (after !== undefined && isSelected(after, watching)) watching.send({ type: was ? 'MODIFIED' : 'ADDED', object: after });
+        else if (was) watching.send({ type: 'DELETED', object: after ?? before });
+      }
     };
     const held = this.#held.get(of.plural);
     if (held === undefined) send();
@@ -175,7 +181,9 @@ function merge(target: unknown, patch: unknown, depth = Number.POSITIVE_INFINITY
 }
 
 function isSelected({ metadata }: KubeObject, { labels }: Watching): boolean {
-  return labels.every((label) => metadata.labels?.[label] !== undefined);
+  return labels.every((label) =>
+    label.startsWith('!') ? metadata.labels?.[label.slice(1)] === undefined : metadata.labels?.[label] !== undefined,
+  );
 }
 
 function idOf(of: Resource, key: string): string {
