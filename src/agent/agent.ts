@@ -72,6 +72,7 @@ export class Agent implements AsyncDisposable {
       statuses: platform.statuses,
       reach: () => platform.reach(),
       controller: { name: 'earshot', namespace: platform.namespace, version },
+      wording: platform.wording,
       routerState: () => this.#router.state,
       clock,
       log,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RouterState } from '../router/contract.ts';
 import type { TrustFacts } from '../site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../site/observe/observe.ts';
+import type { Wording } from '../site/observe/wording.ts';
 import type { Observation } from '../site/observe/view.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
@@ -24,6 +25,7 @@ export interface ReporterOptions {
   readonly statuses: StatusSink;
   readonly reach: () => Reach;
   readonly controller: Observation['controller'];
+  readonly wording: Wording;
   readonly routerState: () => RouterState | undefined;
   readonly clock: () => number;
   readonly log: Logger;
@@ -56,14 +58,23 @@ export class Reporter {
   report(): void {
     if (this.#seen === undefined) return;
     const { snapshot, plan, problems, trust } = this.#seen;
-    const { statuses, reach, controller, routerState, clock } = this.#options;
+    const { statuses, reach, controller, wording, routerState, clock } = this.#options;
     const now = reach();
     const from = [snapshot, plan, problems, trust, now];
     if (this.#reported !== undefined && isSame(this.#reported, from)) return;
     const router = routerState();
     const { resources } = snapshot;
     const all = [...snapshot.problems, ...problems];
-    const observation = { resources, plan, problems: all, trust, reach: now, controller, ...(router === undefined ? {} : { router }) };
+    const observation = {
+      resources,
+      plan,
+      problems: all,
+      trust,
+      reach: now,
+      controller,
+      wording,
+      ...(router === undefined ? {} : { router }),
+    };
     const before = this.#statuses;
     this.#statuses = observeSite(observation, before, timestamp(clock()));
     this.#tellErrors(before);

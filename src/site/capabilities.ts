@@ -1,4 +1,5 @@
 /** What only some platforms can do. What a resource asks for in vain is told as its problem, `not-on-platform`. */
+import type { Wording } from './observe/wording.ts';
 import { isKind, type Kind } from './resources.ts';
 
 export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access';
@@ -10,6 +11,8 @@ export interface Platform {
   readonly name: string;
   readonly capabilities: Capabilities;
   readonly defaults: FieldDefaults;
+  /** Of conditions. */
+  readonly wording: Wording;
 }
 
 /** What a field means where a resource leaves it out, and platforms differ. */

@@ -106,6 +106,7 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
       trust: noTrust,
       reach: { kind: 'direct', hosts: ['192.0.2.1'] },
       controller: { name: 'earshot', namespace: 'west', version: '1' },
+      wording: linux.wording,
     },
     new Map(),
     '2027-01-01T00:00:00Z',

@@ -3,7 +3,12 @@ import type { Platform } from '../../site/capabilities.ts';
 import type { Reach } from '../../site/reach.ts';
 import { isResourceName } from '../../text/names.ts';
 
-export const linux: Platform = { name: 'linux', capabilities: new Set(), defaults: { verifyHostname: true, requireClientCert: true } };
+export const linux: Platform = {
+  name: 'linux',
+  capabilities: new Set(),
+  defaults: { verifyHostname: true, requireClientCert: true },
+  wording: 'codes',
+};
 
 /** The router's sockets are those of the machine. */
 export function machineReach(): Reach {

@@ -3,8 +3,9 @@ import { accessName, listAccesses, type Access } from '../plan/access.ts';
 import { endpointsOf } from '../reach.ts';
 import { keyOf } from '../resources.ts';
 import { networkOf } from './network.ts';
-import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting, type Progress } from './status.ts';
+import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
+import type { Progress } from './wording.ts';
 
 export function observeSiteObject(site: Site, view: View): SiteStatus {
   const { router, plan, trust, controller } = view;
@@ -14,7 +15,7 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
   const endpoints = endpointsFor(accesses, view);
   const network = runs && router !== undefined ? networkOf(router.network) : [];
   const conditions = {
-    Configured: firstOf(configured(view.own), ...own.map((access) => opened(access, view))),
+    Configured: firstOf(configured(view), ...own.map((access) => opened(access, view))),
     Running: router === undefined || !runs ? waiting('starting', 'no router runs') : done,
     Resolved: accesses.length === 0 ? done : resolved(endpoints),
   };
@@ -34,7 +35,7 @@ export function observeRouterAccess(routerAccess: RouterAccess, view: View): Rou
   const accesses = site === undefined ? [] : listAccesses(view.resources, site).accesses.filter(({ resource }) => resource === key);
   const endpoints = endpointsFor(accesses, view);
   const conditions = {
-    Configured: firstOf(configured(view.own), ...accesses.map((access) => opened(access, view))),
+    Configured: firstOf(configured(view), ...accesses.map((access) => opened(access, view))),
     Resolved: resolved(endpoints),
   };
   return { ...statusOf(conditions, view), ...(endpoints.length === 0 ? {} : { endpoints }) };

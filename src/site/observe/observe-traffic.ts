@@ -10,8 +10,9 @@ import type {
 } from '../../api/skupper/index.ts';
 import type { ListenerState } from '../../router/contract.ts';
 import { keyOf } from '../resources.ts';
-import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting, type Progress } from './status.ts';
+import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
+import type { Progress } from './wording.ts';
 import { quoted } from '../../text/printable.ts';
 
 export function observeListener(listener: Listener, view: View): ListenerStatus {
@@ -60,7 +61,7 @@ function refusals(state: ListenerState | undefined, { router }: View): readonly 
 /** Matched but not yet listening is not ready: a connection would still be refused. */
 function listening(state: ListenerState | undefined, reachable: boolean, view: View): Progress {
   const opening = reachable && state?.listening !== true ? waiting('opening', 'its socket is being opened') : done;
-  return firstOf(configured(view.own), inRouter(state), opening);
+  return firstOf(configured(view), inRouter(state), opening);
 }
 
 export function observeConnector(connector: Connector, view: View): ConnectorStatus {
@@ -68,7 +69,7 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
   const selectedPods = view.plan.selectedPods.get(keyOf(connector));
   const matched = state?.matched === true;
   const conditions = {
-    Configured: firstOf(configured(view.own), inRouter(state)),
+    Configured: firstOf(configured(view), inRouter(state)),
     Matched: matched ? done : waiting('no-listener', `no listener of routing key ${quoted(connector.spec.routingKey)} is in the network`),
   };
   return {
@@ -84,7 +85,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
   const remoteSiteName = view.router?.network.find(({ site }) => site.id === state?.remoteSiteId)?.site.name ?? state?.remoteSiteName;
   const conditions = {
     // Its problem in the router is about connecting, not about what was written.
-    Configured: firstOf(configured(view.own), state === undefined ? inRouter(state) : done),
+    Configured: firstOf(configured(view), state === undefined ? inRouter(state) : done),
     Operational:
       state?.operational === true ? done : state?.problem === undefined ? waiting('connecting', 'it is connecting') : failed(state.problem),
   };

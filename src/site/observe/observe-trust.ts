@@ -8,15 +8,16 @@ import type {
 } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
 import { nameOf } from '../resources.ts';
-import { configured, done, failed, firstOf, statusOf, waiting, type Progress } from './status.ts';
+import { configured, done, failed, firstOf, statusOf, waiting } from './status.ts';
 import type { GrantFacts, TokenFacts } from './trust-facts.ts';
 import type { View } from './view.ts';
+import type { Progress } from './wording.ts';
 
 export function observeGrant(grant: AccessGrant, view: View): AccessGrantStatus {
   const facts = view.trust.grants.get(nameOf(grant));
   const { url, code, ca } = facts ?? {};
   const conditions = {
-    Processed: firstOf(configured(view.own), processed(facts)),
+    Processed: firstOf(configured(view), processed(facts)),
     Resolved: url === undefined || ca === undefined ? waiting('no-address', 'the server where tokens are redeemed is being opened') : done,
   };
   return {
@@ -37,7 +38,7 @@ function spentNotes(facts: GrantFacts | undefined): readonly string[] {
 export function observeToken(token: AccessToken, view: View): AccessTokenStatus {
   const facts = view.trust.tokens.get(nameOf(token));
   const redeemed = facts?.redeemed === true;
-  return { ...statusOf({ Redeemed: redeemed ? done : firstOf(configured(view.own), redeeming(facts)) }, view), redeemed };
+  return { ...statusOf({ Redeemed: redeemed ? done : firstOf(configured(view), redeeming(facts)) }, view), redeemed };
 }
 
 function redeeming(facts: TokenFacts | undefined): Progress {
@@ -50,7 +51,7 @@ function redeeming(facts: TokenFacts | undefined): Progress {
 
 export function observeCertificate(certificate: Certificate, view: View): CertificateStatus {
   const facts = view.trust.certificates.get(nameOf(certificate));
-  const { conditions, ...words } = statusOf({ Issued: firstOf(configured(view.own), processed(facts)) }, view);
+  const { conditions, ...words } = statusOf({ Issued: firstOf(configured(view), processed(facts)) }, view);
   return {
     ...words,
     conditions: conditions.filter(({ type }) => type === 'Ready'),

@@ -51,5 +51,5 @@ function observeObject<K extends Kind>(object: OfKind<K>, view: View): StatusOf<
 
 /** Of a kind that no router carries out: what the plan says. */
 function observePlanned(_object: SiteObject, view: View) {
-  return statusOf({ Configured: configured(view.own) }, view);
+  return statusOf({ Configured: configured(view) }, view);
 }

@@ -1,9 +1,8 @@
-import { mergeConditions, statusMessage, type Condition, type ConditionNow } from '../../api/condition.ts';
+import { mergeConditions, statusMessage, type Condition } from '../../api/condition.ts';
 import type { StatusWord } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
-import { conditionReason } from '../../errors/condition-reason.ts';
-import { problemText, type ResourceProblem } from '../problem.ts';
 import type { View } from './view.ts';
+import { conditionOf, problemWords, worded, type Progress } from './wording.ts';
 
 /** The fields that the status of every kind has. */
 export interface CommonStatus {
@@ -11,14 +10,6 @@ export interface CommonStatus {
   readonly message: string;
   readonly conditions: readonly Condition[];
 }
-
-/** How far one condition has come. */
-export type Progress =
-  | { readonly kind: 'done' }
-  /** Something is still missing; it may come by itself. */
-  | ({ readonly kind: 'waiting' } & Problem)
-  /** Someone has to change something. */
-  | ({ readonly kind: 'failed' } & Problem);
 
 export const done: Progress = { kind: 'done' };
 
@@ -41,9 +32,11 @@ export function firstOf(...all: readonly Progress[]): Progress {
  * @param conditions by type, in order; `Ready` is added
  */
 export function statusOf(conditions: Readonly<Record<string, Progress>>, view: View, notes: readonly string[] = []): CommonStatus {
-  const ready = firstOf(...Object.values(conditions));
-  const next = Object.entries({ ...conditions, Ready: ready }).map(([type, progress]) => conditionOf(type, progress));
-  const warnings = view.own.filter(({ severity }) => severity === 'warning').map(problemText);
+  const { wording, own } = view;
+  const all = Object.entries(conditions).map(([type, progress]) => [type, worded(progress, wording)] as const);
+  const ready = firstOf(...all.map(([, progress]) => progress));
+  const next = [...all, ['Ready', ready] as const].map(([type, progress]) => conditionOf(type, progress, wording));
+  const warnings = own.filter(({ severity }) => severity === 'warning').map((problem) => problemWords(problem, wording));
   return {
     status: ready.kind === 'done' ? 'Ready' : ready.kind === 'failed' ? 'Error' : 'Pending',
     message: statusMessage([ready.kind === 'done' ? 'OK' : ready.message, ...notes, ...warnings].join('; ')),
@@ -51,17 +44,12 @@ export function statusOf(conditions: Readonly<Record<string, Progress>>, view: V
   };
 }
 
-function conditionOf(type: string, progress: Progress): ConditionNow {
-  if (progress.kind === 'done') return { type, status: 'True', reason: type, message: 'OK' };
-  return { type, status: 'False', reason: conditionReason(progress.code), message: progress.message };
-}
-
 /** The first condition of every kind: whether the resource could be planned at all. */
-export function configured(problems: readonly ResourceProblem[]): Progress {
-  const errors = problems.filter(({ severity }) => severity === 'error');
+export function configured({ own, wording }: Pick<View, 'own' | 'wording'>): Progress {
+  const errors = own.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   if (first === undefined) return done;
-  const message = errors.map(problemText).join('; ');
+  const message = errors.map((problem) => problemWords(problem, wording)).join('; ');
   // Without a Site nothing is wrong with the resource itself.
   return first.code === 'no-site' ? waiting(first.code, message) : failed({ code: first.code, message });
 }

@@ -5,10 +5,12 @@ import type { ResourceProblem } from '../problem.ts';
 import type { Reach } from '../reach.ts';
 import type { SiteResources } from '../resources.ts';
 import type { TrustFacts } from './trust-facts.ts';
+import type { Wording } from './wording.ts';
 
 export interface Observation {
   readonly resources: SiteResources;
   readonly plan: SitePlan;
+  readonly wording: Wording;
   /** Found outside the plan: in files, by trust. */
   readonly problems: readonly ResourceProblem[];
   /** Undefined while no router runs. */

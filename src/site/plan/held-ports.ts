@@ -31,7 +31,8 @@ export function sharePorts(wanted: readonly ListenerConfig[], before: readonly H
 }
 
 function takenTwice(config: ListenerConfig, owner = 'another'): ResourceProblem {
-  const message = `${bindAddress(config)} is already that of ${owner}; use another port or host, or delete one of the two.`;
+  const { host, port } = config;
+  const message = `${owner.replace('/', ' ')} with host ${host} and port ${port} already exists in namespace; use another port or host, or delete one of the two.`;
   // Names of planned listeners are keys of their resources.
   return errorIn(config.name as ResourceKey, 'spec.port', 'port-taken-twice', message);
 }

@@ -78,7 +78,7 @@ export function chooseSite(
     resource: keyOf(other),
     severity: 'error',
     code: 'second-site',
-    message: `this namespace already has the Site ${nameOf(site)}, and a namespace is one site; delete one of the two.`,
+    message: `An active site already exists in the namespace (${nameOf(site)}), and a namespace is one site; delete one of the two.`,
   }));
   return { site, problems };
 }

@@ -107,7 +107,7 @@ test('a second Site whose name comes first takes over neither what runs nor its 
   site.put(aSite({}, 'alpha'));
   await pass();
   assert.equal(await shown(), before);
-  assert.match(platform.status('Site/alpha')?.message ?? '', /already has the Site west/);
+  assert.match(platform.status('Site/alpha')?.message ?? '', /already exists in the namespace \(west\)/);
   assert.equal(platform.status('Site/west')?.conditions?.find(({ type }) => type === 'Configured')?.status, 'True');
   site.objects.delete('Site/west');
   await pass();

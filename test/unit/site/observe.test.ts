@@ -4,6 +4,7 @@ import type { ListenerStatus, SiteStatus } from '../../../src/api/skupper/index.
 import type { RouterRecord, RouterState } from '../../../src/router/contract.ts';
 import { noTrust, type TrustFacts } from '../../../src/site/observe/trust-facts.ts';
 import { observeSite, type AnyStatus } from '../../../src/site/observe/observe.ts';
+import type { Wording } from '../../../src/site/observe/wording.ts';
 import type { Material } from '../../../src/site/material.ts';
 import { planSite } from '../../../src/site/plan/plan.ts';
 import type { ResourceKey, SiteObject } from '../../../src/site/resources.ts';
@@ -19,6 +20,7 @@ function observe(
     readonly now?: string;
     readonly trust?: TrustFacts;
     readonly material?: Partial<Material>;
+    readonly wording?: Wording;
   } = {},
 ): ReadonlyMap<ResourceKey, AnyStatus> {
   const all = resources(...objects);
@@ -42,6 +44,7 @@ function observe(
       trust: options.trust ?? noTrust,
       reach: { kind: 'direct', hosts: ['192.0.2.7', 'box'] },
       controller,
+      wording: options.wording ?? 'codes',
       ...(router === undefined ? {} : { router: { ...idle, ...router } }),
     },
     options.previous ?? new Map(),
@@ -148,6 +151,34 @@ test('a link that is down says why, and still to whom it leads', () => {
   );
   assert.equal(short(status), 'Error: nobody listens');
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
+});
+
+test('where tools read words, reasons are Ready, Pending and Error, and messages begin as they know them', () => {
+  const words = (objects: readonly SiteObject[], router?: Partial<RouterState>) =>
+    [...observe(objects, router, { wording: 'words' }).values()].flatMap(({ conditions = [], status, message }) => [
+      ...conditions.map(({ type, reason, message: why }) => `${type} ${reason}: ${why}`),
+      `${status}: ${message}`,
+    ]);
+  assert.deepEqual(words([aListener('web')]).slice(0, 1), [
+    'Configured Error: No active site in namespace: this namespace has no Site, so nothing runs in it; create one.',
+  ]);
+  const listening = { listeners: { 'Listener/web': { listening: true, reachableKeys: [] } } };
+  assert.deepEqual(words([aSite(), aListener('web')], listening).slice(-4), [
+    'Configured Ready: OK',
+    'Matched Pending: No matching connectors: no connector of routing key "web" can be reached',
+    'Ready Pending: No matching connectors: no connector of routing key "web" can be reached',
+    'Pending: No matching connectors: no connector of routing key "web" can be reached',
+  ]);
+  const connected = { connectors: { 'Connector/db': { matched: true } } };
+  assert.deepEqual(words([aSite(), aConnector('db')], connected).slice(-4), [
+    'Configured Ready: OK',
+    'Matched Ready: OK',
+    'Ready Ready: OK',
+    'Ready: OK',
+  ]);
+  const both = [aSite(), aListener('a'), aListener('b')];
+  const [taken] = observe(both, {}, { wording: 'words' }).get('Listener/b')?.conditions ?? [];
+  assert.match(`${taken?.reason} ${taken?.message}`, /^Error Listener a with host 127\.0\.0\.1 and port 8080 already exists in namespace;/);
 });
 
 test('a connector tells which pods are behind it', () => {

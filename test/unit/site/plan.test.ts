@@ -348,6 +348,7 @@ for (const [object, capability] of [
       trust: noTrust,
       reach: { kind: 'direct', hosts: [] },
       controller: { name: 'earshot', namespace: 'west', version: '1' },
+      wording: 'codes',
     } as const;
     const status = observeSite(observation, new Map(), '2026-01-01T00:00:00Z').get(`${object.kind}/x`);
     assert.equal(`${status?.status}: ${status?.message}`, `Error: kind: a ${object.kind} works on Kubernetes only; remove it.`);
@@ -386,7 +387,7 @@ test('a certificate that has expired is told but used: the clock may be wrong, a
 test('of two listeners with one host and port the first by name runs, and the other says whose it is', () => {
   const made = plan(aSite(), aListener('beta'), aListener('alpha'));
   assert.equal(problem(made), 'error Listener/beta port-taken-twice spec.port');
-  assert.match(made.problems[0]?.message ?? '', /Listener\/alpha/);
+  assert.match(made.problems[0]?.message ?? '', /^Listener alpha /);
 });
 
 for (const [name, held, expected] of [

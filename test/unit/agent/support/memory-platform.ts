@@ -53,6 +53,7 @@ export class MemoryPlatform implements SitePlatform {
   readonly name = 'memory';
   readonly capabilities: SitePlatform['capabilities'] = new Set();
   readonly defaults: SitePlatform['defaults'] = { verifyHostname: true, requireClientCert: true };
+  readonly wording: SitePlatform['wording'] = 'codes';
   readonly namespace = 'west';
   readonly stopped: StaleStatus = { status: 'Pending', reason: 'NotRunning', message: 'nothing runs it' };
   readonly site: MemorySite;

@@ -1,0 +1,49 @@
+/** How conditions are worded: a platform's users and tools are used to one of two ways. */
+import type { ConditionNow } from '../../api/condition.ts';
+import { conditionReason } from '../../errors/condition-reason.ts';
+import type { Problem } from '../../router/contract.ts';
+import { problemText, type ResourceProblem } from '../problem.ts';
+
+/**
+ * `codes`: a reason is a code of the catalogue, and the type where the condition holds. `words`: a reason is `Ready`, `Pending` or `Error`, and
+ * a message begins as that of Skupper's controller does, since its command line and its users' scripts read both.
+ */
+export type Wording = 'codes' | 'words';
+
+/** How far one condition has come. */
+export type Progress =
+  | { readonly kind: 'done' }
+  /** Something is still missing; it may come by itself. */
+  | ({ readonly kind: 'waiting' } & Problem)
+  /** Someone has to change something. */
+  | ({ readonly kind: 'failed' } & Problem);
+
+export function worded(progress: Progress, wording: Wording): Progress {
+  if (progress.kind === 'done' || wording === 'codes') return progress;
+  const { code, message } = progress;
+  const beginning = BEGINNINGS[code];
+  // What waits for a Site fails there.
+  const kind = code === 'no-site' ? 'failed' : progress.kind;
+  return { kind, code, message: beginning === undefined ? message : `${beginning}: ${message}` };
+}
+
+export function conditionOf(type: string, progress: Progress, wording: Wording): ConditionNow {
+  if (progress.kind === 'done') return { type, status: 'True', reason: wording === 'codes' ? type : 'Ready', message: 'OK' };
+  const { kind, code, message } = progress;
+  const word = kind === 'failed' ? 'Error' : 'Pending';
+  return { type, status: 'False', reason: wording === 'codes' ? conditionReason(code) : word, message };
+}
+
+/** With its field in front, or behind where a message must begin in a certain way. */
+export function problemWords(problem: ResourceProblem, wording: Wording): string {
+  const { field, message } = problem;
+  if (wording === 'codes' || field === undefined) return problemText(problem);
+  return `${message.replace(/\.$/, '')} (${field})`;
+}
+
+const BEGINNINGS: { readonly [code in Problem['code']]?: string } = {
+  'no-site': 'No active site in namespace',
+  'no-connector': 'No matching connectors',
+  'no-listener': 'No matching listeners',
+  connecting: 'Not operational',
+};
