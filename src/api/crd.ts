@@ -55,6 +55,8 @@ export interface CustomResourceDefinition extends KubeObject {
     };
     readonly scope: 'Namespaced' | 'Cluster';
     readonly versions: readonly CrdVersion[];
+    /** Never written with the rest, see below. */
+    readonly conversion?: { readonly strategy: string };
   };
 }
 
@@ -94,7 +96,7 @@ export interface Definition {
 
 /**
  * `spec.conversion` is left out on purpose: with one version nothing is converted, and stating `None` would be refused
- * on a definition on which an earlier system left a conversion webhook.
+ * on a definition on which an earlier system left a conversion webhook. Who applies it takes such a webhook away.
  */
 export function customResourceDefinition(definition: Definition): CustomResourceDefinition {
   const { group, kind, plural, namespaced, version } = definition.resource;

@@ -3,6 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { CustomResourceDefinition } from '../../src/api/crd.ts';
 import { customResourceDefinitions } from '../../src/api/listeners/crds.ts';
+import { install } from '../../src/exposure/installation.ts';
+import { createClient } from '../../src/kube/client/client.ts';
+import { loadConfig } from '../../src/kube/client/config.ts';
+import { createLogger } from '../../src/telemetry/log.ts';
 import { skupperDefinitions } from '../../src/api/skupper/crds.ts';
 import { eventually, HarnessError, startCluster, type Cluster } from '../harness/index.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
@@ -22,6 +26,7 @@ interface Manifest {
 
 interface Definition {
   readonly metadata: { readonly resourceVersion: string };
+  readonly spec: { readonly conversion?: object };
   readonly status?: {
     readonly storedVersions?: readonly string[];
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
@@ -96,6 +101,16 @@ describe('the definitions', () => {
       await cluster.api.patch(path, definition, 'application/apply-patch+yaml');
     }
   };
+  /** As the controller does when it starts. */
+  const installOurs = async () => {
+    await using client = createClient({
+      config: await loadConfig({ kubeconfig: cluster.kubeconfig }),
+      userAgent: 'crds-test/1',
+      fieldManager: 'earshot',
+    });
+    const log = createLogger({ level: 'error', component: 'test' });
+    await install(client, { manageDefinitions: true, preset: 'none', log }, AbortSignal.timeout(30_000));
+  };
   const definitions = (of = names) => Promise.all(of.map((name) => cluster.api.get<Definition>(`${definitionsPath}/${name}`)));
   const areEstablished = async (of = names) =>
     (await definitions(of)).every(({ status: { conditions = [] } = {} }) =>
@@ -111,7 +126,7 @@ describe('the definitions', () => {
       status: { serviceName: 'odd-ports', ingressAddresses: [{ address: 'a', addressType: 'Hostname', ports: {} }], nodePorts: { a: 0 } },
     });
 
-    await applyOurs();
+    await installOurs();
     await eventually('our definitions to be served', async () => (await get('ListenerClass', 'routes')).spec['nodeLossPolicy'] === 'Keep');
 
     for (const [index, old] of stored.entries()) {
@@ -122,7 +137,9 @@ describe('the definitions', () => {
       assert.equal(now.metadata.uid, old.metadata.uid);
     }
     assert.deepEqual((await get('Listener', 'odd-ports')).status, status);
-    for (const { status: { storedVersions } = {} } of await definitions()) assert.deepEqual(storedVersions, ['v1alpha1']);
+    for (const { spec, status: { storedVersions } = {} } of await definitions()) {
+      assert.deepEqual([storedVersions, spec.conversion], [['v1alpha1'], { strategy: 'None' }]);
+    }
   });
 
   it('let the objects of an earlier system be changed, and written anew', async () => {
