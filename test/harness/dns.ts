@@ -26,7 +26,7 @@ export async function startDns(layout: ClusterLayout, binaries: string, api: Api
     ttl 1
     fallthrough
   }
-  kubernetes cluster.local in-addr.arpa ip6.arpa {
+  kubernetes ${layout.domain} in-addr.arpa ip6.arpa {
     kubeconfig ${kubeconfigOf(layout, 'coredns')}
     ttl 1
   }

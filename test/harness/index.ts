@@ -44,6 +44,8 @@ export interface ClusterOptions {
   readonly nodes?: number;
   /** IPv6 beside IPv4 for nodes, pods and Services. */
   readonly dualStack?: boolean;
+  /** Of Services' names; `cluster.local` unless told. */
+  readonly domain?: string;
   /** CoreDNS; on unless told. */
   readonly dns?: boolean;
   /** Hears of progress. */
@@ -54,7 +56,7 @@ export interface ClusterOptions {
 
 /** Boots a cluster of this name, after removing what a crashed one of the same name left. Refuses while one runs. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { name = 'earshot', nodes = 2, dualStack = false, dns = true, log = () => undefined, detached = false } = options;
+  const { name = 'earshot', nodes = 2, dualStack = false, domain, dns = true, log = () => undefined, detached = false } = options;
   if (!/^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$/.test(name))
     throw new TypeError(`cluster name ${JSON.stringify(name)}: 1 to 20 lower-case letters, digits and dashes, beginning with a letter`);
   if (nodes < 1 || nodes > MOST_NODES) throw new TypeError(`${nodes} nodes: 1 to ${MOST_NODES} are possible`);
@@ -63,7 +65,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
   const index = await claimIndex(name, bridgeExists);
   const logs = `${tmpdir()}/earshot-logs/${name}-${new Date().toISOString().replace(/[:.]/g, '-')}`;
-  const layout = layOut({ name, index, nodes, dualStack, logs });
+  const layout = layOut({ name, index, nodes, dualStack, logs, ...(domain === undefined ? {} : { domain }) });
   let state = initialState(layout, detached);
   const writing = { last: writeState(stateFileOf(layout), state) };
   const save = (): Promise<void> => {

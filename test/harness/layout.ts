@@ -35,6 +35,8 @@ export interface ClusterLayout {
   readonly podRange: AddressPair;
   readonly serviceRange: AddressPair;
   readonly dnsAddress: string;
+  /** Services are called NAME.NAMESPACE.svc.DOMAIN. */
+  readonly domain: string;
   readonly apiUrl: string;
   readonly nodes: readonly NodeLayout[];
 }
@@ -51,8 +53,15 @@ export const MOST_NODES = 8;
 
 export const API_PORT = 6443;
 
-export function layOut(options: { name: string; index: number; nodes: number; dualStack: boolean; logs: string }): ClusterLayout {
-  const { name, index, nodes, dualStack, logs } = options;
+export function layOut(options: {
+  name: string;
+  index: number;
+  nodes: number;
+  dualStack: boolean;
+  domain?: string;
+  logs: string;
+}): ClusterLayout {
+  const { name, index, nodes, dualStack, domain = 'cluster.local', logs } = options;
   const pair = (v4: string, v6: string): AddressPair => (dualStack ? { v4, v6 } : { v4 });
   // Not 0, or what is written here would not be how Kubernetes spells the address (RFC 5952).
   const site = index + 1;
@@ -69,6 +78,7 @@ export function layOut(options: { name: string; index: number; nodes: number; du
     podRange: pair(`10.78.${index * MOST_NODES}.0/21`, `fd78:${site}::/56`),
     serviceRange: pair(`10.${96 + index}.0.0/16`, `fd79:${site}::/112`),
     dnsAddress: `10.${96 + index}.0.10`,
+    domain,
     apiUrl: `https://10.77.${index}.1:${API_PORT}`,
     nodes: Array.from({ length: nodes }, (_, n) => ({
       name: `${name}-${n + 1}`,

@@ -147,7 +147,7 @@ function kubeletConfig(layout: ClusterLayout, node: NodeLayout): object {
     authorization: { mode: 'AlwaysAllow' },
     containerRuntimeEndpoint: `unix://${node.containerdSocket}`,
     clusterDNS: [layout.dnsAddress],
-    clusterDomain: 'cluster.local',
+    clusterDomain: layout.domain,
     resolvConf: `${node.dir}/resolv.conf`,
     volumePluginDir: `${node.dir}/flexvolume`,
     // A machine with version 1 or hybrid control groups, on which several nodes share the root.

@@ -1,4 +1,5 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { parseClusterDomain } from '../../exposure/listeners/cluster-domain.ts';
 import { presetNames } from '../../exposure/presets.ts';
 import { logLevels } from '../../telemetry/log.ts';
 import { portNumber, positiveInteger } from './options.ts';
@@ -12,7 +13,7 @@ export function addExposure(program: Command): void {
     .requiredOption('--namespace <name>', 'namespace of the Lease by which one replica leads', process.env['POD_NAMESPACE'])
     .requiredOption('--identity <name>', 'name of this replica, unique among them', process.env['POD_NAME'])
     .option('--csi-socket <path>', 'serve the CSI controller service on this Unix socket')
-    .option('--cluster-domain <name>', "domain of the cluster's DNS", 'cluster.local')
+    .option('--cluster-domain <name>', "domain of the cluster's DNS; left out: what /etc/resolv.conf says, or cluster.local", clusterDomain)
     .addOption(new Option('--preset <name>', 'ListenerClasses to make if they are absent').choices(presetNames).default('none'))
     .option('--no-leader-election', 'lead at once; only for a single replica')
     .option('--no-manage-crds', 'leave the CustomResourceDefinitions as they are')
@@ -33,6 +34,12 @@ export function addExposure(program: Command): void {
     .addOption(logLevel())
     .addHelpText('after', '\nExample:\n  earshot csi-node --node-name $(hostname)')
     .action(async (options) => (await import('../processes/csi-node.ts')).runCsiNode(options, untilStopped()));
+}
+
+function clusterDomain(text: string): string {
+  const domain = parseClusterDomain(text);
+  if (domain === undefined) throw new InvalidArgumentError('It must be a name of DNS like cluster.local.');
+  return domain;
 }
 
 function httpPort(port: number): Option {

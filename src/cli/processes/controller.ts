@@ -17,6 +17,7 @@ import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
+import { findClusterDomain } from './cluster-domain.ts';
 import { connect, logTrouble } from './connect.ts';
 import { lastResort } from './last-resort.ts';
 
@@ -26,7 +27,8 @@ export interface ControllerCommand {
   readonly namespace: string;
   readonly identity: string;
   readonly csiSocket?: string;
-  readonly clusterDomain: string;
+  /** Left out: what the kubelet says. */
+  readonly clusterDomain?: string;
   readonly preset: PresetName;
   readonly leaderElection: boolean;
   readonly manageCrds: boolean;
@@ -54,9 +56,10 @@ export async function runController(options: ControllerCommand, until: AbortSign
       options.csiSocket === undefined
         ? undefined
         : await serveCsiController({ socket: options.csiSocket, client, ...policy, log: log.child({ part: 'csi' }) });
+    const clusterDomain = options.clusterDomain ?? (await findClusterDomain(options.namespace, log));
     log.info({ httpPort: telemetry.port, csiSocket: csi?.socket, identity: options.identity }, 'started');
     await runElected({ election: electionOf(options), stopped, log }, (leading) =>
-      lead({ options, client, start, policy, log, leading, stopped }),
+      lead({ options: { ...options, clusterDomain }, client, start, policy, log, leading, stopped }),
     );
   } finally {
     end.abort();
@@ -71,7 +74,7 @@ function electionOf(options: ControllerCommand): Election | undefined {
 }
 
 async function lead(parts: {
-  readonly options: ControllerCommand;
+  readonly options: ControllerCommand & { readonly clusterDomain: string };
   readonly client: KubeClient;
   readonly start: StartInformer;
   readonly policy: PolicyCaches;

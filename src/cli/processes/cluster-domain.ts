@@ -1,0 +1,18 @@
+import { clusterDomainIn } from '../../exposure/listeners/cluster-domain.ts';
+import { readText } from '../../files/durable.ts';
+import type { Logger } from '../../telemetry/log.ts';
+
+const RESOLV_CONF = '/etc/resolv.conf';
+const USUAL = 'cluster.local';
+
+/** What the kubelet tells this process of the cluster's domain, or the usual one. */
+export async function findClusterDomain(namespace: string, log: Logger): Promise<string> {
+  const text = await readText(RESOLV_CONF, { bytes: 64 * 1024 }).catch((error: unknown) => {
+    log.debug({ error }, `${RESOLV_CONF} cannot be read`);
+    return undefined;
+  });
+  const found = clusterDomainIn(text ?? '', namespace);
+  const where = found === undefined ? `${RESOLV_CONF} names no domain of this cluster; --cluster-domain does` : `found in ${RESOLV_CONF}`;
+  log.info({ clusterDomain: found ?? USUAL }, where);
+  return found ?? USUAL;
+}
