@@ -39,6 +39,8 @@ export async function startApiServer(layout: ClusterLayout, binaries: string, ap
     policy,
     JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages: ['RequestReceived'], rules: [{ level: 'Metadata' }] }),
   );
+  const admission = `${layout.dir}/admission.json`;
+  await writeFile(admission, JSON.stringify(criticalPodsNeedQuota));
   const record = await startProcess({
     component: 'kube-apiserver',
     program: `${binaries}/kube-apiserver`,
@@ -54,6 +56,7 @@ export async function startApiServer(layout: ClusterLayout, binaries: string, ap
       `--token-auth-file=${credentials}/tokens.csv`,
       '--authorization-mode=Node,RBAC',
       '--enable-admission-plugins=NodeRestriction',
+      `--admission-control-config-file=${admission}`,
       '--allow-privileged=true',
       '--kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname',
       `--kubelet-client-certificate=${credentials}/kubelet-client.crt`,
@@ -72,6 +75,27 @@ export async function startApiServer(layout: ClusterLayout, binaries: string, ap
   await untilReady(record, () => api.ready(), { everyMs: 50, timeoutMs: 120_000 });
   return record;
 }
+
+/** As on GKE: outside kube-system, pods of these classes are let in only where a quota names them. */
+const criticalPodsNeedQuota = {
+  apiVersion: 'apiserver.config.k8s.io/v1',
+  kind: 'AdmissionConfiguration',
+  plugins: [
+    {
+      name: 'ResourceQuota',
+      configuration: {
+        apiVersion: 'apiserver.config.k8s.io/v1',
+        kind: 'ResourceQuotaConfiguration',
+        limitedResources: [
+          {
+            resource: 'pods',
+            matchScopes: [{ scopeName: 'PriorityClass', operator: 'In', values: ['system-node-critical', 'system-cluster-critical'] }],
+          },
+        ],
+      },
+    },
+  ],
+};
 
 export function auditLogOf(layout: ClusterLayout): string {
   return `${layout.dir}/audit/audit.log`;
