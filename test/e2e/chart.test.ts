@@ -3,14 +3,26 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { parseAllDocuments } from 'yaml';
 import { BUSYBOX_IMAGE, eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
-import { run } from '../harness/command.ts';
 import { installEarshot } from '../harness/install.ts';
-import { toolFolder } from '../harness/tools.ts';
+import { CHART, everything, helm } from './support/chart.ts';
 
 const NAME = 'chart-test';
-const CHART = path.resolve(import.meta.dirname, '../../deploy/chart');
 const SYSTEM = 'earshot-system';
+const DOMAIN = 'k8s.example';
+const CSI_DRIVER = '/apis/storage.k8s.io/v1/csidrivers/listeners.stackable.tech';
+const CONSTRAINTS = '/apis/security.openshift.io/v1/securitycontextconstraints';
+
+interface Owned {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+}
 
 interface Pod {
   readonly metadata: { readonly name: string; readonly uid: string };
@@ -18,6 +30,7 @@ interface Pod {
     readonly hostNetwork?: boolean;
     readonly hostPID?: boolean;
     readonly nodeName: string;
+    readonly priorityClassName?: string;
     readonly securityContext: SecurityContext;
     readonly containers: readonly { readonly name: string; readonly securityContext: SecurityContext }[];
   };
@@ -34,65 +47,6 @@ interface SecurityContext {
   readonly seccompProfile?: { readonly type: string };
 }
 
-const helm = async (args: readonly string[], values?: object): Promise<string> =>
-  run(
-    `${await toolFolder('helm')}/helm`,
-    [...args, ...(values === undefined ? [] : ['--values', '-'])],
-    values === undefined ? {} : { input: JSON.stringify(values) },
-  );
-
-const everything = {
-  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
-  networkPolicy: { enabled: true, metricsFrom: [{ namespaceSelector: {} }] },
-  dashboard: { enabled: true },
-  imagePullSecrets: [{ name: 'registry' }],
-  image: { repository: 'registry.example.com/earshot', digest: `sha256:${'0'.repeat(64)}` },
-  manageCrds: false,
-  controller: {
-    replicas: 1,
-    podAnnotations: { a: 'b' },
-    podLabels: { c: 'd' },
-    tolerations: [{ operator: 'Exists' }],
-    nodeSelector: { e: 'f' },
-    extraArgs: ['--concurrency=4'],
-  },
-  node: { maxUnavailable: 3, seLinuxOptions: { type: 'spc_t' }, mountPropagation: 'None', podAnnotations: { a: 'b' } },
-};
-
-describe('the chart, without a cluster', () => {
-  it('with its default values is deploy/earshot.yaml', async () => {
-    await run(process.execPath, [path.resolve(import.meta.dirname, '../../scripts/render-chart.ts'), '--check']);
-  });
-
-  it('passes helm lint, as it is and with every option', async () => {
-    await helm(['lint', '--strict', CHART]);
-    await helm(['lint', '--strict', CHART], everything);
-    const rendered = await helm(['template', 'earshot', CHART], everything);
-    assert.match(rendered, /image: "registry\.example\.com\/earshot@sha256:0+"/);
-    assert.match(rendered, /kind: ServiceMonitor/);
-    assert.match(rendered, /--no-manage-crds/);
-    assert.doesNotMatch(rendered, /kind: PodDisruptionBudget/, 'one replica that may not be disrupted would block every drain');
-  });
-
-  const wrong: readonly (readonly [values: object, message: RegExp])[] = [
-    [{ preset: 'ephemeral' }, /'\/preset': value must be one of 'ephemeral-nodes', 'stable-nodes', 'none'/],
-    [{ kubeletDir: 'var/lib/kubelet' }, /'\/kubeletDir': 'var\/lib\/kubelet' does not match/],
-    [{ kubeletDir: '/var/lib/../etc' }, /'\/kubeletDir': .* does not match/],
-    [{ clusterDomain: 'cluster.local.' }, /'\/clusterDomain': .* does not match/],
-    [{ logLevel: 'verbose' }, /'\/logLevel': value must be one of/],
-    [{ controller: { replica: 3 } }, /'\/controller': additional properties 'replica' not allowed/],
-    [{ controller: { replicas: '2' } }, /'\/controller\/replicas': got string, want integer/],
-    [{ node: { maxUnavailable: '0%' } }, /'\/node\/maxUnavailable'/],
-    [{ node: { mountPropagation: 'Bidirectional' } }, /'\/node\/mountPropagation': value must be one of 'HostToContainer', 'None'/],
-    [{ image: { repository: 'registry.example.com/earshot@sha256:1' } }, /'\/image\/repository': .* does not match/],
-    [{ provisioner: { retryIntervalMax: '10' } }, /'\/provisioner\/retryIntervalMax': '10' does not match/],
-    [{ imagePullSecrets: ['registry'] }, /'\/imagePullSecrets\/0': got string, want object/],
-  ];
-  for (const [values, message] of wrong) {
-    it(`refuses ${JSON.stringify(values)} and says where`, () => assert.rejects(helm(['template', 'earshot', CHART], values), message));
-  }
-});
-
 describe('the chart on a cluster', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   const helmOn = (args: readonly string[], values?: object): Promise<string> =>
@@ -100,6 +54,8 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
   const podsOf = async (namespace: string, selector: string): Promise<readonly Pod[]> =>
     (await cluster.api.get<{ items: readonly Pod[] }>(`/api/v1/namespaces/${namespace}/pods?labelSelector=${encodeURIComponent(selector)}`))
       .items;
+  const modes = async (): Promise<readonly string[]> =>
+    (await cluster.api.get<{ spec: { volumeLifecycleModes: readonly string[] } }>(CSI_DRIVER)).spec.volumeLifecycleModes;
   const components = (component: string): Promise<readonly Pod[]> => podsOf(SYSTEM, `app.kubernetes.io/component=${component}`);
   const inPod = (command: string): Promise<string> => cluster.exec('default', 'web-0', ['sh', '-c', command]);
   /** The tree, with inode numbers: a file that was written anew is another file. */
@@ -110,8 +66,12 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
 
   before(async () => {
     await stopCluster(NAME);
-    cluster = await startCluster({ name: NAME });
-    await installEarshot(cluster);
+    cluster = await startCluster({ name: NAME, domain: DOMAIN });
+    await cluster.kubectl(['create', '--filename', '-'], { input: JSON.stringify(securityContextConstraints) });
+    // By another hand than Helm's, whose fields Helm does not take without being told to.
+    await cluster.kubectl(['create', '--field-manager=olm', '--filename', '-'], { input: JSON.stringify(leftBehind) });
+    await eventually('the API of OpenShift', () => cluster.api.find(CONSTRAINTS));
+    await installEarshot(cluster, { args: ['--take-ownership', '--force-conflicts'] });
   });
   after(async () => {
     await cluster[Symbol.asyncDispose]();
@@ -126,6 +86,81 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
       drivers.map(({ spec }) => spec.containers.length),
       [1, 1],
     );
+  });
+
+  it('takes over the driver and the storage class that an earlier system left behind', async () => {
+    const names = ['csidriver', 'storageclass'].map((kind) => `${kind}/listeners.stackable.tech`);
+    const { items } = JSON.parse(await cluster.kubectl(['get', ...names, '--output=json'])) as { items: readonly Owned[] };
+    assert.deepEqual(
+      items.map(({ metadata }) => [metadata.labels['app.kubernetes.io/managed-by'], metadata.annotations['meta.helm.sh/release-name']]),
+      [
+        ['Helm', 'earshot'],
+        ['Helm', 'earshot'],
+      ],
+    );
+    assert.deepEqual(await modes(), ['Ephemeral', 'Persistent']);
+  });
+
+  it('has on OpenShift the constraints that its pods ask for, and grants them to their accounts', async () => {
+    const { apiVersion, kind, metadata, ...stored } = await cluster.api.get<Owned>(`${CONSTRAINTS}/earshot-node`);
+    const rendered = parseAllDocuments(await helm(['template', 'earshot', CHART, '--api-versions', 'security.openshift.io/v1']))
+      .map((document) => document.toJS() as Owned | null)
+      .find((object) => object?.kind === kind);
+    assert.deepEqual({ apiVersion, kind, metadata: undefined, ...stored }, { ...rendered, metadata: undefined }, metadata.name);
+    const mayUse = (account: string, constraints: string): Promise<boolean> =>
+      cluster
+        .kubectl([
+          'auth',
+          'can-i',
+          'use',
+          `securitycontextconstraints.security.openshift.io/${constraints}`,
+          `--as=system:serviceaccount:${SYSTEM}:earshot-${account}`,
+          `--namespace=${SYSTEM}`,
+        ])
+        .then(
+          () => true,
+          () => false,
+        );
+    assert.deepEqual(
+      [await mayUse('node', 'earshot-node'), await mayUse('controller', 'nonroot-v2'), await mayUse('controller', 'earshot-node')],
+      [true, true, false],
+    );
+  });
+
+  it('brings its critical pods up where critical pods need a quota', async () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'critical' } };
+    const spec = { priorityClassName: 'system-node-critical', containers: [{ name: 'main', image: BUSYBOX_IMAGE }] };
+    await assert.rejects(
+      cluster.api.create('/api/v1/namespaces/default/pods', { ...pod, spec }),
+      /insufficient quota to match these scopes/,
+    );
+    assert.deepEqual(
+      (await components('node')).map(({ spec: { priorityClassName } }) => priorityClassName),
+      ['system-node-critical', 'system-node-critical'],
+    );
+  });
+
+  it('finds out the domain of the cluster', async () => {
+    const group = '/apis/listeners.stackable.tech/v1alpha1';
+    const metadata = { name: 'named' };
+    await cluster.api.create(`${group}/listenerclasses`, {
+      apiVersion: 'listeners.stackable.tech/v1alpha1',
+      kind: 'ListenerClass',
+      metadata,
+      spec: { serviceType: 'ClusterIP', preferredAddressType: 'Hostname' },
+    });
+    const spec = { className: 'named', ports: [{ name: 'http', port: 80 }] };
+    const listener = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', metadata, spec };
+    await cluster.api.create(`${group}/namespaces/default/listeners`, listener);
+    const address = await eventually('an address', async () => {
+      const { status } = await cluster.api.get<{ status?: { ingressAddresses?: readonly { address: string }[] } }>(
+        `${group}/namespaces/default/listeners/named`,
+      );
+      return status?.ingressAddresses?.[0]?.address;
+    });
+    assert.equal(address, `named.default.svc.${DOMAIN}`);
+    await cluster.api.remove(`${group}/namespaces/default/listeners/named`);
+    await cluster.api.remove(`${group}/listenerclasses/named`);
   });
 
   it('gives no container a privilege, a writable root, an open seccomp profile, or a capability but the two that the driver needs', async () => {
@@ -217,6 +252,10 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     });
 
     it('upgrades driver and controller without touching them, and follows addresses afterwards', async () => {
+      // The field cannot change, and Earshot once wrote another list.
+      const driver = withoutInlineVolumes(await cluster.api.get<Owned & { spec: object }>(CSI_DRIVER));
+      await cluster.api.remove(CSI_DRIVER);
+      await cluster.api.create(path.dirname(CSI_DRIVER), driver);
       const seen = await tree();
       assert.match(seen, /^addresses\/\S+\n/);
       const pods = await podsOf('default', 'app=web');
@@ -226,6 +265,7 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
       );
       await installEarshot(cluster, { values: { logLevel: 'debug', networkPolicy: { enabled: true }, dashboard: { enabled: true } } });
       await helmOn(['status', 'earshot']);
+      assert.deepEqual(await modes(), ['Persistent']);
 
       const replaced = await components('node');
       assert.deepEqual(
@@ -275,10 +315,28 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
       assert.equal(await kept(), objects);
       assert.equal(await tree(), seen);
 
+      // What the kubelet asks for while no driver is there that could answer.
+      const web1 = pods.find(({ metadata }) => metadata.name === 'web-1');
+      const { uid } = web1?.metadata ?? assert.fail();
+      await cluster.kubectl(['delete', 'pod', 'web-1', '--grace-period=1', '--wait=false']);
+      await eventually('the kubelet to miss the driver', () => {
+        const log = readFileSync(`${cluster.logs}/${web1?.spec.nodeName}-kubelet.log`, 'utf8').split('\n');
+        return log.some((line) => line.includes(uid) && /TearDownAt.*listeners\.stackable\.tech not found/.test(line));
+      });
+      assert.equal((await podsOf('default', 'app=web')).find(({ metadata }) => metadata.name === 'web-1')?.metadata.uid, uid);
+
       await installEarshot(cluster);
+      await eventually('the pod to go, and another to take its place', async () => {
+        const now = (await podsOf('default', 'app=web')).find(({ metadata }) => metadata.name === 'web-1');
+        return now !== undefined && now.metadata.uid !== uid;
+      });
+      assert.deepEqual(await modes(), ['Ephemeral', 'Persistent']);
       assert.equal(await kept(), objects);
       assert.equal(await tree(), seen);
-      assert.deepEqual((await podsOf('default', 'app=web')).map(asSeen), pods.map(asSeen));
+      const [seenThen, seenNow] = [pods, await podsOf('default', 'app=web')].map((all) =>
+        all.filter(({ metadata }) => metadata.name === 'web-0').map(asSeen),
+      );
+      assert.deepEqual(seenNow, seenThen);
       // A pod that is made anew mounts again: everything that starts a pod works as before.
       await cluster.kubectl(['delete', 'pod', 'web-0', '--wait']);
       await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--timeout=120s']);
@@ -287,9 +345,74 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
   });
 });
 
+function withoutInlineVolumes({ metadata: { name, labels, annotations }, spec, ...rest }: Owned & { readonly spec: object }): object {
+  return { ...rest, metadata: { name, labels, annotations }, spec: { ...spec, volumeLifecycleModes: ['Persistent'] } };
+}
+
 function asSeen({ metadata, status }: Pod): unknown {
   return { name: metadata.name, uid: metadata.uid, restarts: status.containerStatuses?.map(({ restartCount }) => restartCount) };
 }
+
+/** OpenShift's, as far as the chart writes it; what the schema does not know would be dropped. */
+const securityContextConstraints = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: 'securitycontextconstraints.security.openshift.io',
+    // Groups of Kubernetes' own vendors have to say who approved them.
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+  },
+  spec: {
+    group: 'security.openshift.io',
+    scope: 'Cluster',
+    names: { kind: 'SecurityContextConstraints', plural: 'securitycontextconstraints', singular: 'securitycontextconstraints' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: constraintsSchema() } }],
+  },
+};
+
+function constraintsSchema(): object {
+  const of = (schema: object, names: readonly string[]): object => Object.fromEntries(names.map((name) => [name, schema]));
+  const flags = ['PrivilegedContainer', 'HostDirVolumePlugin', 'HostIPC', 'HostNetwork', 'HostPID', 'HostPorts'].map(
+    (name) => `allow${name}`,
+  );
+  const lists = ['allowedCapabilities', 'defaultAddCapabilities', 'requiredDropCapabilities', 'volumes'];
+  return {
+    type: 'object',
+    required: [...flags, ...lists, 'priority', 'readOnlyRootFilesystem'],
+    properties: {
+      ...of({ type: 'boolean' }, [...flags, 'allowPrivilegeEscalation', 'readOnlyRootFilesystem']),
+      ...of({ type: 'array', nullable: true, items: { type: 'string' } }, [...lists, 'seccompProfiles', 'users', 'groups']),
+      ...of({ type: 'object', nullable: true, properties: { type: { type: 'string' } } }, [
+        'runAsUser',
+        'fsGroup',
+        'supplementalGroups',
+        'seLinuxContext',
+      ]),
+      priority: { type: 'integer', format: 'int32', nullable: true },
+    },
+  };
+}
+
+/** What an operator bundle of the listener-operator leaves when it is removed. */
+const leftBehind = {
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSIDriver',
+      metadata: { name: 'listeners.stackable.tech', labels: { 'app.kubernetes.io/name': 'listener-operator' } },
+      spec: { attachRequired: false, podInfoOnMount: true, fsGroupPolicy: 'File', volumeLifecycleModes: ['Ephemeral', 'Persistent'] },
+    },
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'listeners.stackable.tech', labels: { 'app.kubernetes.io/name': 'listener-operator' } },
+      provisioner: 'listeners.stackable.tech',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    },
+  ],
+};
 
 const web = {
   apiVersion: 'apps/v1',

@@ -10,6 +10,8 @@ const NAMESPACE = 'earshot-system';
 export interface InstallOptions {
   /** Values over those of the chart. */
   readonly values?: Readonly<Record<string, unknown>>;
+  /** More arguments for Helm. */
+  readonly args?: readonly string[];
   readonly log?: (line: string) => void;
 }
 
@@ -64,6 +66,7 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
       '300s',
       '--kubeconfig',
       cluster.kubeconfig,
+      ...(options.args ?? []),
     ],
     { input: JSON.stringify(options.values ?? {}), timeoutMs: 330_000 },
   ).catch(explain(cluster));

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { parseClusterDomain } from '../../exposure/listeners/cluster-domain.ts';
+import { parseClusterDomain } from '../../exposure/cluster-domain.ts';
 import { presetNames } from '../../exposure/presets.ts';
 import { logLevels } from '../../telemetry/log.ts';
 import { portNumber, positiveInteger } from './options.ts';

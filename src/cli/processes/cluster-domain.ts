@@ -1,4 +1,4 @@
-import { clusterDomainIn } from '../../exposure/listeners/cluster-domain.ts';
+import { clusterDomainIn } from '../../exposure/cluster-domain.ts';
 import { readText } from '../../files/durable.ts';
 import type { Logger } from '../../telemetry/log.ts';
 

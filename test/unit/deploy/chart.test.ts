@@ -9,15 +9,21 @@ const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
 const SOURCE = path.resolve(CHART, '../../src');
 const read = (at: string): string => readFileSync(path.join(CHART, at), 'utf8');
 
-type Schema = { readonly $ref?: string; readonly properties?: Readonly<Record<string, Schema>>; readonly additionalProperties?: unknown };
+type Schema = {
+  readonly $ref?: string;
+  readonly deprecated?: boolean;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: unknown;
+};
 
-test('every value in the schema has a default and a place in values.yaml', () => {
+test('every value in the schema, but for names of another chart, has a default and a place in values.yaml', () => {
   const schema = JSON.parse(read('values.schema.json')) as Schema & { readonly definitions: Readonly<Record<string, Schema>> };
   const missing: string[] = [];
   const visit = (at: string, part: Schema, value: unknown): void => {
     const resolved = part.$ref === undefined ? part : schema.definitions[part.$ref.replace('#/definitions/', '')];
     if (resolved?.additionalProperties !== false || part.$ref === '#/definitions/resources') return;
     for (const [key, inner] of Object.entries(resolved.properties ?? {})) {
+      if (inner.deprecated === true) continue;
       const present =
         typeof value === 'object' && value !== null && key in value ? Object.entries(value).find(([name]) => name === key)?.[1] : undefined;
       if (present === undefined && key !== 'global') missing.push(`${at}.${key}`);
@@ -26,6 +32,13 @@ test('every value in the schema has a default and a place in values.yaml', () =>
   };
   visit('values', schema, parse(read('values.yaml')));
   assert.deepEqual(missing, []);
+});
+
+test('every template takes values under their old names before it reads any', () => {
+  const templates = readdirSync(path.join(CHART, 'templates')).filter((file) => !file.startsWith('_'));
+  assert.ok(templates.length > 10);
+  const late = templates.filter((file) => !read(`templates/${file}`).startsWith('{{- include "earshot.takeOldValues" . }}\n'));
+  assert.deepEqual(late, []);
 });
 
 test('the chart has the version of the program', () => {

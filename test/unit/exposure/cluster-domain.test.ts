@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { clusterDomainIn, parseClusterDomain } from '../../../../src/exposure/listeners/cluster-domain.ts';
+import { clusterDomainIn, parseClusterDomain } from '../../../src/exposure/cluster-domain.ts';
 
 suite('the domain of the cluster', () => {
   const resolvConfs: readonly (readonly [what: string, text: string, domain: string | undefined])[] = [

@@ -1,4 +1,4 @@
-import { isHostName } from '../../text/names.ts';
+import { isHostName } from '../text/names.ts';
 
 /**
  * The domain under which Services have names, as the kubelet tells it to every pod: the search list of resolv.conf begins with

@@ -1,0 +1,302 @@
+/** What the chart renders, and what it refuses. It needs Helm and no cluster: ten seconds. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+import { run } from '../harness/command.ts';
+import { CHART, everything, helm } from './support/chart.ts';
+
+interface Rendered {
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  // What is looked at is asserted at once.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly [field: string]: any;
+}
+
+async function render(values: object = {}, args: readonly string[] = []): Promise<readonly Rendered[]> {
+  return parseAllDocuments(await helm(['template', 'earshot', CHART, '--namespace', 'mine', ...args], values)).flatMap(
+    (document) => (document.toJS() as Rendered | null) ?? [],
+  );
+}
+
+function only(rendered: readonly Rendered[], kind: string, name?: string): Rendered {
+  const found = rendered.filter((object) => object.kind === kind && (name === undefined || object.metadata.name === name));
+  assert.equal(found.length, 1, `${kind} ${name ?? ''}: ${found.length}`);
+  return found[0] ?? assert.fail();
+}
+
+const podOf = (rendered: readonly Rendered[], kind: 'Deployment' | 'DaemonSet') => only(rendered, kind)['spec'].template.spec;
+
+describe('the chart', () => {
+  it('with its default values is deploy/earshot.yaml', async () => {
+    await run(process.execPath, [path.resolve(import.meta.dirname, '../../scripts/render-chart.ts'), '--check']);
+  });
+
+  it('passes helm lint, as it is and with every option', async () => {
+    await helm(['lint', '--strict', CHART]);
+    await helm(['lint', '--strict', CHART], everything);
+    const rendered = await helm(['template', 'earshot', CHART], everything);
+    assert.match(rendered, /image: "registry\.example\.com\/earshot@sha256:0+"/);
+    assert.match(rendered, /kind: ServiceMonitor/);
+    assert.match(rendered, /--no-manage-crds/);
+    assert.doesNotMatch(rendered, /kind: PodDisruptionBudget/, 'one replica that may not be disrupted would block every drain');
+  });
+
+  const wrong: readonly (readonly [values: object, message: RegExp])[] = [
+    [{ preset: 'ephemeral' }, /'\/preset': value must be one of 'ephemeral-nodes', 'stable-nodes', 'none'/],
+    [{ kubeletDir: 'var/lib/kubelet' }, /'\/kubeletDir': 'var\/lib\/kubelet' does not match/],
+    [{ kubeletDir: '/var/lib/../etc' }, /'\/kubeletDir': .* does not match/],
+    [{ clusterDomain: 'cluster..local' }, /'\/clusterDomain': .* does not match/],
+    [{ logLevel: 'verbose' }, /'\/logLevel': value must be one of/],
+    [{ controller: { replica: 3 } }, /'\/controller': additional properties 'replica' not allowed/],
+    [{ controller: { replicas: '2' } }, /'\/controller\/replicas': got string, want integer/],
+    [{ controller: { replicas: 0 } }, /'\/controller\/replicas': minimum: got 0, want 1/],
+    [{ node: { maxUnavailable: '0%' } }, /'\/node\/maxUnavailable'/],
+    [{ node: { mountPropagation: 'Bidirectional' } }, /'\/node\/mountPropagation': value must be one of 'HostToContainer', 'None'/],
+    [{ node: { resources: { requests: { cpu: 'xx' } } } }, /'\/node\/resources\/requests\/cpu': .*'xx' does not match/s],
+    [{ controller: { resources: { limits: { memory: '128mib' } } } }, /'\/controller\/resources\/limits\/memory': .*does not match/s],
+    [{ image: { repository: 'registry.example.com/earshot@sha256:1' } }, /'\/image\/repository': .* does not match/],
+    [{ provisioner: { retryIntervalMax: '10' } }, /'\/provisioner\/retryIntervalMax': '10' does not match/],
+    [{ imagePullSecrets: ['registry'] }, /'\/imagePullSecrets\/0': got string, want object/],
+    [{ csiNodeDriver: { toleration: [] } }, /'\/csiNodeDriver': additional properties 'toleration' not allowed/],
+    [{ telemetry: { consoleLog: { levels: 'info' } } }, /'\/telemetry\/consoleLog': additional properties 'levels' not allowed/],
+    [{ serviceAccount: { annotation: {} } }, /'\/serviceAccount': additional properties 'annotation' not allowed/],
+    [{ nameOverride: 'Upper' }, /'\/nameOverride': 'Upper' does not match/],
+  ];
+  for (const [values, message] of wrong) {
+    it(`refuses ${JSON.stringify(values)} and says where`, () => assert.rejects(helm(['template', 'earshot', CHART], values), message));
+  }
+
+  it('puts labels on every object and on pods, once, and never in the place of its own', async () => {
+    const labels = { team: 'platform', release: 'a', 'app.kubernetes.io/name': 'other', 'app.kubernetes.io/component': 'other', on: 'yes' };
+    const rendered = await render({
+      ...everything,
+      labels,
+      serviceMonitor: { enabled: true, labels: { release: 'b' } },
+      node: { podLabels: { team: 'storage' } },
+    });
+    assert.ok(rendered.length > 15);
+    for (const { kind, metadata } of rendered) {
+      assert.equal(metadata.labels['team'], 'platform', `${kind} ${metadata.name}`);
+      assert.equal(metadata.labels['app.kubernetes.io/name'], 'earshot', `${kind} ${metadata.name}`);
+      assert.notEqual(metadata.labels['app.kubernetes.io/component'], 'other', `${kind} ${metadata.name}`);
+    }
+    assert.equal(only(rendered, 'ServiceMonitor', 'earshot-node').metadata.labels['release'], 'b');
+    assert.equal(only(rendered, 'DaemonSet')['spec'].template.metadata.labels.team, 'storage');
+    assert.equal(only(rendered, 'Deployment')['spec'].template.metadata.labels.on, 'yes');
+    assert.equal(only(rendered, 'DaemonSet')['spec'].selector.matchLabels.team, undefined, 'a selector cannot change, labels may');
+  });
+
+  it('keeps two accounts apart, whatever they are called and whoever makes them', async () => {
+    const accountsOf = (rendered: readonly Rendered[]) => ({
+      made: rendered.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata.name),
+      used: [podOf(rendered, 'Deployment').serviceAccountName, podOf(rendered, 'DaemonSet').serviceAccountName],
+      bound: [...new Set(rendered.flatMap((object) => (object['subjects'] ?? []).map(({ name }: { name: string }) => name)))].toSorted(),
+    });
+    const named = await render({ serviceAccount: { name: 'given', annotations: { a: 'b' } } }, [
+      '--api-versions',
+      'security.openshift.io/v1',
+    ]);
+    const both = ['given-controller', 'given-node'];
+    assert.deepEqual(accountsOf(named), { made: both, used: both, bound: both });
+    assert.deepEqual(only(named, 'ServiceAccount', 'given-node').metadata.annotations, { a: 'b' });
+    const policy = only(named, 'ValidatingAdmissionPolicy', 'earshot-node')['spec'];
+    assert.match(JSON.stringify(policy.matchConditions), /system:serviceaccount:mine:given-node/);
+    const policed = named
+      .filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
+      .map(({ spec }) => JSON.stringify(spec.matchConditions ?? []));
+    assert.ok(policed.some((conditions) => conditions.includes('system:serviceaccount:mine:given-controller')));
+    assert.ok(policed.every((conditions) => !conditions.includes(':earshot-')));
+    assert.deepEqual(accountsOf(await render({ serviceAccount: { create: false, name: 'given' } })), { made: [], used: both, bound: both });
+  });
+
+  it('begins all names with the release’s and nameOverride, or with fullnameOverride', async () => {
+    const named = async (values: object) => {
+      const { metadata, spec } = only(await render(values), 'DaemonSet') as Rendered & { spec: { selector: { matchLabels: object } } };
+      return [metadata.name, spec.selector.matchLabels];
+    };
+    const labels = (name: string) => ({
+      'app.kubernetes.io/name': name,
+      'app.kubernetes.io/instance': 'earshot',
+      'app.kubernetes.io/component': 'node',
+    });
+    assert.deepEqual(await named({}), ['earshot-node', labels('earshot')]);
+    assert.deepEqual(await named({ nameOverride: 'listeners' }), ['earshot-listeners-node', labels('listeners')]);
+    assert.deepEqual(await named({ nameOverride: 'ear' }), ['earshot-node', labels('ear')]);
+    assert.deepEqual(await named({ fullnameOverride: 'mine' }), ['mine-node', labels('earshot')]);
+  });
+
+  it('runs the driver on Linux and on no node that is only played, beside what else is asked', async () => {
+    const real = { key: 'type', operator: 'NotIn', values: ['virtual-kubelet'] };
+    const placed = async (node: object) => {
+      const { nodeSelector, affinity } = podOf(await render({ node }), 'DaemonSet');
+      return { nodeSelector, terms: affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms, affinity };
+    };
+    const usual = await placed({});
+    assert.deepEqual([usual.nodeSelector, usual.terms], [{ 'kubernetes.io/os': 'linux' }, [{ matchExpressions: [real] }]]);
+    const fast = { key: 'disk', operator: 'In', values: ['fast'] };
+    const preferred = [{ weight: 1, preference: { matchExpressions: [fast] } }];
+    const asked = await placed({
+      nodeSelector: { disk: 'fast' },
+      affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: preferred,
+          requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [fast] }, { matchFields: [fast] }] },
+        },
+        podAntiAffinity: {},
+      },
+    });
+    assert.deepEqual(asked.nodeSelector, { disk: 'fast', 'kubernetes.io/os': 'linux' });
+    assert.deepEqual(asked.terms, [{ matchExpressions: [fast, real] }, { matchFields: [fast], matchExpressions: [real] }]);
+    assert.deepEqual(asked.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution, preferred);
+    assert.deepEqual(asked.affinity.podAntiAffinity, {});
+  });
+
+  it('asks for a quota where its pods are critical, outside kube-system', async () => {
+    const quotas = async (values: object, args: readonly string[] = []) =>
+      (await render(values, args))
+        .filter(({ kind }) => kind === 'ResourceQuota')
+        .map(({ spec }) => spec.scopeSelector.matchExpressions[0].values);
+    assert.deepEqual(await quotas({}), [['system-cluster-critical', 'system-node-critical']]);
+    assert.deepEqual(await quotas({ controller: { priorityClassName: 'mine' } }), [['system-node-critical']]);
+    assert.deepEqual(await quotas({ controller: { priorityClassName: '' }, node: { priorityClassName: 'mine' } }), []);
+    assert.deepEqual(await quotas({}, ['--namespace', 'kube-system']), []);
+    assert.deepEqual(await quotas({ resourceQuota: { enabled: false } }), []);
+  });
+
+  it('has what OpenShift asks for where it is served, and nowhere else', async () => {
+    assert.ok((await render()).every(({ kind }) => kind !== 'SecurityContextConstraints'));
+    const rendered = await render({}, ['--api-versions', 'security.openshift.io/v1']);
+    const constraints = only(rendered, 'SecurityContextConstraints');
+    const pod = podOf(rendered, 'DaemonSet');
+    const [container] = pod.containers;
+    assert.deepEqual(constraints['allowedCapabilities'], container.securityContext.capabilities.add);
+    assert.deepEqual(constraints['requiredDropCapabilities'], container.securityContext.capabilities.drop);
+    // The token's volume is added by the API server.
+    const volumes = new Set(pod.volumes.flatMap((volume: object) => Object.keys(volume).filter((key) => key !== 'name')));
+    assert.deepEqual(constraints['volumes'], [...volumes, 'projected']);
+    const uses = rendered
+      .filter(({ kind, rules }) => kind === 'Role' && rules[0].verbs.includes('use'))
+      .map(({ metadata, rules }) => [metadata.name, rules[0].resourceNames]);
+    assert.deepEqual(Object.fromEntries(uses), {
+      'earshot-controller-security': ['nonroot-v2'],
+      'earshot-node-security': ['earshot-node'],
+    });
+  });
+
+  it('says that its driver may write below the kubelet’s folder where SELinux is enforced, unless told otherwise', async () => {
+    assert.deepEqual(podOf(await render(), 'DaemonSet').securityContext.seLinuxOptions, { type: 'spc_t' });
+    assert.equal(podOf(await render({ node: { seLinuxOptions: null } }), 'DaemonSet').securityContext.seLinuxOptions, undefined);
+  });
+});
+
+describe('values of the listener-operator’s chart', () => {
+  const file = path.resolve(import.meta.dirname, 'support/listener-operator-values.yaml');
+  const old = parse(readFileSync(file, 'utf8')) as object;
+  const notesOf = async (values: object): Promise<string> =>
+    helm(['install', 'earshot', CHART, '--dry-run=client', '--namespace', 'mine'], values);
+
+  it('render what they mean', async () => {
+    const rendered = await render(old);
+    const controller = podOf(rendered, 'Deployment');
+    const driver = podOf(rendered, 'DaemonSet');
+    for (const pod of [controller, driver]) assert.deepEqual(pod.imagePullSecrets, [{ name: 'registry' }]);
+    assert.equal(only(rendered, 'Deployment')['spec'].template.metadata.annotations.team, 'platform');
+    assert.deepEqual(controller.tolerations, [{ key: 'control-plane', operator: 'Exists' }]);
+    assert.equal(controller.priorityClassName, 'system-cluster-critical');
+    assert.ok(controller.affinity.podAntiAffinity, 'what is empty there is as if left out');
+    const { args, resources, image } = controller.containers[0];
+    assert.deepEqual(
+      args.filter((argument: string) => /^--(cluster-domain|preset|log-level|no-manage-crds)/.test(argument)),
+      ['--cluster-domain=corp.example.', '--preset=stable-nodes', '--log-level=debug', '--no-manage-crds'],
+    );
+    const defaults = (
+      parse(readFileSync(path.join(CHART, 'values.yaml'), 'utf8')) as { controller: { resources: { limits: { memory: string } } } }
+    ).controller.resources;
+    assert.deepEqual(
+      resources,
+      { requests: { cpu: '100m', memory: '64Mi' }, limits: { cpu: '400m', memory: defaults.limits.memory } },
+      'a limit of memory that was measured for another program is no reason to be killed',
+    );
+    assert.match(image, /^localhost\/earshot:/, 'their images are not ours');
+
+    assert.deepEqual(driver.nodeSelector, { disk: 'fast', 'kubernetes.io/os': 'linux' });
+    assert.deepEqual(driver.tolerations, [{ operator: 'Exists' }]);
+    assert.equal(driver.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.length, 2);
+    assert.equal(driver.priorityClassName, 'system-node-critical');
+    assert.deepEqual(driver.securityContext.seLinuxOptions, { type: 'spc_t', level: 's0:c1' });
+    assert.deepEqual(driver.containers[0].resources.limits, { cpu: '200m', memory: '1Gi' });
+    assert.ok(driver.volumes.some(({ hostPath }: { hostPath?: { path: string } }) => hostPath?.path === '/var/lib/k0s/kubelet/pods'));
+    for (const { kind, metadata } of rendered)
+      assert.equal(metadata.labels['stackable.tech/vendor'], 'Stackable', `${kind} ${metadata.name}`);
+    for (const name of ['earshot-controller', 'earshot-node']) {
+      assert.deepEqual(only(rendered, 'ServiceAccount', name).metadata.annotations, { owner: 'platform' });
+    }
+  });
+
+  it('render the same as under their new names', async () => {
+    const renamed = {
+      imagePullSecrets: [{ name: 'a' }],
+      clusterDomain: 'corp.example',
+      manageCrds: false,
+      logLevel: 'warn',
+      controller: { podAnnotations: { a: 'b' }, affinity: { podAntiAffinity: {} }, tolerations: [{ operator: 'Exists' }] },
+      node: { priorityClassName: 'mine', resources: { limits: { memory: '2G', cpu: 1 } }, seLinuxOptions: { level: 's0' } },
+    };
+    const before = {
+      image: { pullSecrets: [{ name: 'a' }] },
+      kubernetesClusterDomain: 'corp.example',
+      maintenance: { customResourceDefinitions: { maintain: false } },
+      telemetry: { consoleLog: { level: 'WARN' } },
+      csiProvisioner: renamed.controller,
+      csiNodeDriver: {
+        priorityClassName: 'mine',
+        nodeService: { resources: renamed.node.resources, securityContext: { seLinuxOptions: { level: 's0' } } },
+      },
+    };
+    assert.deepEqual(await render(before), await render(renamed));
+  });
+
+  it('are named at the end with the name that they have here, or with the reason why they have none', async () => {
+    const notes = await notesOf(old);
+    for (const line of [
+      'image.pullSecrets is now imagePullSecrets',
+      'csiProvisioner.tolerations is now controller.tolerations',
+      'csiNodeDriver.nodeSelector is now node.nodeSelector',
+      'kubernetesClusterDomain is now clusterDomain',
+      'maintenance.customResourceDefinitions.maintain is now manageCrds',
+      'telemetry.consoleLog.level is now logLevel',
+      'csiNodeDriver.nodeDriverRegistrar has no effect: the driver registers itself',
+      'telemetry.otelTraceExporter.enabled has no effect: there are no traces',
+      'image.repository oci.stackable.tech/sdp is not where Earshot',
+    ]) {
+      assert.ok(notes.includes(`\n  ${line}`), line);
+    }
+    assert.doesNotMatch(
+      notes,
+      /csiNodeDriver\.tolerations|fileLog|otelLogExporter|priorityClassName is now node/,
+      'what is empty or off there needs no word',
+    );
+    assert.doesNotMatch(await notesOf({}), /is now|has no effect/);
+  });
+
+  it('name their own images in several ways, and none of them is taken for Earshot’s', async () => {
+    const imageFor = async (repository: string) =>
+      podOf(await render({ image: { repository, tag: '9' } }), 'DaemonSet').containers[0].image;
+    for (const repository of [
+      'oci.stackable.tech/sdp/listener-operator',
+      'quay.io/stackable',
+      'mirror.example:5000/sdp',
+      'listener-operator',
+    ])
+      assert.doesNotMatch(await imageFor(repository), /:9$/, repository);
+    for (const repository of ['registry.example.com/earshot', 'mirror.example/stackable/earshot', 'mirror.example/not-sdp'])
+      assert.equal(await imageFor(repository), `${repository}:9`);
+  });
+});

@@ -1,0 +1,30 @@
+/** The chart, and Helm to try it with. */
+import path from 'node:path';
+import { run } from '../../harness/command.ts';
+import { toolFolder } from '../../harness/tools.ts';
+
+export const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
+
+export async function helm(args: readonly string[], values?: object): Promise<string> {
+  const program = `${await toolFolder('helm')}/helm`;
+  return values === undefined ? run(program, args) : run(program, [...args, '--values', '-'], { input: JSON.stringify(values) });
+}
+
+/** Every option in use. */
+export const everything = {
+  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+  networkPolicy: { enabled: true, metricsFrom: [{ namespaceSelector: {} }] },
+  dashboard: { enabled: true },
+  imagePullSecrets: [{ name: 'registry' }],
+  image: { repository: 'registry.example.com/earshot', digest: `sha256:${'0'.repeat(64)}` },
+  manageCrds: false,
+  controller: {
+    replicas: 1,
+    podAnnotations: { a: 'b' },
+    podLabels: { c: 'd' },
+    tolerations: [{ operator: 'Exists' }],
+    nodeSelector: { e: 'f' },
+    extraArgs: ['--concurrency=4'],
+  },
+  node: { maxUnavailable: 3, mountPropagation: 'None', podAnnotations: { a: 'b' } },
+};
