@@ -228,6 +228,8 @@ export const rooms = {
     'node-has-no-address': ['condition event', "The Node lists no address of the Service's families.",
       'See `status.addresses` of the Node, and `ipFamilyPolicy` of the class.'],
     'no-nodes': ['condition', 'No pod behind the Listener is on a Node yet.', 'Start one.'],
+    'definition-outdated': ['log', 'The API server dropped fields that this version writes: it serves older definitions of the resources.',
+      'Nothing, for some moments after an upgrade; else apply `deploy/crds` of this version.'],
     'address-released': ['event', "A pod's claim was deleted, since its Node is gone.", 'Nothing: the claim is made anew.'],
   },
   volumes: {

@@ -7,6 +7,7 @@ import { keyOf, parseKey } from '../../kube/key.ts';
 import type { ObjectReference, Service } from '../../kube/objects.ts';
 import { apiVersionOf, services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
+import { checkKept } from './definition-outdated.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
 import { pinnedNodesOf } from '../cluster/volumes.ts';
@@ -133,8 +134,10 @@ export class ListenerReconciler {
       { op: 'add', path: '/status', value: status },
     ];
     caches.listeners.writing({ ...listener, status });
-    caches.listeners.wrote(await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }));
+    const written = await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal });
+    caches.listeners.wrote(written);
     announce(events, listener, status);
+    checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }
 }
 

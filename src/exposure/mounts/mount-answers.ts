@@ -4,6 +4,7 @@ import { podListeners, type PodListener, type PodListeners } from '../../api/lis
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
+import { checkKept } from '../listeners/definition-outdated.ts';
 import { ownerOf, type Waiting } from './mount-plan.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
@@ -38,6 +39,8 @@ export class MountAnswers {
     this.#view.writing({ ...request, spec: { ...request.spec, listeners } });
     const written = await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'json', signal });
     this.#view.wrote(written);
+    const isKept = changed.every(([name]) => written.spec.listeners[name]?.volumeHandle !== undefined);
+    checkKept('PodListeners', 'spec.listeners.*.volumeHandle', isKept);
     return written;
   }
 

@@ -13,6 +13,7 @@ import type { PersistentVolume, Pod } from '../../kube/objects.ts';
 import { pods } from '../../kube/resource.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
+import { checkKept } from '../listeners/definition-outdated.ts';
 import { refuseName } from '../listeners/service-plan.ts';
 import { MountAnswers, type MountState } from './mount-answers.ts';
 import { checkAsker, checkMount, ownerOf, planEntry, type Waiting } from './mount-plan.ts';
@@ -116,7 +117,9 @@ export class MountReconciler {
     );
     const mounts = Object.fromEntries(mounted.map((volume) => [volume.spec?.csi?.volumeHandle ?? '', {}]));
     const patch = { metadata: { uid: request.metadata.uid }, spec: { nodeName, mounts } };
-    caches.podListeners.wrote(await client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'merge', signal }));
+    const written = await client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'merge', signal });
+    caches.podListeners.wrote(written);
+    checkKept('PodListeners', 'spec.nodeName', written.spec.nodeName !== undefined);
   }
 
   /** What the API server will not have is for a person to mend, and no reason to leave the pod's other volumes undone. */

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, mock, test, type TestContext } from 'node:test';
 
-import { listenerClasses, listeners, podListeners, type ListenerClassSpec } from '../../../src/api/listeners/index.ts';
+import {
+  listenerClasses,
+  listeners,
+  podListeners,
+  type ListenerClassSpec,
+  type ListenerStatus,
+  type PodListeners,
+} from '../../../src/api/listeners/index.ts';
 import { keyOf } from '../../../src/kube/key.ts';
-import { nodes, persistentVolumeClaims, persistentVolumes, pods, services } from '../../../src/kube/resource.ts';
+import type { KubeObject } from '../../../src/kube/objects.ts';
+import { nodes, persistentVolumeClaims, persistentVolumes, pods, services, type Resource } from '../../../src/kube/resource.ts';
 import { aClass, aListener, aNode, LISTENER_UID } from './listeners/fixtures.ts';
 import { mounted } from './support/objects.ts';
 import { PlayedApi, refuse } from './support/played-api.ts';
@@ -225,6 +233,29 @@ describe('a Listener that cannot have its Service', () => {
   });
 });
 
+test('what is dropped by an API server that still serves earlier definitions is written again, and then no more', async (t) => {
+  const time = playTime(t);
+  const api = world();
+  const { spec, ...rest } = mounted('web-0').request;
+  ask(api, 'web-0');
+  api.remove(podListeners, `shop/${rest.metadata.name}`);
+  const inherited = { scope: 'Node', ingressAddresses: [{ address: '192.168.0.1', addressType: 'IP', ports: {} }] } as const;
+  api.put(podListeners, { ...rest, spec: { listeners: { listener: inherited } } });
+  api.prunes = (of, object) => asDefinedEarlier(of, object);
+  await using controller = await playController(api);
+  await time.pass(1_000, controller);
+  assert.equal(api.read(podListeners, `shop/${rest.metadata.name}`)?.spec.nodeName, undefined);
+
+  api.prunes = (_of, object) => object;
+  await time.pass(5_000, controller);
+  assert.deepEqual(api.read(podListeners, `shop/${rest.metadata.name}`)?.spec.mounts, spec.mounts);
+  assert.equal(api.read(podListeners, `shop/${rest.metadata.name}`)?.spec.listeners['listener']?.volumeHandle, 'pv-web-0');
+  assert.equal(api.read(listeners, 'shop/web')?.status?.conditions?.length, 2);
+  const written = api.writes.length;
+  await time.pass(120_000, controller);
+  assert.deepEqual(api.writes.slice(written), []);
+});
+
 test('a Service that an earlier version labelled gets what is missing in one patch, and keeps its ports', async () => {
   const api = world();
   await using first = await playController(api);
@@ -241,3 +272,15 @@ test('a Service that an earlier version labelled gets what is missing in one pat
   assert.deepEqual(api.writes, ['patch services shop/web']);
   assert.deepEqual([after?.spec, after?.metadata.labels], [before.spec, made.metadata.labels]);
 });
+
+/** As pruned by definitions without what Earshot added. */
+function asDefinedEarlier<T extends KubeObject>(of: Resource<T>, object: T): T {
+  const { spec, status } = object as { readonly spec?: Partial<PodListeners['spec']>; readonly status?: Partial<ListenerStatus> };
+  if (of.plural === podListeners.plural) {
+    const kept = Object.entries(spec?.listeners ?? {}).map(([name, { scope, ingressAddresses }]) => [name, { scope, ingressAddresses }]);
+    return { ...object, spec: { listeners: Object.fromEntries(kept) } };
+  }
+  if (of.plural !== listeners.plural || status === undefined) return object;
+  const { conditions: _conditions, observedGeneration: _generation, ...known } = status;
+  return { ...object, status: known };
+}

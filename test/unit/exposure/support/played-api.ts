@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DeleteOptions, Key, KubeClient, Page, PatchOptions, WatchEvent, WatchOptions } from '../../../../src/kube/contract.ts';
 import { ApiError } from '../../../../src/kube/errors.ts';
 import { keyOf, keyString } from '../../../../src/kube/key.ts';
@@ -26,6 +27,8 @@ export class PlayedApi implements KubeClient {
   /** `verb plural namespace/name`, also of what was refused. */
   readonly calls: string[] = [];
   meets: Meets = () => undefined;
+  /** What becomes of an object that the controller writes, before it is stored. */
+  prunes: <T extends KubeObject>(of: Resource<T>, object: T) => T = (_of, object) => object;
 
   /** Everything but reads. */
   get writes(): readonly string[] {
@@ -100,12 +103,14 @@ export class PlayedApi implements KubeClient {
   create<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
     return this.#serve('create', of, keyOf(object), object, () => {
       if (this.read(of, keyOf(object)) !== undefined) refuse(409, 'AlreadyExists', 'exists');
-      return this.put(of, object);
+      return this.put(of, this.prunes(of, object));
     });
   }
 
   apply<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
-    return this.#serve('apply', of, keyOf(object), object, () => this.put(of, merge(this.read(of, keyOf(object)), object) as T));
+    return this.#serve('apply', of, keyOf(object), object, () =>
+      this.put(of, this.prunes(of, merge(this.read(of, keyOf(object)), object) as T)),
+    );
   }
 
   patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, { type, subresource }: PatchOptions): Promise<T> {
@@ -113,7 +118,9 @@ export class PlayedApi implements KubeClient {
     return this.#serve(verb, of, keyString(key), patch, () => {
       const known = this.read(of, keyString(key)) ?? refuse(404, 'NotFound', 'not found');
       const after = type === 'merge' ? merge(known, patch) : jsonPatched(known, patch as readonly JsonStep[]);
-      return this.put(of, after as T); // A patch of an object of this kind.
+      const stored = this.prunes(of, after as T); // A patch of an object of this kind.
+      // What changes nothing is no write, and no event.
+      return isDeepStrictEqual(stored, known) ? stored : this.put(of, stored);
     });
   }
 
