@@ -52,7 +52,7 @@ export function patchFor(intended: Service, live: Service): Json {
     spec: {
       ...merged(subset(before, 'spec'), spec ?? {}),
       ...(spec?.selector === undefined ? {} : { selector: { ...removals(live.spec?.selector ?? {}, spec.selector), ...spec.selector } }),
-      ...(spec?.ports === undefined ? {} : { ports: withNodePorts(spec.ports, live, spec.type) }),
+      ...(spec?.ports === undefined ? {} : { ports: withNodePorts(inPlace(spec.ports, live), live, spec.type) }),
     },
   };
 }
@@ -64,7 +64,14 @@ function withOwners(intended: Service, live: Service): readonly unknown[] {
   return [...(live.metadata.ownerReferences ?? []).filter(({ uid }) => !uids.has(uid)), ...ours];
 }
 
-/** A merge patch replaces the list, and a port must not lose the number that its clients know. */
+/** A merge patch replaces the list. Ports keep their places, since scripts read the first one's, and the new ones follow. */
+function inPlace(ports: readonly ServicePort[], live: Service): readonly ServicePort[] {
+  const places = new Map((live.spec?.ports ?? []).map((port, place) => [identityOf(port), place]));
+  const placeOf = (port: ServicePort): number => places.get(identityOf(port)) ?? places.size;
+  return ports.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
+/** Nor must a port lose the number that its clients know. */
 function withNodePorts(ports: readonly ServicePort[], live: Service, type: string | undefined): readonly ServicePort[] {
   if (type !== 'NodePort' || live.spec?.type !== 'NodePort') return ports;
   const numbers = new Map((live.spec.ports ?? []).map((port) => [identityOf(port), port.nodePort]));
@@ -118,8 +125,9 @@ function fieldsOf(value: Json, depth = 0): FieldSet {
   return Object.fromEntries(entries.map(([field, item]) => [field, isNested(field, item) ? fieldsOf(item, depth + 1) : 1]));
 }
 
-/** Every value of `part` stands in `whole`. An empty map or list says nothing: the API server leaves those out. */
+/** Every value of `part` stands in `whole`. An empty map or list, and false, say nothing: the API server leaves those out. */
 function contains(whole: unknown, part: unknown): boolean {
+  if (part === false) return whole === false || whole === undefined;
   if (Array.isArray(part)) {
     if (part.length === 0) return true;
     if (!Array.isArray(whole)) return false;

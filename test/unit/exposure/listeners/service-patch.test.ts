@@ -118,10 +118,32 @@ test('a node port keeps its number when another port comes or goes', () => {
   assert.deepEqual(
     after.spec?.ports?.map(({ name, nodePort }) => [name, nodePort]),
     [
-      ['admin', undefined],
       ['http', 30_000],
+      ['admin', undefined],
     ],
   );
+});
+
+test('ports keep their places in a Service that somebody else wrote, and new ones follow', () => {
+  const ports = [
+    { name: 'metrics', port: 9606, protocol: 'TCP' },
+    { name: 'https', port: 8443, protocol: 'TCP' },
+    { name: 'kafka', port: 9092, protocol: 'TCP' },
+  ];
+  const live = stored(intended({ spec: { type: 'ClusterIP', ports: ports.filter(({ name }) => name !== 'https').toReversed() } }));
+  const { spec } = patched(live, intended({ spec: { type: 'ClusterIP', ports } }));
+  assert.deepEqual(
+    spec?.ports?.map(({ name }) => name),
+    ['kafka', 'metrics', 'https'],
+  );
+});
+
+test('false is no difference where the API server leaves it out, and one where it says true', () => {
+  const wanted = intended({ spec: { type: 'ClusterIP', publishNotReadyAddresses: false } });
+  const live = stored(wanted);
+  const { publishNotReadyAddresses: _leftOut, ...spec } = live.spec ?? {};
+  assert.equal(differs(wanted, { ...live, spec }), false);
+  assert.equal(differs(wanted, { ...live, spec: { ...spec, publishNotReadyAddresses: true } }), true);
 });
 
 test('a Service that gets another type gives its node ports up', () => {
