@@ -299,7 +299,6 @@ describe('the definitions', () => {
     assert.deepEqual(connector.spec, {
       ...spec,
       useClientCert: false,
-      verifyHostname: true,
       includeNotReadyPods: false,
       exposePodsByName: false,
       type: 'tcp',
