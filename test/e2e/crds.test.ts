@@ -296,13 +296,7 @@ describe('the definitions', () => {
     const connector = await eventually('Connectors to be served', () =>
       cluster.api.create<Stored>(`${connectionGroup}/connectors`, connectionObject('Connector', spec)),
     );
-    assert.deepEqual(connector.spec, {
-      ...spec,
-      useClientCert: false,
-      includeNotReadyPods: false,
-      exposePodsByName: false,
-      type: 'tcp',
-    });
+    assert.deepEqual(connector.spec, { ...spec, useClientCert: false, includeNotReadyPods: false, exposePodsByName: false, type: 'tcp' });
   });
 
   it('of the connection half refuse what cannot work, and say why', async () => {

@@ -64,6 +64,11 @@ it changes nothing more.
 */ -}}
 {{- define "earshot.takeOldValues" -}}
 {{- $root := . -}}
+{{- /* Values of a release that was made before there were these, where it is upgraded with --reuse-values. */ -}}
+{{- $account := dict "create" true "name" "" "annotations" dict -}}
+{{- range $name, $default := dict "labels" dict "serviceAccount" $account "resourceQuota" (dict "enabled" true) -}}
+{{- if not (hasKey $root.Values $name) -}}{{- $_ := set $root.Values $name $default -}}{{- end -}}
+{{- end -}}
 {{- range $old, $new := include "earshot.oldNames" . | fromYaml -}}
 {{- $given := include "earshot.at" (dict "values" $root.Values "path" $old) -}}
 {{- if $given -}}
