@@ -90,7 +90,7 @@ Overrides are merged over the Service that is built: first the class's \`service
 port), \`spec.selector\` and other lists are replaced whole, and \`null\` removes a field. The Service's name, namespace, kind,
 owners, finalizers and status stay as they are; whatever had no effect is named in the Listener's \`Accepted\` condition.
 (A \`null\` reaches the cluster with \`kubectl create\` and \`kubectl apply --server-side\`; the client-side \`kubectl apply\`
-leaves it out.)
+leaves it out.) With \`objectOverridesPolicy: WithinClass\`, what a Listener's overrides say beyond the free fields is left out.
 `,
   Listener: `
 What cannot work (a port out of range, a class that does not exist, an override without effect) is not refused when it is

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { API } from './support/manifests.ts';
 import { conditionOf, useNamespace } from './support/namespace.ts';
 
 const PORTS = [{ name: 'http', port: 8080 }];
@@ -75,5 +76,26 @@ describe('overrides that go too far', { timeout: 400_000, concurrency: 4 }, () =
     });
     const { message } = await namespace.condition('stranger', 'Accepted', 'True', 'AcceptedWithNotes');
     assert.match(message, /objectOverrides\[0\] names apps\/v1 Deployment web, which is not built for this Listener; it is left out/);
+  });
+
+  it('a class that is changed to WithinClass takes back what overrides of its Listeners did, and the Accepted condition says what', async () => {
+    const className = await namespace.class('shared', { serviceType: 'ClusterIP' });
+    const overrides = {
+      metadata: { name: 'shared', annotations: { 'lb.example/public': 'true' } },
+      spec: { type: 'NodePort', externalIPs: ['192.0.2.1'], sessionAffinity: 'ClientIP' },
+    };
+    await namespace.listener('shared', { className, ports: PORTS, objectOverrides: [{ apiVersion: 'v1', kind: 'Service', ...overrides }] });
+    await namespace.untilService('shared', 'to be as the overrides say', ({ spec }) => spec?.type === 'NodePort');
+
+    await namespace.patch(API, 'ListenerClass', className, { spec: { objectOverridesPolicy: 'WithinClass' } });
+    const { metadata, spec } = await namespace.untilService('shared', "to be the class's", (service) => service.spec?.type === 'ClusterIP');
+    assert.equal(metadata.annotations?.['lb.example/public'], undefined);
+    assert.partialDeepStrictEqual(spec, { sessionAffinity: 'ClientIP' });
+    assert.equal(Object.hasOwn(spec ?? {}, 'externalIPs'), false);
+    assert.equal(spec?.ports?.[0]?.nodePort, undefined);
+    const { message } = await namespace.condition('shared', 'Accepted', 'True', 'AcceptedWithNotes');
+    for (const field of ['metadata.annotations["lb.example/public"]', 'spec.type', 'spec.externalIPs']) {
+      assert.ok(message.includes(`objectOverrides[0].${field} is for the ListenerClass to decide`), message);
+    }
   });
 });

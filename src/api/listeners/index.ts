@@ -13,6 +13,7 @@ import type { podListener, podListenersSpec, podListenersStatus } from './pod-li
 
 export type ListenerClassSpec = ValueOf<typeof listenerClassSpec>;
 export type PreferredAddressType = NonNullable<ListenerClassSpec['preferredAddressType']>;
+export type ObjectOverridesPolicy = NonNullable<ListenerClassSpec['objectOverridesPolicy']>;
 export type NodeLossPolicy = NonNullable<ListenerClassSpec['nodeLossPolicy']>;
 
 /** A policy: how Listeners of this class are exposed. Cluster-scoped. */

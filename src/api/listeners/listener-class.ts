@@ -58,6 +58,16 @@ export const listenerClassSpec = object('The policy.', {
       { default: {} },
     ),
   ),
+  objectOverridesPolicy: optional(
+    choice(
+      ['Any', 'WithinClass'],
+      "What a Listener's `objectOverrides` may change. `Any`: every part of the Service, so a Listener may leave what the class " +
+        'decides. `WithinClass`: only `spec.ports` (but no node ports), `publishNotReadyAddresses`, `sessionAffinity`, ' +
+        '`sessionAffinityConfig`, `internalTrafficPolicy` and `trafficDistribution`, each where `serviceOverrides` does not set it; the ' +
+        "rest is left out, and a condition says so. For clusters whose namespaces are not the administrator's.",
+      { default: 'Any' },
+    ),
+  ),
   openshiftRoute: nullable(anyObject('Stored, not used: see `serviceType`.')),
   nodeLossPolicy: optional(
     choice(

@@ -1,14 +1,18 @@
 /** What class and Listener change about the Service that is built: pure, and safe with any JSON. */
 import type { Service } from '../../kube/objects.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { mergeService, type Fields } from './service-merge.ts';
+import { mergeService, type Fields, type Report } from './service-merge.ts';
 import { quoted, shortened } from '../../text/printable.ts';
+import type { ObjectOverridesPolicy } from '../../api/listeners/index.ts';
+import { withinClass } from './within-class.ts';
 
 export interface Overrides {
   /** `ListenerClass.spec.serviceOverrides`. */
   readonly classOverrides?: unknown;
   /** `Listener.spec.objectOverrides`. */
   readonly objectOverrides?: unknown;
+  /** `ListenerClass.spec.objectOverridesPolicy`; left out: `Any`. */
+  readonly objectOverridesPolicy?: ObjectOverridesPolicy;
 }
 
 /** Something in an override that a person should know of. */
@@ -35,10 +39,13 @@ export function applyOverrides(
     if (problems.length < MOST_PROBLEMS) problems.push({ ...problem, path: shortened(problem.path, LONGEST_PATH) });
   };
   let merged: Fields = { ...base };
-  for (const { path, value } of applicable(base, overrides, report)) {
+  for (const { path, value, isOfClass } of applicable(base, overrides, report)) {
     const before = merged;
-    const allowed = withoutProtected(base, value, path, report);
-    merged = mergeService(before, allowed, (at, message) => report({ kind: 'ignored', path: join(path, at), message }));
+    const ignored: Report = (at, message) => report({ kind: 'ignored', path: join(path, at), message });
+    const known = withoutProtected(base, value, path, report);
+    const isConfined = !isOfClass && overrides.objectOverridesPolicy === 'WithinClass';
+    const allowed = isConfined ? withinClass(known, { service: before, classOverrides: overrides.classOverrides }, ignored) : known;
+    merged = mergeService(before, allowed, ignored);
     if (!isSameSelector(before, merged)) report(selectorNotice(path));
   }
   // metadata is still an object (an override cannot replace or remove it). Whether the rest is a Service is for the API
@@ -58,20 +65,22 @@ type Reporter = (problem: OverrideProblem) => void;
 interface Applicable {
   readonly path: string;
   readonly value: Fields;
+  /** What a class says is the administrator's word. */
+  readonly isOfClass: boolean;
 }
 
 function applicable(base: Service, { classOverrides, objectOverrides }: Overrides, report: Reporter): readonly Applicable[] {
   const found: Applicable[] = [];
-  const take = (path: string, value: unknown, matches: (value: Fields) => boolean) => {
+  const take = (path: string, value: unknown, isOfClass: boolean) => {
     if (!isRecord(value)) report({ kind: 'ignored', path, message: 'must be an object; it is left out.' });
     else if (isDeeper(value, DEEPEST_NESTING)) {
       report({ kind: 'ignored', path, message: `is nested more than ${DEEPEST_NESTING} deep; all of it is left out.` });
-    } else if (matches(value)) found.push({ path, value });
+    } else if (isOfClass || names(base, value)) found.push({ path, value, isOfClass });
     else report({ kind: 'ignored', path, message: strangerMessage(base, value) });
   };
-  if (isPresent(classOverrides)) take('serviceOverrides', classOverrides, () => true);
+  if (isPresent(classOverrides)) take('serviceOverrides', classOverrides, true);
   if (Array.isArray(objectOverrides)) {
-    for (const [index, entry] of objectOverrides.entries()) take(`objectOverrides[${index}]`, entry, (value) => names(base, value));
+    for (const [index, entry] of objectOverrides.entries()) take(`objectOverrides[${index}]`, entry, false);
   } else if (isPresent(objectOverrides)) report({ kind: 'ignored', path: 'objectOverrides', message: 'must be a list; it is left out.' });
   return found;
 }

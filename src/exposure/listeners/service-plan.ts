@@ -42,7 +42,7 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
     const remedy = 'Create it, or name another one in spec.className (kubectl get listenerclasses).';
     return refuse('ClassNotFound', `ListenerClass ${className} does not exist. ${remedy}`);
   }
-  const { serviceType, serviceOverrides } = listenerClass.spec;
+  const { serviceType, serviceOverrides, objectOverridesPolicy = 'Any' } = listenerClass.spec;
   if (!supportedTypes.has(serviceType)) {
     const what = `ListenerClass ${listenerClass.metadata.name} has serviceType ${serviceType}`;
     return refuse('UnsupportedServiceType', `${what}, which this version does not serve; use NodePort, LoadBalancer or ClusterIP.`);
@@ -59,6 +59,7 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
   const { service, problems } = applyOverrides(buildService(listener, listenerClass.spec, ports), {
     classOverrides: serviceOverrides ?? {},
     objectOverrides: listener.spec.objectOverrides ?? [],
+    objectOverridesPolicy,
   });
   const told = problems.map((problem) => `${problem.path} ${problem.message}`);
   return { service: seal(service, listener.metadata.name ?? ''), notices: [...notices, ...told] };
