@@ -58,8 +58,8 @@ export async function runController(options: ControllerCommand, until: AbortSign
         : await serveCsiController({ socket: options.csiSocket, client, ...policy, log: log.child({ part: 'csi' }) });
     const clusterDomain = options.clusterDomain ?? (await findClusterDomain(options.namespace, log));
     log.info({ httpPort: telemetry.port, csiSocket: csi?.socket, identity: options.identity }, 'started');
-    await runElected({ election: electionOf(options), stopped, log }, (leading) =>
-      lead({ options: { ...options, clusterDomain }, client, start, policy, log, leading, stopped }),
+    await runElected({ election: electionOf(options), client, stopped, log }, (leading, fenced) =>
+      lead({ options: { ...options, clusterDomain }, client: fenced, start, policy, log, leading, stopped }),
     );
   } finally {
     end.abort();

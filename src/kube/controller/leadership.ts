@@ -3,6 +3,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { gauge } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
 import type { KubeClient } from '../contract.ts';
+import { FencedClient } from '../lease/fenced-client.ts';
 import { whileLeading } from '../lease/lease.ts';
 
 const leader = gauge('earshot_leader', '1 while this replica leads.');
@@ -25,15 +26,19 @@ export interface Controller {
 /** What running reconciles get to end by themselves, in milliseconds. */
 const STOP_DEADLINE = 10_000;
 
+/** A part of the program that the one leader runs. `client` writes only while this replica leads. */
+export type Led = (leading: AbortSignal, client: KubeClient) => Promise<void>;
+
 /**
  * Runs `work` while this replica leads; without an election it always does. Rejects with a LeaseLostError when the lease
  * is lost: then the process must end, since what it was doing must not go on.
  */
 export async function runElected(
-  { election, stopped, log }: { readonly election: Election | undefined; readonly stopped: AbortSignal; readonly log: Logger },
-  work: (leading: AbortSignal) => Promise<void>,
+  parts: { readonly election: Election | undefined; readonly client: KubeClient; readonly stopped: AbortSignal; readonly log: Logger },
+  work: Led,
 ): Promise<void> {
-  if (election === undefined) return work(stopped);
+  const { election, stopped, log } = parts;
+  if (election === undefined) return work(stopped, parts.client);
   const { connect, ...lease } = election;
   const end = new AbortController();
   await using client = await connect(end.signal);
@@ -45,7 +50,7 @@ export async function runElected(
       onChange: (event, holder) => log.info({ event, holder }, 'leader election'),
       onTrouble: (error) => log.warn({ error }, 'the lease cannot be read or renewed'),
     },
-    work,
+    (leading, stillLeading) => work(leading, new FencedClient(parts.client, stillLeading)),
   );
   end.abort();
 }

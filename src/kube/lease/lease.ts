@@ -49,7 +49,7 @@ export type LeaderWork = (leading: AbortSignal, stillLeading: () => boolean) => 
  * `leading` is aborted when `options.signal` is, or when the lease is lost: always before another candidate can take
  * it, counted from the moment the last successful renewal was *sent*, on a monotonic clock; the candidates' clocks need
  * not agree. A process that was frozen learns of its loss only when its timers run again: `stillLeading` asks the clock
- * itself, and is for the moment before a write.
+ * itself, and is for the moment before a write (FencedClient). While work that was told to stop ends, it leads on.
  *
  * Resolves once `work` has ended (also where it was told to stop), or `options.signal` is aborted before the lease
  * was had. Rejects with what `work` rejects with, with a LeaseLostError, or because the client was closed while it
@@ -115,7 +115,7 @@ class Candidate {
     const done = new AbortController();
     const renewing = this.#renew(tenure, done.signal);
     try {
-      await work(leading.signal, () => tenure.stands() && !leading.signal.aborted);
+      await work(leading.signal, () => tenure.stands());
     } catch (error) {
       // Work that ends because it was told to often does so by an AbortError: the reason says more.
       if (!leading.signal.aborted) throw error;

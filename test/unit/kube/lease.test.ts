@@ -217,6 +217,19 @@ describe('leader election', () => {
     assert((await a.done) instanceof LeaseLostError);
   });
 
+  it('leads on while work that was told to stop ends what it was doing', async (t) => {
+    const world = new LeaseWorld(t);
+    const a = new Contender(world, 'a');
+    a.obedient = false;
+    await world.pass(1_000);
+    a.stop.abort();
+    await world.pass(20_000);
+    assert.deepEqual([a.acts, a.stillLeading(), world.holder], [false, true, 'a']);
+    a.finish();
+    await world.pass(100);
+    assert.equal(a.stillLeading(), false);
+  });
+
   it('does not take a renewal that is answered too late for a new lease', async (t) => {
     const world = new LeaseWorld(t);
     const a = new Contender(world, 'a');
