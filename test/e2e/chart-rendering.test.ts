@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { run } from '../harness/command.ts';
-import { CHART, everything, helm } from './support/chart.ts';
+import { CHART, everything, helm, listenerOperatorValues } from './support/chart.ts';
 
 interface Rendered {
   readonly kind: string;
@@ -205,8 +205,7 @@ describe('the chart', () => {
 });
 
 describe('values of the listener-operator’s chart', () => {
-  const file = path.resolve(import.meta.dirname, 'support/listener-operator-values.yaml');
-  const old = parse(readFileSync(file, 'utf8')) as object;
+  const old = listenerOperatorValues();
   const notesOf = async (values: object): Promise<string> =>
     helm(['install', 'earshot', CHART, '--dry-run=client', '--namespace', 'mine'], values);
 

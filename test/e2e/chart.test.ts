@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseAllDocuments } from 'yaml';
 import { BUSYBOX_IMAGE, eventually, startCluster, stopCluster, type Cluster } from '../harness/index.ts';
 import { installEarshot } from '../harness/install.ts';
-import { CHART, everything, helm } from './support/chart.ts';
+import { CHART, everything, helm, listenerOperatorValues } from './support/chart.ts';
 
 const NAME = 'chart-test';
 const SYSTEM = 'earshot-system';
@@ -210,10 +210,15 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     assert.deepEqual(names.toSorted(), ['cluster-internal', 'external-stable', 'external-unstable']);
   });
 
-  it('has the API server accept its optional parts', async () => {
+  it('has the API server accept its optional parts, and what values of the listener-operator’s chart render', async () => {
     const { serviceMonitor: _needsItsDefinition, ...rest } = everything;
-    const rendered = await helm(['template', 'other', CHART, '--namespace', SYSTEM], rest);
-    await cluster.kubectl(['apply', '--dry-run=server', '--filename', '-'], { input: rendered });
+    for (const values of [rest, listenerOperatorValues()]) {
+      const rendered = await helm(
+        ['template', 'other', CHART, '--namespace', SYSTEM, '--api-versions', 'security.openshift.io/v1'],
+        values,
+      );
+      await cluster.kubectl(['apply', '--dry-run=server', '--filename', '-'], { input: rendered });
+    }
   });
 
   it('refuses an inline volume where the pod is created, and says what to write', async () => {

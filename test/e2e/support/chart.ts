@@ -1,5 +1,7 @@
 /** The chart, and Helm to try it with. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { parse } from 'yaml';
 import { run } from '../../harness/command.ts';
 import { toolFolder } from '../../harness/tools.ts';
 
@@ -8,6 +10,11 @@ export const CHART = path.resolve(import.meta.dirname, '../../../deploy/chart');
 export async function helm(args: readonly string[], values?: object): Promise<string> {
   const program = `${await toolFolder('helm')}/helm`;
   return values === undefined ? run(program, args) : run(program, [...args, '--values', '-'], { input: JSON.stringify(values) });
+}
+
+/** As an administrator of the listener-operator has them. */
+export function listenerOperatorValues(): object {
+  return parse(readFileSync(path.join(import.meta.dirname, 'listener-operator-values.yaml'), 'utf8')) as object;
 }
 
 /** Every option in use. */
