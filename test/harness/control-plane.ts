@@ -76,7 +76,7 @@ export async function startApiServer(layout: ClusterLayout, binaries: string, ap
   return record;
 }
 
-/** As on GKE: outside kube-system, pods of these classes are let in only where a quota names them. */
+/** As on GKE: pods of these classes are let in only where a quota of their namespace names them (there kube-system comes with one). */
 const criticalPodsNeedQuota = {
   apiVersion: 'apiserver.config.k8s.io/v1',
   kind: 'AdmissionConfiguration',
