@@ -34,6 +34,24 @@ test('every value in the schema, but for names of another chart, has a default a
   assert.deepEqual(missing, []);
 });
 
+test('every value that another chart’s name is accepted for has a new name, or a reason why it has none', () => {
+  const schema = JSON.parse(read('values.schema.json')) as Schema & { readonly definitions: Readonly<Record<string, Schema>> };
+  const tables = read('templates/_old-values.tpl').matchAll(/^([a-zA-Z.]+): \S/gm);
+  // What is switched on by `enabled` is named once, and by that.
+  const known = [...tables].map(([, name = '']) => name.replace(/\.enabled$/, ''));
+  const silent: string[] = [];
+  const visit = (at: string, part: Schema): void => {
+    if (known.some((name) => at === name || at.startsWith(`${name}.`))) return;
+    const { properties } = part.$ref === undefined ? part : (schema.definitions[part.$ref.replace('#/definitions/', '')] ?? part);
+    if (properties === undefined) silent.push(at);
+    for (const [key, inner] of Object.entries(properties ?? {})) visit(`${at}.${key}`, inner);
+  };
+  for (const [key, part] of Object.entries(schema.properties ?? {})) if (part.deprecated === true) visit(key, part);
+  assert.ok(known.length > 30);
+  // NOTES.txt says of it in words of its own that logs are always written.
+  assert.deepEqual(silent, ['telemetry.consoleLog.enabled']);
+});
+
 test('every template takes values under their old names before it reads any', () => {
   const templates = readdirSync(path.join(CHART, 'templates')).filter((file) => !file.startsWith('_'));
   assert.ok(templates.length > 10);
