@@ -25,6 +25,9 @@ type Row<T> = { readonly [column in Woken]?: (change: Change<T>) => readonly Key
 export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
   const { classes, listeners, services, otherServices, endpoints, nodes, volumes, podListeners } = caches;
   const ofClass = (name = ''): readonly KeyString[] => listeners.by('class', name).map(keyOf);
+  // They are told which classes there are.
+  const withoutClass = (): readonly KeyString[] =>
+    [...listeners.values()].filter(({ spec }) => classes.get(spec.className ?? '') === undefined).map(keyOf);
   const volumesOf = (listener: KeyString): readonly PersistentVolume[] => volumes.by('listener', listener);
   const mountsOf = (of: readonly PersistentVolume[]): readonly KeyString[] =>
     of.flatMap(({ spec }) => podListeners.by('handle', spec?.csi?.volumeHandle ?? '')).map(keyOf);
@@ -32,7 +35,7 @@ export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
 
   const table = [
     row(classes, {
-      listener: ({ object }) => ofClass(object.metadata.name),
+      listener: ({ type, object }) => [...ofClass(object.metadata.name), ...(type === 'modified' ? [] : withoutClass())],
       mount: ({ object }) => mountsOf(ofClass(object.metadata.name).flatMap(volumesOf)),
       volume: () => pinned([...volumes.values()]),
     }),

@@ -64,7 +64,8 @@ export class ListenerReconciler {
   async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
     const live = this.#options.caches.services.get(key);
     const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
-    const plan = planService(listener, this.#options.caches.classes.get(listener.spec.className ?? ''));
+    const { classes } = this.#options.caches;
+    const plan = planService(listener, classes.get(listener.spec.className ?? ''), [...classes.values()].map(keyOf));
     if (plan.refused !== undefined) return { acceptance: { accepted: false, ...plan.refused }, service: own };
     const acceptance: Acceptance = { accepted: true, notices: plan.notices };
     try {

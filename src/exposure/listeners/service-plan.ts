@@ -29,18 +29,24 @@ const supportedTypes: ReadonlySet<string> = new Set(['NodePort', 'LoadBalancer',
 /** A label's value, which the Listener's name becomes, is shorter than a name may be. */
 const LONGEST_LABEL_VALUE = 63;
 
+/** Names of classes in a message. */
+const MOST_CLASSES = 10;
+
 /** A protocol of four letters and a number of five digits; but a protocol may say anything. */
 const LONGEST_PORT = 40;
 
-/** `listenerClass`: the one that the Listener names; undefined where there is none of that name. */
-export function planService(listener: Listener, listenerClass: ListenerClass | undefined): ServicePlan {
+/**
+ * `listenerClass`: the one that the Listener names; undefined where there is none of that name. `classes`: the names of all, for
+ * whoever may not list them, as users of a namespace may not.
+ */
+export function planService(listener: Listener, listenerClass: ListenerClass | undefined, classes: Iterable<string> = []): ServicePlan {
   const { className } = listener.spec;
   if (typeof className !== 'string' || className === '') {
-    return refuse('NoClass', 'spec.className is empty: name a ListenerClass (kubectl get listenerclasses).');
+    return refuse('NoClass', `spec.className is empty: name a ListenerClass. ${thereAre(classes)}`);
   }
   if (listenerClass === undefined) {
-    const remedy = 'Create it, or name another one in spec.className (kubectl get listenerclasses).';
-    return refuse('ClassNotFound', `ListenerClass ${className} does not exist. ${remedy}`);
+    const remedy = 'Create it, or name another one in spec.className.';
+    return refuse('ClassNotFound', `ListenerClass ${className} does not exist. ${remedy} ${thereAre(classes)}`);
   }
   const { serviceType, serviceOverrides, objectOverridesPolicy = 'Any' } = listenerClass.spec;
   if (!supportedTypes.has(serviceType)) {
@@ -63,6 +69,13 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
   });
   const told = problems.map((problem) => `${problem.path} ${problem.message}`);
   return { service: seal(service, listener.metadata.name ?? ''), notices: [...notices, ...told] };
+}
+
+function thereAre(classes: Iterable<string>): string {
+  const names = [...classes].toSorted();
+  if (names.length === 0) return 'There is none yet.';
+  const more = names.length > MOST_CLASSES ? ` and ${names.length - MOST_CLASSES} more` : '';
+  return `There are: ${names.slice(0, MOST_CLASSES).join(', ')}${more}.`;
 }
 
 function refuse(reason: Refusal['reason'], message: string): ServicePlan {

@@ -127,6 +127,23 @@ describe('what a reconcile wrote is no reason to reconcile', () => {
 });
 
 describe('what a change wakes, without a timer', () => {
+  test('a Listener without its class goes on saying which there are', async () => {
+    const api = world();
+    api.put(listeners, aListener({ className: 'mistyped' }));
+    await using controller = await playController(api);
+    const said = async (): Promise<string | undefined> => {
+      await controller.settle();
+      return api.read(listeners, 'shop/web')?.status?.conditions?.find(({ type }) => type === 'Accepted')?.message;
+    };
+    const known = 'some-class';
+    assert.match((await said()) ?? '', new RegExp(`There are: ${known}\\.$`));
+    const another = { ...aClass({ serviceType: 'ClusterIP' }), metadata: { name: 'zz-another', uid: 'zz-another' } };
+    api.put(listenerClasses, another);
+    assert.match((await said()) ?? '', new RegExp(`There are: ${known}, zz-another\\.$`));
+    api.remove(listenerClasses, 'zz-another');
+    assert.match((await said()) ?? '', new RegExp(`There are: ${known}\\.$`));
+  });
+
   test('a mount is answered while the Service that was made for it has not come back by the watch', async () => {
     const api = world();
     await using controller = await playController(api);

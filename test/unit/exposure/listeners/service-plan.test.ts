@@ -65,6 +65,19 @@ for (const [said, publishNotReadyAddresses, expected] of [
   });
 }
 
+test('who names no class, or one that is not there, reads which there are: few of many', () => {
+  const saidOf = (listener: Listener, classes: readonly string[]): string =>
+    planService(listener, undefined, classes).refused?.message ?? '';
+  const unnamed = aListener({ className: null });
+  assert.match(saidOf(aListener(), ['stable', 'inside']), /^ListenerClass \S+ does not exist\. .* There are: inside, stable\.$/);
+  assert.match(saidOf(unnamed, ['stable', 'inside']), /^spec\.className is empty: .* There are: inside, stable\.$/);
+  assert.match(saidOf(unnamed, []), /There is none yet\.$/);
+  const many = Array.from({ length: 5_000 }, (_, index) => `class-${index}`);
+  const message = saidOf(unnamed, many);
+  assert.match(message, /There are: class-0, class-1, .* and 4990 more\.$/);
+  assert.ok(message.length < 300);
+});
+
 for (const serviceType of ['ClusterIP', 'NodePort', 'LoadBalancer'] as const) {
   test(`one number and protocol under two names is refused for a ${serviceType} class, and said which`, () => {
     const ports = [
