@@ -31,7 +31,7 @@ case $target in
     busybox --list 2>/dev/null | grep -x httpd >/dev/null || packages+=(busybox-static)
     ;;
   net) tools=() packages=("${net_packages[@]}") ;;
-  demo | cluster) tools=(etcd kubernetes coredns csi-provisioner) ;;
+  demo | cluster) tools=(etcd kubernetes coredns) ;;
   e2e) tools=(etcd kubernetes coredns csi-provisioner helm csi-sanity metallb) ;;
   *) echo "scripts/setup/ready.sh: unknown target $target" >&2; exit 2 ;;
 esac

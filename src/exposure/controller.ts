@@ -6,15 +6,19 @@ import type { Reconcile } from '../work/reconcile.ts';
 import { askedToWait, isRefusal } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
-import type { ClusterCaches } from './cluster/caches.ts';
+import type { ClusterCaches, ProvisionCaches } from './cluster/caches.ts';
 import { ListenerReconciler } from './listeners/listener-reconciler.ts';
 import { MountReconciler } from './mounts/mount-reconciler.ts';
 import { createNodeLossReconciler } from './listeners/node-loss-reconciler.ts';
+import { ClaimReconciler } from './provision/claim-reconciler.ts';
+import { createReclaimReconciler } from './provision/reclaim-reconciler.ts';
 import { wakeUps } from './wake-ups.ts';
 
 export interface ControllerOptions {
   readonly client: KubeClient;
   readonly caches: ClusterCaches;
+  /** Present where no external-provisioner makes and deletes volumes. */
+  readonly provision?: ProvisionCaches | undefined;
   readonly events: EventRecorder;
   readonly clusterDomain: string;
   readonly log: Logger;
@@ -35,14 +39,15 @@ const REFUSED = { first: 100, max: 15 * 60_000 };
  * stopped before.
  */
 export async function startController(options: ControllerOptions): Promise<Controller> {
-  const { caches, client, events, log } = options;
-  await Promise.all(Object.values(caches).map((cache) => cache.synced));
+  const { caches, client, events, log, provision } = options;
+  await Promise.all(Object.values({ ...caches, ...provision }).map((cache) => cache.synced));
 
   const queue = (name: string, reconcile: Reconcile, backoff: WorkQueueOptions['backoff'] = BACKOFF): WorkQueue =>
     new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, askedToWait, onResult: reportResults(name, log) });
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
   const listeners = new ListenerReconciler({ client, caches, events, clusterDomain: options.clusterDomain, now });
   const mounts = new MountReconciler({ client, caches, events, clock: () => performance.now() });
+  const claims = provision === undefined ? undefined : new ClaimReconciler({ client, caches: { ...caches, ...provision }, events });
   const queues = {
     listeners: queue(
       'listeners',
@@ -51,11 +56,15 @@ export async function startController(options: ControllerOptions): Promise<Contr
     ),
     mounts: queue('mounts', (key, signal) => mounts.reconcile(key, signal)),
     'lost-nodes': queue('lost-nodes', createNodeLossReconciler({ client, caches, events })),
+    ...(claims === undefined ? {} : { claims: queue('claims', (key, signal) => claims.reconcile(key, signal)) }),
+    ...(claims === undefined ? {} : { released: queue('released', createReclaimReconciler({ client, caches })) }),
   };
-  const stopWatching = wakeUps(caches, {
+  const stopWatching = wakeUps(caches, provision, {
     listener: (key) => queues.listeners.add(key),
     mount: (key) => queues.mounts.add(key),
     volume: (key) => queues['lost-nodes'].add(key),
+    claim: (key) => queues.claims?.add(key),
+    released: (key) => queues.released?.add(key),
   });
   const shown = showQueues(queues);
 

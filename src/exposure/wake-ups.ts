@@ -4,11 +4,13 @@ import type { Cache, Change, KeyString } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
 import type { KubeObject, Node, PersistentVolume, Service } from '../kube/objects.ts';
 import type { Listener } from '../api/listeners/index.ts';
-import type { ClusterCaches, EndpointNodes } from './cluster/caches.ts';
-import { pinnedNodesOf, targetOf } from './cluster/volumes.ts';
+import type { ClusterCaches, EndpointNodes, ProvisionCaches } from './cluster/caches.ts';
+import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
 
-/** What a change may ask to be looked at. A mount is one pod's, a volume one that may be pinned to a node. */
-export type Woken = 'listener' | 'mount' | 'volume';
+/** What a change may ask to be looked at. A mount is one pod's, a volume one that may be pinned to a node, a released one may be deleted. */
+export type Woken = (typeof COLUMNS)[number];
+
+const COLUMNS = ['listener', 'mount', 'volume', 'claim', 'released'] as const;
 
 /** Takes the keys of what is to be looked at. */
 export type Wake = Readonly<Record<Woken, (key: KeyString) => void>>;
@@ -20,9 +22,9 @@ type Row<T> = { readonly [column in Woken]?: (change: Change<T>) => readonly Key
  * Wakes what each change concerns, from now on, and once what exists now. Returns the way to stop.
  *
  * A status that a reconcile wrote is no reason to reconcile: rows leave out the echo of one's own writes, but for what
- * others make of it.
+ * others make of it. `provision`: undefined where others make volumes.
  */
-export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
+export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | undefined, wake: Wake): () => void {
   const { classes, listeners, services, otherServices, endpoints, nodes, volumes, podListeners } = caches;
   const ofClass = (name = ''): readonly KeyString[] => listeners.by('class', name).map(keyOf);
   // They are told which classes there are.
@@ -31,6 +33,7 @@ export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
   const volumesOf = (listener: KeyString): readonly PersistentVolume[] => volumes.by('listener', listener);
   const mountsOf = (of: readonly PersistentVolume[]): readonly KeyString[] =>
     of.flatMap(({ spec }) => podListeners.by('handle', spec?.csi?.volumeHandle ?? '')).map(keyOf);
+  const claimsOf = (index: string, value: string): readonly KeyString[] => provision?.claims.by(index, value).map(keyOf) ?? [];
   const on = (node: KubeObject): readonly PersistentVolume[] => volumes.by('node', keyOf(node));
 
   const table = [
@@ -38,11 +41,16 @@ export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
       listener: ({ type, object }) => [...ofClass(object.metadata.name), ...(type === 'modified' ? [] : withoutClass())],
       mount: ({ object }) => mountsOf(ofClass(object.metadata.name).flatMap(volumesOf)),
       volume: () => pinned([...volumes.values()]),
+      claim: ({ object }) => {
+        const name = keyOf(object);
+        return [...claimsOf('class', name), ...ofClass(name).flatMap((listener) => claimsOf('listener', listener))];
+      },
     }),
     row(listeners, {
       listener: (change) => (listeners.isEcho(change) ? [] : [keyOf(change.object)]),
       mount: ({ object }) => mountsOf(volumesOf(keyOf(object))),
       volume: (change) => (hasOtherClass(change) ? pinned(volumesOf(keyOf(change.object))) : []),
+      claim: (change) => (hasOtherClass(change) ? claimsOf('listener', keyOf(change.object)) : []),
     }),
     // A Service has its Listener's name.
     row(services, { listener: ({ object }) => [keyOf(object)], mount: ({ object }) => mountsOf(volumesOf(keyOf(object))) }),
@@ -55,19 +63,34 @@ export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
         hasMoved(change) ? [...on(change.object).flatMap(listenerOf), ...servicesOn(endpoints, keyOf(change.object))] : [],
       mount: (change) => (hasMoved(change) ? podListeners.by('node', keyOf(change.object)).map(keyOf) : []),
       volume: (change) => (hasMoved(change) ? on(change.object).map(keyOf) : []),
+      // Those that it was selected for, and those that take any.
+      claim: (change) => (isMovedDriver(change) ? [keyOf(change.object), ''].flatMap((node) => claimsOf('node', node)) : []),
     }),
     row(volumes, {
       listener: ({ object }) => listenerOf(object),
       mount: ({ object }) => mountsOf([object]),
       volume: ({ object }) => [keyOf(object)],
+      claim: ({ object }) => claimOf(object),
+      released: ({ object }) => [keyOf(object)],
     }),
     row(podListeners, { mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]) }),
   ];
 
+  if (provision !== undefined) {
+    table.push(
+      row(provision.claims, { claim: ({ object }) => [keyOf(object)] }),
+      row(provision.storageClasses, { claim: ({ object }) => claimsOf('storage-class', keyOf(object)) }),
+    );
+  }
+
   const stops = table.map((connect) => connect(wake));
   for (const listener of listeners.values()) wake.listener(keyOf(listener));
   for (const request of podListeners.values()) wake.mount(keyOf(request));
-  for (const volume of volumes.values()) wake.volume(keyOf(volume));
+  for (const volume of volumes.values()) {
+    wake.volume(keyOf(volume));
+    wake.released(keyOf(volume));
+  }
+  for (const claim of provision?.claims.values() ?? []) wake.claim(keyOf(claim));
   return () => {
     for (const stop of stops) stop();
   };
@@ -76,7 +99,7 @@ export function wakeUps(caches: ClusterCaches, wake: Wake): () => void {
 function row<T extends KubeObject>(cache: Cache<T>, columns: Row<T>): (wake: Wake) => () => void {
   return (wake) =>
     cache.onChange((change) => {
-      for (const column of ['listener', 'mount', 'volume'] as const) for (const key of columns[column]?.(change) ?? []) wake[column](key);
+      for (const column of COLUMNS) for (const key of columns[column]?.(change) ?? []) wake[column](key);
     });
 }
 
@@ -84,6 +107,11 @@ function row<T extends KubeObject>(cache: Cache<T>, columns: Row<T>): (wake: Wak
 function listenerOf(volume: PersistentVolume): readonly KeyString[] {
   const target = targetOf(volume);
   return target === undefined ? [] : [`${target.namespace}/${target.name}`];
+}
+
+function claimOf({ spec }: PersistentVolume): readonly KeyString[] {
+  const { namespace, name } = spec?.claimRef ?? {};
+  return namespace === undefined || name === undefined ? [] : [`${namespace}/${name}`];
 }
 
 function pinned(of: readonly PersistentVolume[]): readonly KeyString[] {
@@ -109,4 +137,9 @@ function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
 /** Kubelets report every few seconds; only a change of addresses, or of existence, concerns us. */
 function hasMoved({ type, object, previous }: Change<Node>): boolean {
   return type !== 'modified' || JSON.stringify(previous?.status) !== JSON.stringify(object.status);
+}
+
+/** Whether the driver came to a node or left it, with or without the node. */
+function isMovedDriver({ type, object, previous }: Change<Node>): boolean {
+  return type !== 'modified' || previous === undefined || runsDriver(previous) !== runsDriver(object);
 }

@@ -96,18 +96,51 @@ export interface NodeSelectorRequirement {
 
 export interface PersistentVolume extends KubeObject {
   readonly spec?: {
-    readonly csi?: { readonly driver: string; readonly volumeHandle: string; readonly volumeAttributes?: StringMap };
-    readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string };
+    readonly csi?: {
+      readonly driver: string;
+      readonly volumeHandle: string;
+      readonly volumeAttributes?: StringMap;
+      readonly fsType?: string;
+    };
+    readonly claimRef?: Partial<ObjectReference>;
     readonly nodeAffinity?: {
       readonly required?: { readonly nodeSelectorTerms: readonly { readonly matchExpressions?: readonly NodeSelectorRequirement[] }[] };
     };
+    readonly accessModes?: readonly string[];
+    readonly capacity?: StringMap;
+    readonly mountOptions?: readonly string[];
+    readonly persistentVolumeReclaimPolicy?: string;
+    readonly storageClassName?: string;
+    readonly volumeMode?: string;
   };
   readonly status?: { readonly phase?: string };
 }
 
 export interface PersistentVolumeClaim extends KubeObject {
-  readonly spec?: { readonly volumeName?: string; readonly storageClassName?: string };
+  readonly spec?: {
+    readonly accessModes?: readonly string[];
+    readonly resources?: { readonly requests?: StringMap };
+    readonly storageClassName?: string;
+    readonly volumeMode?: string;
+    readonly volumeName?: string;
+    readonly volumeAttributesClassName?: string;
+    readonly selector?: unknown;
+    readonly dataSource?: { readonly kind?: string };
+    readonly dataSourceRef?: { readonly kind?: string };
+  };
   readonly status?: { readonly phase?: string };
+}
+
+/** storage.k8s.io/v1. */
+export interface StorageClass extends KubeObject {
+  readonly provisioner: string;
+  readonly parameters?: StringMap;
+  readonly reclaimPolicy?: string;
+  readonly mountOptions?: readonly string[];
+  readonly volumeBindingMode?: string;
+  readonly allowedTopologies?: readonly {
+    readonly matchLabelExpressions?: readonly { readonly key: string; readonly values: readonly string[] }[];
+  }[];
 }
 
 export interface ContainerPort {

@@ -1,4 +1,4 @@
-import type { EndpointSlice, KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from './objects.ts';
+import type { EndpointSlice, KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service, StorageClass } from './objects.ts';
 
 /** Where a kind of object lives in the API, and (as a type only) what one looks like. */
 export interface Resource<T extends KubeObject = KubeObject> {
@@ -38,3 +38,4 @@ export const pods = resource<Pod>('v1', 'Pod', 'pods');
 export const persistentVolumes = resource<PersistentVolume>('v1', 'PersistentVolume', 'persistentvolumes', 'cluster');
 export const persistentVolumeClaims = resource<PersistentVolumeClaim>('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims');
 export const endpointSlices = resource<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');
+export const storageClasses = resource<StorageClass>('storage.k8s.io/v1', 'StorageClass', 'storageclasses', 'cluster');

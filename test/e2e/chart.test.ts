@@ -47,6 +47,8 @@ interface SecurityContext {
   readonly seccompProfile?: { readonly type: string };
 }
 
+const WITH_SIDECAR = { provisioner: { sidecar: true } };
+
 describe('the chart on a cluster', { timeout: 580_000 }, () => {
   let cluster: Cluster;
   const helmOn = (args: readonly string[], values?: object): Promise<string> =>
@@ -71,7 +73,8 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
     // By another hand than Helm's, whose fields Helm does not take without being told to.
     await cluster.kubectl(['create', '--field-manager=olm', '--filename', '-'], { input: JSON.stringify(leftBehind) });
     await eventually('the API of OpenShift', () => cluster.api.find(CONSTRAINTS));
-    await installEarshot(cluster, { args: ['--take-ownership', '--force-conflicts'] });
+    // The upgrade below takes volumes over from the sidecar, and gives them back.
+    await installEarshot(cluster, { values: WITH_SIDECAR, args: ['--take-ownership', '--force-conflicts'] });
   });
   after(async () => {
     await cluster[Symbol.asyncDispose]();
@@ -293,6 +296,25 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
         async () => (await inPod('cat /listener/default-address/address')) === '198.51.100.20',
       );
     });
+
+    it('goes on with volumes that the sidecar made, as the sidecar does with those of the controller', async () => {
+      const containers = async (): Promise<readonly number[]> => (await components('controller')).map(({ spec }) => spec.containers.length);
+      assert.deepEqual(await containers(), [1, 1], 'the sidecar is gone');
+      await replaceVolume();
+      await installEarshot(cluster, { values: WITH_SIDECAR });
+      assert.deepEqual(await containers(), [2, 2]);
+      await replaceVolume();
+    });
+
+    /** The volume of web-1 goes with its claim, and another comes with the next. */
+    async function replaceVolume(): Promise<void> {
+      const volume = await cluster.kubectl(['get', 'pvc', 'listener-web-1', '--namespace=default', '-o', 'jsonpath={.spec.volumeName}']);
+      await cluster.kubectl(['scale', 'statefulset/web', '--namespace=default', '--replicas=1']);
+      await cluster.kubectl(['delete', 'pvc', 'listener-web-1', '--namespace=default', '--wait', '--timeout=60s']);
+      await cluster.kubectl(['wait', '--for=delete', `pv/${volume}`, '--timeout=60s']);
+      await cluster.kubectl(['scale', 'statefulset/web', '--namespace=default', '--replicas=2']);
+      await cluster.kubectl(['rollout', 'status', 'statefulset/web', '--namespace=default', '--timeout=120s']);
+    }
 
     it('needed no right that it does not have, from install to upgrade', () => {
       const accounts = [`system:serviceaccount:${SYSTEM}:earshot-controller`, `system:serviceaccount:${SYSTEM}:earshot-node`];

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Listener, PodListeners } from '../../src/api/listeners/index.ts';
-import type { KubeObject, PersistentVolume, Service } from '../../src/kube/objects.ts';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Service } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { startControllerProcess, type ControllerProcess } from './support/controller-process.ts';
 import { SYSTEM, withoutControllers } from './support/installation.ts';
-import { API, byClass, claimTemplate, pod } from './support/manifests.ts';
+import { API, byClass, claim, claimTemplate, pod } from './support/manifests.ts';
 import { openNamespace, type Namespace, type RunningPod } from './support/namespace.ts';
 import { expectedTree } from './support/tree.ts';
 import { startWriteProxy, type Cut, type WriteProxy } from './support/write-proxy.ts';
@@ -22,6 +22,8 @@ describe('the controller killed between any two of its writes', { timeout: 580_0
   let namespace: Namespace;
   let className: string;
   let proxy: WriteProxy;
+  /** The same for writes about volumes and claims. */
+  let bindingProxy: WriteProxy;
   let controller: ControllerProcess;
   /** What an undisturbed run leaves, and the writes it takes. */
   let undisturbed: Outcome;
@@ -34,6 +36,7 @@ describe('the controller killed between any two of its writes', { timeout: 580_0
     className = await namespace.class('nodeport', { serviceType: 'NodePort' });
     const token = await cluster.token(SYSTEM, 'earshot-controller');
     proxy = resources.use(await startWriteProxy(cluster, { token, about: namespace.name }));
+    bindingProxy = resources.use(await startWriteProxy(cluster, { token, about: '/persistentvolume' }));
     resources.defer(() => controller?.[Symbol.asyncDispose]());
     controller = await startControllerProcess(cluster, { server: proxy.url });
     proxy.arm();
@@ -66,6 +69,50 @@ describe('the controller killed between any two of its writes', { timeout: 580_0
     }
   });
 
+  it('goes on with a volume that it was making, and with the binding of it', async (t) => {
+    // kube-controller-manager may bind the claim first, and then there is no second or third write about it to be killed at.
+    for (const at of [1, 2, 3]) {
+      for (const when of ['before', 'after'] as const) await t.test(`killed ${when} write ${at}`, () => killWhileBinding({ at, when }));
+    }
+  });
+
+  async function killWhileBinding(cut: Cut): Promise<void> {
+    const name = `binding-${cut.when}-${cut.at}`;
+    const { promise: killed, resolve } = Promise.withResolvers<void>();
+    bindingProxy.arm(cut, () => {
+      controller.kill();
+      resolve();
+    });
+    await controller[Symbol.asyncDispose]();
+    controller = await startControllerProcess(cluster, { server: bindingProxy.url });
+    await namespace.create(claim(name, byClass(className)));
+    await namespace.create(pod(name, { volumes: { address: name }, ports: [{ name: 'http', containerPort: PORT }] }));
+    const bound = namespace.until<PersistentVolumeClaim>(
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', name },
+      'to be bound',
+      ({ status }) => status?.phase === 'Bound',
+      120_000,
+    );
+    await Promise.race([killed, bound]);
+    await controller[Symbol.asyncDispose]();
+    bindingProxy.arm();
+    controller = await startControllerProcess(cluster, { server: proxy.url });
+    await bound;
+    await namespace.running(name);
+    const { metadata, spec } = await namespace.claim(name);
+    assert.equal(spec?.volumeName, `pvc-${metadata.uid}`);
+    const { items } = await cluster.api.get<{ readonly items: readonly PersistentVolume[] }>('/api/v1/persistentvolumes');
+    assert.equal(items.filter((volume) => volume.spec?.claimRef?.uid === metadata.uid).length, 1, 'one volume');
+    const told = await cluster.api.get<{ readonly items: readonly { readonly reason: string }[] }>(
+      `/api/v1/namespaces/${namespace.name}/events?fieldSelector=involvedObject.name=${name}`,
+    );
+    assert.deepEqual(
+      told.items.filter(({ reason }) => reason.startsWith('Claim')),
+      [],
+      'the claim was never told that it lost its volume',
+    );
+  }
+
   async function killAt(cut: Cut): Promise<void> {
     const name = `${cut.when}-${cut.at}`;
     let isKilled = false;
@@ -89,7 +136,7 @@ describe('the controller killed between any two of its writes', { timeout: 580_0
     assert.ok(left.length <= writes.length, `the next controller wrote more than an undisturbed one: ${left.join(', ')}`);
   }
 
-  /** What the provisioner makes of a claim is made here, since it comes with the controller; then a pod mounts it. */
+  /** A volume that is there already, so that what is counted is what a mount takes; then a pod mounts it. */
   async function expose(name: string): Promise<void> {
     const { metadata, spec } = claimTemplate(byClass(className), {}, name);
     const boundClaim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: { ...spec, volumeName: volumeNameOf(name) } };

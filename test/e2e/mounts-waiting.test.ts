@@ -9,8 +9,8 @@ import { expectedTree } from './support/tree.ts';
 const PORTS = [{ name: 'http', port: 8080 }];
 const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
 
-/** The most that the provisioner waits before it tries a claim again (the chart's provisioner.retryIntervalMax), and a slow start of a pod. */
-const SOON = 10_000 + 40_000;
+/** What a claim waits for is noticed at once, so this is a slow start of a pod. */
+const SOON = 40_000;
 
 interface Quota extends KubeObject {
   readonly status?: { readonly used?: object };
@@ -201,7 +201,7 @@ describe('a claim that can never be a listener volume', { timeout: 400_000 }, ()
         spec: { volumes: [{ name: 'device', persistentVolumeClaim: { claimName: 'block' } }] },
       }),
     );
-    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'block' }, /block/i);
+    await namespace.event({ kind: 'PersistentVolumeClaim', name: 'block' }, /folder of files: set volumeMode: Filesystem/);
   });
 
   it('is refused at once where it is no claim at all but volumes[].csi, with what to write instead', async () => {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isRecord } from '../../src/text/is-record.ts';
 import type { Cluster } from './cluster.ts';
 import { run } from './command.ts';
 import { toolFolder } from './tools.ts';
@@ -16,18 +17,30 @@ export interface InstallOptions {
 }
 
 /** The images that an installation runs, built from this checkout where they are missing or older than their sources. */
-export async function buildImages(log: (line: string) => void = () => undefined): Promise<readonly string[]> {
+export async function buildImages(
+  log: (line: string) => void = () => undefined,
+  options: Pick<InstallOptions, 'values'> = {},
+): Promise<readonly string[]> {
   const earshot = `${ROOT}dist/earshot.tar`;
-  const provisioner = `${ROOT}dist/csi-provisioner.tar`;
   if (isOlder(earshot, ['src', 'scripts', 'package.json', 'package-lock.json'])) {
     log('building the image');
     await run(process.execPath, ['scripts/image.ts'], { cwd: ROOT });
   }
+  return hasSidecar(options.values) ? [earshot, await sidecarImage(log)] : [earshot];
+}
+
+function hasSidecar(values: InstallOptions['values']): boolean {
+  const provisioner = values?.['provisioner'];
+  return isRecord(provisioner) && provisioner['sidecar'] === true;
+}
+
+async function sidecarImage(log: (line: string) => void): Promise<string> {
+  const image = `${ROOT}dist/csi-provisioner.tar`;
   const program = `${await toolFolder('csi-provisioner', log)}/csi-provisioner`;
-  if (isOlder(provisioner, ['scripts/image.ts', 'scripts/image']) || statSync(provisioner).mtimeMs < statSync(program).mtimeMs) {
+  if (isOlder(image, ['scripts/image.ts', 'scripts/image']) || statSync(image).mtimeMs < statSync(program).mtimeMs) {
     await run(process.execPath, ['scripts/image.ts', '--csi-provisioner', program], { cwd: ROOT });
   }
-  return [earshot, provisioner];
+  return image;
 }
 
 /** The same from the rendered chart, deploy/earshot.yaml: nobody waits until Helm is built. */
@@ -46,7 +59,7 @@ export async function installManifest(cluster: Cluster, log: (line: string) => v
 /** Installs Earshot from this checkout's image and chart, and returns when controller and node drivers are ready. */
 export async function installEarshot(cluster: Cluster, options: InstallOptions = {}): Promise<void> {
   const { log = () => undefined } = options;
-  for (const image of await buildImages(log)) await cluster.loadImage(image);
+  for (const image of await buildImages(log, options)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;
   log('installing the chart');
   await run(

@@ -9,10 +9,10 @@ import { untilStopped } from '../processes/signals.ts';
 export function addExposure(program: Command): void {
   program
     .command('controller')
-    .description('reconcile Listeners and answer the CSI provisioner; runs as a Deployment, one replica leads')
+    .description('reconcile Listeners and make the volumes that mount them; runs as a Deployment, one replica leads')
     .requiredOption('--namespace <name>', 'namespace of the Lease by which one replica leads', process.env['POD_NAMESPACE'])
     .requiredOption('--identity <name>', 'name of this replica, unique among them', process.env['POD_NAME'])
-    .option('--csi-socket <path>', 'serve the CSI controller service on this Unix socket')
+    .option('--csi-socket <path>', 'leave volumes to an external-provisioner, which asks on this Unix socket; left out: make them here')
     .option('--cluster-domain <name>', "domain of the cluster's DNS; left out: what /etc/resolv.conf says, or cluster.local", clusterDomain)
     .addOption(new Option('--preset <name>', 'ListenerClasses to make if they are absent').choices(presetNames).default('none'))
     .option('--no-leader-election', 'lead at once; only for a single replica')

@@ -7,7 +7,7 @@ import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { runElected, runWhileLeading, type Election } from '../../kube/controller/leadership.ts';
 import { WorkQueue } from '../../work/queue.ts';
-import { startClusterCaches, startPolicyCaches, type PolicyCaches } from '../../exposure/cluster/caches.ts';
+import { startClusterCaches, startPolicyCaches, startProvisionCaches, type PolicyCaches } from '../../exposure/cluster/caches.ts';
 import { startController } from '../../exposure/controller.ts';
 import { install } from '../../exposure/installation.ts';
 import { showListeners } from '../../exposure/listener-metrics.ts';
@@ -94,6 +94,8 @@ async function lead(parts: {
     },
   });
   const caches = startClusterCaches(start, client, policy, leading);
+  // Whoever asks on the socket makes volumes; two would only be in each other's way.
+  const provision = options.csiSocket === undefined ? startProvisionCaches(start, client, leading) : undefined;
   await using installation = new WorkQueue({
     name: 'installation',
     concurrency: 1,
@@ -107,7 +109,9 @@ async function lead(parts: {
   });
   installation.add('install');
   const { clusterDomain, concurrency } = options;
-  await runWhileLeading({ leading, stopped, log }, () => startController({ client, caches, events, clusterDomain, log, concurrency }));
+  await runWhileLeading({ leading, stopped, log }, () =>
+    startController({ client, caches, provision, events, clusterDomain, log, concurrency }),
+  );
 }
 
 function unsynced(caches: PolicyCaches): string | undefined {

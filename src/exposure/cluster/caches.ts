@@ -7,12 +7,28 @@ import {
   type ListenerClass,
   type PodListeners,
 } from '../../api/listeners/index.ts';
-import { DRIVER_NAME, LISTENER_NAME_LABEL } from '../../api/listeners/names.ts';
+import {
+  DRIVER_NAME,
+  LISTENER_CLASS_ANNOTATION,
+  LISTENER_NAME_ANNOTATION,
+  LISTENER_NAME_LABEL,
+  TOPOLOGY_KEY,
+} from '../../api/listeners/names.ts';
 import type { Cache, KubeClient, StartInformer } from '../../kube/contract.ts';
 import { FreshView } from '../../kube/watch/fresh-view.ts';
-import type { EndpointSlice, KubeObject, Node, ObjectMeta, PersistentVolume, Service } from '../../kube/objects.ts';
-import { endpointSlices, nodes, persistentVolumes, services } from '../../kube/resource.ts';
-import { pinnedNodesOf, targetOf } from './volumes.ts';
+import type {
+  EndpointSlice,
+  KubeObject,
+  Node,
+  ObjectMeta,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Service,
+  StorageClass,
+} from '../../kube/objects.ts';
+import { endpointSlices, nodes, persistentVolumeClaims, persistentVolumes, services, storageClasses } from '../../kube/resource.ts';
+import { only, selectedNodeOf, storageClassOf, unboundOnly } from './claims.ts';
+import { PROVISIONED_BY, pinnedNodesOf, targetOf } from './volumes.ts';
 
 /** The nodes with an endpoint of a Service that gets traffic, from one EndpointSlice. */
 export interface EndpointNodes extends KubeObject {
@@ -39,9 +55,18 @@ export interface ClusterCaches extends PolicyCaches {
   readonly endpoints: Cache<EndpointNodes>;
   readonly nodes: Cache<Node>;
   /** Only volumes of this driver. Indexes: `handle`, `listener` (key), `node` (pinned to). */
-  readonly volumes: Cache<PersistentVolume>;
+  readonly volumes: FreshView<PersistentVolume>;
   /** Indexes: `handle` (of a mount), `node`. */
   readonly podListeners: FreshView<PodListeners>;
+}
+
+/** What the leader keeps besides where it makes volumes itself. */
+export interface ProvisionCaches {
+  /**
+   * Claims of any class that are not bound. Indexes: `class` and `listener` (key) that they name, `node` (selected), `storage-class`.
+   */
+  readonly claims: FreshView<PersistentVolumeClaim>;
+  readonly storageClasses: Cache<StorageClass>;
 }
 
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
@@ -78,19 +103,21 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
       project: endpointNodesOf,
       indexes: { service: ({ service }) => [service] },
     }),
-    nodes: start(client, nodes, { signal, project: addressesOnly }),
-    volumes: start(client, persistentVolumes, {
-      signal,
-      project: (volume) => (volume.spec?.csi?.driver === DRIVER_NAME ? withoutManagement(volume) : undefined),
-      indexes: {
-        handle: ({ spec }) => (spec?.csi === undefined ? [] : [spec.csi.volumeHandle]),
-        listener: (volume) => {
-          const target = targetOf(volume);
-          return target === undefined ? [] : [`${target.namespace}/${target.name}`];
+    nodes: start(client, nodes, { signal, project: whereabouts }),
+    volumes: new FreshView(
+      start(client, persistentVolumes, {
+        signal,
+        project: ownVolume,
+        indexes: {
+          handle: ({ spec }) => (spec?.csi === undefined ? [] : [spec.csi.volumeHandle]),
+          listener: (volume) => {
+            const target = targetOf(volume);
+            return target === undefined ? [] : [`${target.namespace}/${target.name}`];
+          },
+          node: pinnedNodesOf,
         },
-        node: pinnedNodesOf,
-      },
-    }),
+      }),
+    ),
     podListeners: new FreshView(
       start(client, podListeners, {
         signal,
@@ -105,15 +132,47 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
   };
 }
 
+export function startProvisionCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): ProvisionCaches {
+  return {
+    storageClasses: start(client, storageClasses, { signal, project: withoutManagement }),
+    claims: new FreshView(
+      start(client, persistentVolumeClaims, {
+        signal,
+        project: unboundOnly,
+        indexes: {
+          class: (claim) => annotationOf(claim, LISTENER_CLASS_ANNOTATION),
+          listener: (claim) => annotationOf(claim, LISTENER_NAME_ANNOTATION).map((name) => `${claim.metadata.namespace}/${name}`),
+          node: (claim) => [selectedNodeOf(claim) ?? ''],
+          'storage-class': (claim) => [storageClassOf(claim)],
+        },
+      }),
+    ),
+  };
+}
+
+function annotationOf({ metadata }: KubeObject, name: string): readonly string[] {
+  const value = metadata.annotations?.[name];
+  return value === undefined ? [] : [value];
+}
+
 /** Drops what is long and never read: field managers, and annotations such as kubectl's copy of the object. */
 function withoutManagement<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, annotations: _annotations, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
-function addressesOnly(node: Node): Node {
+/** Of annotations only who made it. */
+function ownVolume(volume: PersistentVolume): PersistentVolume | undefined {
+  if (volume.spec?.csi?.driver !== DRIVER_NAME) return undefined;
+  const { metadata, ...rest } = withoutManagement(volume);
+  return { ...rest, metadata: { ...metadata, annotations: only(volume.metadata.annotations ?? {}, [PROVISIONED_BY]) } };
+}
+
+/** Its addresses, and whether the driver runs there. */
+function whereabouts(node: Node): Node {
   const { addresses } = node.status ?? {};
-  return { metadata: identityOf(node.metadata), ...(addresses === undefined ? {} : { status: { addresses } }) };
+  const metadata = { ...identityOf(node.metadata), labels: only(node.metadata.labels ?? {}, [TOPOLOGY_KEY]) };
+  return { metadata, ...(addresses === undefined ? {} : { status: { addresses } }) };
 }
 
 function endpointNodesOf(slice: EndpointSlice): EndpointNodes {

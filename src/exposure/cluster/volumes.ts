@@ -1,6 +1,9 @@
-/** What a PersistentVolume of this driver tells by itself. */
+/** What a PersistentVolume of this driver tells by itself, and where one can be mounted. */
 import { DRIVER_NAME, LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
-import type { PersistentVolume } from '../../kube/objects.ts';
+import type { Node, PersistentVolume } from '../../kube/objects.ts';
+
+/** On a volume: who made it. */
+export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
 /** Which Listener a volume is about, from the volume alone. */
 export type VolumeTarget =
@@ -27,4 +30,9 @@ export function pinnedNodesOf(volume: PersistentVolume): readonly string[] {
     .flatMap((term) => term.matchExpressions ?? [])
     .filter((expression) => expression.key === TOPOLOGY_KEY && expression.operator === 'In')
     .flatMap((expression) => expression.values ?? []);
+}
+
+/** The kubelet labels its Node when the driver registers there. */
+export function runsDriver(node: Node): boolean {
+  return node.metadata.labels?.[TOPOLOGY_KEY] === node.metadata.name;
 }

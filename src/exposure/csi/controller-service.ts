@@ -1,18 +1,14 @@
-import {
-  CLAIM_NAMESPACE_PARAMETER,
-  CLAIM_NAME_PARAMETER,
-  LISTENER_CLASS_ANNOTATION,
-  LISTENER_NAME_ANNOTATION,
-  TOPOLOGY_KEY,
-} from '../../api/listeners/names.ts';
+import { CLAIM_NAMESPACE_PARAMETER, CLAIM_NAME_PARAMETER, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
 import type { Cache, KubeClient } from '../../kube/contract.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../kube/resource.ts';
-import { isPinned, pinnedNode, selectionOf, type Selection } from './claim.ts';
+import type { PersistentVolumeClaim } from '../../kube/objects.ts';
+import { BLOCK, isPinned, requestOf } from '../provision/volume-request.ts';
 import { CsiError } from './errors.ts';
 import type { ControllerDefinition, CreateVolumeRequest, VolumeCapability } from './generated/csi.ts';
 import type { Implementation } from './grpc-server.ts';
-import { BLOCK, parseHandle } from './publish-request.ts';
+import { parseHandle } from './publish-request.ts';
+import { pinnedNode } from './pinned-node.ts';
 import { VolumeSizes } from './volume-sizes.ts';
 import { isResourceName } from '../../text/names.ts';
 
@@ -37,8 +33,10 @@ export function createControllerService(options: ControllerServiceOptions): Impl
       const name = parseHandle(request.name, 'name');
       checkCapabilities(request.volumeCapabilities);
       const capacityBytes = sizes.sizeFor(name, request.capacityRange);
-      const { namespace, selection } = await findSelection(request, options.client, signal);
-      const listenerClass = classOf(selection, namespace, options);
+      const asked = requestOf(await findClaim(request, options.client, signal), options);
+      // external-provisioner asks again after these errors, with growing pauses and for ever, so what is missing may come later.
+      if (!asked.ok) throw new CsiError(asked.code, asked.message);
+      const { selection, listenerClass } = asked;
       const node = isPinned(listenerClass) ? pinnedNode(request.accessibilityRequirements) : undefined;
       const accessibleTopology = node === undefined ? [] : [{ segments: new Map([[TOPOLOGY_KEY, node]]) }];
       sizes.remember(name, capacityBytes);
@@ -81,11 +79,11 @@ function isBlock(capability: VolumeCapability): boolean {
 }
 
 /** A claim's annotations do not come with the request, only its name does. */
-async function findSelection(
+async function findClaim(
   { parameters }: CreateVolumeRequest,
   client: Pick<KubeClient, 'find'>,
   signal: AbortSignal,
-): Promise<{ readonly namespace: string; readonly selection: Selection }> {
+): Promise<PersistentVolumeClaim> {
   const name = parameters.get(CLAIM_NAME_PARAMETER) ?? '';
   const namespace = parameters.get(CLAIM_NAMESPACE_PARAMETER) ?? '';
   if (name === '' || namespace === '') {
@@ -98,26 +96,5 @@ async function findSelection(
   if (!isResourceName(name) || !isResourceName(namespace)) throw new CsiError('csi-request', 'The name of the claim is not one.');
   const claim = await client.find(persistentVolumeClaims, { namespace, name }, { signal });
   if (claim === undefined) throw new CsiError('claim-not-found', `PersistentVolumeClaim ${namespace}/${name} does not exist.`);
-  return { namespace, selection: selectionOf(claim) };
-}
-
-/** external-provisioner asks again after these errors, with growing pauses and for ever, so what is missing may come later. */
-function classOf(selection: Selection, namespace: string, { classes, listeners }: ControllerServiceOptions): ListenerClass {
-  const isByClass = selection.annotation === LISTENER_CLASS_ANNOTATION;
-  const className = isByClass ? selection.name : classNameOf(`${namespace}/${selection.name}`, listeners);
-  const found = classes.get(className);
-  if (found !== undefined) return found;
-  const origin = isByClass ? `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim` : `Listener ${namespace}/${selection.name}`;
-  throw new CsiError('class-not-found', `ListenerClass ${className}, which ${origin} names, does not exist. Create it, or name another.`);
-}
-
-function classNameOf(key: string, listeners: Cache<Listener>): string {
-  const listener = listeners.get(key);
-  if (listener === undefined) {
-    const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
-    throw new CsiError('listener-not-found', `Listener ${key} does not exist. ${hint}`);
-  }
-  const { className } = listener.spec;
-  if (className !== undefined && className !== null && className !== '') return className;
-  throw new CsiError('no-class', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
+  return claim;
 }

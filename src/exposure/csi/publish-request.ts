@@ -5,6 +5,7 @@ import {
   POD_NAME_CONTEXT,
   POD_UID_CONTEXT,
 } from '../../api/listeners/names.ts';
+import { BLOCK } from '../provision/volume-request.ts';
 import { CsiError } from './errors.ts';
 import type { NodePublishVolumeRequest } from './generated/csi.ts';
 import { parseTarget, type Target } from './target-path.ts';
@@ -58,8 +59,6 @@ export function parseHandle(volumeId: string, field: 'volume_id' | 'name' = 'vol
   }
   return volumeId;
 }
-
-export const BLOCK = 'A listener volume is a folder of files: set volumeMode: Filesystem in the PersistentVolumeClaim, or leave it out.';
 
 const INLINE =
   'A listener volume cannot be an inline one (volumes[].csi), because its address lives as long as a PersistentVolumeClaim. ' +

@@ -34,5 +34,6 @@ export const everything = {
     nodeSelector: { e: 'f' },
     extraArgs: ['--concurrency=4'],
   },
+  provisioner: { sidecar: true },
   node: { maxUnavailable: 3, mountPropagation: 'None', podAnnotations: { a: 'b' } },
 };

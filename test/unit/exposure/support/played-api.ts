@@ -117,6 +117,7 @@ export class PlayedApi implements KubeClient {
     const verb = subresource === undefined ? 'patch' : `patch-${subresource}`;
     return this.#serve(verb, of, keyString(key), patch, () => {
       const known = this.read(of, keyString(key)) ?? refuse(404, 'NotFound', 'not found');
+      if (type === 'merge') check(known, (patch as Partial<KubeObject>).metadata);
       const after = type === 'merge' ? merge(known, patch) : jsonPatched(known, patch as readonly JsonStep[]);
       const stored = this.prunes(of, after as T); // A patch of an object of this kind.
       // What changes nothing is no write, and no event.
@@ -124,8 +125,11 @@ export class PlayedApi implements KubeClient {
     });
   }
 
-  delete(of: Resource, key: Key, _options?: DeleteOptions): Promise<void> {
-    return this.#serve('delete', of, keyString(key), undefined, () => this.remove(of, keyString(key)));
+  delete(of: Resource, key: Key, options: DeleteOptions = {}): Promise<void> {
+    return this.#serve('delete', of, keyString(key), undefined, () => {
+      check(this.read(of, keyString(key)) ?? refuse(404, 'NotFound', 'not found'), options);
+      this.remove(of, keyString(key));
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -154,6 +158,15 @@ export class PlayedApi implements KubeClient {
 
 export function refuse(status: number, reason: string, message: string): never {
   throw new ApiError('played', { status, reason, message });
+}
+
+/** Preconditions: what a write names must be so. */
+function check(
+  { metadata }: KubeObject,
+  { uid, resourceVersion }: { readonly uid?: string; readonly resourceVersion?: string } = {},
+): void {
+  if ((uid ?? metadata.uid) !== metadata.uid) refuse(409, 'Conflict', 'another uid');
+  if ((resourceVersion ?? metadata.resourceVersion) !== metadata.resourceVersion) refuse(409, 'Conflict', 'another resource version');
 }
 
 interface JsonStep {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-import { startClusterCaches, startPolicyCaches } from '../../../../src/exposure/cluster/caches.ts';
+import { startClusterCaches, startPolicyCaches, startProvisionCaches } from '../../../../src/exposure/cluster/caches.ts';
 import { startController } from '../../../../src/exposure/controller.ts';
 import type { EventRecorder } from '../../../../src/kube/contract.ts';
 import { startInformer } from '../../../../src/kube/watch/informer.ts';
@@ -19,7 +19,8 @@ export interface PlayedController extends AsyncDisposable {
 const QUIET_TURNS = 20;
 const MOST_CALLS = 1_000;
 
-export async function playController(api: PlayedApi): Promise<PlayedController> {
+/** `provisions`: makes volumes itself. */
+export async function playController(api: PlayedApi, { provisions = false } = {}): Promise<PlayedController> {
   const end = new AbortController();
   const events: string[] = [];
   const recorder: EventRecorder = {
@@ -30,6 +31,7 @@ export async function playController(api: PlayedApi): Promise<PlayedController> 
   const controller = await startController({
     client: api,
     caches,
+    provision: provisions ? startProvisionCaches(startInformer, api, end.signal) : undefined,
     events: recorder,
     clusterDomain: 'cluster.local',
     log: createLogger({ level: 'silent', component: 'test' }),

@@ -1,0 +1,63 @@
+/** What a PersistentVolumeClaim tells by itself, in annotations that are Kubernetes' own (component-helpers, storage/volume). */
+import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
+import type { PersistentVolumeClaim, StringMap } from '../../kube/objects.ts';
+
+/** The node that the scheduler chose for the pod which waits for the claim. */
+export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+/** Binding is complete: what the scheduler waits for. */
+export const BIND_COMPLETED = 'pv.kubernetes.io/bind-completed';
+/** A program bound the claim, no person: it may be said anew. */
+export const BOUND_BY_CONTROLLER = 'pv.kubernetes.io/bound-by-controller';
+const STORAGE_PROVISIONER = 'volume.kubernetes.io/storage-provisioner';
+const STORAGE_PROVISIONER_BETA = 'volume.beta.kubernetes.io/storage-provisioner';
+const STORAGE_CLASS_BETA = 'volume.beta.kubernetes.io/storage-class';
+
+const KEPT = [
+  SELECTED_NODE,
+  BIND_COMPLETED,
+  STORAGE_PROVISIONER,
+  STORAGE_PROVISIONER_BETA,
+  STORAGE_CLASS_BETA,
+  LISTENER_CLASS_ANNOTATION,
+  LISTENER_NAME_ANNOTATION,
+];
+
+/** Bound for the scheduler (annotation) and for the kubelet (phase). */
+export function isBound({ metadata, spec, status }: PersistentVolumeClaim): boolean {
+  return isGiven(spec?.volumeName) && status?.phase === 'Bound' && Object.hasOwn(metadata.annotations ?? {}, BIND_COMPLETED);
+}
+
+/** The name of its StorageClass; empty where it has none. */
+export function storageClassOf({ metadata, spec }: PersistentVolumeClaim): string {
+  return metadata.annotations?.[STORAGE_CLASS_BETA] ?? spec?.storageClassName ?? '';
+}
+
+/** Who shall make a volume for it, once kube-controller-manager has found that there is none. */
+export function provisionerOf({ metadata }: PersistentVolumeClaim): string | undefined {
+  return metadata.annotations?.[STORAGE_PROVISIONER] ?? metadata.annotations?.[STORAGE_PROVISIONER_BETA];
+}
+
+export function selectedNodeOf({ metadata }: PersistentVolumeClaim): string | undefined {
+  const node = metadata.annotations?.[SELECTED_NODE];
+  return isGiven(node) ? node : undefined;
+}
+
+/** The volume that is made for a claim: one name for each claim, so that two provisioners cannot make two. */
+export function volumeNameFor({ metadata }: PersistentVolumeClaim): string {
+  return `pvc-${metadata.uid}`;
+}
+
+/** Claims that are bound, which is most, are not kept: nothing is left to do for them. Nor are those that lost their volume. */
+export function unboundOnly(claim: PersistentVolumeClaim): PersistentVolumeClaim | undefined {
+  if (isBound(claim) || claim.status?.phase === 'Lost') return undefined;
+  const { managedFields: _managedFields, labels: _labels, ownerReferences: _owners, annotations = {}, ...metadata } = claim.metadata;
+  return { ...claim, metadata: { ...metadata, annotations: only(annotations, KEPT) } };
+}
+
+export function only(all: StringMap, keys: readonly string[]): StringMap {
+  return Object.fromEntries(keys.flatMap((key) => (Object.hasOwn(all, key) ? [[key, all[key] ?? '']] : [])));
+}
+
+function isGiven(text: string | undefined): text is string {
+  return text !== undefined && text !== '';
+}

@@ -1,0 +1,140 @@
+/**
+ * Makes the volume of a claim and binds the two, as a provisioner and kube-controller-manager do together. Each step is taken on what is
+ * seen, never on what was done before, so that whoever comes next (another leader, an external-provisioner) goes on from there.
+ */
+import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.ts';
+import { isAlreadyExists, isRefusal } from '../../kube/errors.ts';
+import { parseKey } from '../../kube/key.ts';
+import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
+import { apiVersionOf, nodes, persistentVolumeClaims, persistentVolumes } from '../../kube/resource.ts';
+import type { ReconcileResult } from '../../work/reconcile.ts';
+import type { ClusterCaches, ProvisionCaches } from '../cluster/caches.ts';
+import { BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, storageClassOf, volumeNameFor } from '../cluster/claims.ts';
+import { runsDriver } from '../cluster/volumes.ts';
+import { nextStep, spreadNode } from './claim-step.ts';
+import { planVolume, whyUnsupported } from './volume-plan.ts';
+import { isPinned, requestOf, type Selection } from './volume-request.ts';
+
+export interface ClaimReconcilerOptions {
+  readonly client: KubeClient;
+  readonly caches: ClusterCaches & ProvisionCaches;
+  readonly events: EventRecorder;
+}
+
+/**
+ * What is refused is looked at again when any of what it was refused for changes. This is for its event, which Kubernetes forgets after an
+ * hour and which counts as the same one for six minutes. In milliseconds.
+ */
+const REMINDER = 5 * 60_000;
+
+/** A wish that can be carried out. */
+interface Decision {
+  readonly selection: Selection;
+  /** Where the volume stays. */
+  readonly node: string | undefined;
+}
+
+export class ClaimReconciler {
+  readonly #options: ClaimReconcilerOptions;
+
+  constructor(options: ClaimReconcilerOptions) {
+    this.#options = options;
+  }
+
+  async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    const { claims, storageClasses, volumes } = this.#options.caches;
+    const claim = claims.get(key);
+    if (claim === undefined) return undefined;
+    const storageClass = storageClasses.get(storageClassOf(claim));
+    const step = nextStep(claim, { storageClass, volume: volumes.get(volumeNameFor(claim)) });
+    if (step.do === 'bind') await this.#bind(claim, key, step.volume, signal);
+    return step.do === 'provision' ? this.#provision(claim, key, step, signal) : undefined;
+  }
+
+  async #provision(
+    claim: PersistentVolumeClaim,
+    key: KeyString,
+    { storageClass, node: selected }: { readonly storageClass: StorageClass; readonly node: string | undefined },
+    signal: AbortSignal,
+  ): Promise<ReconcileResult | undefined> {
+    const node = selected === undefined ? undefined : await this.#nodeNamed(selected, signal);
+    if (selected !== undefined && node === undefined) {
+      this.#warn(claim, `Node ${selected}, which was selected for the pod, does not exist any more. Another one is asked for.`);
+      await this.#askForAnotherNode(claim, key, signal);
+      return undefined;
+    }
+    const decision = this.#decide(claim, storageClass, node);
+    if (typeof decision === 'string') {
+      this.#warn(claim, decision);
+      return { requeueAfter: REMINDER };
+    }
+    await this.#create(claim, planVolume(claim, { storageClass, ...decision }), signal);
+    return undefined;
+  }
+
+  /** Or why not, for whoever wrote the claim. */
+  #decide(claim: PersistentVolumeClaim, storageClass: StorageClass, node: Node | undefined): Decision | string {
+    const { caches } = this.#options;
+    const unsupported = whyUnsupported(claim);
+    if (unsupported !== undefined) return unsupported;
+    const request = requestOf(claim, caches);
+    if (!request.ok) return request.message;
+    if (node !== undefined && !runsDriver(node)) {
+      return `The driver of listener volumes does not run on Node ${node.metadata.name}, which was selected for the pod. It is waited for.`;
+    }
+    const { selection } = request;
+    if (!isPinned(request.listenerClass)) return { selection, node: undefined };
+    const pinned = node?.metadata.name ?? spreadNode(claim.metadata.name ?? '', storageClass, caches.nodes.values());
+    return pinned === undefined
+      ? 'The driver of listener volumes runs on no Node that the StorageClass allows.'
+      : { selection, node: pinned };
+  }
+
+  async #create(claim: PersistentVolumeClaim, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+    try {
+      this.#options.caches.volumes.wrote(await this.#options.client.create(persistentVolumes, volume, { signal }));
+    } catch (error) {
+      // Made before, by whomever; the watch is about to tell of it.
+      if (isAlreadyExists(error)) return;
+      if (isRefusal(error)) this.#warn(claim, `The API server refuses the PersistentVolume: ${error.statusMessage}`);
+      throw error;
+    }
+  }
+
+  /**
+   * The kubelet wants the name of the volume and the phase, the scheduler the name and the annotation. The phase and the annotation are
+   * one write, since a write of the status takes annotations too: neither ever sees half. The uid keeps both off a successor.
+   */
+  async #bind(claim: PersistentVolumeClaim, key: KeyString, { metadata, spec }: PersistentVolume, signal: AbortSignal): Promise<void> {
+    const { client, caches } = this.#options;
+    const { uid } = claim.metadata;
+    if (claim.spec?.volumeName !== metadata.name) {
+      const patch = { metadata: { uid, annotations: { [BOUND_BY_CONTROLLER]: 'yes' } }, spec: { volumeName: metadata.name } };
+      caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, { type: 'merge', signal }));
+    }
+    const status = { phase: 'Bound', accessModes: spec?.accessModes, capacity: spec?.capacity };
+    const patch = { metadata: { uid, annotations: { [BIND_COMPLETED]: 'yes' } }, status };
+    const options = { type: 'merge', subresource: 'status', signal } as const;
+    caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, options));
+  }
+
+  /** The scheduler may know a node before the cache does. */
+  async #nodeNamed(name: string, signal: AbortSignal): Promise<Node | undefined> {
+    return this.#options.caches.nodes.get(name) ?? (await this.#options.client.find(nodes, { name }, { signal }));
+  }
+
+  /** Without the annotation the scheduler begins anew with the pod. The resource version keeps this off a node that was selected since. */
+  async #askForAnotherNode({ metadata }: PersistentVolumeClaim, key: KeyString, signal: AbortSignal): Promise<void> {
+    const { client, caches } = this.#options;
+    const { uid, resourceVersion } = metadata;
+    const patch = { metadata: { uid, resourceVersion, annotations: { [SELECTED_NODE]: null } } };
+    caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, { type: 'merge', signal }));
+  }
+
+  #warn({ metadata }: PersistentVolumeClaim, note: string): void {
+    const { namespace = '', name = '', uid = '' } = metadata;
+    const { kind } = persistentVolumeClaims;
+    const regarding = { apiVersion: apiVersionOf(persistentVolumeClaims), kind, namespace, name, uid };
+    this.#options.events.record({ regarding, type: 'Warning', reason: 'ProvisioningFailed', action: 'Provision', note });
+  }
+}

@@ -1,0 +1,89 @@
+/** The PersistentVolume of a claim: pure. The same, name and all, that external-provisioner makes of this driver's answers. */
+import { DRIVER_NAME, LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
+import { persistentVolumeClaims, apiVersionOf } from '../../kube/resource.ts';
+import { storageClassOf, volumeNameFor } from '../cluster/claims.ts';
+import { PROVISIONED_BY, targetOf } from '../cluster/volumes.ts';
+import { refuseName } from '../listeners/service-plan.ts';
+import { BLOCK, type Selection } from './volume-request.ts';
+
+/**
+ * Where external-provisioner finds the Secrets for a deletion. Empty is what it writes where there are none; left out, it looks for
+ * the StorageClass.
+ */
+const DELETION_SECRETS = [
+  'volume.kubernetes.io/provisioner-deletion-secret-name',
+  'volume.kubernetes.io/provisioner-deletion-secret-namespace',
+];
+
+const FS_TYPES: ReadonlySet<string> = new Set(['csi.storage.k8s.io/fstype', 'fstype']);
+
+/** `node`: where the volume stays; undefined where any node will do. */
+export function planVolume(
+  claim: PersistentVolumeClaim,
+  {
+    storageClass,
+    selection,
+    node,
+  }: { readonly storageClass: StorageClass; readonly selection: Selection; readonly node: string | undefined },
+): PersistentVolume {
+  const { namespace, name, uid } = claim.metadata;
+  const { accessModes, resources, volumeMode } = claim.spec ?? {};
+  const { parameters = {}, mountOptions, reclaimPolicy = 'Delete' } = storageClass;
+  const fsType = Object.entries(parameters).find(([key]) => FS_TYPES.has(key.toLowerCase()))?.[1];
+  const volume: PersistentVolume = {
+    metadata: {
+      name: volumeNameFor(claim),
+      annotations: { [PROVISIONED_BY]: DRIVER_NAME, ...Object.fromEntries(DELETION_SECRETS.map((key) => [key, ''])) },
+    },
+    spec: {
+      accessModes: accessModes ?? [],
+      capacity: { storage: resources?.requests?.['storage'] ?? '1' },
+      claimRef: {
+        apiVersion: apiVersionOf(persistentVolumeClaims),
+        kind: persistentVolumeClaims.kind,
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(name === undefined ? {} : { name }),
+        ...(uid === undefined ? {} : { uid }),
+      },
+      csi: {
+        driver: DRIVER_NAME,
+        volumeHandle: volumeNameFor(claim),
+        volumeAttributes: { [selection.annotation]: selection.name },
+        ...(fsType === undefined ? {} : { fsType }),
+      },
+      persistentVolumeReclaimPolicy: reclaimPolicy,
+      storageClassName: storageClassOf(claim),
+      ...(mountOptions === undefined ? {} : { mountOptions }),
+      ...(volumeMode === undefined ? {} : { volumeMode }),
+      ...(node === undefined ? {} : { nodeAffinity: affinityTo(node) }),
+    },
+  };
+  return labelled(volume);
+}
+
+/** What no listener volume can be, in words for whoever wrote the claim. */
+export function whyUnsupported({ spec = {} }: PersistentVolumeClaim): string | undefined {
+  if (spec.volumeMode === 'Block') return BLOCK;
+  if (spec.dataSource != null || spec.dataSourceRef != null) {
+    return 'A listener volume has no content that it could begin with: remove dataSource and dataSourceRef.';
+  }
+  if (spec.selector != null) return 'A listener volume is made for its claim and not selected among others: remove the selector.';
+  if (spec.volumeAttributesClassName != null && spec.volumeAttributesClassName !== '') {
+    return 'A listener volume has no attributes that could be modified: remove volumeAttributesClassName.';
+  }
+  return undefined;
+}
+
+function affinityTo(node: string): NonNullable<NonNullable<PersistentVolume['spec']>['nodeAffinity']> {
+  return { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: TOPOLOGY_KEY, operator: 'In', values: [node] }] }] } };
+}
+
+/** Which Listener it is about, as it is labelled anyway when it is mounted (mounts/mount-preparation.ts), so that this need not be written then. */
+function labelled(volume: PersistentVolume): PersistentVolume {
+  const target = targetOf(volume);
+  // The mount of a Listener whose name is too long for a label is refused, with what to do.
+  if (target === undefined || refuseName(target.name) !== undefined) return volume;
+  const labels = { [LISTENER_NAMESPACE_LABEL]: target.namespace, [LISTENER_NAME_LABEL]: target.name };
+  return { ...volume, metadata: { ...volume.metadata, labels } };
+}

@@ -1,0 +1,91 @@
+/** What a claim asks for: the one rule, whoever makes the volume (claim-reconciler.ts, or a sidecar through csi/controller-service.ts). */
+import { LISTENER_CLASS_ANNOTATION, LISTENER_NAME_ANNOTATION } from '../../api/listeners/names.ts';
+import type { Listener, ListenerClass } from '../../api/listeners/index.ts';
+import type { Cache } from '../../kube/contract.ts';
+import type { PersistentVolumeClaim } from '../../kube/objects.ts';
+import { isResourceName } from '../../text/names.ts';
+import { quoted } from '../../text/printable.ts';
+
+/** A Listener that exists, or one of its own of a class. */
+export interface Selection {
+  readonly annotation: typeof LISTENER_NAME_ANNOTATION | typeof LISTENER_CLASS_ANNOTATION;
+  readonly name: string;
+}
+
+export const BLOCK = 'A listener volume is a folder of files: set volumeMode: Filesystem in the PersistentVolumeClaim, or leave it out.';
+
+export interface Policy {
+  readonly classes: Pick<Cache<ListenerClass>, 'get'>;
+  readonly listeners: Pick<Cache<Listener>, 'get'>;
+}
+
+export interface Refused {
+  readonly ok: false;
+  readonly code: 'csi-claim' | 'class-not-found' | 'listener-not-found' | 'no-class';
+  /** For whoever wrote the claim. */
+  readonly message: string;
+}
+
+export type VolumeRequest = { readonly ok: true; readonly selection: Selection; readonly listenerClass: ListenerClass } | Refused;
+
+/** What is refused may be mended at any time: by the claim's annotations, the class, or the Listener. */
+export function requestOf(claim: PersistentVolumeClaim, policy: Policy): VolumeRequest {
+  const selected = selectionOf(claim);
+  if (!('selection' in selected)) return selected;
+  const { selection } = selected;
+  const named = classNameOf(selection, claim.metadata.namespace ?? '', policy);
+  if (!('className' in named)) return named;
+  const listenerClass = policy.classes.get(named.className);
+  if (listenerClass !== undefined) return { ok: true, selection, listenerClass };
+  return refuse(
+    'class-not-found',
+    `ListenerClass ${named.className}, which ${named.origin} names, does not exist. Create it, or name another.`,
+  );
+}
+
+/** Only a node port depends on the node, and only where the class wants it to last. */
+export function isPinned(listenerClass: ListenerClass): boolean {
+  return listenerClass.spec.serviceType === 'NodePort' && listenerClass.spec.pinnedNodePorts === true;
+}
+
+/** Exactly one of the two annotations, with a name in it. */
+function selectionOf(claim: PersistentVolumeClaim): { readonly selection: Selection } | Refused {
+  const { annotations = {}, namespace, name } = claim.metadata;
+  const found = ([LISTENER_NAME_ANNOTATION, LISTENER_CLASS_ANNOTATION] as const).filter((key) => Object.hasOwn(annotations, key));
+  const [annotation] = found;
+  const where = `PersistentVolumeClaim ${namespace}/${name}`;
+  if (annotation === undefined) {
+    return refuse(
+      'csi-claim',
+      `${where} does not say what to expose: give it (or the claim template that it is made from) the annotation ` +
+        `${LISTENER_CLASS_ANNOTATION} with the name of a ListenerClass, or ${LISTENER_NAME_ANNOTATION} with that of a Listener.`,
+    );
+  }
+  if (found.length > 1) return refuse('csi-claim', `${where} has both annotations, ${found.join(' and ')}: remove one of them.`);
+  const value = annotations[annotation] ?? '';
+  if (isResourceName(value)) return { selection: { annotation, name: value } };
+  return refuse('csi-claim', `${where}: the annotation ${annotation} holds ${quoted(value)}, which is not the name of an object.`);
+}
+
+function classNameOf(
+  { annotation, name }: Selection,
+  namespace: string,
+  { listeners }: Policy,
+): { readonly className: string; readonly origin: string } | Refused {
+  if (annotation === LISTENER_CLASS_ANNOTATION) {
+    return { className: name, origin: `the annotation ${LISTENER_CLASS_ANNOTATION} of the claim` };
+  }
+  const key = `${namespace}/${name}`;
+  const listener = listeners.get(key);
+  if (listener === undefined) {
+    const hint = `Create it, or correct the annotation ${LISTENER_NAME_ANNOTATION} in a new claim.`;
+    return refuse('listener-not-found', `Listener ${key} does not exist. ${hint}`);
+  }
+  const { className } = listener.spec;
+  if (className !== undefined && className !== null && className !== '') return { className, origin: `Listener ${key}` };
+  return refuse('no-class', `Listener ${key} has no spec.className: set it to the name of a ListenerClass.`);
+}
+
+function refuse(code: Refused['code'], message: string): Refused {
+  return { ok: false, code, message };
+}

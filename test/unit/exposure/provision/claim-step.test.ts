@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kube/objects.ts';
+import { unboundOnly } from '../../../../src/exposure/cluster/claims.ts';
+import { nextStep, spreadNode } from '../../../../src/exposure/provision/claim-step.ts';
+import { reclaimStep } from '../../../../src/exposure/provision/reclaim-reconciler.ts';
+import { aClaim, aDriverNode, aStorageClass, COMPLETED, PROVISIONER, SELECTED } from './objects.ts';
+
+const DRIVER = 'listeners.stackable.tech';
+const FINALIZER = 'external-provisioner.volume.kubernetes.io/finalizer';
+
+function aVolume(
+  phase: string,
+  of: { uid?: string; spec?: PersistentVolume['spec']; metadata?: PersistentVolume['metadata'] } = {},
+): PersistentVolume {
+  const { uid = 'c1', spec = {}, metadata = {} } = of;
+  return {
+    metadata: { name: 'pvc-c1', uid: 'v1', ...metadata },
+    spec: {
+      claimRef: { namespace: 'shop', name: 'data-web-0', uid },
+      csi: { driver: DRIVER, volumeHandle: 'pvc-c1' },
+      persistentVolumeReclaimPolicy: 'Delete',
+      ...spec,
+    },
+    status: { phase },
+  };
+}
+
+const going = (claim: PersistentVolumeClaim): PersistentVolumeClaim => ({
+  ...claim,
+  metadata: { ...claim.metadata, deletionTimestamp: 'now' },
+});
+const unscheduled = (): PersistentVolumeClaim => aClaim({ [SELECTED]: '' });
+const immediate = aStorageClass({ volumeBindingMode: 'Immediate' });
+const ofAnother = aStorageClass({ provisioner: 'example.com/disk' });
+
+describe('what comes next for a claim', () => {
+  for (const [what, claim, around, step] of [
+    ['that was given a node', aClaim(), {}, 'provision'],
+    ['that waits for a pod', unscheduled(), {}, 'nothing'],
+    ['that is going', going(aClaim()), {}, 'nothing'],
+    ['whose class is not there', aClaim(), { storageClass: undefined }, 'nothing'],
+    ['whose class is of another driver', aClaim(), { storageClass: ofAnother }, 'nothing'],
+    ['that another driver was asked for', aClaim({ [PROVISIONER]: 'example.com/disk' }), {}, 'nothing'],
+    ['that names its volume', aClaim({}, { volumeName: 'mine' }), {}, 'nothing'],
+    ['of a class of another name, while nobody said who provisions', aClaim({}, { storageClassName: 'other' }), {}, 'nothing'],
+    ['of a class of another name', aClaim({ [PROVISIONER]: DRIVER }, { storageClassName: 'other' }), {}, 'provision'],
+    ['that waits for no pod, while a volume may be found', unscheduled(), { storageClass: immediate }, 'nothing'],
+    ['that waits for no pod', aClaim({ [SELECTED]: '', [PROVISIONER]: DRIVER }), { storageClass: immediate }, 'provision'],
+    ['whose volume kube-controller-manager has not looked at', aClaim(), { volume: aVolume('Pending') }, 'nothing'],
+    ['whose volume kube-controller-manager knows', aClaim(), { volume: aVolume('Bound') }, 'bind'],
+    ['that names it already', aClaim({}, { volumeName: 'pvc-c1' }), { volume: aVolume('Bound') }, 'bind'],
+    [
+      'that is bound for the scheduler only',
+      aClaim({ [COMPLETED]: 'yes' }, { volumeName: 'pvc-c1' }),
+      { volume: aVolume('Bound') },
+      'bind',
+    ],
+    ['that was bound to another volume', aClaim({}, { volumeName: 'mine' }), { volume: aVolume('Bound') }, 'nothing'],
+    ['whose volume is of a former claim', aClaim(), { volume: aVolume('Bound', { uid: 'c0' }) }, 'nothing'],
+    ['whose volume is going', aClaim(), { volume: aVolume('Bound', { metadata: { deletionTimestamp: 'now' } }) }, 'nothing'],
+    ['that is going, with a volume', going(aClaim()), { volume: aVolume('Bound') }, 'nothing'],
+  ] satisfies readonly (readonly [string, PersistentVolumeClaim, Partial<Parameters<typeof nextStep>[1]>, string])[]) {
+    it(`${what}: ${step}`, () => {
+      assert.equal(nextStep(claim, { storageClass: aStorageClass(), volume: undefined, ...around }).do, step);
+    });
+  }
+
+  it('is nothing for what is bound or lost, so these are not kept', () => {
+    const bound = { ...aClaim({ [COMPLETED]: 'yes' }, { volumeName: 'pvc-c1' }), status: { phase: 'Bound' } };
+    assert.equal(unboundOnly(bound), undefined);
+    assert.equal(unboundOnly({ ...aClaim(), status: { phase: 'Lost' } }), undefined);
+    assert.equal(unboundOnly({ ...bound, status: { phase: 'Pending' } })?.metadata.uid, 'c1');
+  });
+});
+
+describe('the node of a pinned volume that nobody waits for', () => {
+  const nodes = [aDriverNode('a'), aDriverNode('b'), aDriverNode('c'), { metadata: { name: 'd' } }];
+
+  it('is another one for each replica, of those where the driver runs', () => {
+    const taken = ['web-0', 'web-1', 'web-2'].map((name) => spreadNode(name, immediate, nodes));
+    assert.deepEqual(taken.toSorted(), ['a', 'b', 'c']);
+    assert.equal(spreadNode('web-0', immediate, nodes.toReversed()), taken[0], 'in whatever order the nodes come');
+  });
+
+  it('is one that the StorageClass allows', () => {
+    const allowedTopologies = [{ matchLabelExpressions: [{ key: 'listeners.stackable.tech/hostname', values: ['b', 'd'] }] }];
+    assert.equal(spreadNode('web-5', { ...immediate, allowedTopologies }, nodes), 'b');
+    assert.equal(spreadNode('web', immediate, []), undefined);
+  });
+});
+
+describe('a volume', () => {
+  const retained = { spec: { persistentVolumeReclaimPolicy: 'Retain' } };
+  for (const [what, volume, step] of [
+    ['in use', aVolume('Bound', { metadata: { finalizers: [FINALIZER] } }), 'nothing'],
+    ['whose claim is gone', aVolume('Released'), 'delete'],
+    ['that the sidecar made, whose claim is gone', aVolume('Released', { metadata: { finalizers: [FINALIZER] } }), 'delete'],
+    [
+      'that goes, and waits for the sidecar',
+      aVolume('Released', { metadata: { finalizers: [FINALIZER], deletionTimestamp: 'now' } }),
+      'unprotect',
+    ],
+    ['that goes', aVolume('Released', { metadata: { finalizers: ['kubernetes.io/pv-protection'], deletionTimestamp: 'now' } }), 'nothing'],
+    ['that is to stay', aVolume('Released', retained), 'nothing'],
+    [
+      'that is to stay, and waited for the sidecar',
+      aVolume('Released', { ...retained, metadata: { finalizers: [FINALIZER] } }),
+      'unprotect',
+    ],
+    ['of another driver', aVolume('Released', { spec: { csi: { driver: 'example.com', volumeHandle: 'x' } } }), 'nothing'],
+    [
+      'that another provisioner made',
+      aVolume('Released', { metadata: { annotations: { 'pv.kubernetes.io/provisioned-by': 'example.com' } } }),
+      'nothing',
+    ],
+  ] satisfies readonly (readonly [string, PersistentVolume, string])[]) {
+    it(`${what}: ${step}`, () => assert.equal(reclaimStep(volume), step));
+  }
+});
