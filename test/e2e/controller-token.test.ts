@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { PersistentVolume, Pod } from '../../src/kube/objects.ts';
 import { connect, type ApiRequests } from '../harness/api-requests.ts';
 import { HarnessError } from '../harness/index.ts';
-import { API, byClass, claim, listener, pod, type Manifest } from './support/manifests.ts';
+import { API, byClass, claim, listener, pod, STORAGE_CLASS, type Manifest } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
 import { collectionOf } from './support/paths.ts';
 
@@ -28,11 +28,13 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
   // Before the namespace's own, which lets go of the cluster.
   after(async () => {
     await namespace.remove('v1', 'PersistentVolume', foreignVolume);
+    await cluster.api.remove(`/apis/storage.k8s.io/v1/storageclasses/${foreignClass}`);
     await thief?.close();
   });
   const namespace = useNamespace('controller-token', { inside: { serviceType: 'ClusterIP' } });
   const { cluster, name: here } = namespace;
   const foreignVolume = `${here}-disk`;
+  const foreignClass = `${here}-disks`;
   let thief: ApiRequests;
   let installedIn: string;
   let volume: PersistentVolume;
@@ -80,11 +82,17 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
     metadata: { name, ...metadata },
     spec: { ports: [{ port: 80 }], selector: { app: 'bank' } },
   });
-  const disk = (spec: object): Manifest => ({
+  const disk = (spec: object, name = `${here}-new`): Manifest => ({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
-    metadata: { name: foreignVolume },
-    spec: { capacity: { storage: '1' }, accessModes: ['ReadWriteOnce'], persistentVolumeReclaimPolicy: 'Retain', ...spec },
+    metadata: { name },
+    spec: {
+      capacity: { storage: '1' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: 'Retain',
+      storageClassName: STORAGE_CLASS,
+      ...spec,
+    },
   });
 
   before(async () => {
@@ -97,6 +105,10 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
     const token = await cluster.token(installedIn, controller.spec.serviceAccountName, { pod: controller.metadata.name ?? '' });
     thief = connect({ url: cluster.apiUrl, ca: cluster.state.credentials.ca, token });
 
+    await cluster.api.create('/apis/storage.k8s.io/v1/storageclasses', {
+      metadata: { name: foreignClass },
+      provisioner: 'example.com/disks',
+    });
     const ports = [{ name: 'http', containerPort: 8080 }];
     await namespace.create(
       pod(POD, { volumes: { address: byClass(namespace.className('inside')) }, ports }),
@@ -104,7 +116,7 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         ...claim(FOREIGN_CLAIM, {}),
         spec: { storageClassName: '', accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1' } } },
       },
-      disk({ hostPath: { path: '/tmp' }, storageClassName: 'nobody' }),
+      disk({ hostPath: { path: '/tmp' }, storageClassName: 'nobody' }, foreignVolume),
       service(USERS),
       listener(USERS, { className: 'none' }),
     );
@@ -120,6 +132,7 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         'label a volume with its Listener',
         () => thief.patch(at('v1', 'PersistentVolume', nameOfVolume()), { metadata: { labels: { [`${DRIVER}/listener-name`]: 'x' } } }),
       ],
+      ['make a volume of its own', () => create(disk({ csi: { driver: DRIVER, volumeHandle: 'x' } }))()],
       ['delete a claim of its provisioner', remove('v1', 'PersistentVolumeClaim', CLAIM)],
       ['change the Service of a Listener', patch('v1', 'Service', CLAIM, { spec: { publishNotReadyAddresses: false } })],
       ['change the Listener of a volume', patch(API, 'Listener', CLAIM, { spec: { ports: [{ name: 'x', port: 1 }] } })],
@@ -204,6 +217,11 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
           remove('v1', 'PersistentVolume', foreignVolume),
         ),
         onlyOwn,
+      ],
+      [
+        'no claim of a class of others, or of none, is taken by a volume',
+        all(create(disk({ ...csi, storageClassName: foreignClass })), create(disk({ ...csi, storageClassName: '' }))),
+        /403 .*spec.storageClassName/,
       ],
       [
         'no Secret is handed to a node',
@@ -357,6 +375,15 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         'by a conversion webhook',
         () => thief.patch(`${definitions}/listeners.listeners.stackable.tech${DRY}`, { spec: webhook }),
         /403 .*conversion webhook/,
+      ],
+      [
+        'by owners or finalizers of a definition, which take all Listeners with it or hold it',
+        all(
+          ...[{ ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'x', uid: 'x' }] }, { finalizers: [FINALIZER] }].map(
+            (metadata) => () => thief.patch(`${definitions}/listeners.listeners.stackable.tech${DRY}`, { metadata }),
+          ),
+        ),
+        /403 .*ownerReferences or finalizers of a definition/,
       ],
       [
         'by classes of its own',
