@@ -31,7 +31,7 @@ csiProvisioner.preemptionPolicy: it follows from controller.priorityClassName
 csiProvisioner.podSecurityContext: the chart's own is narrower
 csiProvisioner.controllerService.securityContext: the chart's own is narrower
 csiProvisioner.externalProvisioner.securityContext: the chart's own is narrower
-csiProvisioner.externalProvisioner.image: set provisioner.image, whose version must be one that this chart knows
+csiProvisioner.externalProvisioner.image: the controller makes volumes itself, and with provisioner.sidecar it is provisioner.image, in a version that this chart knows
 csiNodeDriver.priority: it follows from node.priorityClassName
 csiNodeDriver.preemptionPolicy: it follows from node.priorityClassName
 csiNodeDriver.podSecurityContext: the chart's own is narrower
