@@ -132,7 +132,7 @@ describe('the definitions', () => {
     for (const [index, old] of stored.entries()) {
       const { kind } = earlierObjects[index] ?? assert.fail();
       const now = await get(kind, old.metadata.name);
-      const { nodeLossPolicy: _added, ...spec } = now.spec;
+      const { nodeLossPolicy: _added, objectOverridesPolicy: _alsoAdded, ...spec } = now.spec;
       assert.deepEqual(spec, old.spec, old.metadata.name);
       assert.equal(now.metadata.uid, old.metadata.uid);
     }
@@ -174,6 +174,7 @@ describe('the definitions', () => {
       pinnedNodePorts: false,
       serviceOverrides: {},
       nodeLossPolicy: 'Keep',
+      objectOverridesPolicy: 'Any',
     });
     assert.deepEqual((await create({ kind: 'Listener', ...named('minimal'), spec: {} })).spec, {
       extraPodSelectorLabels: {},
