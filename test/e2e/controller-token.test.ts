@@ -251,28 +251,21 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         'no claim of another provisioner is deleted or changed',
         all(
           remove('v1', 'PersistentVolumeClaim', FOREIGN_CLAIM),
-          async () => {
-            const found = await namespace.claim(FOREIGN_CLAIM);
-            return thief.put(at('v1', 'PersistentVolumeClaim', FOREIGN_CLAIM), {
-              ...found,
-              spec: { ...found.spec, volumeName: foreignVolume },
-            });
-          },
-          async () => {
-            const found = await namespace.claim(FOREIGN_CLAIM);
-            const annotations = { 'volume.kubernetes.io/storage-provisioner': DRIVER };
-            return thief.put(at('v1', 'PersistentVolumeClaim', FOREIGN_CLAIM), { ...found, metadata: { ...found.metadata, annotations } });
-          },
+          patch('v1', 'PersistentVolumeClaim', FOREIGN_CLAIM, { spec: { volumeName: foreignVolume } }),
+          patch('v1', 'PersistentVolumeClaim', FOREIGN_CLAIM, {
+            metadata: { annotations: { 'volume.kubernetes.io/storage-provisioner': DRIVER } },
+          }),
+          patch('v1', 'PersistentVolumeClaim', `${FOREIGN_CLAIM}/status`, { status: { phase: 'Bound' } }),
         ),
         onlyClaims,
       ],
       [
         'of its own claims neither labels nor annotations nor finalizers',
         all(
-          ...[{ labels: { a: 'b' } }, { annotations: { a: 'b' } }, { finalizers: [FINALIZER] }].map((metadata) => async () => {
-            const found = await namespace.claim(CLAIM);
-            return thief.put(at('v1', 'PersistentVolumeClaim', CLAIM), { ...found, metadata: { ...found.metadata, ...metadata } });
-          }),
+          ...[{ labels: { a: 'b' } }, { annotations: { a: 'b' } }, { finalizers: [FINALIZER] }].flatMap((metadata) =>
+            // A write of the status takes metadata, too.
+            [CLAIM, `${CLAIM}/status`].map((name) => patch('v1', 'PersistentVolumeClaim', name, { metadata })),
+          ),
         ),
         /403 .*(annotations|labels|finalizers) of a claim/,
       ],
@@ -359,13 +352,16 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
   describe('cannot change the rules of the cluster:', () => {
     const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const forged = {
-      apiVersion: 'v1',
+      apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
       metadata: { name: 'forged' },
-      involvedObject: { kind: 'Pod', name: POD, namespace: here },
+      regarding: { kind: 'Pod', name: POD, namespace: here },
+      eventTime: '2026-01-01T00:00:00.000000Z',
+      reportingController: 'kubelet',
+      reportingInstance: 'x',
+      type: 'Warning',
       reason: 'Evicted',
-      message: 'x',
-      source: { component: 'kubelet' },
+      action: 'Evict',
     };
     const webhook = {
       conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://192.0.2.1/' } } },
@@ -416,7 +412,7 @@ describe('the token of the controller', { timeout: 580_000 }, () => {
         "by events in others' names",
         all(create(forged), async () => {
           const event = await namespace.event({ kind: 'Pod', name: POD }, /assigned|Scheduled/);
-          return patch('v1', 'Event', event.metadata.name ?? '', { message: 'x' })();
+          return patch('events.k8s.io/v1', 'Event', event.metadata.name ?? '', { metadata: { labels: { a: 'b' } } })();
         }),
         /403 .*events that it reports itself/,
       ],
