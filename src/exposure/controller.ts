@@ -24,6 +24,8 @@ export interface ControllerOptions {
   readonly log: Logger;
   /** Reconciles of one kind that run at once. */
   readonly concurrency: number;
+  /** Milliseconds on a clock that never jumps; for tests. */
+  readonly clock?: () => number;
 }
 
 /** A key that keeps failing is tried at most this rarely, in milliseconds. */
@@ -45,8 +47,9 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const queue = (name: string, reconcile: Reconcile, backoff: WorkQueueOptions['backoff'] = BACKOFF): WorkQueue =>
     new WorkQueue({ name, reconcile, concurrency: options.concurrency, backoff, askedToWait, onResult: reportResults(name, log) });
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
-  const listeners = new ListenerReconciler({ client, caches, events, clusterDomain: options.clusterDomain, now });
-  const mounts = new MountReconciler({ client, caches, events, clock: () => performance.now() });
+  const { clusterDomain, clock = (): number => performance.now() } = options;
+  const listeners = new ListenerReconciler({ client, caches, events, clusterDomain, now, clock });
+  const mounts = new MountReconciler({ client, caches, events, clock });
   const claims = provision === undefined ? undefined : new ClaimReconciler({ client, caches: { ...caches, ...provision }, events });
   const queues = {
     listeners: queue(

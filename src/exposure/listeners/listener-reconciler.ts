@@ -4,9 +4,10 @@ import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.t
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import { isAlreadyExists, isNamespaceTerminating, isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import type { ObjectReference, Service } from '../../kube/objects.ts';
+import type { Service } from '../../kube/objects.ts';
 import { apiVersionOf, services } from '../../kube/resource.ts';
 import { preferenceOf } from './addresses.ts';
+import { Announcements } from './announcements.ts';
 import { checkKept } from './definition-outdated.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { observeListener, sameStatus, type Acceptance, type Surroundings } from './listener-status.ts';
@@ -22,6 +23,8 @@ export interface ListenerReconcilerOptions {
   readonly clusterDomain: string;
   /** RFC 3339, for conditions. */
   readonly now: () => string;
+  /** Milliseconds, monotonic. */
+  readonly clock: () => number;
 }
 
 /** The API server has a Service that no cache shows yet. Only if it came and went while a watch was cut does none ever tell of it. */
@@ -40,9 +43,14 @@ interface Outcome {
 
 export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
+  readonly #announcements: Announcements;
 
   constructor(options: ListenerReconcilerOptions) {
     this.#options = options;
+    this.#announcements = new Announcements(options.events, options.clock);
+    options.caches.listeners.onChange(({ type, object }) => {
+      if (type === 'deleted') this.#announcements.forget(object);
+    });
   }
 
   /**
@@ -58,7 +66,8 @@ export class ListenerReconciler {
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
     if (!sameStatus(listener.status ?? undefined, status)) await this.#writeStatus(listener, key, status, signal);
     if (outcome.refusal !== undefined) throw outcome.refusal;
-    return outcome.isUnseen === true ? { requeueAfter: UNSEEN_SERVICE_RECHECK } : undefined;
+    const next = outcome.isUnseen === true ? UNSEEN_SERVICE_RECHECK : this.#announcements.remind(listener, status);
+    return next === undefined ? undefined : { requeueAfter: next };
   }
 
   async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
@@ -129,7 +138,7 @@ export class ListenerReconciler {
 
   /** Nothing writes this status but the leader, so it is replaced whole; the uid keeps it off a successor. */
   async #writeStatus(listener: Listener, key: KeyString, status: ListenerStatus, signal: AbortSignal): Promise<void> {
-    const { client, caches, events } = this.#options;
+    const { client, caches } = this.#options;
     const patch = [
       { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
       { op: 'add', path: '/status', value: status },
@@ -137,7 +146,7 @@ export class ListenerReconciler {
     caches.listeners.writing({ ...listener, status });
     const written = await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal });
     caches.listeners.wrote(written);
-    announce(events, listener, status);
+    this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }
 }
@@ -152,42 +161,4 @@ function foreignService(service: Service): { reason: ConditionReason; message: s
   const whose = owner === undefined ? 'was not made for this Listener' : `belongs to ${owner.kind} ${owner.name}`;
   const message = `Service ${namespace}/${name} exists and ${whose}, so it is left alone. Rename the Listener, or delete that Service.`;
   return { reason: 'ServiceNotOwned', message };
-}
-
-function referenceTo(listener: Listener): ObjectReference {
-  const { name = '', namespace = '', uid = '' } = listener.metadata;
-  return { apiVersion: apiVersionOf(listeners), kind: listeners.kind, namespace, name, uid };
-}
-
-/** Reasons that somebody has to act on; the others are stages on the way. */
-const troubles: ReadonlySet<string> = new Set<ConditionReason>([
-  'NoClass',
-  'ClassNotFound',
-  'UnsupportedServiceType',
-  'InvalidName',
-  'NoPorts',
-  'RepeatedPort',
-  'ServiceRejected',
-  'ServiceNotOwned',
-  'AcceptedWithNotes',
-  'NodeMissing',
-  'SomeNodesMissing',
-  'NodeHasNoAddress',
-]);
-
-/** Events on change only: new addresses, and trouble that was not there before. */
-function announce(events: EventRecorder, listener: Listener, status: ListenerStatus): void {
-  const before = listener.status ?? {};
-  const regarding = referenceTo(listener);
-  const list = (of: ListenerStatus): string => (of.ingressAddresses ?? []).map(({ address }) => address).join(', ');
-  const now = list(status);
-  if (now !== list(before)) {
-    const note = now === '' ? 'No address leads to this Listener any more.' : `Reachable at ${now}.`;
-    events.record({ regarding, type: 'Normal', reason: now === '' ? 'AddressesLost' : 'AddressesAssigned', action: 'Expose', note });
-  }
-  const known = new Set((before.conditions ?? []).map(({ reason, message }) => `${reason} ${message}`));
-  const fresh = (status.conditions ?? []).filter(({ reason, message }) => troubles.has(reason) && !known.has(`${reason} ${message}`));
-  for (const { reason, message } of fresh) {
-    events.record({ regarding, type: 'Warning', reason, action: 'Expose', note: message });
-  }
 }

@@ -14,6 +14,9 @@ import {
 } from './addresses.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
+/** Addresses, or ports, that a message names; the status has all. */
+const MOST_LISTED = 10;
+
 /** Its reasons are of the catalogue. */
 type ConditionState = ConditionNow & { readonly reason: ConditionReason };
 
@@ -122,8 +125,8 @@ function notReady(reason: ConditionReason, message: string): Readiness {
   return { status: 'False', reason, message };
 }
 
-function withAddresses(acceptance: Acceptance, { addresses, lostNodes }: Reach): Readiness {
-  const list = addresses.map(({ address }) => address).join(', ');
+function withAddresses(acceptance: Acceptance, { addresses, ports, lostNodes }: Reach): Readiness {
+  const list = reachableText({ ingressAddresses: addresses.map((reachable) => ({ ...reachable, ports })) });
   if (!acceptance.accepted) {
     return notReady('NotAccepted', `The addresses are those of the Service as it was before (${list}); see the Accepted condition.`);
   }
@@ -161,12 +164,36 @@ function lostNodesMessage(names: readonly string[]): string {
   return `Node ${names.join(', ')} does not exist any more, so its address is left out. ${remedy}`;
 }
 
+/** Addresses and ports in a few words: `10.77.0.11, kafka 31095`; empty where there are none. */
+export function reachableText({ ingressAddresses }: Pick<ListenerStatus, 'ingressAddresses'>): string {
+  const addresses = (ingressAddresses ?? []).map(({ address }) => address);
+  // The API server gives a map back in another order than it was written in.
+  const ports = Object.entries(ingressAddresses?.[0]?.ports ?? {})
+    .map(([name, number]) => `${name} ${number}`)
+    .sort();
+  return [listed(addresses), listed(ports)].filter((text) => text !== '').join(', ');
+}
+
+function listed(items: readonly string[]): string {
+  const left = items.length - MOST_LISTED;
+  return left <= 0 ? items.join(', ') : `${items.slice(0, MOST_LISTED).join(', ')} and ${left} more`;
+}
+
+/**
+ * Whether there were addresses once, where there are none: Ready turned False when they went, after the Listener was
+ * accepted. (Both conditions begin together.)
+ */
+export function hadAddresses({ conditions = [] }: Pick<ListenerStatus, 'conditions'>): boolean {
+  const since = (type: string): string => conditions.find((condition) => condition.type === type)?.lastTransitionTime ?? '';
+  return since('Ready') > since('Accepted');
+}
+
 /** Whether two statuses say the same. Transition times do not count: they follow from the rest. */
 export function sameStatus(a: ListenerStatus | undefined, b: ListenerStatus): boolean {
   return a !== undefined && isDeepStrictEqual(comparable(a), comparable(b));
 }
 
-function comparable(status: ListenerStatus): unknown {
+function comparable(status: ListenerStatus): object {
   return {
     serviceName: status.serviceName ?? null,
     ingressAddresses: status.ingressAddresses ?? [],

@@ -11,7 +11,15 @@ import {
 } from '../../../src/api/listeners/index.ts';
 import { keyOf } from '../../../src/kube/key.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
-import { nodes, persistentVolumeClaims, persistentVolumes, pods, services, type Resource } from '../../../src/kube/resource.ts';
+import {
+  endpointSlices,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  services,
+  type Resource,
+} from '../../../src/kube/resource.ts';
 import { aClass, aListener, aNode, LISTENER_UID } from './listeners/fixtures.ts';
 import { mounted } from './support/objects.ts';
 import { PlayedApi, refuse } from './support/played-api.ts';
@@ -36,15 +44,23 @@ function ask(api: PlayedApi, name: string): string {
   return keyOf(api.put(podListeners, request));
 }
 
+interface PlayedTime {
+  readonly clock: () => number;
+  readonly pass: (milliseconds: number, controller: PlayedController) => Promise<void>;
+}
+
 /** Time that passes only by `pass`. */
-function playTime(t: TestContext): { pass(milliseconds: number, controller: PlayedController): Promise<void> } {
+function playTime(t: TestContext): PlayedTime {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
+  let now = 0;
   return {
+    clock: () => now,
     async pass(milliseconds, controller) {
-      const step = Math.max(250, milliseconds / 100);
+      const step = Math.min(milliseconds, Math.max(250, milliseconds / 100));
       await controller.settle();
       for (let passed = 0; passed < milliseconds; passed += step) {
+        now += step;
         mock.timers.tick(step);
         await controller.settle();
       }
@@ -271,6 +287,25 @@ test('what is dropped by an API server that still serves earlier definitions is 
   const written = api.writes.length;
   await time.pass(120_000, controller);
   assert.deepEqual(api.writes.slice(written), []);
+});
+
+test('a class that comes a moment after its Listener is missed in the status, and in no event', async (t) => {
+  const time = playTime(t);
+  const api = world();
+  api.remove(listenerClasses, 'some-class');
+  await using controller = await playController(api, time);
+  await time.pass(1_000, controller);
+  const missing = api.read(listeners, 'shop/web')?.status?.conditions?.map(({ reason }) => reason);
+  assert.deepEqual(missing, ['ClassNotFound', 'NotAccepted']);
+  api.put(listenerClasses, aClass({ serviceType: 'ClusterIP' }));
+  await time.pass(10_000, controller);
+  assert.equal(controller.events.length, 0);
+  api.remove(listenerClasses, 'some-class');
+  await time.pass(10_000, controller);
+  assert.deepEqual(
+    controller.events.map((event) => event.slice(0, event.indexOf(':'))),
+    ['ClassNotFound'],
+  );
 });
 
 test('a Service that an earlier version labelled gets what is missing in one patch, and keeps its ports', async () => {

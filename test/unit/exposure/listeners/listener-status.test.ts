@@ -47,6 +47,24 @@ test('a node port is reachable at the nodes of pinned volumes and of endpoints, 
   assert.equal(condition(status, 'Ready').reason, 'AddressesAssigned');
 });
 
+test('the message names addresses and ports, ten of each at most', () => {
+  const ready = (nodes: readonly Node[], ports: readonly string[]): string => {
+    const service = aService({
+      type: 'NodePort',
+      ports: ports.map((name, index) => ({ name, port: 8080 + index, nodePort: 30_080 + index })),
+    });
+    const endpointNodes = new Set(nodes.map(({ metadata }) => metadata.name ?? ''));
+    return condition(observeListener(aListener(), accepted, around({ service, endpointNodes, nodes }), now), 'Ready').message;
+  };
+  assert.equal(ready([n1, n2], ['http', 'admin']), 'Reachable at 10.0.0.1, 10.0.0.2, admin 30081, http 30080.');
+  const many = Array.from({ length: 300 }, (_, index) => aNode(`n${index}`, [{ type: 'InternalIP', address: `10.0.1.${index % 250}` }]));
+  const message = ready(
+    many,
+    Array.from({ length: 30 }, (_, index) => `port-${index}`),
+  );
+  assert.match(message, /^Reachable at (10[^,]+, ){9}10\S+ and 240 more, (port-\d+ \d+, ){9}port-\d+ \d+ and 20 more\.$/);
+});
+
 test('one missing node costs its own address only, and the condition names it', () => {
   const status = observeListener(aListener(), accepted, around({ pinnedNodes: new Set(['n1', 'gone']), nodes: [n1] }), now);
   assert.deepEqual(

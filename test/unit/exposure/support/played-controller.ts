@@ -19,8 +19,11 @@ export interface PlayedController extends AsyncDisposable {
 const QUIET_TURNS = 20;
 const MOST_CALLS = 1_000;
 
-/** `provisions`: makes volumes itself. */
-export async function playController(api: PlayedApi, { provisions = false } = {}): Promise<PlayedController> {
+/** `provisions`: makes volumes itself. `clock`: the one by which it paces itself, in milliseconds. */
+export async function playController(
+  api: PlayedApi,
+  { provisions = false, clock }: { readonly provisions?: boolean; readonly clock?: () => number } = {},
+): Promise<PlayedController> {
   const end = new AbortController();
   const events: string[] = [];
   const recorder: EventRecorder = {
@@ -36,6 +39,7 @@ export async function playController(api: PlayedApi, { provisions = false } = {}
     clusterDomain: 'cluster.local',
     log: createLogger({ level: 'silent', component: 'test' }),
     concurrency: 4,
+    ...(clock === undefined ? {} : { clock }),
   });
   return {
     events,
