@@ -14,6 +14,7 @@ import { observeListener, sameStatus, type Acceptance, type Surroundings } from 
 import { pinnedNodesOf } from '../cluster/volumes.ts';
 import { isOwnedBy, planService } from './service-plan.ts';
 import { differs, patchFor } from './service-patch.ts';
+import { StatusPace } from './status-pace.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 
 export interface ListenerReconcilerOptions {
@@ -44,10 +45,12 @@ interface Outcome {
 export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
   readonly #announcements: Announcements;
+  readonly #pace: StatusPace;
 
   constructor(options: ListenerReconcilerOptions) {
     this.#options = options;
     this.#announcements = new Announcements(options.events, options.clock);
+    this.#pace = new StatusPace(options.clock);
     options.caches.listeners.onChange(({ type, object }) => {
       if (type === 'deleted') this.#announcements.forget(object);
     });
@@ -64,8 +67,11 @@ export class ListenerReconciler {
     // The Listener is about to go with its namespace; that its Service went first is no news to anybody.
     if (outcome === 'namespace-terminates') return undefined;
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
-    if (!sameStatus(listener.status ?? undefined, status)) await this.#writeStatus(listener, key, status, signal);
+    const isCurrent = sameStatus(listener.status ?? undefined, status);
+    const wait = isCurrent || outcome.refusal !== undefined ? 0 : this.#pace.wait(listener, status);
+    if (!isCurrent && wait === 0) await this.#writeStatus(listener, key, status, signal);
     if (outcome.refusal !== undefined) throw outcome.refusal;
+    if (wait > 0) return { requeueAfter: wait };
     const next = outcome.isUnseen === true ? UNSEEN_SERVICE_RECHECK : this.#announcements.remind(listener, status);
     return next === undefined ? undefined : { requeueAfter: next };
   }
@@ -146,6 +152,7 @@ export class ListenerReconciler {
     caches.listeners.writing({ ...listener, status });
     const written = await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal });
     caches.listeners.wrote(written);
+    this.#pace.wrote(listener);
     this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }

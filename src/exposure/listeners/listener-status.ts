@@ -188,6 +188,21 @@ export function hadAddresses({ conditions = [] }: Pick<ListenerStatus, 'conditio
   return since('Ready') > since('Accepted');
 }
 
+/** Whether nothing but the nodes differs at which a Listener can be reached, before and after at one at least. */
+export function differInNodesOnly(a: ListenerStatus, b: ListenerStatus): boolean {
+  const isNodes = [a, b].every(({ nodePorts, ingressAddresses }) => isPresent(nodePorts) && (ingressAddresses ?? []).length > 0);
+  return isNodes && isDeepStrictEqual(apartFromNodes(a), apartFromNodes(b));
+}
+
+function apartFromNodes(status: ListenerStatus): unknown {
+  const conditions = (status.conditions ?? []).map(({ lastTransitionTime: _time, message: _message, ...said }) => said);
+  return { ...comparable(status), ingressAddresses: [], conditions };
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
 /** Whether two statuses say the same. Transition times do not count: they follow from the rest. */
 export function sameStatus(a: ListenerStatus | undefined, b: ListenerStatus): boolean {
   return a !== undefined && isDeepStrictEqual(comparable(a), comparable(b));

@@ -20,6 +20,7 @@ import {
   services,
   type Resource,
 } from '../../../src/kube/resource.ts';
+import type { EndpointSlice } from '../../../src/kube/objects.ts';
 import { aClass, aListener, aNode, LISTENER_UID } from './listeners/fixtures.ts';
 import { mounted } from './support/objects.ts';
 import { PlayedApi, refuse } from './support/played-api.ts';
@@ -287,6 +288,53 @@ test('what is dropped by an API server that still serves earlier definitions is 
   const written = api.writes.length;
   await time.pass(120_000, controller);
   assert.deepEqual(api.writes.slice(written), []);
+});
+
+describe('a Listener whose endpoints come and go', () => {
+  const slice = (...on: readonly string[]): EndpointSlice => ({
+    metadata: {
+      name: 'web-1',
+      namespace: 'shop',
+      labels: { 'kubernetes.io/service-name': 'web', 'listeners.stackable.tech/listener-name': 'web' },
+    },
+    endpoints: on.map((nodeName) => ({ nodeName })),
+  });
+  const addressesOf = (api: PlayedApi): readonly string[] =>
+    (api.read(listeners, 'shop/web')?.status?.ingressAddresses ?? []).map(({ address }) => address);
+
+  test('says so at once, then twice a second at most, and in the end all of it', async (t) => {
+    const time = playTime(t);
+    const api = world();
+    for (let node = 2; node < 60; node++) api.put(nodes, aNode(`n${node}`, [{ type: 'InternalIP', address: `192.168.0.${node}` }]));
+    await using controller = await playController(api, time);
+    await controller.settle();
+    api.calls.length = 0;
+    api.put(endpointSlices, slice('n1'));
+    await controller.settle();
+    assert.deepEqual([api.calls, addressesOf(api)], [['patch-status listeners shop/web'], ['192.168.0.1']]);
+    await time.pass(1_000, controller);
+    for (let change = 2; change <= 51; change++) {
+      api.put(endpointSlices, slice('n1', `n${change}`));
+      await time.pass(100, controller);
+      if (change === 2) assert.deepEqual(addressesOf(api), ['192.168.0.1', '192.168.0.2']);
+    }
+    await time.pass(500, controller);
+    assert.ok(api.calls.length > 5 && api.calls.length <= 13, `${api.calls.length} writes`);
+    assert.deepEqual(addressesOf(api), ['192.168.0.1', '192.168.0.51']);
+    await time.pass(10_000, controller);
+    assert.deepEqual(addressesOf(api), ['192.168.0.1', '192.168.0.51']);
+  });
+
+  test('loses its last address at once', async (t) => {
+    const time = playTime(t);
+    const api = world();
+    await using controller = await playController(api, time);
+    api.put(endpointSlices, slice('n1'));
+    await controller.settle();
+    api.put(endpointSlices, slice());
+    await controller.settle();
+    assert.deepEqual(addressesOf(api), []);
+  });
 });
 
 test('a class that comes a moment after its Listener is missed in the status, and in no event', async (t) => {
