@@ -68,7 +68,13 @@ export function planService(listener: Listener, listenerClass: ListenerClass | u
     objectOverridesPolicy,
   });
   const told = problems.map((problem) => `${problem.path} ${problem.message}`);
-  return { service: seal(service, listener.metadata.name ?? ''), notices: [...notices, ...told] };
+  return { service: seal(service, listener.metadata.name ?? ''), notices: [...notices, ...told, ...withoutEffect(listenerClass)] };
+}
+
+/** What the class says and nobody can do. */
+function withoutEffect({ metadata, spec }: ListenerClass): readonly string[] {
+  if (spec.pinnedNodePorts !== true || spec.serviceType === 'NodePort') return [];
+  return [`ListenerClass ${metadata.name} has pinnedNodePorts, which counts only with serviceType NodePort: nothing is pinned.`];
 }
 
 function thereAre(classes: Iterable<string>): string {

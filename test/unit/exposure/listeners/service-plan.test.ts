@@ -52,6 +52,17 @@ test("the Service is labelled as a Listener's over the labels of its product, an
   });
 });
 
+for (const [serviceType, told] of [
+  ['NodePort', 0],
+  ['ClusterIP', 1],
+  ['LoadBalancer', 1],
+] as const) {
+  test(`pinnedNodePorts of a ${serviceType} class is ${told === 0 ? 'no reason for a note' : 'noted as without effect'}`, () => {
+    const { notices } = planned(aListener(), aClass({ serviceType, pinnedNodePorts: true }));
+    assert.equal(notices.filter((notice) => notice.startsWith('ListenerClass some-class has pinnedNodePorts')).length, told);
+  });
+}
+
 for (const [said, publishNotReadyAddresses, expected] of [
   ['left out', undefined, true],
   ['null, as operators write what they do not set,', null, false],
