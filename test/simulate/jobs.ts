@@ -1,20 +1,22 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Job, Told } from './child.ts';
+import type { Job, Told } from './job.ts';
 
-export type Failure = Extract<Told, { failed: unknown }>['failed'];
+export type Failure<E> = Extract<Told<E>, { failed: unknown }>['failed'];
 
-export interface JobResult {
-  readonly failure: Failure | undefined;
-  readonly done: Extract<Told, { done: unknown }>['done'];
+export interface JobResult<E> {
+  readonly failure: Failure<E> | undefined;
+  readonly done: Extract<Told<E>, { done: unknown }>['done'];
 }
 
+/** Of worlds of routers, and of played clusters. */
+export const ROUTERS = new URL('./child.ts', import.meta.url);
+export const CLUSTERS = new URL('../played/child.ts', import.meta.url);
+
 /** Runs seeds in a process of their own, until one fails. */
-export function runJob(job: Job): Promise<JobResult> {
-  const { promise, resolve, reject } = Promise.withResolvers<JobResult>();
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./child.ts', import.meta.url)), JSON.stringify(job)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+export function runJob<E>(program: URL, job: Job<E>): Promise<JobResult<E>> {
+  const { promise, resolve, reject } = Promise.withResolvers<JobResult<E>>();
+  const child = spawn(process.execPath, [fileURLToPath(program), JSON.stringify(job)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
   child.once('error', reject);
@@ -23,7 +25,7 @@ export function runJob(job: Job): Promise<JobResult> {
       .toString()
       .split('\n')
       .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line) as Told);
+      .map((line) => JSON.parse(line) as Told<E>);
     const done = told.find((each) => 'done' in each)?.done;
     if (done === undefined) reject(new Error(`The process of ${JSON.stringify(job).slice(0, 200)} ended with ${code} and said nothing.`));
     else resolve({ failure: told.find((each) => 'failed' in each)?.failed, done });

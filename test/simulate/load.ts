@@ -1,25 +1,29 @@
 /**
- * Loads the router with its surroundings replaced: modules below `src` get the simulated `node:net`, `node:tls` and so on, and globals of the
- * simulation. Their code is what it is, but for numbers that are scaled (`scale.ts`), and for a fault that is put back in to see it found.
+ * Loads code with its surroundings replaced: modules below `src` get others in place of `node:net`, `node:tls` and so on, and globals of the
+ * simulation. Their code is what it is, but for numbers that are scaled, and for a fault that is put back in to see it found.
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { changed, type Change } from './change.ts';
-import { SCALES } from './scale.ts';
+
+export interface Replacements {
+  /** Modules in the place of others: by what is imported, or by a file's path below `src`. */
+  readonly standins: ReadonlyMap<string, URL>;
+  readonly changes: readonly Change[];
+}
 
 const SOURCE = new URL('../../src/', import.meta.url).href;
-const STANDINS = new Map(
-  ['net', 'tls', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name) => [`node:${name}`, new URL(`./node/${name}.ts`, import.meta.url).href]),
-);
 const GLOBALS = 'setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, Date, Math, performance'.split(', ');
 
 /** To be called before anything of `src` is loaded. */
-export function replaceSurroundings(faults: readonly Change[] = []): void {
-  const changes = Map.groupBy([...SCALES, ...faults], ({ file }) => SOURCE + file);
+export function replaceSurroundings(replaced: Replacements): void {
+  const changes = Map.groupBy(replaced.changes, ({ file }) => SOURCE + file);
+  const standins = new Map([...replaced.standins].map(([name, { href }]) => [name.endsWith('.ts') ? SOURCE + name : name, href]));
   registerHooks({
     resolve: (specifier, context, next) => {
-      const standin = context.parentURL?.startsWith(SOURCE) === true ? STANDINS.get(specifier) : undefined;
+      if (context.parentURL?.startsWith(SOURCE) !== true) return next(specifier, context);
+      const standin = standins.get(specifier.startsWith('.') ? new URL(specifier, context.parentURL).href : specifier);
       return standin === undefined ? next(specifier, context) : { url: standin, shortCircuit: true, format: 'module-typescript' };
     },
     load: (url, context, next) => {
@@ -32,6 +36,8 @@ export function replaceSurroundings(faults: readonly Change[] = []): void {
 
 /** On the first line, so that all others keep their numbers. */
 function head(text: string): string {
-  const used = GLOBALS.filter((name) => new RegExp(`\\b${name}\\b`).test(text) && !new RegExp(`import .*\\b${name}\\b`).test(text));
+  // As a type it needs no stand-in.
+  const names = text.includes('AbortSignal.timeout(') ? [...GLOBALS, 'AbortSignal'] : GLOBALS;
+  const used = names.filter((name) => new RegExp(`\\b${name}\\b`).test(text) && !new RegExp(`import .*\\b${name}\\b`).test(text));
   return used.length === 0 ? '' : `import { ${used.join(', ')} } from '${new URL('./node/globals.ts', import.meta.url).href}'; `;
 }

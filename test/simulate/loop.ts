@@ -5,6 +5,8 @@ export interface Owner {
   soonAt: number;
   /** Of its wall clock: milliseconds beyond the simulation's, and how many pass in one. */
   readonly clock: Clock;
+  /** It has ended: what was due for it is not done. */
+  readonly gone?: boolean;
 }
 
 export interface Clock {
@@ -40,6 +42,8 @@ export class Loop {
   /** What events threw that nobody caught. */
   readonly thrown: unknown[] = [];
   ran = 0;
+  /** Told whose event begins, if somebody wants to know what each costs. */
+  meter: ((owner: Owner | undefined) => void) | undefined;
   readonly #heap: Due[] = [];
   readonly #unit: () => number;
   #order = 0;
@@ -107,7 +111,9 @@ export class Loop {
     this.owner = due.owner;
     due.run = undefined;
     this.waiting[due.kind] -= 1;
+    if (due.owner?.gone === true) return true;
     this.ran += 1;
+    this.meter?.(due.owner);
     try {
       run?.();
     } catch (error) {

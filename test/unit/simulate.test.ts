@@ -4,20 +4,20 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { changed } from '../simulate/change.ts';
 import { faults } from '../simulate/faults/faults.ts';
-import { runJob } from '../simulate/jobs.ts';
+import { ROUTERS, runJob } from '../simulate/jobs.ts';
 import { SCALES } from '../simulate/scale.ts';
 import { shorten } from '../simulate/shorten.ts';
 
 const SEEDS = 60;
 
 test('worlds of routers come to rest with nothing lost, nothing left and nothing thrown, whatever happens to them', async () => {
-  const { failure, done } = await runJob({ from: 1, count: SEEDS });
+  const { failure, done } = await runJob(ROUTERS, { from: 1, count: SEEDS });
   assert.deepEqual(failure?.wrong, undefined, `npm run simulate -- --seed ${failure?.seed}`);
   assert.equal(done.seeds, SEEDS);
 });
 
 test('a seed is the same run in every process, after whatever other seeds', async () => {
-  const [alone, after] = [await runJob({ from: 3, count: 1 }), await runJob({ from: 2, count: 2 })];
+  const [alone, after] = [await runJob(ROUTERS, { from: 3, count: 1 }), await runJob(ROUTERS, { from: 2, count: 2 })];
   assert.notEqual(alone.done.digest, 0);
   assert.equal(alone.done.digest, after.done.digest);
 });

@@ -69,6 +69,11 @@ export function createPrivateKey(input: Parameters<typeof parsePrivateKey>[0]): 
 
 export const randomBytes = (length: number): Buffer => random().bytes(length);
 
+export function randomUUID(): string {
+  const digits = random().bytes(16).toString('hex');
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-8${digits.slice(17, 20)}-${digits.slice(20)}`;
+}
+
 /** Of a key of Ed25519 in SubjectPublicKeyInfo: 12 bytes, and the key. */
 const SPKI_BYTES = 44;
 const SPKI_HEAD = 12;

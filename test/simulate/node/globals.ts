@@ -9,11 +9,13 @@ type Handler = (...given: readonly unknown[]) => void;
 class Timer {
   readonly #run: () => void;
   readonly #again: number | undefined;
+  readonly #delay: number;
   #due: Due | undefined;
 
   constructor(run: () => void, delay: number, repeats: boolean) {
     this.#run = run;
     this.#again = repeats ? delay : undefined;
+    this.#delay = delay;
     this.#arm(delay);
   }
 
@@ -22,6 +24,13 @@ class Timer {
   }
 
   unref(): this {
+    return this;
+  }
+
+  /** From now on as long again. */
+  refresh(): this {
+    this.cancel();
+    this.#arm(this.#delay);
     return this;
   }
 
@@ -81,3 +90,13 @@ export class Date extends RealDate {
 }
 
 export const Math: typeof globalThis.Math = Object.create(globalThis.Math, { random: { value: () => random().unit() } });
+
+export const AbortSignal: typeof globalThis.AbortSignal = Object.create(globalThis.AbortSignal, {
+  timeout: {
+    value: (delay: number): globalThis.AbortSignal => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')), delay);
+      return controller.signal;
+    },
+  },
+});

@@ -1,0 +1,154 @@
+/** The API server as a client meets it: requests arrive late, answers come late, are refused, or are lost. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Loop } from '../simulate/loop.ts';
+import type { Random } from '../simulate/random.ts';
+import { Exchange, type Handler, type Sent } from './exchange.ts';
+import type { Network } from './network.ts';
+import { Process } from './process.ts';
+import { Refused } from './refused.ts';
+import { requestOf, type ApiRequest } from './request.ts';
+import type { Resources } from './resources.ts';
+import type { Store } from './store.ts';
+import { Watches } from './watches.ts';
+
+/** What happens to requests, drawn for each. Probabilities. */
+export interface Trouble {
+  /** 500, and nothing was done. */
+  fails: number;
+  /** 429 with Retry-After. */
+  throttles: number;
+  /** It was done, and the connection broke before the answer. */
+  loses: number;
+  /** It was done, and nobody ever answers. */
+  hangs: number;
+  /** 409 for what is written. */
+  conflicts: number;
+}
+
+export const CALM: Trouble = { fails: 0, throttles: 0, loses: 0, hangs: 0, conflicts: 0 };
+
+export interface Counts {
+  requests: number;
+  /** Of objects that are no events and no leases: answered well; refused. */
+  writes: number;
+  refused: number;
+  events: number;
+}
+
+export class ApiServer {
+  readonly watches: Watches;
+  readonly counts: Counts = { requests: 0, writes: 0, refused: 0, events: 0 };
+  trouble: Trouble = CALM;
+  /** Nobody accepts connections. */
+  isDown = false;
+  readonly #loop: Loop;
+  readonly #random: Random;
+  readonly #network: Network;
+  readonly #resources: Resources;
+  readonly #say: (where: string, what: string) => void;
+
+  constructor(parts: {
+    readonly loop: Loop;
+    readonly random: Random;
+    readonly store: Store;
+    readonly network: Network;
+    readonly resources: Resources;
+    readonly say: (where: string, what: string) => void;
+  }) {
+    this.#loop = parts.loop;
+    this.#random = parts.random;
+    this.#network = parts.network;
+    this.#resources = parts.resources;
+    this.#say = parts.say;
+    this.watches = new Watches(parts);
+  }
+
+  /** Called in a turn of the process. */
+  dispatch(sent: Sent, handler: Handler): void {
+    const { owner } = this.#loop;
+    if (!(owner instanceof Process)) throw new Error(`Nobody sends ${sent.method} ${sent.path}.`);
+    const exchange = new Exchange(owner, handler);
+    if (this.isDown) {
+      this.#loop.after(
+        this.#network.delay(),
+        owner,
+        () => exchange.finish() && handler.onResponseError(undefined, new Error('ECONNREFUSED')),
+      );
+      return;
+    }
+    this.#loop.soon(owner, () => {
+      handler.onRequestStart(exchange);
+      if (!exchange.over) this.#loop.after(this.#network.delay(), undefined, () => this.#arrive(exchange, requestOf(sent)));
+    });
+  }
+
+  #arrive(exchange: Exchange, request: ApiRequest): void {
+    this.counts.requests += 1;
+    if (this.isDown) {
+      this.#break(exchange);
+      return;
+    }
+    const { throttles, fails, loses, hangs, conflicts } = this.trouble;
+    const drawn = this.#random.unit();
+    const isWrite = request.method !== 'GET';
+    if (drawn < throttles) this.#refuse(exchange, request, new Refused(429, 'TooManyRequests', 'slow down', 1));
+    else if (drawn < throttles + fails) this.#refuse(exchange, request, new Refused(500, 'InternalError', `etcd is busy ${drawn}`));
+    else if (isWrite && drawn < throttles + fails + conflicts) {
+      this.#refuse(exchange, request, new Refused(409, 'Conflict', 'the object has been modified'));
+    } else if (request.isWatch) this.#watch(exchange, request);
+    else this.#answer(exchange, request, drawn > 1 - loses ? 'lose' : drawn > 1 - loses - hangs ? 'hang' : 'tell');
+  }
+
+  #answer(exchange: Exchange, request: ApiRequest, how: 'tell' | 'lose' | 'hang'): void {
+    let body: string;
+    try {
+      body = this.#resources.act(request);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.#refuse(exchange, request, error);
+      return;
+    }
+    this.#count(request, 'writes');
+    this.#say(exchange.process.name, `${request.method} ${request.path}${how === 'tell' ? '' : ` (${how})`}`);
+    if (how === 'lose') this.#break(exchange);
+    else if (how === 'tell') this.#respond(exchange, 200, {}, body);
+  }
+
+  #refuse(exchange: Exchange, request: ApiRequest, { status, reason, message, retryAfter }: Refused): void {
+    this.#count(request, 'refused');
+    if (request.method !== 'GET' || status !== 404)
+      this.#say(exchange.process.name, `${request.method} ${request.path}: ${status} ${message}`);
+    const headers = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+    this.#respond(exchange, status, headers, JSON.stringify({ kind: 'Status', code: status, reason, message }));
+  }
+
+  #count({ method, plural }: ApiRequest, as: 'writes' | 'refused'): void {
+    if (method === 'GET' || plural === 'leases') return;
+    this.counts[plural === 'events' ? 'events' : as] += 1;
+  }
+
+  #watch(exchange: Exchange, request: ApiRequest): void {
+    try {
+      this.watches.open(exchange, request);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      this.#refuse(exchange, request, error);
+    }
+  }
+
+  #respond(exchange: Exchange, status: number, headers: IncomingHttpHeaders, body: string): void {
+    this.#loop.after(this.#network.delay(), exchange.process, () => {
+      if (!exchange.finish()) return;
+      const { handler } = exchange;
+      handler.onResponseStart(exchange, status, headers);
+      handler.onResponseData(exchange, Buffer.from(body));
+      handler.onResponseEnd();
+    });
+  }
+
+  #break(exchange: Exchange): void {
+    this.#loop.after(this.#network.delay(), exchange.process, () => {
+      if (exchange.finish()) exchange.handler.onResponseError(exchange, new Error('ECONNRESET'));
+    });
+  }
+}

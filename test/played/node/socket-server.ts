@@ -1,0 +1,31 @@
+/** Stands for `src/exposure/csi/socket-server.ts`: what is served can be called by who knows the process. */
+import { hereProcess } from '../current.ts';
+import type { Services } from '../process.ts';
+
+interface Offered {
+  add(definition: { readonly fullName: string }, implementation: Services): void;
+}
+
+export async function serveOnSocket({
+  socket,
+  services,
+}: {
+  readonly socket: string;
+  readonly services: (server: Offered) => void;
+}): Promise<object> {
+  const process = hereProcess();
+  const names: string[] = [];
+  services({
+    add({ fullName }, implementation) {
+      names.push(fullName);
+      process.services.set(fullName, implementation);
+    },
+  });
+  return {
+    socket,
+    isReachable: async () => true,
+    async [Symbol.asyncDispose]() {
+      for (const name of names) process.services.delete(name);
+    },
+  };
+}

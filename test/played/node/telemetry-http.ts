@@ -1,0 +1,2 @@
+/** Stands for `src/telemetry/http.ts`. */
+export const serveTelemetry = async (): Promise<object> => ({ port: 0, async [Symbol.asyncDispose]() {} });

@@ -1,0 +1,35 @@
+import type { Random } from '../simulate/random.ts';
+
+/** What a cluster is made of, as its seed draws it. */
+export interface ClusterPlan {
+  readonly nodes: number;
+  /** Of the controller. Where there are several, one leads. */
+  readonly replicas: number;
+  readonly classes: number;
+  readonly names: number;
+  /** Whether the API server streams lists. */
+  readonly streams: boolean;
+  /** Milliseconds that a message is under way, and that Kubernetes' own controllers take. */
+  readonly usual: number;
+  readonly others: number;
+  /** Whether a wish to look again later is granted while things still happen. */
+  readonly grantsWishes: boolean;
+  /** Whether the quiet at the end is an hour. */
+  readonly long: boolean;
+}
+
+export function drawPlan(random: Random): ClusterPlan {
+  const replicas = random.chance(0.2) ? 2 : 1;
+  return {
+    nodes: random.int(1, 3),
+    replicas,
+    classes: 3,
+    names: random.int(1, 4),
+    streams: random.chance(0.8),
+    usual: random.scaled(1, 20),
+    others: random.scaled(5, 500),
+    grantsWishes: random.chance(0.2),
+    // A lease is renewed a thousand times in an hour.
+    long: replicas === 1 && random.chance(0.04),
+  };
+}

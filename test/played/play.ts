@@ -1,0 +1,103 @@
+/** One seed: its cluster, its history, and what did not hold. */
+import { Random } from '../simulate/random.ts';
+import { CALM } from './api-server.ts';
+import { Cluster } from './cluster.ts';
+import { drawHistory, type Event } from './history.ts';
+import { perform } from './perform.ts';
+import { drawPlan } from './plan.ts';
+import { wrongs } from './rules.ts';
+
+export interface Outcome {
+  readonly seed: number;
+  readonly events: readonly Event[];
+  /** What did not hold, first to last; empty where all did. */
+  readonly wrong: readonly string[];
+  readonly digest: number;
+  /** Simulated milliseconds, and events of the simulation. */
+  readonly lasted: number;
+  readonly ran: number;
+}
+
+/** Milliseconds between two looks: the longest are for what has to fail and be tried again. */
+const LOOKS = [200, 300, 500, 1_000, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 40_000];
+/** How long patience may take to say what it waits for, and a request that nobody answers to be given up. */
+const PATIENCE = 45_000;
+const QUIET = 80_000;
+const LONG_QUIET = 3_600_000;
+/** Writes for each change of anything else, and for the beginning. */
+const FACTOR = 12;
+const FEW = 300;
+
+export interface PlayOptions {
+  /** Instead of those of the seed. */
+  readonly events?: readonly Event[];
+  readonly onTrace?: (line: string) => void;
+}
+
+export async function play(seed: number, options: PlayOptions = {}): Promise<Outcome> {
+  const plan = drawPlan(new Random(seed, 0));
+  const events = options.events ?? drawHistory(plan, new Random(seed, 1));
+  const cluster = new Cluster(seed, plan);
+  cluster.onTrace = options.onTrace;
+  const onError = (error: unknown): void => void cluster.loop.thrown.push(error);
+  process.on('uncaughtException', onError);
+  process.on('unhandledRejection', onError);
+  try {
+    for (let node = 0; node < plan.nodes; node += 1) cluster.addNode(`node-${node}`);
+    const wrong = await live(cluster, events, plan.long);
+    return { seed, events, wrong, digest: cluster.digest, lasted: cluster.loop.now, ran: cluster.loop.ran };
+  } finally {
+    process.off('uncaughtException', onError);
+    process.off('unhandledRejection', onError);
+    cluster.leave();
+  }
+}
+
+async function live(cluster: Cluster, events: readonly Event[], long: boolean): Promise<readonly string[]> {
+  const { loop, api } = cluster;
+  let end = 0;
+  for (const event of events) {
+    loop.at(event.at, undefined, () => perform(cluster, event));
+    end = Math.max(end, event.at + ('lasts' in event ? event.lasts : 0));
+  }
+  await loop.run(end + 1, () => broken(cluster).length > 0);
+  // Nothing disturbs from now on.
+  api.trouble = CALM;
+  api.isDown = false;
+  cluster.grantsWishes = false;
+  cluster.log('world', 'nothing disturbs any more');
+  const impatient = await settled(cluster);
+  if (impatient.length > 0) return impatient;
+  cluster.log('world', 'wishes are granted');
+  cluster.grantWishes();
+  await loop.run(loop.now + PATIENCE, () => broken(cluster).length > 0);
+  const before = { ...api.counts };
+  await loop.run(loop.now + (long ? LONG_QUIET : QUIET), () => broken(cluster).length > 0);
+  const lost = [...broken(cluster), ...wrongs(cluster, { patient: true })];
+  if (lost.length > 0) return lost;
+  // What the API server refuses is tried again later and later; its words, which differ each time, are told of the Listener and of mounts.
+  const told = (api.counts.refused - before.refused) * (1 + cluster.store.all('podlisteners').length);
+  const writes = api.counts.writes - before.writes - told;
+  return writes > 0 ? [`${writes} writes while nothing happens`] : [];
+}
+
+/** Looks again and again, for as long as what failed may take to be tried again. @returns what is wrong for good */
+async function settled(cluster: Cluster): Promise<readonly string[]> {
+  const { loop } = cluster;
+  let wrong: readonly string[] = [];
+  for (const pause of LOOKS) {
+    await loop.run(loop.now + pause, () => broken(cluster).length > 0);
+    wrong = [...broken(cluster), ...wrongs(cluster, { patient: false })];
+    const isAtRest = loop.waiting.world + loop.waiting.turn === 0;
+    if ((wrong.length === 0 && isAtRest) || broken(cluster).length > 0) return wrong;
+  }
+  return wrong;
+}
+
+/** What cannot be mended any more. */
+function broken({ loop, faults, api, store }: Cluster): readonly string[] {
+  const { writes, refused } = api.counts;
+  const most = FEW + FACTOR * (store.writes - writes);
+  const spins = writes + refused > most ? [`${writes} writes and ${refused} refused ones, for ${store.writes} changes in all`] : [];
+  return [...faults, ...spins, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
+}

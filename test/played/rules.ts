@@ -1,0 +1,221 @@
+/** What has to be, by the pure rules, of what is there in the end. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Listener, ListenerClass, PodListener, PodListeners } from '../../src/api/listeners/index.ts';
+import { LISTENER_NAME_LABEL, LISTENER_NAMESPACE_LABEL, podLabelOf, podListenersName } from '../../src/api/listeners/names.ts';
+import { pinnedNodesOf, targetOf } from '../../src/exposure/cluster/volumes.ts';
+import { treeOf, type Tree } from '../../src/exposure/csi/tree.ts';
+import { preferenceOf } from '../../src/exposure/listeners/addresses.ts';
+import { observeListener, sameStatus, type Acceptance } from '../../src/exposure/listeners/listener-status.ts';
+import { isOwnedBy, planService } from '../../src/exposure/listeners/service-plan.ts';
+import { differs } from '../../src/exposure/listeners/service-patch.ts';
+import { isListenerCurrent, isOwnedByVolume, planEntry, planVolumeListener } from '../../src/exposure/mounts/mount-plan.ts';
+import { keyOf } from '../../src/kube/key.ts';
+import type { EndpointSlice, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../src/kube/objects.ts';
+import { CLUSTER_DOMAIN, type Cluster } from './cluster.ts';
+import type { Disk, Entry } from './disk.ts';
+import { SERVICE_NAME_LABEL } from './kube/endpoints.ts';
+import { Kubelet } from './kube/kubelet.ts';
+import { claimNameOf } from './kube/volumes.ts';
+
+export interface Judged {
+  /** Wishes to look again have been granted, so that also what nobody watches has to be right. */
+  readonly patient: boolean;
+}
+
+export function wrongs(cluster: Cluster, how: Judged): readonly string[] {
+  const { store } = cluster;
+  return [
+    ...store
+      .all<Listener>('listeners')
+      .flatMap((listener) => listenerWrongs(cluster, listener, how).map((what) => `Listener ${keyOf(listener)}: ${what}`)),
+    ...store.all<Pod>('pods').flatMap((pod) => mountWrongs(cluster, pod, how).map((what) => `Pod ${keyOf(pod)}: ${what}`)),
+    ...store.all<PersistentVolume>('persistentvolumes').flatMap((volume) => releaseWrongs(cluster, volume)),
+  ];
+}
+
+function listenerWrongs({ store }: Cluster, listener: Listener, { patient }: Judged): readonly string[] {
+  if (listener.metadata.deletionTimestamp !== undefined) return [];
+  const key = keyOf(listener);
+  const listenerClass = store.get<ListenerClass>('listenerclasses', listener.spec.className ?? '');
+  const live = store.get<Service>('services', key);
+  const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
+  const said = new Map((listener.status?.conditions ?? []).map((condition) => [condition.type, condition]));
+  const plan = planService(listener, listenerClass, store.all<ListenerClass>('listenerclasses').map(keyOf));
+  // A Service that is not ours is not watched: that it is gone shows when it is looked for again.
+  if (!patient && said.get('Ready')?.reason === 'ServiceNotOwned' && (live === undefined || own !== undefined)) return [];
+  if (plan.refused === undefined && live !== undefined && own === undefined) {
+    const { reason = '' } = said.get('Ready') ?? {};
+    return reason === 'ServiceNotOwned' || reason === 'ServiceBeingReplaced'
+      ? []
+      : [`another's Service is in the way, and it says ${reason}`];
+  }
+  const isRejected = plan.refused === undefined && isRefused(plan.service);
+  const acceptance: Acceptance = isRejected
+    ? { accepted: false, reason: 'ServiceRejected', message: said.get('Accepted')?.message ?? '' }
+    : plan.refused === undefined
+      ? { accepted: true, notices: plan.notices }
+      : { accepted: false, ...plan.refused };
+  if (plan.refused === undefined && !isRejected) {
+    if (own === undefined) return ['it has no Service'];
+    if (differs(plan.service, own)) return [`its Service is not as planned: ${JSON.stringify(own)}`];
+  }
+  const status = observeListener(
+    listener,
+    acceptance,
+    {
+      service: own,
+      preferredAddressType: preferenceOf(listener, listenerClass),
+      pinnedNodes: new Set(volumesOf(store, key).flatMap(pinnedNodesOf)),
+      endpointNodes: endpointNodes(store, key),
+      nodeNamed: (name) => store.get<Node>('nodes', name),
+      clusterDomain: CLUSTER_DOMAIN,
+    },
+    '2030-01-01T00:00:00Z',
+  );
+  const isSame = sameStatus(listener.status ?? undefined, status);
+  return isSame ? [] : [`its status is ${JSON.stringify(listener.status)} and not ${JSON.stringify(status)}`];
+}
+
+/** As the played API server does (admission.ts). */
+function isRefused(service: Service): boolean {
+  const ports = service.spec?.ports ?? [];
+  return ports.some(({ port }) => port > 65_535) || new Set(ports.map(({ port, protocol }) => `${port}/${protocol}`)).size < ports.length;
+}
+
+function volumesOf(store: Cluster['store'], listener: string): readonly PersistentVolume[] {
+  return store.all<PersistentVolume>('persistentvolumes').filter((volume) => {
+    const target = targetOf(volume);
+    return target !== undefined && `${target.namespace}/${target.name}` === listener;
+  });
+}
+
+function endpointNodes(store: Cluster['store'], service: string): ReadonlySet<string> {
+  const slices = store.all<EndpointSlice>('endpointslices').filter(({ metadata }) => {
+    const { labels = {}, namespace } = metadata;
+    return labels[LISTENER_NAME_LABEL] !== undefined && `${namespace}/${labels[SERVICE_NAME_LABEL]}` === service;
+  });
+  const ready = slices.flatMap(({ endpoints = [] }) => endpoints.filter(({ conditions }) => conditions?.ready !== false));
+  return new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])));
+}
+
+/** `nodeLossPolicy: Release` gives up what is pinned to nodes that are gone. */
+function releaseWrongs({ store }: Cluster, volume: PersistentVolume): readonly string[] {
+  const pinned = pinnedNodesOf(volume);
+  const target = targetOf(volume);
+  if (pinned.length === 0 || target === undefined || pinned.some((name) => store.get('nodes', name) !== undefined)) return [];
+  const listener = store.get<Listener>('listeners', `${target.namespace}/${target.name}`);
+  const className = listener?.spec.className ?? (target.kind === 'class' ? target.className : undefined);
+  if (store.get<ListenerClass>('listenerclasses', className ?? '')?.spec.nodeLossPolicy !== 'Release') return [];
+  const { namespace, name, uid } = volume.spec?.claimRef ?? {};
+  const claim = store.get('persistentvolumeclaims', `${namespace}/${name}`);
+  const isKept = claim !== undefined && claim.metadata.uid === uid && claim.metadata.deletionTimestamp === undefined;
+  return isKept ? [`Claim ${namespace}/${name} keeps the address of ${pinned.join()}, which is gone`] : [];
+}
+
+function mountWrongs(cluster: Cluster, pod: Pod, how: Judged): readonly string[] {
+  const { store } = cluster;
+  const { nodeName } = pod.spec ?? {};
+  const node = store.get<Node>('nodes', nodeName ?? '');
+  if (nodeName === undefined || node === undefined || pod.metadata.deletionTimestamp !== undefined) return [];
+  const name = podListenersName(pod.metadata.uid ?? '');
+  const object = store.get<PodListeners>('podlisteners', `${pod.metadata.namespace}/${name}`);
+  return (pod.spec?.volumes ?? []).flatMap((mounted) => {
+    const claim = store.get<PersistentVolumeClaim>('persistentvolumeclaims', `${pod.metadata.namespace}/${claimNameOf(pod, mounted)}`);
+    const volume = store.get<PersistentVolume>('persistentvolumes', claim?.spec?.volumeName ?? '');
+    if (claim === undefined || volume === undefined) return [];
+    return oneMountWrongs(cluster, { pod, node, object, claim, volume, name: mounted.name }, how).map(
+      (what) => `volume ${mounted.name}: ${what}`,
+    );
+  });
+}
+
+interface OneMount {
+  readonly pod: Pod;
+  readonly node: Node;
+  readonly object: PodListeners | undefined;
+  readonly claim: PersistentVolumeClaim;
+  readonly volume: PersistentVolume;
+  readonly name: string;
+}
+
+function oneMountWrongs(cluster: Cluster, mount: OneMount, { patient }: Judged): readonly string[] {
+  const { pod, node, object, volume, name } = mount;
+  const nodeName = node.metadata.name ?? '';
+  const handle = volume.spec?.csi?.volumeHandle ?? '';
+  if (object === undefined) return ['nobody asks for it: there is no PodListeners'];
+  if (object.spec.mounts?.[handle] === undefined) return [`the PodListeners does not ask for ${handle}`];
+  const wanted = wantedEntry(cluster, mount);
+  if (wanted === undefined) return [];
+  if ('reason' in wanted) {
+    const shown = object.status?.mounts?.[handle]?.reason;
+    return patient && shown !== wanted.reason ? [`it waits for ${wanted.reason}, and ${shown} is shown`] : [];
+  }
+  const { entry, listener } = wanted;
+  const there = object.spec.listeners[name];
+  if (there === undefined || !isDeepStrictEqual({ ...there, ingressAddresses: there.ingressAddresses ?? [] }, entry)) {
+    return [`its entry is ${JSON.stringify(there)} and not ${JSON.stringify(entry)}`];
+  }
+  const result: string[] = [];
+  if (patient && object.status?.mounts?.[handle] !== undefined) result.push('its status says that it waits');
+  const [label, value] = podLabelOf({ name: listener.metadata.name ?? '', uid: listener.metadata.uid ?? '' });
+  if (pod.metadata.labels?.[label] !== value) result.push('the pod lacks its label');
+  const { [LISTENER_NAME_LABEL]: ofName, [LISTENER_NAMESPACE_LABEL]: ofNamespace } = volume.metadata.labels ?? {};
+  if (ofName !== listener.metadata.name || ofNamespace !== listener.metadata.namespace)
+    result.push('the PersistentVolume lacks its labels');
+  const shown = shownTree(cluster.diskOf(nodeName), `${Kubelet.folderOf(pod.metadata.uid ?? '', handle)}/mount`);
+  const tree = treeOf(entry);
+  if (!isDeepStrictEqual(shown, tree)) result.push(`its files say ${inspect(shown)} and not ${inspect(tree)}`);
+  return result;
+}
+
+/** Undefined where two want one Listener, and which of them has it depends on who came first. */
+function wantedEntry(
+  { store }: Cluster,
+  { pod, node, claim, volume }: OneMount,
+): { readonly entry: PodListener; readonly listener: Listener } | { readonly reason: string } | undefined {
+  const target = targetOf(volume);
+  if (target === undefined) return { reason: 'VolumeNotBound' };
+  const listener = store.get<Listener>('listeners', `${target.namespace}/${target.name}`);
+  if (target.kind === 'class') {
+    if (listener === undefined || !isOwnedByVolume(listener, volume)) return { reason: 'a Listener of its own' };
+    if (!isListenerCurrent(planVolumeListener(target, { volume, claim, pod }), listener)) return { reason: 'a current Listener' };
+  }
+  if (listener === undefined) return { reason: 'ListenerNotFound' };
+  const service = store.get<Service>('services', keyOf(listener));
+  const planned = planEntry(listener, {
+    service: service?.metadata.labels?.[LISTENER_NAME_LABEL] === undefined ? undefined : service,
+    node,
+    nodeName: node.metadata.name ?? '',
+    preferredAddressType: preferenceOf(listener, store.get<ListenerClass>('listenerclasses', listener.spec.className ?? '')),
+    volumeHandle: volume.spec?.csi?.volumeHandle ?? '',
+  });
+  return 'entry' in planned ? { entry: planned.entry, listener } : { reason: planned.waiting.reason };
+}
+
+/** What a pod that reads its volume sees. */
+function shownTree(disk: Disk, folder: string): Tree | undefined {
+  const at = (path: string): Entry | undefined => {
+    try {
+      return disk.find(`${folder}/${path}`);
+    } catch {
+      return undefined;
+    }
+  };
+  const first = at('default-address');
+  const generation = at('addresses');
+  if (first?.kind !== 'link' || generation?.kind !== 'link') return undefined;
+  const shown = at(generation.text);
+  if (shown?.kind !== 'folder') return undefined;
+  const addresses = [...shown.entries.keys()].map((address): [string, Map<string, number>] => {
+    const ports = at(`${generation.text}/${address}/ports`);
+    const files = ports?.kind === 'folder' ? [...ports.entries] : [];
+    return [address, new Map(files.map(([port, file]) => [port, file.kind === 'file' ? Number(file.content) : Number.NaN]))];
+  });
+  return { primary: first.text.slice('addresses/'.length), addresses: new Map(addresses) };
+}
+
+function inspect(tree: Tree | undefined): string {
+  if (tree === undefined) return 'nothing';
+  const addresses = [...tree.addresses].map(([address, ports]) => `${address} ${JSON.stringify(Object.fromEntries(ports))}`);
+  return `${tree.primary}: ${addresses.join(', ')}`;
+}

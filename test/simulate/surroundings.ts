@@ -1,0 +1,10 @@
+/** What stands in for Node.js's modules around the router. */
+import type { Replacements } from './load.ts';
+import type { Change } from './change.ts';
+import { SCALES } from './scale.ts';
+
+export const STANDINS: ReadonlyMap<string, URL> = new Map(
+  ['net', 'tls', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name) => [`node:${name}`, new URL(`./node/${name}.ts`, import.meta.url)]),
+);
+
+export const aroundRouters = (faults: readonly Change[]): Replacements => ({ standins: STANDINS, changes: [...SCALES, ...faults] });

@@ -1,0 +1,29 @@
+/** Short runs of what `npm run play` does for long. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { faults } from '../played/faults.ts';
+import { CHANGES } from '../played/surroundings.ts';
+import { changed } from '../simulate/change.ts';
+import { CLUSTERS, runJob } from '../simulate/jobs.ts';
+
+const SEEDS = 100;
+
+test('whatever order things happen in, Listeners, Services, mounts and files come to what the rules say without a timer, and then to rest', async () => {
+  const { failure, done } = await runJob(CLUSTERS, { from: 1, count: SEEDS });
+  assert.deepEqual(failure?.wrong, undefined, `npm run play -- --seed ${failure?.seed}`);
+  assert.equal(done.seeds, SEEDS);
+});
+
+test('a seed is the same cluster in every process, after whatever other seeds', async () => {
+  const [alone, after] = [await runJob(CLUSTERS, { from: 3, count: 1 }), await runJob(CLUSTERS, { from: 2, count: 2 })];
+  assert.notEqual(alone.done.digest, 0);
+  assert.equal(alone.done.digest, after.done.digest);
+});
+
+test('what a played cluster changes in Earshot is there to be changed', () => {
+  for (const change of [...CHANGES, ...Object.values(faults).flat()]) {
+    const text = readFileSync(new URL(`../../src/${change.file}`, import.meta.url), 'utf8');
+    assert.notEqual(changed(text, [change]), text);
+  }
+});
