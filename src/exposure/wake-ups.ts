@@ -2,9 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Cache, Change, KeyString } from '../kube/contract.ts';
 import { keyOf } from '../kube/key.ts';
-import type { KubeObject, Node, PersistentVolume, Service } from '../kube/objects.ts';
+import type { KubeObject, Node, PersistentVolume, Pod, Service } from '../kube/objects.ts';
 import type { Listener } from '../api/listeners/index.ts';
 import type { ClusterCaches, EndpointNodes, ProvisionCaches } from './cluster/caches.ts';
+import { requestKeyOf } from './cluster/starting-pods.ts';
 import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
 
 /** What a change may ask to be looked at. A mount is one pod's, a volume one that may be pinned to a node, a released one may be deleted. */
@@ -25,14 +26,17 @@ type Row<T> = { readonly [column in Woken]?: (change: Change<T>) => readonly Key
  * others make of it. `provision`: undefined where others make volumes.
  */
 export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | undefined, wake: Wake): () => void {
-  const { classes, listeners, services, otherServices, endpoints, nodes, volumes, podListeners } = caches;
+  const { classes, listeners, services, otherServices, endpoints, nodes, volumes, podListeners, startingPods } = caches;
   const ofClass = (name = ''): readonly KeyString[] => listeners.by('class', name).map(keyOf);
   // They are told which classes there are.
   const withoutClass = (): readonly KeyString[] =>
     [...listeners.values()].filter(({ spec }) => classes.get(spec.className ?? '') === undefined).map(keyOf);
   const volumesOf = (listener: KeyString): readonly PersistentVolume[] => volumes.by('listener', listener);
   const mountsOf = (of: readonly PersistentVolume[]): readonly KeyString[] =>
-    of.flatMap(({ spec }) => podListeners.by('handle', spec?.csi?.volumeHandle ?? '')).map(keyOf);
+    of.flatMap(({ spec }) => [
+      ...podListeners.by('handle', spec?.csi?.volumeHandle ?? '').map(keyOf),
+      ...startingPods.by('claim', `${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`).map(requestKeyOf),
+    ]);
   const claimsOf = (index: string, value: string): readonly KeyString[] => provision?.claims.by(index, value).map(keyOf) ?? [];
   const on = (node: KubeObject): readonly PersistentVolume[] => volumes.by('node', keyOf(node));
 
@@ -73,6 +77,7 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
       claim: ({ object }) => claimOf(object),
       released: ({ object }) => [keyOf(object)],
     }),
+    row(startingPods, { mount: (change) => (hasComeNearer(change) ? [requestKeyOf(change.object)] : []) }),
     row(podListeners, { mount: (change) => (podListeners.isEcho(change) ? [] : [keyOf(change.object)]) }),
   ];
 
@@ -86,6 +91,7 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
   const stops = table.map((connect) => connect(wake));
   for (const listener of listeners.values()) wake.listener(keyOf(listener));
   for (const request of podListeners.values()) wake.mount(keyOf(request));
+  for (const pod of startingPods.values()) wake.mount(requestKeyOf(pod));
   for (const volume of volumes.values()) {
     wake.volume(keyOf(volume));
     wake.released(keyOf(volume));
@@ -132,6 +138,11 @@ function hasOtherOwner({ object, previous }: Change<Service>): boolean {
 
 function hasOtherNodes({ object, previous }: Change<EndpointNodes>): boolean {
   return previous === undefined || previous.nodes.join() !== object.nodes.join();
+}
+
+/** A pod is new, or has been given its node. */
+function hasComeNearer({ type, object, previous }: Change<Pod>): boolean {
+  return type === 'added' || (type === 'modified' && previous?.spec?.nodeName !== object.spec?.nodeName);
 }
 
 /** Kubelets report every few seconds; only a change of addresses, or of existence, concerns us. */

@@ -23,11 +23,13 @@ import type {
   ObjectMeta,
   PersistentVolume,
   PersistentVolumeClaim,
+  Pod,
   Service,
   StorageClass,
 } from '../../kube/objects.ts';
-import { endpointSlices, nodes, persistentVolumeClaims, persistentVolumes, services, storageClasses } from '../../kube/resource.ts';
+import { endpointSlices, nodes, persistentVolumeClaims, persistentVolumes, pods, services, storageClasses } from '../../kube/resource.ts';
 import { only, selectedNodeOf, storageClassOf, unboundOnly } from './claims.ts';
+import { claimsOf, requestKeyOf, startingPod, STARTING_PODS } from './starting-pods.ts';
 import { PROVISIONED_BY, pinnedNodesOf, targetOf } from './volumes.ts';
 
 /** The nodes with an endpoint of a Service that gets traffic, from one EndpointSlice. */
@@ -54,10 +56,12 @@ export interface ClusterCaches extends PolicyCaches {
   /** Index `service`: by key of the Service. */
   readonly endpoints: Cache<EndpointNodes>;
   readonly nodes: Cache<Node>;
-  /** Only volumes of this driver. Indexes: `handle`, `listener` (key), `node` (pinned to). */
+  /** Only volumes of this driver. Indexes: `handle`, `claim` and `listener` (keys), `node` (pinned to). */
   readonly volumes: FreshView<PersistentVolume>;
   /** Indexes: `handle` (of a mount), `node`. */
   readonly podListeners: FreshView<PodListeners>;
+  /** Pods that mount claims and have not started, cut down to that. Indexes: `claim` (key), `request` (key of the PodListeners). */
+  readonly startingPods: Cache<Pod>;
 }
 
 /** What the leader keeps besides where it makes volumes itself. */
@@ -114,10 +118,20 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
             const target = targetOf(volume);
             return target === undefined ? [] : [`${target.namespace}/${target.name}`];
           },
+          claim: (volume) => {
+            const { namespace, name } = volume.spec?.claimRef ?? {};
+            return name === undefined ? [] : [`${namespace}/${name}`];
+          },
           node: pinnedNodesOf,
         },
       }),
     ),
+    startingPods: start(client, pods, {
+      signal,
+      fieldSelector: STARTING_PODS,
+      project: startingPod,
+      indexes: { claim: claimsOf, request: (pod) => [requestKeyOf(pod)] },
+    }),
     podListeners: new FreshView(
       start(client, podListeners, {
         signal,

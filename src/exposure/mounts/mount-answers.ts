@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { podListeners, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
+import { isAlreadyExists } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
 import { checkKept } from '../listeners/definition-outdated.ts';
@@ -23,6 +24,17 @@ export class MountAnswers {
     this.#client = client;
     this.#events = events;
     this.#view = view;
+  }
+
+  /** The object of a pod whose node has not asked yet. Where it asks meanwhile, its request is what is answered. */
+  async createAnswered(request: PodListeners, states: readonly MountState[], signal: AbortSignal): Promise<void> {
+    const entries = states.flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []));
+    const object = { ...request, spec: { ...request.spec, listeners: Object.fromEntries(entries) } };
+    try {
+      this.#view.wrote(await this.#client.create(podListeners, object, { signal }));
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
   }
 
   /** Resolves with the object as it is then. */
@@ -68,10 +80,14 @@ export class MountAnswers {
 
   /** An event on the pod that the object belongs to. */
   warn(request: PodListeners, reason: ConditionReason, note: string): void {
+    this.#record(request, 'Warning', reason, note);
+  }
+
+  #record(request: PodListeners, type: 'Normal' | 'Warning', reason: ConditionReason, note: string): void {
     const pod = ownerOf(request);
     if (pod === undefined) return;
     const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };
-    this.#events.record({ regarding, type: 'Warning', reason, action: 'Mount', note });
+    this.#events.record({ regarding, type, reason, action: 'Mount', note });
   }
 }
 

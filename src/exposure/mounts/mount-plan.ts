@@ -7,26 +7,19 @@
 import { podListenersName } from '../../api/listeners/names.ts';
 import {
   listeners,
+  podListeners,
   type Listener,
   type ListenerPort,
   type PodListener,
   type PodListeners,
   type PreferredAddressType,
 } from '../../api/listeners/index.ts';
-import type {
-  Container,
-  Node,
-  OwnerReference,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  PodVolume,
-  Service,
-} from '../../kube/objects.ts';
+import type { Container, Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../kube/objects.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
-import { type VolumeTarget } from '../cluster/volumes.ts';
+import { claimNameOf } from '../cluster/starting-pods.ts';
+import type { VolumeTarget } from '../cluster/volumes.ts';
 import { namePorts } from '../listeners/port-names.ts';
 import { familiesOf } from '../listeners/listener-status.ts';
 
@@ -75,10 +68,39 @@ function refuse(reason: ConditionReason, message: string): MountRefusal {
   return { ok: false, isForged: false, waiting: { reason, message } };
 }
 
-/** A generic ephemeral volume's claim is called after pod and volume (Pod.spec.volumes[].ephemeral). */
-function claimNameOf(volume: PodVolume, podName: string): string | undefined {
-  if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
-  return volume.ephemeral === undefined ? undefined : `${podName}-${volume.name}`;
+/**
+ * What keeps a claim from being the one that the volume was made for and the pod mounts. A claim that bears the name of a
+ * generic ephemeral volume's, and that its pod does not own, is another's.
+ */
+export function checkClaim(claim: PersistentVolumeClaim | undefined, volume: PersistentVolume, pod: Pod): Waiting | undefined {
+  const { namespace, name, uid } = volume.spec?.claimRef ?? {};
+  if (claim === undefined || claim.metadata.uid !== uid) {
+    const bound = `PersistentVolume ${volume.metadata.name} is bound to`;
+    return { reason: 'ClaimNotFound', message: `PersistentVolumeClaim ${namespace}/${name}, which ${bound}, does not exist any more.` };
+  }
+  const podName = pod.metadata.name ?? '';
+  const mounting = (pod.spec?.volumes ?? []).filter((candidate) => claimNameOf(candidate, podName) === name);
+  const owners = claim.metadata.ownerReferences ?? [];
+  const isOwn = owners.some((owner) => owner.kind === 'Pod' && owner.controller === true && owner.uid === pod.metadata.uid);
+  if (isOwn || mounting.some(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined)) return undefined;
+  const message = `PersistentVolumeClaim ${namespace}/${name} was not made for pod ${podName}, whose ephemeral volume is called so.`;
+  return { reason: 'VolumeNotOfPod', message };
+}
+
+/** The request that a pod's node is about to make. */
+export function requestOf(pod: Pod, handles: readonly string[]): PodListeners {
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const { nodeName } = pod.spec ?? {};
+  return {
+    apiVersion: apiVersionOf(podListeners),
+    kind: podListeners.kind,
+    metadata: { name: podListenersName(uid), namespace, ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name, uid }] },
+    spec: {
+      ...(nodeName === undefined ? {} : { nodeName }),
+      mounts: Object.fromEntries(handles.map((handle) => [handle, {}])),
+      listeners: {},
+    },
+  };
 }
 
 /** The pod that a PodListeners belongs to. */

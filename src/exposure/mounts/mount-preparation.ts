@@ -3,10 +3,10 @@ import { LISTENER_NAMESPACE_LABEL, LISTENER_NAME_LABEL, podLabelOf } from '../..
 import { listeners, type Listener } from '../../api/listeners/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import type { KubeObject, PersistentVolume, Pod, StringMap } from '../../kube/objects.ts';
-import { persistentVolumeClaims, persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, StringMap } from '../../kube/objects.ts';
+import { persistentVolumes, pods, type Resource } from '../../kube/resource.ts';
 import type { FreshView } from '../../kube/watch/fresh-view.ts';
-import { isListenerCurrent, isOwnedByVolume, planVolumeListener, type Waiting } from './mount-plan.ts';
+import { checkClaim, isListenerCurrent, isOwnedByVolume, planVolumeListener, type Waiting } from './mount-plan.ts';
 import type { VolumeTarget } from '../cluster/volumes.ts';
 
 export class MountPreparation {
@@ -18,21 +18,13 @@ export class MountPreparation {
     this.#listeners = view;
   }
 
-  /** The Listener of a volume that names a class, made or brought up to date. */
-  async ensureListener(
-    target: VolumeTarget & { readonly kind: 'class' },
-    known: Listener | undefined,
-    { volume, pod }: Mounted,
-    signal: AbortSignal,
-  ): Promise<Listener | { readonly waiting: Waiting }> {
-    const { namespace, name } = target;
+  /** The Listener that the volume is about; of one that names a class, made or brought up to date. */
+  async listenerOf({ target, known, ...mounted }: Mounted, signal: AbortSignal): Promise<Listener | { readonly waiting: Waiting }> {
+    if (target.kind === 'named') return known ?? { waiting: notFound(target) };
+    const { volume, claim, pod } = mounted;
     if (known !== undefined && !isOwnedByVolume(known, volume)) return { waiting: notOurs(known) };
-    const claim = await this.#client.find(persistentVolumeClaims, { namespace, name }, { signal });
-    if (claim === undefined || claim.metadata.uid !== volume.spec?.claimRef?.uid) {
-      const bound = `PersistentVolume ${volume.metadata.name} is bound to`;
-      const message = `PersistentVolumeClaim ${namespace}/${name}, which ${bound}, does not exist any more.`;
-      return { waiting: { reason: 'ClaimNotFound', message } };
-    }
+    const mismatch = checkClaim(claim, volume, pod);
+    if (claim === undefined || mismatch !== undefined) return { waiting: mismatch ?? notFound(target) };
     const wanted = planVolumeListener(target, { volume, claim, pod });
     if (known !== undefined && isListenerCurrent(wanted, known)) return known;
     // Without a known one it must not exist either: resource version 1 is no object's, so an existing one conflicts.
@@ -44,7 +36,7 @@ export class MountPreparation {
   }
 
   /** The volume tells which Listener it is part of, the pod is what the Service selects. */
-  async label(listener: Listener, { volume, pod }: Mounted, signal: AbortSignal): Promise<void> {
+  async label(listener: Listener, { volume, pod }: Pick<Mounted, 'volume' | 'pod'>, signal: AbortSignal): Promise<void> {
     const { namespace = '', name = '', uid = '' } = listener.metadata;
     const [key, value] = podLabelOf({ name, uid });
     const ofVolume = { [LISTENER_NAMESPACE_LABEL]: namespace, [LISTENER_NAME_LABEL]: name };
@@ -62,7 +54,17 @@ export class MountPreparation {
 /** A volume, and a pod that mounts it. */
 export interface Mounted {
   readonly volume: PersistentVolume;
+  readonly target: VolumeTarget;
   readonly pod: Pod;
+  /** The one that the volume is bound to; not asked about where the volume names a Listener. */
+  readonly claim: PersistentVolumeClaim | undefined;
+  /** The Listener of the target, if there is one. */
+  readonly known: Listener | undefined;
+}
+
+function notFound({ namespace, name }: VolumeTarget): Waiting {
+  const remedy = "Create it, or correct the claim's annotation (in a new claim).";
+  return { reason: 'ListenerNotFound', message: `Listener ${namespace}/${name} does not exist. ${remedy}` };
 }
 
 function notOurs(listener: Listener): Waiting {

@@ -1,5 +1,7 @@
 import type { PodListeners } from '../../api/listeners/index.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
+import type { KeyString } from '../../kube/contract.ts';
+import { keyOf } from '../../kube/key.ts';
 import type { MountState } from './mount-answers.ts';
 import type { Waiting } from './mount-plan.ts';
 
@@ -9,45 +11,52 @@ const PATIENCE = 1_500;
 const LONG_PATIENCE = 10_000;
 const stages: ReadonlySet<string> = new Set<ConditionReason>(['ListenerPending', 'VolumeNotFound', 'NoService', 'ServicePending']);
 
-/** The Listener of a mount that was checked and labelled, and the pod's volumes that mount it. */
+/** A mount whose pod, claim and volume say the same, and whose Listener is as it should be. */
 export interface Prepared {
   readonly listenerUid: string | undefined;
+  /** The pod's volumes that mount it. */
   readonly volumes: readonly string[];
+  /** Whether volume and pod bear their labels. */
+  readonly isLabelled: boolean;
 }
 
 interface Progress {
   /** When it began to wait, by the clock. */
-  readonly since: number;
+  readonly since?: number;
   readonly prepared?: Prepared;
 }
 
 /**
  * Mounts under way: how long each has waited, and what was prepared for it, so that it is not read and labelled again
- * while it waits for the address. One goes when it is complete or its request is gone, so they are bounded by what waits
- * in the cluster.
+ * while it waits for the address. One goes when it is complete or its pod's request is gone, so they are bounded by what
+ * waits in the cluster.
  */
 export class MountProgress {
   /** Milliseconds, monotonic. */
   readonly #clock: () => number;
-  /** By `uid/handle`. */
-  readonly #underway = new Map<string, Progress>();
+  /** By key of the PodListeners, then by handle. */
+  readonly #underway = new Map<KeyString, Map<string, Progress>>();
 
   constructor(clock: () => number) {
     this.#clock = clock;
   }
 
-  /** What is prepared already; from the first call on the mount waits. */
-  begin(request: PodListeners, handle: string): Prepared | undefined {
-    return this.#of(idOf(request, handle)).prepared;
+  /** From the first call on the mount waits. */
+  begin(request: PodListeners, handle: string): void {
+    const progress = this.#of(request, handle);
+    this.#set(request, handle, { ...progress, since: progress.since ?? this.#clock() });
   }
 
-  prepared(request: PodListeners, handle: string, prepared: Prepared): void {
-    const id = idOf(request, handle);
-    this.#underway.set(id, { ...this.#of(id), prepared });
+  prepared(request: PodListeners, handle: string): Prepared | undefined {
+    return this.#of(request, handle).prepared;
   }
 
-  forget(request: PodListeners): void {
-    for (const handle of Object.keys(request.spec.mounts ?? {})) this.#underway.delete(idOf(request, handle));
+  setPrepared(request: PodListeners, handle: string, prepared: Prepared): void {
+    this.#set(request, handle, { ...this.#of(request, handle), prepared });
+  }
+
+  forget(key: KeyString): void {
+    this.#underway.delete(key);
   }
 
   /**
@@ -61,27 +70,32 @@ export class MountProgress {
     const shown = new Map<string, Waiting | undefined>();
     let next: number | undefined;
     for (const state of states) {
-      const id = idOf(request, state.handle);
       if ('entries' in state) {
-        this.#underway.delete(id);
+        this.#delete(request, state.handle);
         shown.set(state.handle, undefined);
         continue;
       }
       const allowed = stages.has(state.waiting.reason) ? LONG_PATIENCE : PATIENCE;
-      const left = (this.#underway.get(id)?.since ?? 0) + allowed - this.#clock();
+      const left = (this.#of(request, state.handle).since ?? 0) + allowed - this.#clock();
       if (left > 0) next = Math.min(next ?? left, left);
       else shown.set(state.handle, state.waiting);
     }
     return { shown, next };
   }
 
-  #of(id: string): Progress {
-    const progress = this.#underway.get(id) ?? { since: this.#clock() };
-    this.#underway.set(id, progress);
-    return progress;
+  #of(request: PodListeners, handle: string): Progress {
+    return this.#underway.get(keyOf(request))?.get(handle) ?? {};
   }
-}
 
-function idOf(request: PodListeners, handle: string): string {
-  return `${request.metadata.uid}/${handle}`;
+  #set(request: PodListeners, handle: string, progress: Progress): void {
+    const key = keyOf(request);
+    this.#underway.set(key, (this.#underway.get(key) ?? new Map<string, Progress>()).set(handle, progress));
+  }
+
+  #delete(request: PodListeners, handle: string): void {
+    const key = keyOf(request);
+    const ofRequest = this.#underway.get(key);
+    ofRequest?.delete(handle);
+    if (ofRequest?.size === 0) this.#underway.delete(key);
+  }
 }

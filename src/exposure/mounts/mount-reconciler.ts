@@ -9,17 +9,18 @@ import type { ReconcileResult } from '../../work/reconcile.ts';
 import type { ConditionReason } from '../../errors/condition-reason.ts';
 import { isRefusal } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
-import type { PersistentVolume, Pod } from '../../kube/objects.ts';
-import { pods } from '../../kube/resource.ts';
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from '../../kube/objects.ts';
+import { persistentVolumeClaims, pods } from '../../kube/resource.ts';
 import type { ClusterCaches } from '../cluster/caches.ts';
 import { preferenceOf } from '../listeners/addresses.ts';
 import { checkKept } from '../listeners/definition-outdated.ts';
 import { refuseName } from '../listeners/service-plan.ts';
 import { MountAnswers, type MountState } from './mount-answers.ts';
-import { checkAsker, checkMount, ownerOf, planEntry, type Waiting } from './mount-plan.ts';
-import { targetOf, type VolumeTarget } from '../cluster/volumes.ts';
-import { MountPreparation } from './mount-preparation.ts';
-import { MountProgress } from './mount-progress.ts';
+import { checkAsker, checkClaim, checkMount, ownerOf, planEntry, requestOf, type Waiting } from './mount-plan.ts';
+import { claimsOf, requestKeyOf } from '../cluster/starting-pods.ts';
+import { targetOf } from '../cluster/volumes.ts';
+import { MountPreparation, type Mounted } from './mount-preparation.ts';
+import { MountProgress, type Prepared } from './mount-progress.ts';
 
 export interface MountReconcilerOptions {
   readonly client: KubeClient;
@@ -34,6 +35,7 @@ interface Visit {
   readonly request: PodListeners;
   /** The pod as the API server has it: read where it is needed, once. */
   readonly readPod: () => Promise<Pod | undefined>;
+  readonly readClaim: (volume: PersistentVolume) => Promise<PersistentVolumeClaim | undefined>;
   readonly signal: AbortSignal;
 }
 
@@ -54,7 +56,11 @@ export class MountReconciler {
     caches.podListeners.onChange(({ type, object }) => {
       if (type !== 'deleted') return;
       this.#genuine.delete(object.metadata.uid);
-      this.#progress.forget(object);
+      this.#progress.forget(keyOf(object));
+    });
+    caches.startingPods.onChange(({ type, object }) => {
+      const key = requestKeyOf(object);
+      if (type === 'deleted' && caches.podListeners.get(key) === undefined) this.#progress.forget(key);
     });
   }
 
@@ -64,8 +70,9 @@ export class MountReconciler {
    */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const request = this.#options.caches.podListeners.get(key);
-    if (request === undefined || request.metadata.deletionTimestamp !== undefined) return undefined;
-    const visit = { request, signal, readPod: once(() => this.#podOf(request, signal)) };
+    if (request === undefined) return this.#prepareAhead(key, signal);
+    if (request.metadata.deletionTimestamp !== undefined) return undefined;
+    const visit = this.#visit(request, signal);
     if (request.spec.nodeName === undefined) return this.#adopt(visit);
     if (await this.#isForged(visit)) return undefined;
     const states: MountState[] = [];
@@ -75,6 +82,49 @@ export class MountReconciler {
     await this.#answers.writeWaiting(current, shown, signal);
     for (const state of states) if ('refusal' in state) throw state.refusal;
     return next === undefined ? undefined : { requeueAfter: next };
+  }
+
+  /**
+   * A pod that has not started is made ready before its node asks, as far as it has come: its Listener while it waits for a
+   * node, labels and addresses as soon as it has one. The label is also news for the kubelet, which looks at the pod again
+   * at once where its first look came too early. What cannot be done yet waits for the next change, or for the request.
+   */
+  async #prepareAhead(key: KeyString, signal: AbortSignal): Promise<undefined> {
+    const { caches } = this.#options;
+    const [pod] = caches.startingPods.by('request', key);
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return;
+    const volumes = claimsOf(pod)
+      .flatMap((claim) => caches.volumes.by('claim', claim))
+      .filter(({ status }) => status?.phase !== 'Released');
+    if (volumes.length === 0) return;
+    const request = requestOf(
+      pod,
+      volumes.map(({ spec }) => spec?.csi?.volumeHandle ?? ''),
+    );
+    const visit = this.#visit(request, signal);
+    const states: MountState[] = [];
+    for (const volume of volumes) states.push(await this.#stateAhead(visit, volume, pod));
+    // One that is not ready is asked for by the node, and told what it waits for; the others come with it.
+    if (states.every((state) => 'entries' in state)) await this.#answers.createAnswered(request, states, signal);
+  }
+
+  /** That the pod mounts this volume is what its spec says; that the volume is the claim's, only the claim itself. */
+  async #stateAhead(visit: Visit, volume: PersistentVolume, pod: Pod): Promise<MountState> {
+    const handle = volume.spec?.csi?.volumeHandle ?? '';
+    const isChecked = this.#progress.prepared(visit.request, handle) !== undefined;
+    const mismatch = isChecked ? undefined : checkClaim(await visit.readClaim(volume), volume, pod);
+    return mismatch === undefined ? this.#stateOf(visit, handle) : { handle, waiting: mismatch };
+  }
+
+  #visit(request: PodListeners, signal: AbortSignal): Visit {
+    const claims = new Map<string | undefined, Promise<PersistentVolumeClaim | undefined>>();
+    const readClaim = ({ spec }: PersistentVolume): Promise<PersistentVolumeClaim | undefined> => {
+      const { namespace = '', name = '' } = spec?.claimRef ?? {};
+      const read = claims.get(name) ?? this.#options.client.find(persistentVolumeClaims, { namespace, name }, { signal });
+      claims.set(name, read);
+      return read;
+    };
+    return { request, signal, readClaim, readPod: once(() => this.#podOf(request, signal)) };
   }
 
   /**
@@ -97,9 +147,13 @@ export class MountReconciler {
     await this.#options.client.delete(podListeners, parseKey(keyOf(request)), options);
   }
 
-  #podOf(request: PodListeners, signal: AbortSignal): Promise<Pod | undefined> {
+  async #podOf(request: PodListeners, signal: AbortSignal): Promise<Pod | undefined> {
+    const { client, caches } = this.#options;
+    const [starting] = caches.startingPods.by('request', keyOf(request));
+    // A pod never moves. One that has no node here may have it by now: whoever asks in its name says so.
+    if (starting !== undefined && (starting.spec?.nodeName !== undefined || request.metadata.uid === undefined)) return starting;
     const { namespace = '' } = request.metadata;
-    return this.#options.client.find(pods, { namespace, name: ownerOf(request)?.name ?? '-' }, { signal });
+    return client.find(pods, { namespace, name: ownerOf(request)?.name ?? '-' }, { signal });
   }
 
   /**
@@ -125,6 +179,7 @@ export class MountReconciler {
   /** What the API server will not have is for a person to mend, and no reason to leave the pod's other volumes undone. */
   async #stateOrRefusal(visit: Visit, handle: string): Promise<MountState> {
     try {
+      this.#progress.begin(visit.request, handle);
       return await this.#stateOf(visit, handle);
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -135,7 +190,6 @@ export class MountReconciler {
 
   async #stateOf(visit: Visit, handle: string): Promise<MountState> {
     const { request } = visit;
-    const prepared = this.#progress.begin(request, handle);
     const [volume] = this.#options.caches.volumes.by('handle', handle);
     if (volume === undefined) return waitingFor(handle, 'VolumeNotFound', `No PersistentVolume has the volume handle ${handle}.`);
     const target = targetOf(volume);
@@ -146,28 +200,34 @@ export class MountReconciler {
     const refused = refuseName(target.name);
     if (refused !== undefined) return { handle, waiting: refused };
     const known = this.#options.caches.listeners.get(`${target.namespace}/${target.name}`);
-    const isPrepared = prepared !== undefined && prepared.listenerUid === known?.metadata.uid;
-    const volumes = volumesAnswered(request, handle, known) ?? (isPrepared ? prepared.volumes : undefined);
+    const before = this.#progress.prepared(request, handle);
+    const prepared = before !== undefined && before.listenerUid === known?.metadata.uid ? before : undefined;
+    const volumes = volumesAnswered(request, handle, known) ?? (prepared?.isLabelled === true ? prepared.volumes : undefined);
     if (known !== undefined && volumes !== undefined) return this.#entriesFor(request, handle, known, volumes);
-    return this.#prepare(visit, handle, { volume, target, known });
+    return this.#prepare(visit, handle, { volume, target, known, prepared });
   }
 
   async #prepare(
-    { request, readPod, signal }: Visit,
+    visit: Visit,
     handle: string,
-    { volume, target, known }: { readonly volume: PersistentVolume; readonly target: VolumeTarget; readonly known: Listener | undefined },
+    { prepared, ...about }: Pick<Mounted, 'volume' | 'target' | 'known'> & { readonly prepared: Prepared | undefined },
   ): Promise<MountState> {
-    const mounted = checkMount(request, await readPod(), volume);
+    const { request, readPod, readClaim, signal } = visit;
+    const { volume, target, known } = about;
+    const isPlaced = request.spec.nodeName !== undefined;
+    // Whoever has it already is told of other ports when the pod starts, which it may never do.
+    if (!isPlaced && known !== undefined) return waitingFor(handle, 'ListenerPending', NO_NODE);
+    const isAsked = target.kind === 'class' && prepared === undefined;
+    const [asked, claim] = await Promise.all([readPod(), isAsked ? readClaim(volume) : undefined]);
+    const mounted = checkMount(request, asked, volume);
     if (!mounted.ok) return { handle, waiting: mounted.waiting };
     const { pod, volumes } = mounted;
-    const listener = target.kind === 'named' ? known : await this.#preparation.ensureListener(target, known, { volume, pod }, signal);
-    if (listener === undefined) {
-      const remedy = "Create it, or correct the claim's annotation (in a new claim).";
-      return waitingFor(handle, 'ListenerNotFound', `Listener ${target.namespace}/${target.name} does not exist. ${remedy}`);
-    }
+    const isCurrent = known !== undefined && prepared !== undefined;
+    const listener = isCurrent ? known : await this.#preparation.listenerOf({ ...about, pod, claim }, signal);
     if ('waiting' in listener) return { handle, waiting: listener.waiting };
-    await this.#preparation.label(listener, { volume, pod }, signal);
-    this.#progress.prepared(request, handle, { listenerUid: listener.metadata.uid, volumes });
+    if (isPlaced) await this.#preparation.label(listener, { volume, pod }, signal);
+    this.#progress.setPrepared(request, handle, { listenerUid: listener.metadata.uid, volumes, isLabelled: isPlaced });
+    if (!isPlaced) return waitingFor(handle, 'ListenerPending', NO_NODE);
     return this.#entriesFor(request, handle, listener, volumes);
   }
 
@@ -185,6 +245,8 @@ export class MountReconciler {
     return { handle, entries: Object.fromEntries(volumes.map((name) => [name, planned.entry])) };
   }
 }
+
+const NO_NODE = 'The pod has no node yet.';
 
 /** The pod's volumes that are answered already, with this very Listener. */
 function volumesAnswered(request: PodListeners, handle: string, known: Listener | undefined): readonly string[] | undefined {

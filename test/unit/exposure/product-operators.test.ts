@@ -108,7 +108,9 @@ function mountable(api: PlayedApi, role: ProductRole, volume: ProductVolume): vo
   const claimName = claimNameOf(volume);
   const uid = `uid-of-${claimName}`;
   const { metadata } = claimOf(role, volume);
-  api.put(persistentVolumeClaims, { metadata: { ...metadata, name: claimName, namespace: NAMESPACE, uid } });
+  const owner = { apiVersion: 'v1', kind: 'Pod', name: POD, uid: 'uid-of-pod', controller: true };
+  const ownerReferences = volume.kind === 'ephemeral' ? [owner] : [];
+  api.put(persistentVolumeClaims, { metadata: { ...metadata, name: claimName, namespace: NAMESPACE, uid, ownerReferences } });
   const handle = `pvc-${volume.name}`;
   const csi = { driver: 'listeners.stackable.tech', volumeHandle: handle, volumeAttributes: volume.annotations };
   api.put(persistentVolumes, { metadata: { name: handle }, spec: { csi, claimRef: { namespace: NAMESPACE, name: claimName, uid } } });

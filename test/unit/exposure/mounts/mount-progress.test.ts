@@ -4,7 +4,7 @@ import type { PodListeners } from '../../../../src/api/listeners/index.ts';
 import type { MountState } from '../../../../src/exposure/mounts/mount-answers.ts';
 import { MountProgress } from '../../../../src/exposure/mounts/mount-progress.ts';
 
-const request: PodListeners = { metadata: { uid: 'request' }, spec: { listeners: {}, mounts: { one: {} } } };
+const request: PodListeners = { metadata: { name: 'request', namespace: 'shop' }, spec: { listeners: {}, mounts: { one: {} } } };
 const waiting = { reason: 'ListenerNotFound', message: 'It is not there.' } as const;
 const waits: readonly MountState[] = [{ handle: 'one', waiting }];
 
@@ -32,14 +32,15 @@ test('a stage on the way is shown after ten seconds only', () => {
 
 test('what was prepared is known until the mount is complete or its request is gone; then the wait begins anew', () => {
   const { progress, at } = begun();
-  const prepared = { listenerUid: 'listener', volumes: ['data'] };
-  progress.prepared(request, 'one', prepared);
-  assert.deepEqual(progress.begin(request, 'one'), prepared);
+  const prepared = { listenerUid: 'listener', volumes: ['data'], isLabelled: true };
+  progress.setPrepared(request, 'one', prepared);
+  assert.deepEqual(progress.prepared(request, 'one'), prepared);
   at(5_000);
   assert.deepEqual(progress.update(request, [{ handle: 'one', entries: {} }]).shown, new Map([['one', undefined]]));
-  assert.equal(progress.begin(request, 'one'), undefined);
+  assert.equal(progress.prepared(request, 'one'), undefined);
+  progress.begin(request, 'one');
   assert.equal(progress.update(request, waits).next, 1_500);
-  progress.prepared(request, 'one', prepared);
-  progress.forget(request);
-  assert.equal(progress.begin(request, 'one'), undefined);
+  progress.setPrepared(request, 'one', prepared);
+  progress.forget('shop/request');
+  assert.equal(progress.prepared(request, 'one'), undefined);
 });
