@@ -7,6 +7,7 @@ import type { Listener } from '../api/listeners/index.ts';
 import type { ClusterCaches, EndpointNodes, ProvisionCaches } from './cluster/caches.ts';
 import { requestKeyOf } from './cluster/starting-pods.ts';
 import { pinnedNodesOf, runsDriver, targetOf } from './cluster/volumes.ts';
+import { concernsMounts } from './mounts/mount-plan.ts';
 
 /** What a change may ask to be looked at. A mount is one pod's, a volume one that may be pinned to a node, a released one may be deleted. */
 export type Woken = (typeof COLUMNS)[number];
@@ -52,7 +53,7 @@ export function wakeUps(caches: ClusterCaches, provision: ProvisionCaches | unde
     }),
     row(listeners, {
       listener: (change) => (listeners.isEcho(change) ? [] : [keyOf(change.object)]),
-      mount: ({ object }) => mountsOf(volumesOf(keyOf(object))),
+      mount: (change) => (concernsMounts(change) ? mountsOf(volumesOf(keyOf(change.object))) : []),
       volume: (change) => (hasOtherClass(change) ? pinned(volumesOf(keyOf(change.object))) : []),
       claim: (change) => (hasOtherClass(change) ? claimsOf('listener', keyOf(change.object)) : []),
     }),

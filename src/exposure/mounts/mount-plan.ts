@@ -4,6 +4,7 @@
  * A mount is asked for by a node, and a node is trusted only for its own pods. So nothing that the request says is
  * believed until the pod, the claim and the volume, which the node cannot write, say the same.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { podListenersName } from '../../api/listeners/names.ts';
 import {
   listeners,
@@ -15,6 +16,7 @@ import {
   type PreferredAddressType,
 } from '../../api/listeners/index.ts';
 import type { Container, Node, OwnerReference, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../kube/objects.ts';
+import type { Change } from '../../kube/contract.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { isConditionReason, type ConditionReason } from '../../errors/condition-reason.ts';
 import { nodeAddresses, preferredKind } from '../listeners/addresses.ts';
@@ -176,6 +178,28 @@ function portKeys(ports: readonly ListenerPort[]): readonly string[] {
 /** Whether the Listener came into being with this volume, and not by another hand. */
 export function isOwnedByVolume(listener: Listener, volume: PersistentVolume): boolean {
   return (listener.metadata.ownerReferences ?? []).some((owner) => owner.kind === 'PersistentVolume' && owner.uid === volume.metadata.uid);
+}
+
+/**
+ * Whether a change of a Listener can change what pods that mount it are told (planEntry), or what they wait for. Most
+ * change its own addresses only, of which a pod with node ports is told nothing.
+ */
+export function concernsMounts({ object, previous }: Change<Listener>): boolean {
+  return previous === undefined || !isDeepStrictEqual(toldOf(previous), toldOf(object));
+}
+
+function toldOf({ metadata, spec, status }: Listener): unknown {
+  const addresses = status?.ingressAddresses ?? [];
+  const nodePorts = status?.nodePorts ?? undefined;
+  const failing = (status?.conditions ?? []).filter((condition) => condition.status === 'False');
+  return {
+    uid: metadata.uid,
+    className: spec.className ?? null,
+    nodePorts,
+    // What is preferred where the class is missing (preferenceOf), which for node ports is the same before there is an address.
+    kind: addresses[0]?.addressType ?? 'IP',
+    ...(nodePorts === undefined ? { addresses, failing: failing.map(({ type, reason, message }) => ({ type, reason, message })) } : {}),
+  };
 }
 
 export type EntryPlan = { readonly entry: PodListener } | { readonly waiting: Waiting };

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { listenerClasses, listeners, podListeners } from '../../../../src/api/listeners/index.ts';
+import { listenerClasses, listeners, podListeners, type Listener } from '../../../../src/api/listeners/index.ts';
 import { LISTENER_CLASS_ANNOTATION, podLabelOf } from '../../../../src/api/listeners/names.ts';
+import { startClusterCaches, startPolicyCaches } from '../../../../src/exposure/cluster/caches.ts';
+import { wakeUps } from '../../../../src/exposure/wake-ups.ts';
 import type { Pod } from '../../../../src/kube/objects.ts';
 import { nodes, persistentVolumeClaims, persistentVolumes, pods } from '../../../../src/kube/resource.ts';
+import { startInformer } from '../../../../src/kube/watch/informer.ts';
 import { aClass, aListener, aNode } from '../listeners/fixtures.ts';
 import { mounted } from '../support/objects.ts';
 import { PlayedApi } from '../support/played-api.ts';
@@ -182,4 +185,39 @@ describe('a pod that mounts a volume is made ready before its node asks', () => 
     await controller.settle();
     assert.deepEqual(ports(), ['http']);
   });
+});
+
+test('of a Listener that 1,000 pods share, no mount is looked at when its endpoints change, and each when its ports do', async () => {
+  const api = cluster();
+  const end = new AbortController();
+  const shared = api.put(listeners, { ...aListener(), status: { nodePorts: { http: 30_080 } } });
+  for (let number = 0; number < 1_000; number++) {
+    const { volume, request } = mounted(`web-${number}`);
+    api.put(persistentVolumes, volume);
+    api.put(podListeners, request);
+  }
+  const caches = startClusterCaches(startInformer, api, startPolicyCaches(startInformer, api, end.signal), end.signal);
+  await Promise.all(Object.values(caches).map((cache) => cache.synced));
+  const woken = new Set<string>();
+  const stop = wakeUps(caches, undefined, {
+    listener: () => undefined,
+    volume: () => undefined,
+    claim: () => undefined,
+    released: () => undefined,
+    mount: (key) => void woken.add(key),
+  });
+  woken.clear();
+  const status = (port: number, address: string): NonNullable<Listener['status']> => ({
+    nodePorts: { http: port },
+    ingressAddresses: [{ address, addressType: 'IP', ports: { http: port } }],
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'AddressesAssigned', message: `Reachable at ${address}.`, lastTransitionTime: '' },
+    ],
+  });
+  for (let change = 1; change <= 50; change++) api.put(listeners, { ...shared, status: status(30_080, `192.168.0.${change}`) });
+  assert.equal(woken.size, 0);
+  api.put(listeners, { ...shared, status: status(30_081, '192.168.0.1') });
+  assert.equal(woken.size, 1_000);
+  stop();
+  end.abort(new Error('the test is over'));
 });
