@@ -234,6 +234,8 @@ export const rooms = {
   },
   volumes: {
     'listener-pending': ['condition event', 'The Listener has not been looked at yet.', 'Nothing; else see that the controller runs.'],
+    'address-changed': ['event', 'A pod has been told of another address, or of other ports, than before.',
+      'Nothing: the files in its volume are up to date. A program that read them once at its start has the old ones.'],
     'listener-not-found': ['condition event answer', 'The Listener does not exist.', "Make it, or correct the claim's annotation."],
     'listener-not-owned': ['condition event', "A Listener of the volume's name was made by somebody else.",
       'Delete it, or rename the claim.'],

@@ -1,6 +1,6 @@
 /** Writes down how the mounts of a pod stand: addresses in the spec, what is waited for in the status and in events. */
 import { isDeepStrictEqual } from 'node:util';
-import { podListeners, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
+import { podListeners, type ListenerIngress, type PodListener, type PodListeners } from '../../api/listeners/index.ts';
 import type { EventRecorder, KubeClient } from '../../kube/contract.ts';
 import { isAlreadyExists } from '../../kube/errors.ts';
 import { keyOf, parseKey } from '../../kube/key.ts';
@@ -53,6 +53,7 @@ export class MountAnswers {
     this.#view.wrote(written);
     const isKept = changed.every(([name]) => written.spec.listeners[name]?.volumeHandle !== undefined);
     checkKept('PodListeners', 'spec.listeners.*.volumeHandle', isKept);
+    this.#announce(request, changed);
     return written;
   }
 
@@ -78,6 +79,14 @@ export class MountAnswers {
     }
   }
 
+  /** The files in the pod change under it, so somebody who looks for the reason finds when, and to what. The first answer is no news. */
+  #announce(request: PodListeners, changed: readonly (readonly [name: string, entry: PodListener])[]): void {
+    const news = changed.filter(([name, entry]) => hasOtherAddress(request.spec.listeners[name], entry));
+    if (news.length === 0) return;
+    const notes = news.map(([name, { ingressAddresses }]) => `Volume ${name} now says ${shownAddresses(ingressAddresses ?? [])}.`);
+    this.#record(request, 'Normal', 'AddressChanged', some(notes, ' '));
+  }
+
   /** An event on the pod that the object belongs to. */
   warn(request: PodListeners, reason: ConditionReason, note: string): void {
     this.#record(request, 'Warning', reason, note);
@@ -94,6 +103,27 @@ export class MountAnswers {
 function sameEntry(a: PodListener | undefined, b: PodListener): boolean {
   return a !== undefined && isDeepStrictEqual({ ...a, ingressAddresses: a.ingressAddresses ?? [] }, b);
 }
+
+function hasOtherAddress(before: PodListener | undefined, entry: PodListener): boolean {
+  return before !== undefined && !isDeepStrictEqual(before.ingressAddresses ?? [], entry.ingressAddresses);
+}
+
+/** `10.0.0.1 (http 30080, admin 30081)`. */
+function shownAddresses(addresses: readonly ListenerIngress[]): string {
+  const shown = addresses.map(({ address, ports }) => {
+    const numbers = Object.entries(ports).map(([name, port]) => `${name} ${port}`);
+    return `${address} (${some(numbers, ', ')})`;
+  });
+  return some(shown, ', ');
+}
+
+/** An event has no room for all of a long list. */
+function some(texts: readonly string[], separator: string): string {
+  const left = texts.length - MOST_SHOWN;
+  return [...texts.slice(0, MOST_SHOWN), ...(left > 0 ? [`and ${left} more`] : [])].join(separator);
+}
+
+const MOST_SHOWN = 4;
 
 /** RFC 6901, section 3. */
 function escapePointer(segment: string): string {

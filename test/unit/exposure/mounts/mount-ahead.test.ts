@@ -187,6 +187,20 @@ describe('a pod that mounts a volume is made ready before its node asks', () => 
   });
 });
 
+test('an event tells the pod when what it was told changes, and to what', async () => {
+  const api = cluster();
+  const { claim, volume, placed } = classMount();
+  await using controller = await playController(api);
+  api.put(pods, placed);
+  api.put(persistentVolumeClaims, claim);
+  api.put(persistentVolumes, volume);
+  await controller.settle();
+  api.put(nodes, aNode('n1', [{ type: 'InternalIP', address: '192.168.0.2' }]));
+  await controller.settle();
+  const told = controller.events.filter((event) => event.startsWith('AddressChanged'));
+  assert.match(told.join('\n'), /^AddressChanged: Volume listener now says 192\.168\.0\.2 \(http \d+\)\.$/);
+});
+
 test('of a Listener that 1,000 pods share, no mount is looked at when its endpoints change, and each when its ports do', async () => {
   const api = cluster();
   const end = new AbortController();
