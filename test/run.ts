@@ -2,6 +2,8 @@
  * `make test`: the static checks, the unit tests, the tests of connections between network namespaces, then the cluster tests on one shared
  * cluster; the last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
  *
+ * The unit tests of one folder run in one process, file by file; `ALONE` names the folders whose files have a process each.
+ *
  * A file that fails runs once more, alone, after the others of its tier. If it passes then, the run passes, and its last lines name the file as
  * flaky, with where its first failure is kept: that is a fault to be found, and more than three of them fail the run. Where namespaces or a
  * cluster cannot be made, those tests are skipped by name and reason; with CI=true that is a failure.
@@ -9,7 +11,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster } from './harness/index.ts';
 import { installEarshot } from './harness/install.ts';
@@ -30,6 +32,8 @@ const UNIT = { concurrency: 4, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, lim
 const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
 const E2E = { ...ONE_BY_ONE, limit: 45 * MINUTE } as const;
+/** Folders whose files each have a process of their own: they look at all of it (memory, metrics, errors that nobody caught), or start others. */
+const ALONE: ReadonlySet<string> = new Set(['test/unit', 'test/unit/cli', 'test/unit/router', 'test/unit/runner']);
 /** Files of a run that may fail and then pass. */
 const MOST_FLAKY = 3;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -66,7 +70,9 @@ function filesOf(folder: string, pattern: string): readonly string[] {
 function unitTier(): Promise<Tally> {
   const files = filesOf('unit', '**/*.test.ts');
   if (files.length > 0) console.log('— Unit tests');
-  return testTier(files, UNIT, { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` });
+  // Starting takes longer than most files do, so those of a folder share a process.
+  const together = (file: string): string | undefined => (ALONE.has(dirname(file)) ? undefined : dirname(file));
+  return testTier(files, { ...UNIT, together }, { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` });
 }
 
 async function connectionTier(): Promise<Tally> {
@@ -109,12 +115,13 @@ function skipAll(files: readonly string[], why: string, output: string): Tally {
   return { ...NONE, failed: process.env['CI'] === 'true' ? 1 : 0, skipped: files.length };
 }
 
-type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'limit'>;
+type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'limit' | 'together'>;
 
 async function testTier(names: readonly string[], limits: Limits, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
   const chances = MOST_FLAKY - all.flaky.length;
   const { files, flaky } = await runTier(names, { ...limits, env, chances, cwd: ROOT, show: (line) => console.log(line) });
-  const failures = files.filter(({ failed }) => failed > 0).flatMap(failuresIn);
+  // Files that ran together tell of each other's failures.
+  const failures = [...new Set(files.filter(({ failed }) => failed > 0).flatMap(failuresIn))];
   return files.reduce<Tally>((sum, { passed, failed, skipped }) => add(sum, { ...NONE, passed, failed, skipped }), {
     ...NONE,
     flaky,

@@ -30,17 +30,28 @@ export interface FileOptions {
 const [GRACE, HELD_OPEN] = [10_000, 5_000];
 
 /** Runs one file in a process of its own, and ends it when its time is up. */
-export function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
+export async function runTestFile(file: string, options: FileOptions): Promise<FileResult> {
+  const { output, code } = await runTests([file], file, options);
+  return { file, output, ...countsIn(output, code) };
+}
+
+export interface Ended {
+  readonly output: string;
+  readonly code: number | null;
+}
+
+/** Runs node with these arguments and the reporter for people, and ends it when its time is up. */
+export function runTests(last: readonly string[], what: string, options: FileOptions): Promise<Ended> {
   const { cwd, env, testLimit, fileLimit, signal, show } = options;
-  const { promise, resolve, reject } = Promise.withResolvers<FileResult>();
-  const args = [`--test-timeout=${testLimit}`, '--test-reporter=spec', '--test-reporter-destination=stdout', file];
+  const { promise, resolve, reject } = Promise.withResolvers<Ended>();
+  const args = [`--test-timeout=${testLimit}`, '--test-reporter=spec', '--test-reporter-destination=stdout', ...last];
   // Where the runner is itself tested, the file is not to report to the runner above.
   const { NODE_TEST_CONTEXT: _above, ...own } = process.env;
   const child = spawn('node', args, { cwd, env: { ...own, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const said = new Said(show);
   const notes: string[] = [];
   const end = (why: string): void => {
-    notes.push(`${file} ${why}, and was ended`);
+    notes.push(`${what} ${why}, and was ended`);
     child.kill();
     setTimeout(() => child.kill('SIGKILL'), GRACE).unref();
   };
@@ -62,7 +73,7 @@ export function runTestFile(file: string, options: FileOptions): Promise<FileRes
     clearTimeout(limit);
     signal.removeEventListener('abort', onAbort);
     said.end(notes.map((note) => `✖ ${note}`));
-    resolve({ file, output: said.text, ...countsIn(said.text, code) });
+    resolve({ output: said.text, code });
   });
   return promise;
 }

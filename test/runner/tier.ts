@@ -1,3 +1,4 @@
+import { runBatch } from './batch.ts';
 import { runTestFile, type FileResult } from './test-file.ts';
 
 export interface TierOptions {
@@ -12,6 +13,8 @@ export interface TierOptions {
   /** Files that failed and may run again: where more have failed, something else than luck is the matter. */
   readonly chances: number;
   readonly show: (line: string) => void;
+  /** Files of one such name run in one process. Left out, or undefined for a file: it has a process of its own. */
+  readonly together?: (file: string) => string | undefined;
 }
 
 export interface TierResult {
@@ -45,20 +48,25 @@ async function runAll(files: readonly string[], options: TierOptions): Promise<r
   const { concurrency, limit, show } = options;
   const timeIsUp = new AbortController();
   const timer = setTimeout(() => timeIsUp.abort(), limit);
-  const waiting = [...files];
+  const waiting = jobsOf(files, options);
   const results: FileResult[] = [];
   const work = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    for (let job = waiting.shift(); job !== undefined; job = waiting.shift()) {
       if (timeIsUp.signal.aborted) {
-        results.push({ file, passed: 0, failed: 1, skipped: 0, output: `✖ ${file} did not run: the time of all was up\n` });
+        for (const file of job)
+          results.push({ file, passed: 0, failed: 1, skipped: 0, output: `✖ ${file} did not run: the time of all was up\n` });
         continue;
       }
       // Side by side, the lines of files would be mixed: each then shows its own when it is done.
       const held: string[] = [];
       const isAlone = concurrency === 1;
-      if (isAlone) show(`▶ ${file}`);
-      results.push(await runTestFile(file, { ...options, signal: timeIsUp.signal, show: isAlone ? show : (line) => held.push(line) }));
-      if (!isAlone) show([`▶ ${file}`, ...held].join('\n'));
+      const [file = '', ...others] = job;
+      // A batch names each of its files itself.
+      const head = others.length === 0 ? [`▶ ${file}`] : [];
+      if (isAlone) head.forEach(show);
+      const told = { ...options, signal: timeIsUp.signal, show: isAlone ? show : (line: string) => void held.push(line) };
+      results.push(...(others.length === 0 ? [await runTestFile(file, told)] : await runBatch(job, told)));
+      if (!isAlone) show([...head, ...held].join('\n'));
     }
   };
   try {
@@ -67,4 +75,10 @@ async function runAll(files: readonly string[], options: TierOptions): Promise<r
     clearTimeout(timer);
   }
   return results.sort((a, b) => files.indexOf(a.file) - files.indexOf(b.file));
+}
+
+/** What runs in one process each: the batches first, since they take longest. */
+function jobsOf(files: readonly string[], { together = () => undefined }: TierOptions): (readonly string[])[] {
+  const jobs = Map.groupBy(files, (file) => together(file) ?? `alone ${file}`);
+  return [...jobs.values()].toSorted((a, b) => b.length - a.length);
 }

@@ -135,3 +135,43 @@ test('what has not run when the time of all is up has failed, by name', async (t
   assert.match(ran.files[1]?.output ?? '', /flaky\.test\.mjs did not run/);
   assert.throws(() => readFileSync(join(ran.dir, 'flaky.test.mjs.ran')), { code: 'ENOENT' });
 });
+
+/** Says which process it ran in. */
+const TELLS = `${BEGIN}
+import { writeFileSync } from 'node:fs';
+import { before, describe } from 'node:test';
+before(() => writeFileSync(import.meta.filename + '.pid', String(process.pid)));
+describe('of one file', () => { test('good', () => {}); test('later', { skip: true }, () => {}); });`;
+const together = (): string => 'all';
+
+test('files that run together share a process, and are shown, counted and tried again one by one', async (t) => {
+  const ran = await run(t, { one: TELLS, flaky: FLAKY, two: TELLS }, { together });
+  const pids = ['one', 'two'].map((name) => readFileSync(join(ran.dir, `${name}.test.mjs.pid`), 'utf8'));
+  assert.equal(pids[0], pids[1]);
+  assert.deepEqual(
+    [names(ran.files), counts(ran), names(ran.flaky)],
+    [
+      ['one', 'flaky', 'two'],
+      [
+        [1, 0, 1],
+        [1, 0, 0],
+        [1, 0, 1],
+      ],
+      ['flaky'],
+    ],
+  );
+  assert.match(ran.shown.join('\n'), /▶ one\.test\.mjs\n[^]*✔ good[^]*▶ two\.test\.mjs\n[^]*✔ good/);
+  assert.match(ran.flaky.flatMap(failuresIn).join('\n'), /flaky\.test\.mjs[^]*the first time/);
+});
+
+test('where one of them ends the process, breaks it or keeps it from ending, all of them have failed', async (t) => {
+  for (const [name, source] of Object.entries({ crashes: CRASHES, late: FAILS_LATE, stays: STAYS })) {
+    const fileLimit = name === 'stays' ? 700 : 60_000;
+    const ran = await run(t, { good: GOOD, [name]: source }, { together, chances: 0, fileLimit });
+    assert.deepEqual(
+      counts(ran).map(([, failed]) => failed),
+      [1, 1],
+      name,
+    );
+  }
+});
