@@ -10,6 +10,7 @@ import { createLogger } from '../../src/telemetry/log.ts';
 import { skupperDefinitions } from '../../src/api/skupper/crds.ts';
 import { eventually, HarnessError, startCluster, type Cluster } from '../harness/index.ts';
 import { earlierDefinitions } from '../unit/api/earlier-definitions.ts';
+import { productRoles } from '../unit/exposure/product-manifests.ts';
 import { documentedManifests } from './documented-manifests.ts';
 
 interface Stored {
@@ -150,6 +151,15 @@ describe('the definitions', () => {
       await cluster.api.remove(path);
       const again = await eventually(`${metadata.name} to be gone and written again`, () => create({ kind, metadata, spec }));
       assert.deepEqual({ ...again.spec, ...spec }, again.spec, metadata.name);
+    }
+  });
+
+  it('take what operators of products apply, null and all, as it is', async () => {
+    for (const { listener } of productRoles) {
+      if (listener === undefined) continue;
+      const path = `${pathOf.Listener}/${listener.metadata.name}?fieldManager=product&force=true`;
+      const { spec } = await cluster.api.patch<Stored>(path, listener, 'application/apply-patch+yaml');
+      assert.deepEqual(spec, listener.spec);
     }
   });
 

@@ -73,6 +73,11 @@ export interface ProvisionCaches {
   readonly storageClasses: Cache<StorageClass>;
 }
 
+/**
+ * Selects every object, and only from an API server that serves our definition: by an earlier one, without this field, it refuses. A watch
+ * that began before the definition changed would go on without the field for a while, and no later event would bring it.
+ */
+const AS_DEFINED_HERE = 'spec.nodeName!=-';
 const SERVICE_NAME_LABEL = 'kubernetes.io/service-name';
 
 export function startPolicyCaches(start: StartInformer, client: KubeClient, signal: AbortSignal): PolicyCaches {
@@ -135,6 +140,7 @@ export function startClusterCaches(start: StartInformer, client: KubeClient, pol
     podListeners: new FreshView(
       start(client, podListeners, {
         signal,
+        fieldSelector: AS_DEFINED_HERE,
         project: withoutManagement,
         indexes: {
           handle: ({ spec }) => Object.keys(spec.mounts ?? {}),
