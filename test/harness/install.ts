@@ -86,6 +86,13 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   log('Earshot is ready');
 }
 
+/** Takes away what installEarshot made of the chart, and returns when its pods are gone. */
+export async function uninstallEarshot(cluster: Cluster): Promise<void> {
+  const helm = `${await toolFolder('helm')}/helm`;
+  await run(helm, ['uninstall', 'earshot', '--namespace', NAMESPACE, '--wait', '--kubeconfig', cluster.kubeconfig]);
+  await cluster.kubectl(['--namespace', NAMESPACE, 'wait', 'pods', '--all', '--for=delete', '--timeout=120s']);
+}
+
 function explain(cluster: Cluster): (error: unknown) => Promise<never> {
   return async (error) => {
     throw new Error(

@@ -13,7 +13,7 @@ export function collectionOfObject({ apiVersion, kind }: KubeObject, namespace: 
   return collectionOf(apiVersion, kind, namespace);
 }
 
-const clusterScoped: ReadonlySet<string> = new Set(['ListenerClass', 'Namespace', 'Node', 'PersistentVolume']);
+const clusterScoped: ReadonlySet<string> = new Set(['CustomResourceDefinition', 'ListenerClass', 'Namespace', 'Node', 'PersistentVolume']);
 
 function pluralOf(kind: string): string {
   const lower = kind.toLowerCase();
