@@ -47,8 +47,10 @@ export class ClaimReconciler {
     if (claim === undefined) return undefined;
     const storageClass = storageClasses.get(storageClassOf(claim));
     const step = nextStep(claim, { storageClass, volume: volumes.get(volumeNameFor(claim)) });
+    if (step.do === 'provision') return this.#provision(claim, key, step, signal);
+    if (step.do !== 'nothing') await this.#name(claim, key, step.volume, signal);
     if (step.do === 'bind') await this.#bind(claim, key, step.volume, signal);
-    return step.do === 'provision' ? this.#provision(claim, key, step, signal) : undefined;
+    return undefined;
   }
 
   async #provision(
@@ -68,7 +70,8 @@ export class ClaimReconciler {
       this.#warn(claim, decision);
       return { requeueAfter: REMINDER };
     }
-    await this.#create(claim, planVolume(claim, { storageClass, ...decision }), signal);
+    const volume = await this.#create(claim, planVolume(claim, { storageClass, ...decision }), signal);
+    if (volume !== undefined) await this.#name(claim, key, volume, signal);
     return undefined;
   }
 
@@ -90,30 +93,38 @@ export class ClaimReconciler {
       : { selection, node: pinned };
   }
 
-  async #create(claim: PersistentVolumeClaim, volume: PersistentVolume, signal: AbortSignal): Promise<void> {
+  /** Undefined where it was made before, by whomever: the watch is about to tell of it. */
+  async #create(claim: PersistentVolumeClaim, planned: PersistentVolume, signal: AbortSignal): Promise<PersistentVolume | undefined> {
     try {
-      this.#options.caches.volumes.wrote(await this.#options.client.create(persistentVolumes, volume, { signal }));
+      const volume = await this.#options.client.create(persistentVolumes, planned, { signal });
+      this.#options.caches.volumes.wrote(volume);
+      return volume;
     } catch (error) {
-      // Made before, by whomever; the watch is about to tell of it.
-      if (isAlreadyExists(error)) return;
+      if (isAlreadyExists(error)) return undefined;
       if (isRefusal(error)) this.#warn(claim, `The API server refuses the PersistentVolume: ${error.statusMessage}`);
       throw error;
     }
   }
 
-  /**
-   * The kubelet wants the name of the volume and the phase, the scheduler the name and the annotation. The phase and the annotation are
-   * one write, since a write of the status takes annotations too: neither ever sees half. The uid keeps both off a successor.
-   */
-  async #bind(claim: PersistentVolumeClaim, key: KeyString, { metadata, spec }: PersistentVolume, signal: AbortSignal): Promise<void> {
+  /** The uid keeps this, and what follows, off a successor of the claim. */
+  async #name(claim: PersistentVolumeClaim, key: KeyString, { metadata }: PersistentVolume, signal: AbortSignal): Promise<void> {
+    if (claim.spec?.volumeName === metadata.name) return;
+    const patch = {
+      metadata: { uid: claim.metadata.uid, annotations: { [BOUND_BY_CONTROLLER]: 'yes' } },
+      spec: { volumeName: metadata.name },
+    };
     const { client, caches } = this.#options;
-    const { uid } = claim.metadata;
-    if (claim.spec?.volumeName !== metadata.name) {
-      const patch = { metadata: { uid, annotations: { [BOUND_BY_CONTROLLER]: 'yes' } }, spec: { volumeName: metadata.name } };
-      caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, { type: 'merge', signal }));
-    }
+    caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, { type: 'merge', signal }));
+  }
+
+  /**
+   * The kubelet wants the phase, the scheduler the annotation. The two are one write, since a write of the status takes annotations too:
+   * neither goes on while the other would still wait.
+   */
+  async #bind(claim: PersistentVolumeClaim, key: KeyString, { spec }: PersistentVolume, signal: AbortSignal): Promise<void> {
     const status = { phase: 'Bound', accessModes: spec?.accessModes, capacity: spec?.capacity };
-    const patch = { metadata: { uid, annotations: { [BIND_COMPLETED]: 'yes' } }, status };
+    const patch = { metadata: { uid: claim.metadata.uid, annotations: { [BIND_COMPLETED]: 'yes' } }, status };
+    const { client, caches } = this.#options;
     const options = { type: 'merge', subresource: 'status', signal } as const;
     caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, options));
   }

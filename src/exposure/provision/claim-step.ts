@@ -2,12 +2,15 @@
 import { DRIVER_NAME, TOPOLOGY_KEY } from '../../api/listeners/names.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
 import { runsDriver } from '../cluster/volumes.ts';
-import { isBound, provisionerOf, selectedNodeOf } from '../cluster/claims.ts';
+import { isBound, provisionerOf, selectedNodeOf, volumeNameFor } from '../cluster/claims.ts';
 
 export type ClaimStep =
   | { readonly do: 'nothing' }
   /** `node`: the one that the scheduler selected; undefined where the class does not wait for one. */
   | { readonly do: 'provision'; readonly storageClass: StorageClass; readonly node: string | undefined }
+  /** Write the volume's name into the claim. */
+  | { readonly do: 'name'; readonly volume: PersistentVolume }
+  /** And that it is bound. */
   | { readonly do: 'bind'; readonly volume: PersistentVolume };
 
 const NOTHING: ClaimStep = { do: 'nothing' };
@@ -18,8 +21,9 @@ export function nextStep(
 ): ClaimStep {
   if (claim.metadata.deletionTimestamp !== undefined || isBound(claim)) return NOTHING;
   const { volumeName = '' } = claim.spec ?? {};
-  if (volume !== undefined) return isBindable(claim, volume) ? { do: 'bind', volume } : NOTHING;
-  if (volumeName !== '' || storageClass?.provisioner !== DRIVER_NAME) return NOTHING;
+  if (volumeName !== '' && volumeName !== volumeNameFor(claim)) return NOTHING;
+  if (volume !== undefined) return stepWith(claim, volume);
+  if (storageClass?.provisioner !== DRIVER_NAME) return NOTHING;
   const named = provisionerOf(claim);
   // A claim of the driver's own class need not wait until kube-controller-manager has named the driver on it. Of one of another class
   // nothing but that annotation tells the API server's policy that it is ours to write (deploy/chart/templates/controller-policy.yaml).
@@ -33,16 +37,19 @@ export function nextStep(
 }
 
 /**
- * The phase is what makes it safe. kube-controller-manager keeps claims and volumes in two stores that two workers fill, each at the
- * pace of its own writes. A claim that is bound to a volume which is not in its store yet, it takes for one that lost its volume
+ * The phase is what makes it safe to bind. kube-controller-manager keeps claims and volumes in two stores that two workers fill, each at
+ * the pace of its own writes. A claim that is bound to a volume which is not in its store yet, it takes for one that lost its volume
  * (`ClaimLost`, pv_controller.go, syncBoundClaim), and one that is Bound without the annotation it sets back to Pending. `Bound` in
  * the volume's status is that program's own writing (the API server lets nobody set a phase at creation), so the volume is in its store.
+ *
+ * A name that stands in the claim before is safe: it is waited for (syncUnboundClaim), and spares that program its own writes.
  */
-function isBindable(claim: PersistentVolumeClaim, { metadata, spec, status }: PersistentVolume): boolean {
-  const { volumeName = '' } = claim.spec ?? {};
+function stepWith(claim: PersistentVolumeClaim, volume: PersistentVolume): ClaimStep {
+  const { metadata, spec, status } = volume;
   if (metadata.deletionTimestamp !== undefined || claim.metadata.uid === undefined || spec?.claimRef?.uid !== claim.metadata.uid)
-    return false;
-  return status?.phase === 'Bound' && (volumeName === '' || volumeName === metadata.name);
+    return NOTHING;
+  if (status?.phase === 'Bound') return { do: 'bind', volume };
+  return claim.spec?.volumeName === metadata.name ? NOTHING : { do: 'name', volume };
 }
 
 /**

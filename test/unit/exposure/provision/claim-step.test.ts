@@ -47,7 +47,14 @@ describe('what comes next for a claim', () => {
     ['of a class of another name', aClaim({ [PROVISIONER]: DRIVER }, { storageClassName: 'other' }), {}, 'provision'],
     ['that waits for no pod, while a volume may be found', unscheduled(), { storageClass: immediate }, 'nothing'],
     ['that waits for no pod', aClaim({ [SELECTED]: '', [PROVISIONER]: DRIVER }), { storageClass: immediate }, 'provision'],
-    ['whose volume kube-controller-manager has not looked at', aClaim(), { volume: aVolume('Pending') }, 'nothing'],
+    ['whose volume was made', aClaim(), { volume: aVolume('Pending') }, 'name'],
+    [
+      'whose volume kube-controller-manager has not looked at',
+      aClaim({}, { volumeName: 'pvc-c1' }),
+      { volume: aVolume('Pending') },
+      'nothing',
+    ],
+    ['whose volume was taken away before it was bound', aClaim({}, { volumeName: 'pvc-c1' }), {}, 'provision'],
     ['whose volume kube-controller-manager knows', aClaim(), { volume: aVolume('Bound') }, 'bind'],
     ['that names it already', aClaim({}, { volumeName: 'pvc-c1' }), { volume: aVolume('Bound') }, 'bind'],
     [

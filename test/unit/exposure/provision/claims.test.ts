@@ -38,13 +38,11 @@ describe('a claim', () => {
     await using controller = await play(api);
     api.put(persistentVolumeClaims, aClaim());
     await controller.settle();
-    assert.deepEqual(api.writes, ['create persistentvolumes pvc-c1'], 'nothing of the claim is touched before');
+    assert.deepEqual(api.writes, ['create persistentvolumes pvc-c1', 'patch persistentvolumeclaims shop/data-web-0']);
+    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.status?.phase, 'Pending', 'it is not bound before');
     know(api, 'pvc-c1');
     await controller.settle();
-    assert.deepEqual(api.writes.slice(1), [
-      'patch persistentvolumeclaims shop/data-web-0',
-      'patch-status persistentvolumeclaims shop/data-web-0',
-    ]);
+    assert.deepEqual(api.writes.slice(2), ['patch-status persistentvolumeclaims shop/data-web-0']);
     const claim = api.read(persistentVolumeClaims, 'shop/data-web-0');
     assert.ok(claim !== undefined && isBound(claim));
     assert.equal(claim.spec?.volumeName, 'pvc-c1');
@@ -160,13 +158,13 @@ describe('a claim', () => {
     await controller.settle();
     know(api, 'pvc-c1');
     await controller.settle();
-    const successor = api.read(persistentVolumeClaims, 'shop/data-web-0');
-    assert.equal(successor?.spec?.volumeName, undefined);
+    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.spec?.volumeName, 'pvc-c2');
+    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.status?.phase, 'Pending', 'the former volume is none for it');
     know(api, 'pvc-c1', 'Released');
     know(api, 'pvc-c2');
     await controller.settle();
     assert.equal(api.read(persistentVolumes, 'pvc-c1'), undefined, 'the former one goes');
-    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.spec?.volumeName, 'pvc-c2');
+    assert.equal(api.read(persistentVolumeClaims, 'shop/data-web-0')?.status?.phase, 'Bound');
   });
 
   it('that a sidecar made the volume of is bound just the same', async () => {
