@@ -127,7 +127,12 @@ describe('the definitions', () => {
       status: { serviceName: 'odd-ports', ingressAddresses: [{ address: 'a', addressType: 'Hostname', ports: {} }], nodePorts: { a: 0 } },
     });
 
+    // By this selector the controller tells whose definition is in force.
+    const selected = `${group}/podlisteners?fieldSelector=${encodeURIComponent('spec.nodeName!=-')}`;
+    await assert.rejects(cluster.api.get(selected), /field label not supported: spec.nodeName/);
     await installOurs();
+    const { items } = await eventually('our PodListeners to be served', () => cluster.api.get<{ items: Stored[] }>(selected));
+    assert.equal(items.length, earlierObjects.filter(({ kind }) => kind === 'PodListeners').length);
     await eventually('our definitions to be served', async () => (await get('ListenerClass', 'routes')).spec['nodeLossPolicy'] === 'Keep');
 
     for (const [index, old] of stored.entries()) {
