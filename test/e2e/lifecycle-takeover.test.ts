@@ -1,6 +1,6 @@
 /**
  * A cluster moves from the listener-operator to Earshot and back, as docs/from-listener-operator.md tells, and neither clients nor running
- * pods notice. The listener-operator is a stand-in that writes what that one writes. Takes about a minute and a half.
+ * pods notice. The listener-operator is a stand-in that writes what that one writes. Takes about two minutes.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
