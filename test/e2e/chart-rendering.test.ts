@@ -45,10 +45,15 @@ describe('the chart', () => {
     assert.match(rendered, /image: "registry\.example\.com\/earshot@sha256:0+"/);
     assert.match(rendered, /kind: ServiceMonitor/);
     assert.match(rendered, /--no-manage-crds/);
+    const controllers = parseAllDocuments(rendered)
+      .map((document) => document.toJS())
+      .filter((object) => object?.kind === 'ValidatingAdmissionPolicyBinding' && /-controller-/.test(object.metadata.name));
+    assert.deepEqual([...new Set(controllers.flatMap(({ spec }) => spec.validationActions))], ['Warn'], 'rbac.controllerPolicies');
     assert.doesNotMatch(rendered, /kind: PodDisruptionBudget/, 'one replica that may not be disrupted would block every drain');
   });
 
   const wrong: readonly (readonly [values: object, message: RegExp])[] = [
+    [{ rbac: { controllerPolicies: 'Allow' } }, /'\/rbac\/controllerPolicies': value must be one of 'Deny', 'Warn', 'Audit'/],
     [{ preset: 'ephemeral' }, /'\/preset': value must be one of 'ephemeral-nodes', 'stable-nodes', 'none'/],
     [{ kubeletDir: 'var/lib/kubelet' }, /'\/kubeletDir': 'var\/lib\/kubelet' does not match/],
     [{ kubeletDir: '/var/lib/../etc' }, /'\/kubeletDir': .* does not match/],
@@ -196,7 +201,13 @@ describe('the chart', () => {
 
   it('renders the same with the values of a release that is older than the newest of them', async () => {
     assert.deepEqual(
-      await render({ labels: null, serviceAccount: null, resourceQuota: null, provisioner: { sidecar: null } }),
+      await render({
+        labels: null,
+        serviceAccount: null,
+        resourceQuota: null,
+        provisioner: { sidecar: null },
+        rbac: { controllerPolicies: null },
+      }),
       await render(),
     );
   });

@@ -25,7 +25,7 @@ export const everything = {
   imagePullSecrets: [{ name: 'registry' }],
   image: { repository: 'registry.example.com/earshot', digest: `sha256:${'0'.repeat(64)}` },
   manageCrds: false,
-  rbac: { everyoneReadsClasses: true },
+  rbac: { everyoneReadsClasses: true, controllerPolicies: 'Warn' },
   controller: {
     replicas: 1,
     podAnnotations: { a: 'b' },
