@@ -33,7 +33,7 @@ export class Admission {
     const base = WITH_STATUS.has(plural) ? rest : object;
     const generation = WITH_GENERATION.has(plural) ? { generation: 1 } : {};
     const metadata = { ...object.metadata, uid, creationTimestamp: now, ...generation };
-    const filled = { ...base, metadata };
+    const filled = { ...base, metadata, ...(plural === 'pods' ? { status: { phase: 'Pending' } } : {}) };
     return plural === 'services' ? this.#service(filled as Service, undefined) : filled;
   }
 

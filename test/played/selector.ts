@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/kube/objects.ts';
 
 export type Selects = (object: KubeObject) => boolean;
 
-/** Label and field selectors, as far as they are used: `a`, `!a`, `a=b`, joined by commas. */
+/** Label and field selectors, as far as they are used: `a`, `!a`, `a=b`, `a!=b`, joined by commas. */
 export function selectorOf(query: URLSearchParams, namespace: string | undefined): Selects | undefined {
   const labels = terms(query.get('labelSelector'));
   const fields = terms(query.get('fieldSelector'));
@@ -17,6 +17,7 @@ interface Term {
   readonly key: string;
   readonly value: string | undefined;
   readonly isAbsent: boolean;
+  readonly isOther: boolean;
 }
 
 function terms(text: string | null): readonly Term[] {
@@ -24,15 +25,15 @@ function terms(text: string | null): readonly Term[] {
     .split(',')
     .filter((term) => term !== '')
     .map((term) => {
-      const [key = '', value] = term.replace(/^!/, '').split(/==?/);
-      return { key, value, isAbsent: term.startsWith('!') };
+      const [key = '', value] = term.replace(/^!/, '').split(/!=|==?/);
+      return { key, value, isAbsent: term.startsWith('!'), isOther: term.includes('!=') };
     });
 }
 
-function holds({ key, value, isAbsent }: Term, look: (key: string) => string | undefined): boolean {
+function holds({ key, value, isAbsent, isOther }: Term, look: (key: string) => string | undefined): boolean {
   const found = look(key);
   if (isAbsent) return found === undefined;
-  return value === undefined ? found !== undefined : (found ?? '') === value;
+  return value === undefined ? found !== undefined : ((found ?? '') === value) !== isOther;
 }
 
 function fieldOf(object: KubeObject, path: string): string | undefined {
