@@ -202,11 +202,12 @@ describe('the chart', () => {
   it('renders the same with the values of a release that is older than the newest of them', async () => {
     assert.deepEqual(
       await render({
+        nameOverride: null,
         labels: null,
         serviceAccount: null,
         resourceQuota: null,
         provisioner: { sidecar: null },
-        rbac: { controllerPolicies: null },
+        rbac: { everyoneReadsClasses: null, controllerPolicies: null },
       }),
       await render(),
     );

@@ -68,6 +68,7 @@ it changes nothing more.
 {{- range $name, $default := dict "labels" dict "serviceAccount" $account "resourceQuota" (dict "enabled" true) -}}
 {{- if not (hasKey $root.Values $name) -}}{{- $_ := set $root.Values $name $default -}}{{- end -}}
 {{- end -}}
+{{- $_ := set .Values.provisioner "sidecar" (.Values.provisioner.sidecar | default false) -}}
 {{- range $old, $new := include "earshot.oldNames" . | fromYaml -}}
 {{- $given := include "earshot.at" (dict "values" $root.Values "path" $old) -}}
 {{- if $given -}}
