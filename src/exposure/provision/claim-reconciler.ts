@@ -6,6 +6,8 @@ import type { EventRecorder, KeyString, KubeClient } from '../../kube/contract.t
 import { isAlreadyExists, isRefusal } from '../../kube/errors.ts';
 import { parseKey } from '../../kube/key.ts';
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../kube/objects.ts';
+import { isResourceName } from '../../text/names.ts';
+import { printable } from '../../text/printable.ts';
 import { apiVersionOf, nodes, persistentVolumeClaims, persistentVolumes } from '../../kube/resource.ts';
 import type { ReconcileResult } from '../../work/reconcile.ts';
 import type { ClusterCaches, ProvisionCaches } from '../cluster/caches.ts';
@@ -26,6 +28,9 @@ export interface ClaimReconcilerOptions {
  * hour and which counts as the same one for six minutes. In milliseconds.
  */
 const REMINDER = 5 * 60_000;
+
+/** Of a Node. */
+const LONGEST_NAME = 253;
 
 /** A wish that can be carried out. */
 interface Decision {
@@ -61,7 +66,10 @@ export class ClaimReconciler {
   ): Promise<ReconcileResult | undefined> {
     const node = selected === undefined ? undefined : await this.#nodeNamed(selected, signal);
     if (selected !== undefined && node === undefined) {
-      this.#warn(claim, `Node ${selected}, which was selected for the pod, does not exist any more. Another one is asked for.`);
+      this.#warn(
+        claim,
+        `Node ${printable(selected, LONGEST_NAME)}, which was selected for the pod, does not exist any more. Another one is asked for.`,
+      );
       await this.#askForAnotherNode(claim, key, signal);
       return undefined;
     }
@@ -129,8 +137,9 @@ export class ClaimReconciler {
     caches.claims.wrote(await client.patch(persistentVolumeClaims, parseKey(key), patch, options));
   }
 
-  /** The scheduler may know a node before the cache does. */
+  /** The scheduler may know a node before the cache does. But whoever may edit the claim can write anything there. */
   async #nodeNamed(name: string, signal: AbortSignal): Promise<Node | undefined> {
+    if (!isResourceName(name)) return undefined;
     return this.#options.caches.nodes.get(name) ?? (await this.#options.client.find(nodes, { name }, { signal }));
   }
 

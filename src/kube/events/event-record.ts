@@ -52,9 +52,14 @@ export function eventObject(input: EventInput, reporter: Reporter, suffix: strin
     action: cutBytes(input.action, 128),
     reason: cutBytes(input.reason, 128),
     regarding: input.regarding,
-    note: cutBytes(printable(input.note), 1_024),
+    note: shownNote(input.note),
     type: input.type,
   };
+}
+
+/** As much of a note as an event has room for. */
+export function shownNote(note: string): string {
+  return cutBytes(printable(note), 1_024);
 }
 
 /** `count` is that of all occurrences; a series has two at least. */

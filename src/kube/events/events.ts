@@ -6,7 +6,7 @@ import { pause } from '../../work/pause.ts';
 import { Credit, type Rate } from '../../work/token-bucket.ts';
 import type { EventRecorder, KubeClient } from '../contract.ts';
 import { ApiError, isAlreadyExists, isNotFound } from '../errors.ts';
-import { eventKey, eventObject, events, objectKey, seriesPatch } from './event-record.ts';
+import { eventKey, eventObject, events, objectKey, seriesPatch, shownNote } from './event-record.ts';
 import type { EventInput, Reporter } from './event-record.ts';
 
 export interface EventRecorderOptions extends Reporter {
@@ -67,9 +67,11 @@ class Recorder implements EventRecorder {
     this.#options = options;
   }
 
-  record(input: EventInput): void {
+  record(told: EventInput): void {
     if (this.#closing) return;
     const now = performance.now();
+    // A thousand are remembered, and a note may quote what others wrote at any length.
+    const input = { ...told, note: shownNote(told.note) };
     const key = eventKey(input);
     const known = this.#known.get(key);
     if (known !== undefined && now - known.lastAt < SERIES_ENDS) {

@@ -123,6 +123,15 @@ describe('an event', () => {
 });
 
 describe('an event recorder', () => {
+  it('keeps no more of a note than it writes: what differs beyond that is the same event', async () => {
+    const office = new Office();
+    const long = 'a'.repeat(1_100);
+    office.recorder.record(input({ note: `${long}1` }));
+    office.recorder.record(input({ note: `${long}2` }));
+    await office.recorder[Symbol.asyncDispose]();
+    assert.deepEqual([office.created.length, office.patched.map(([, count]) => count)], [1, [2]]);
+  });
+
   it('raises a count where the same event comes again, some seconds later and for all at once', async (t) => {
     const pass = timers(t);
     const office = new Office();

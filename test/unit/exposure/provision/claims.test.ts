@@ -133,6 +133,15 @@ describe('a claim', () => {
     assert.match(controller.events[0] ?? '', /Node lost, .*does not exist any more/);
   });
 
+  it('is given another node where what was selected cannot be the name of one, and nobody is asked for that', async () => {
+    const api = world();
+    await using controller = await play(api);
+    api.put(persistentVolumeClaims, aClaim({ [SELECTED]: `n1/../${'n'.repeat(10_000)}` }));
+    await controller.settle();
+    assert.deepEqual(api.calls, ['patch persistentvolumeclaims shop/data-web-0']);
+    assert.match(controller.events[0] ?? '', /^.{1,400}does not exist any more\. Another one is asked for\.$/);
+  });
+
   it('is told what the API server refuses of its volume', async () => {
     const api = world();
     api.meets = ({ verb, plural }) => {
