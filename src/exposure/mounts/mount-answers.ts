@@ -41,7 +41,7 @@ export class MountAnswers {
   async writeEntries(request: PodListeners, states: readonly MountState[], signal: AbortSignal): Promise<PodListeners> {
     const changed = states
       .flatMap((state) => ('entries' in state ? Object.entries(state.entries) : []))
-      .filter(([name, entry]) => !sameEntry(request.spec.listeners[name], entry));
+      .filter(([name, entry]) => !sameEntry(entryNamed(request, name), entry));
     if (changed.length === 0) return request;
     const patch = [
       { op: 'test', path: '/metadata/uid', value: request.metadata.uid },
@@ -81,7 +81,7 @@ export class MountAnswers {
 
   /** The files in the pod change under it, so somebody who looks for the reason finds when, and to what. The first answer is no news. */
   #announce(request: PodListeners, changed: readonly (readonly [name: string, entry: PodListener])[]): void {
-    const news = changed.filter(([name, entry]) => hasOtherAddress(request.spec.listeners[name], entry));
+    const news = changed.filter(([name, entry]) => hasOtherAddress(entryNamed(request, name), entry));
     if (news.length === 0) return;
     const notes = news.map(([name, { ingressAddresses }]) => `Volume ${name} now says ${shownAddresses(ingressAddresses ?? [])}.`);
     this.#record(request, 'Normal', 'AddressChanged', some(notes, ' '));
@@ -98,6 +98,11 @@ export class MountAnswers {
     const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: request.metadata.namespace ?? '', name: pod.name, uid: pod.uid };
     this.#events.record({ regarding, type, reason, action: 'Mount', note });
   }
+}
+
+/** A pod may call its volume `constructor`. */
+function entryNamed({ spec }: PodListeners, name: string): PodListener | undefined {
+  return Object.hasOwn(spec.listeners, name) ? spec.listeners[name] : undefined;
 }
 
 function sameEntry(a: PodListener | undefined, b: PodListener): boolean {

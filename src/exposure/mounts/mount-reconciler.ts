@@ -59,9 +59,15 @@ export class MountReconciler {
       this.#progress.forget(keyOf(object));
     });
     caches.startingPods.onChange(({ type, object }) => {
-      const key = requestKeyOf(object);
-      if (type === 'deleted' && caches.podListeners.get(key) === undefined) this.#progress.forget(key);
+      if (type === 'deleted') this.#forgetGone(requestKeyOf(object));
     });
+  }
+
+  /** Also after each look, during which pod and request may have gone. */
+  #forgetGone(key: KeyString): void {
+    const { caches } = this.#options;
+    const isGone = caches.podListeners.get(key) === undefined && caches.startingPods.by('request', key).length === 0;
+    if (isGone) this.#progress.forget(key);
   }
 
   /**
@@ -69,6 +75,14 @@ export class MountReconciler {
    * to be tried again later and later.
    */
   async reconcile(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
+    try {
+      return await this.#look(key, signal);
+    } finally {
+      this.#forgetGone(key);
+    }
+  }
+
+  async #look(key: KeyString, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const request = this.#options.caches.podListeners.get(key);
     if (request === undefined) return this.#prepareAhead(key, signal);
     if (request.metadata.deletionTimestamp !== undefined) return undefined;
@@ -134,8 +148,9 @@ export class MountReconciler {
   async #isForged({ request, readPod, signal }: Visit): Promise<boolean> {
     if (this.#genuine.has(request.metadata.uid) || Object.keys(request.spec.listeners).length > 0) return false;
     const asker = checkAsker(request, await readPod());
-    if (asker.ok) this.#genuine.add(request.metadata.uid);
-    else if (asker.isForged) await this.#reject(request, asker.waiting, signal);
+    const stands = this.#options.caches.podListeners.get(keyOf(request))?.metadata.uid === request.metadata.uid;
+    if (asker.ok && stands) this.#genuine.add(request.metadata.uid);
+    if (!asker.ok && asker.isForged) await this.#reject(request, asker.waiting, signal);
     return !asker.ok && asker.isForged;
   }
 

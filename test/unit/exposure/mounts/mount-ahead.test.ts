@@ -125,6 +125,60 @@ describe('a pod that mounts a volume is made ready before its node asks', () => 
     assert.equal(api.writes.filter((call) => call === 'patch pods shop/web-0').length, 1);
   });
 
+  test('and what was prepared of one that goes meanwhile is forgotten', async () => {
+    const api = cluster();
+    const { claim, volume, waiting, placed } = classMount();
+    const { promise: gone, resolve: answer } = Promise.withResolvers<void>();
+    api.meets = ({ verb, plural }) => (verb === 'apply' && plural === 'listeners' ? gone : undefined);
+    await using controller = await playController(api);
+    api.put(persistentVolumeClaims, claim);
+    api.put(persistentVolumes, volume);
+    api.put(pods, waiting);
+    await controller.settle();
+    api.remove(pods, 'shop/web-0');
+    answer();
+    await controller.settle();
+    const reads = (): number => api.calls.filter((call) => call.startsWith('get persistentvolumeclaims')).length;
+    assert.equal(reads(), 1);
+    api.put(pods, placed);
+    await controller.settle();
+    assert.deepEqual([reads(), entriesOf(api)], [2, ['listener']]);
+  });
+
+  test('and a request that goes while its pod is looked up vouches for no later one', async () => {
+    const api = cluster();
+    const { placed, request } = classMount();
+    const { promise: gone, resolve: answer } = Promise.withResolvers<void>();
+    api.meets = ({ verb, plural }) => (verb === 'get' && plural === 'pods' ? gone : undefined);
+    await using controller = await playController(api);
+    api.put(pods, { ...placed, status: { phase: 'Running' } });
+    api.put(podListeners, request);
+    await controller.settle();
+    api.remove(podListeners, KEY);
+    answer();
+    await controller.settle();
+    api.put(podListeners, { ...request, spec: { ...request.spec, nodeName: 'n2' } });
+    await controller.settle();
+    assert.ok(api.calls.includes(`delete podlisteners ${KEY}`));
+  });
+
+  test('the first address of a volume is no news, whatever the volume is called', async () => {
+    const api = cluster();
+    const { claim, volume, placed, request } = classMount();
+    const volumes = (placed.spec?.volumes ?? []).map((each) => ({ ...each, name: 'constructor' }));
+    await using controller = await playController(api);
+    api.put(pods, { ...placed, spec: { containers: [], ...placed.spec, volumes }, status: { phase: 'Running' } });
+    api.put(persistentVolumeClaims, claim);
+    api.put(persistentVolumes, volume);
+    api.put(podListeners, request);
+    await controller.settle();
+    assert.deepEqual(entriesOf(api), ['constructor']);
+    assert.deepEqual(
+      controller.events.filter((event) => event.startsWith('AddressChanged')),
+      [],
+    );
+  });
+
   const claimOf = (uid: string): Pod['metadata'] => ({
     name: 'web-0-listener',
     namespace: 'shop',
