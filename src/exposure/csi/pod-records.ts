@@ -41,8 +41,8 @@ export class PodRecords {
   /** Nothing is written where it stands already: a pod's uid, name and namespace never change. */
   async add(pod: PodIdentity): Promise<void> {
     if (this.#pods.has(pod.uid) || parse(pod.uid, textOf(pod)) === undefined) return;
-    this.#pods.set(pod.uid, pod);
     await ignoring('EEXIST', () => symlink(textOf(pod), join(this.#folder, pod.uid)));
+    this.#pods.set(pod.uid, pod);
   }
 
   async remove(uid: string): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -21,6 +22,17 @@ const pod = { namespace: 'default', name: 'web-0', uid: POD_UID };
 const created = `create podlisteners ${POD_KEY}`;
 
 const address = (target: string): string => readFileSync(join(target, 'default-address/address'), 'utf8');
+
+it('the record of a pod is written later where it could not be at once', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-records-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const records = await PodRecords.open(folder);
+  rmSync(folder, { recursive: true });
+  await assert.rejects(records.add(pod), { code: 'ENOENT' });
+  mkdirSync(folder);
+  await records.add(pod);
+  assert.deepEqual((await PodRecords.open(folder)).get(POD_UID), pod);
+});
 
 /** What the kubelet writes beside a volume. */
 function writeVolumeData(target: string): void {
