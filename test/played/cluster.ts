@@ -17,6 +17,7 @@ import { Kubelet, KUBELET_DIR } from './kube/kubelet.ts';
 import { playLoadBalancers } from './kube/load-balancers.ts';
 import { playVolumes } from './kube/volumes.ts';
 import { Network } from './network.ts';
+import { countOrphans } from './orphans.ts';
 import type { ClusterPlan } from './plan.ts';
 import type { Process } from './process.ts';
 import { Replica } from './replica.ts';
@@ -46,6 +47,7 @@ export class Cluster implements Current {
   readonly kubelets = new Map<string, Kubelet>();
   readonly controllers: readonly Replica[];
   readonly drivers = new Map<string, Replica>();
+  readonly orphans: ReadonlyMap<string, number>;
   /** What nothing can mend. */
   readonly faults: string[] = [];
   /** Of all that was written and logged, in order. */
@@ -65,6 +67,7 @@ export class Cluster implements Current {
     this.grantsWishes = plan.grantsWishes;
     this.loop = new Loop(() => random.unit());
     this.store = new Store(random);
+    this.orphans = countOrphans(this.store);
     this.network = new Network(random);
     this.network.usual = plan.usual;
     const { loop, store, network } = this;

@@ -28,6 +28,14 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: '',
     },
   ],
+  // A Service that went with its Listener was made again, for the Listener of the past, until the watch told of that.
+  'service-of-the-past': [
+    {
+      file: 'exposure/listeners/listener-reconciler.ts',
+      from: "if (live === undefined && !(await this.#isThere(listener, key, signal))) return 'ends';",
+      to: '',
+    },
+  ],
   // A request that somebody deleted was never made again.
   'lost-request': [
     {

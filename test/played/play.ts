@@ -27,6 +27,8 @@ const LONG_QUIET = 3_600_000;
 /** Writes for each change of anything else, and for the beginning. */
 const FACTOR = 12;
 const FEW = 300;
+/** Services made for one Listener that is gone. */
+const MOST_ORPHANS = 2;
 
 export interface PlayOptions {
   /** Instead of those of the seed. */
@@ -95,9 +97,11 @@ async function settled(cluster: Cluster): Promise<readonly string[]> {
 }
 
 /** What cannot be mended any more. */
-function broken({ loop, faults, api, store }: Cluster): readonly string[] {
+function broken({ loop, faults, api, store, orphans }: Cluster): readonly string[] {
   const { writes, refused } = api.counts;
   const most = FEW + FACTOR * (store.writes - writes);
   const spins = writes + refused > most ? [`${writes} writes and ${refused} refused ones, for ${store.writes} changes in all`] : [];
-  return [...faults, ...spins, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
+  const mostOrphans = Math.max(0, ...orphans.values());
+  const past = mostOrphans > MOST_ORPHANS ? [`${mostOrphans} Services were made for one Listener that is gone`] : [];
+  return [...faults, ...spins, ...past, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
 }

@@ -27,13 +27,13 @@ export function wrongs(cluster: Cluster, how: Judged): readonly string[] {
   return [
     ...store
       .all<Listener>('listeners')
-      .flatMap((listener) => listenerWrongs(cluster, listener, how).map((what) => `Listener ${keyOf(listener)}: ${what}`)),
+      .flatMap((listener) => listenerWrongs(cluster, listener).map((what) => `Listener ${keyOf(listener)}: ${what}`)),
     ...store.all<Pod>('pods').flatMap((pod) => mountWrongs(cluster, pod, how).map((what) => `Pod ${keyOf(pod)}: ${what}`)),
     ...store.all<PersistentVolume>('persistentvolumes').flatMap((volume) => releaseWrongs(cluster, volume)),
   ];
 }
 
-function listenerWrongs({ store }: Cluster, listener: Listener, { patient }: Judged): readonly string[] {
+function listenerWrongs({ store }: Cluster, listener: Listener): readonly string[] {
   if (listener.metadata.deletionTimestamp !== undefined) return [];
   const key = keyOf(listener);
   const listenerClass = store.get<ListenerClass>('listenerclasses', listener.spec.className ?? '');
@@ -41,8 +41,6 @@ function listenerWrongs({ store }: Cluster, listener: Listener, { patient }: Jud
   const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
   const said = new Map((listener.status?.conditions ?? []).map((condition) => [condition.type, condition]));
   const plan = planService(listener, listenerClass, store.all<ListenerClass>('listenerclasses').map(keyOf));
-  // A Service that is not ours is not watched: that it is gone shows when it is looked for again.
-  if (!patient && said.get('Ready')?.reason === 'ServiceNotOwned' && (live === undefined || own !== undefined)) return [];
   if (plan.refused === undefined && live !== undefined && own === undefined) {
     const { reason = '' } = said.get('Ready') ?? {};
     return reason === 'ServiceNotOwned' || reason === 'ServiceBeingReplaced'

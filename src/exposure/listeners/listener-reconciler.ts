@@ -46,13 +46,25 @@ export class ListenerReconciler {
   readonly #options: ListenerReconcilerOptions;
   readonly #announcements: Announcements;
   readonly #pace: StatusPace;
+  /**
+   * Uids of Listeners whose Service was seen to go. It goes with its Listener as a rule, and the watch of Listeners may tell later: a Service
+   * that is made again for a Listener of the past is taken away, made again, and so on.
+   */
+  readonly #bereft = new Set<string | undefined>();
 
   constructor(options: ListenerReconcilerOptions) {
     this.#options = options;
     this.#announcements = new Announcements(options.events, options.clock);
     this.#pace = new StatusPace(options.clock);
-    options.caches.listeners.onChange(({ type, object }) => {
-      if (type === 'deleted') this.#announcements.forget(object);
+    const { listeners: known, services: made } = options.caches;
+    known.onChange(({ type, object }) => {
+      if (type !== 'deleted') return;
+      this.#announcements.forget(object);
+      this.#bereft.delete(object.metadata.uid);
+    });
+    made.onChange(({ type, object }) => {
+      const listener = known.get(keyOf(object));
+      if (type === 'deleted' && listener !== undefined && isOwnedBy(object, listener)) this.#bereft.add(listener.metadata.uid);
     });
   }
 
@@ -64,8 +76,8 @@ export class ListenerReconciler {
     const listener = this.#options.caches.listeners.get(key);
     if (listener === undefined || listener.metadata.deletionTimestamp !== undefined) return undefined;
     const outcome = await this.#bringAboutService(listener, key, signal);
-    // The Listener is about to go with its namespace; that its Service went first is no news to anybody.
-    if (outcome === 'namespace-terminates') return undefined;
+    // Gone, or about to go with its namespace; that its Service went first is no news to anybody.
+    if (outcome === 'ends') return undefined;
     const status = observeListener(listener, outcome.acceptance, this.#surroundings(listener, key, outcome), this.#options.now());
     const isCurrent = sameStatus(listener.status ?? undefined, status);
     const wait = isCurrent || outcome.refusal !== undefined ? 0 : this.#pace.wait(listener, status);
@@ -76,21 +88,31 @@ export class ListenerReconciler {
     return next === undefined ? undefined : { requeueAfter: next };
   }
 
-  async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'namespace-terminates'> {
+  async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'ends'> {
     const live = this.#options.caches.services.get(key);
     const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
     const { classes } = this.#options.caches;
     const plan = planService(listener, classes.get(listener.spec.className ?? ''), [...classes.values()].map(keyOf));
     if (plan.refused !== undefined) return { acceptance: { accepted: false, ...plan.refused }, service: own };
     const acceptance: Acceptance = { accepted: true, notices: plan.notices };
+    if (live === undefined && !(await this.#isThere(listener, key, signal))) return 'ends';
     try {
       return { acceptance, ...(await this.#ensureService(plan.service, live, listener, signal)) };
     } catch (error) {
-      if (isNamespaceTerminating(error)) return 'namespace-terminates';
+      if (isNamespaceTerminating(error)) return 'ends';
       if (!isRefusal(error)) throw error;
       const message = `The API server refuses the Service: ${error.statusMessage}`;
       return { acceptance: { accepted: false, reason: 'ServiceRejected', message }, service: own, refusal: error };
     }
+  }
+
+  /** Of one that is not, the watch is about to tell. */
+  async #isThere({ metadata }: Listener, key: KeyString, signal: AbortSignal): Promise<boolean> {
+    if (!this.#bereft.has(metadata.uid)) return true;
+    const found = await this.#options.client.find(listeners, parseKey(key), { signal });
+    const isThere = found?.metadata.uid === metadata.uid && found?.metadata.deletionTimestamp === undefined;
+    if (isThere) this.#bereft.delete(metadata.uid);
+    return isThere;
   }
 
   /** `live`: as far as the caches know. */

@@ -239,6 +239,26 @@ describe('a Listener that cannot have its Service', () => {
     assert.equal(api.read(services, 'shop/late')?.spec?.type, 'NodePort');
   });
 
+  for (const serviceType of ['NodePort', 'ClusterIP'] as const) {
+    test(`makes no ${serviceType} Service for a Listener that was made anew, as long as the watch has not told of it`, async () => {
+      const api = world({ serviceType });
+      await using controller = await playController(api);
+      await controller.settle();
+      api.hold(listeners);
+      api.remove(listeners, 'shop/web');
+      api.put(listeners, aListener({}, { uid: 'uid-of-successor' }));
+      api.calls.length = 0;
+      for (let collected = 0; collected < 5; collected++) {
+        api.remove(services, 'shop/web');
+        await controller.settle();
+      }
+      assert.deepEqual(api.writes, []);
+      api.release(listeners);
+      await controller.settle();
+      assert.equal(api.read(services, 'shop/web')?.metadata.ownerReferences?.[0]?.uid, 'uid-of-successor');
+    });
+  }
+
   test("takes up a Service of its own that lacks the label, as an earlier system's does, without trying to make it", async () => {
     const api = world();
     const owner = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'web', uid: LISTENER_UID, controller: true };
