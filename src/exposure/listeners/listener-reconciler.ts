@@ -171,9 +171,9 @@ export class ListenerReconciler {
       { op: 'test', path: '/metadata/uid', value: listener.metadata.uid },
       { op: 'add', path: '/status', value: status },
     ];
-    caches.listeners.writing({ ...listener, status });
-    const written = await client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal });
-    caches.listeners.wrote(written);
+    const written = await caches.listeners.write({ ...listener, status }, () =>
+      client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }),
+    );
     this.#pace.wrote(listener);
     this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);

@@ -48,9 +48,9 @@ export class MountAnswers {
       ...changed.map(([name, value]) => ({ op: 'add', path: `/spec/listeners/${escapePointer(name)}`, value })),
     ];
     const listeners = { ...request.spec.listeners, ...Object.fromEntries(changed) };
-    this.#view.writing({ ...request, spec: { ...request.spec, listeners } });
-    const written = await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'json', signal });
-    this.#view.wrote(written);
+    const written = await this.#view.write({ ...request, spec: { ...request.spec, listeners } }, () =>
+      this.#client.patch(podListeners, parseKey(keyOf(request)), patch, { type: 'json', signal }),
+    );
     const isKept = changed.every(([name]) => written.spec.listeners[name]?.volumeHandle !== undefined);
     checkKept('PodListeners', 'spec.listeners.*.volumeHandle', isKept);
     this.#announce(request, changed);
@@ -72,8 +72,9 @@ export class MountAnswers {
     const after = Object.entries({ ...before, ...mounts }).flatMap(([handle, waiting]) =>
       waiting === null ? [] : [[handle, waiting] as const],
     );
-    this.#view.writing({ ...request, status: { ...request.status, mounts: Object.fromEntries(after) } });
-    this.#view.wrote(await this.#client.patch(podListeners, parseKey(keyOf(request)), patch, options));
+    await this.#view.write({ ...request, status: { ...request.status, mounts: Object.fromEntries(after) } }, () =>
+      this.#client.patch(podListeners, parseKey(keyOf(request)), patch, options),
+    );
     for (const [, waiting] of changed) {
       if (waiting !== undefined) this.warn(request, waiting.reason, `The listener volume waits: ${waiting.message}`);
     }

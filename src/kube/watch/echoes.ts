@@ -31,6 +31,11 @@ export class Echoes<T extends KubeObject> {
     this.#expected.set(uid, [...(this.#expected.get(uid) ?? []), asStored(this.#split(intended).own)].slice(-MOST_EXPECTED));
   }
 
+  /** Costs a look too many for each write whose echo is on its way. */
+  forget(uid: string | undefined): void {
+    this.#expected.delete(uid);
+  }
+
   /** To be told of each change once, before anybody asks `isEcho`. */
   see(change: Change<T>): void {
     const { type, object, previous } = change;

@@ -72,10 +72,22 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
     };
   }
 
-  /** What this process is about to make of the object. To be told before the write goes out: its event may come before its answer. */
-  writing(intended: T): void {
+  /**
+   * Makes this of the object by `send`. What comes of it is expected before the write goes out: its event may come before its
+   * answer. Of a write that failed nothing is: it may never come, and who writes the same later is somebody else.
+   */
+  async write(intended: T, send: () => Promise<T>): Promise<T> {
+    const { uid } = intended.metadata;
     // Of what is not in the cache no end would be seen.
-    if (this.#cache.get(keyOf(intended))?.metadata.uid === intended.metadata.uid) this.#echoes?.expect(intended);
+    if (this.#cache.get(keyOf(intended))?.metadata.uid === uid) this.#echoes?.expect(intended);
+    try {
+      const written = await send();
+      this.wrote(written);
+      return written;
+    } catch (error) {
+      this.#echoes?.forget(uid);
+      throw error;
+    }
   }
 
   /** Remembers the server's answer to a write until the cache has it, or something newer. */
@@ -100,7 +112,7 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
     }
   }
 
-  /** Whether a change is nothing but what this process wrote (`writing`). */
+  /** Whether a change is nothing but what this process wrote (`write`). */
   isEcho(change: Change<T>): boolean {
     return this.#echoes?.isEcho(change) === true;
   }

@@ -101,3 +101,22 @@ test('what was made and went while the watch was cut is forgotten with the next 
   view.wrote(version('11'));
   assert.equal(view.get('shop/web'), undefined, 'an answer that comes after the list');
 });
+
+test('of a write that failed no echo is expected: whoever writes the same later is somebody else', async () => {
+  const { cache, happens } = played();
+  const view = new FreshView(cache, ({ metadata: { labels, ...others } }) => ({ own: labels, others }));
+  const echoes: boolean[] = [];
+  view.onChange((change) => void echoes.push(view.isEcho(change)));
+  const labelled = (resourceVersion: string, label: string): KubeObject => ({
+    metadata: { ...version(resourceVersion).metadata, labels: { label } },
+  });
+  const before = labelled('9', 'before');
+  happens({ type: 'added', object: before });
+  const after = labelled('10', 'after');
+  await assert.rejects(view.write(after, () => Promise.reject(new Error('no answer'))));
+  happens({ type: 'modified', object: after, previous: before });
+  const last = labelled('11', 'last');
+  await view.write(last, async () => last);
+  happens({ type: 'modified', object: last, previous: after });
+  assert.deepEqual(echoes, [false, false, true]);
+});
