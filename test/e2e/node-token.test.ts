@@ -18,7 +18,7 @@ interface Pod {
 }
 
 interface PodListeners {
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly uid: string };
   readonly spec: { readonly mounts?: object; readonly listeners?: Readonly<Record<string, { readonly volumeHandle?: string }>> };
   readonly status?: { readonly mounts?: Readonly<Record<string, { readonly reason: string }>> };
 }
@@ -221,10 +221,20 @@ describe('the token of a node driver', { timeout: 580_000 }, () => {
       // The policy sees one object and cannot know where the pod runs; the controller does. What stays would keep the
       // pod's own node from asking.
       const path = await pathOf('foreign-mounted');
-      await cluster.api.remove(path);
+      const victim = await pod('foreign-mounted');
       for (const mounts of [{ [handles.foreign]: {} }, { 'no-such-volume': {} }, {}]) {
-        await thief.create(POD_LISTENERS, request(await pod('foreign-mounted'), ownNode, { spec: { mounts } }));
-        await eventually('the controller to remove it', async () => (await cluster.api.find<PodListeners>(path)) === undefined);
+        // The pod's own node asks again as soon as its object is gone.
+        const forged = await eventually('the thief to be first', async () => {
+          await cluster.api.remove(path);
+          const asked = thief.create<PodListeners>(POD_LISTENERS, request(victim, ownNode, { spec: { mounts } }));
+          return asked.catch((error: unknown): undefined => {
+            if (!/: 409 /.test(String(error))) throw error;
+          });
+        });
+        await eventually('the controller to remove it', async () => {
+          const found = await cluster.api.find<PodListeners>(path);
+          return found?.metadata.uid !== forged.metadata.uid;
+        });
       }
     });
   });
