@@ -33,7 +33,7 @@ try {
   await cluster.api.close();
   const folders = [await toolPath(cluster.state.kubernetes), await toolPath('helm')];
   console.log(`
-The cluster runs until \`make cluster-stop\`. To look around:
+The cluster runs until \`make cluster-stop${values.name === 'earshot' ? '' : ` NAME=${values.name}`}\`. To look around:
   export KUBECONFIG=${cluster.kubeconfig}
   export PATH=${folders.join(':')}:$PATH      # kubectl, and helm once \`tools/build.sh helm\` has run
   kubectl get nodes,pods --all-namespaces
