@@ -154,7 +154,9 @@ export class Kubelet {
       mount.notBefore = error === undefined ? 0 : this.#parts.loop.now + pause;
       if (error !== undefined) mount.state = 'uncertain';
       else mount.state = state === 'publishing' ? 'there' : 'absent';
-      this.#looks.ask(keyOf(pod), error === undefined ? undefined : pause);
+      if (error === undefined) this.#looks.ask(keyOf(pod));
+      // A look that is asked for already may come before the pause is over.
+      else this.#parts.loop.after(pause, undefined, () => this.#looks.ask(keyOf(pod), 0), 'timer');
     });
   }
 
