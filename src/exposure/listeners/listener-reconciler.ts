@@ -89,11 +89,12 @@ export class ListenerReconciler {
   }
 
   async #bringAboutService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Outcome | 'ends'> {
-    const live = this.#options.caches.services.get(key);
-    const own = live !== undefined && isOwnedBy(live, listener) ? live : undefined;
-    const { classes } = this.#options.caches;
+    const { classes, services: made } = this.#options.caches;
+    const live = made.get(key);
     const plan = planService(listener, classes.get(listener.spec.className ?? ''), [...classes.values()].map(keyOf));
-    if (plan.refused !== undefined) return { acceptance: { accepted: false, ...plan.refused }, service: own };
+    if (plan.refused !== undefined) {
+      return { acceptance: { accepted: false, ...plan.refused }, service: await this.#ownService(listener, key, signal) };
+    }
     const acceptance: Acceptance = { accepted: true, notices: plan.notices };
     if (live === undefined && !(await this.#isThere(listener, key, signal))) return 'ends';
     try {
@@ -102,8 +103,23 @@ export class ListenerReconciler {
       if (isNamespaceTerminating(error)) return 'ends';
       if (!isRefusal(error)) throw error;
       const message = `The API server refuses the Service: ${error.statusMessage}`;
-      return { acceptance: { accepted: false, reason: 'ServiceRejected', message }, service: own, refusal: error };
+      return {
+        acceptance: { accepted: false, reason: 'ServiceRejected', message },
+        service: await this.#ownService(listener, key, signal),
+        refusal: error,
+      };
     }
+  }
+
+  /** As it stands, where it cannot be what it should: also one of ours without our label, as an earlier system's. */
+  async #ownService(listener: Listener, key: KeyString, signal: AbortSignal): Promise<Service | undefined> {
+    const { client, caches } = this.#options;
+    const labelled = caches.services.get(key);
+    const standing = labelled ?? caches.otherServices.get(key);
+    if (standing === undefined || !isOwnedBy(standing, listener)) return undefined;
+    // Of those without the label no cache has more than metadata.
+    const whole = labelled ?? (await client.find(services, parseKey(key), { signal }));
+    return whole !== undefined && isOwnedBy(whole, listener) ? whole : undefined;
   }
 
   /** Of one that is not, the watch is about to tell. */

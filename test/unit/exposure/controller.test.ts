@@ -269,6 +269,23 @@ describe('a Listener that cannot have its Service', () => {
     assert.equal(api.read(services, 'shop/web')?.metadata.labels?.['listeners.stackable.tech/listener-name'], 'web');
   });
 
+  test('tells the addresses of a Service of its own that lacks the label, also where it must stay as it is', async () => {
+    const api = world({ serviceType: 'OpenShiftRoute' as 'NodePort' });
+    const owner = { apiVersion: 'listeners.stackable.tech/v1alpha1', kind: 'Listener', name: 'web', uid: LISTENER_UID, controller: true };
+    const spec = {
+      type: 'ClusterIP',
+      clusterIP: '10.0.0.9',
+      clusterIPs: ['10.0.0.9'],
+      ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+    };
+    api.put(services, { ...foreign, metadata: { ...foreign.metadata, ownerReferences: [owner] }, spec });
+    await using controller = await playController(api);
+    await controller.settle();
+    const { conditions = [], ingressAddresses = [] } = api.read(listeners, 'shop/web')?.status ?? {};
+    assert.equal(conditions.find(({ type }) => type === 'Accepted')?.reason, 'UnsupportedServiceType');
+    assert.equal(ingressAddresses?.length, 1);
+  });
+
   test('is tried more and more rarely where the API server refuses, and at once when its class changes', async (t) => {
     const time = playTime(t);
     const api = world();
