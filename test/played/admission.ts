@@ -33,7 +33,11 @@ export class Admission {
     const base = WITH_STATUS.has(plural) ? rest : object;
     const generation = WITH_GENERATION.has(plural) ? { generation: 1 } : {};
     const metadata = { ...object.metadata, uid, creationTimestamp: now, ...generation };
-    const filled = { ...base, metadata, ...(plural === 'pods' ? { status: { phase: 'Pending' } } : {}) };
+    const filled = {
+      ...base,
+      metadata,
+      ...(plural === 'pods' || plural === 'persistentvolumeclaims' ? { status: { phase: 'Pending' } } : {}),
+    };
     return plural === 'services' ? this.#service(filled as Service, undefined) : filled;
   }
 
@@ -42,7 +46,9 @@ export class Admission {
     if (after.metadata.uid !== before.metadata.uid) {
       throw new Refused(422, 'Invalid', `metadata.uid: Invalid value: "${after.metadata.uid}": field is immutable`);
     }
-    if (isStatus) return withField(before, 'status', after.status);
+    // Of a claim, annotations as well.
+    const isClaim = plural === 'persistentvolumeclaims';
+    if (isStatus) return withField(isClaim ? { ...before, metadata: after.metadata } : before, 'status', after.status);
     const kept = WITH_STATUS.has(plural) ? withField(after, 'status', before.status) : after;
     const { generation, creationTimestamp, deletionTimestamp } = before.metadata;
     const isNewSpec = generation !== undefined && JSON.stringify(after.spec) !== JSON.stringify(before.spec);

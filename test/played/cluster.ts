@@ -1,6 +1,7 @@
 /** A cluster in one process: the API server and Kubernetes' own controllers are played, the processes of Earshot are real. */
 import { runController } from '../../src/cli/processes/controller.ts';
 import { runCsiNode } from '../../src/cli/processes/csi-node.ts';
+import { TOPOLOGY_KEY } from '../../src/api/listeners/names.ts';
 import { keyOf } from '../../src/kube/key.ts';
 import type { Node, Pod } from '../../src/kube/objects.ts';
 import { seam } from '../../src/telemetry/boundary.ts';
@@ -12,6 +13,7 @@ import { ApiServer } from './api-server.ts';
 import { enterCluster, type Current } from './current.ts';
 import { Disk } from './disk.ts';
 import { keepEndpoints } from './kube/endpoints.ts';
+import { playBinder } from './kube/binder.ts';
 import { collectGarbage } from './kube/garbage-collector.ts';
 import { Kubelet, KUBELET_DIR } from './kube/kubelet.ts';
 import { playLoadBalancers } from './kube/load-balancers.ts';
@@ -58,12 +60,16 @@ export class Cluster implements Current {
   readonly #disks = new Map<string, Disk>();
   readonly #random: Random;
   readonly #others: number;
+  readonly #sidecar: boolean;
+  /** What users would have seen of claims that were bound too early. */
+  mishaps: readonly string[] = [];
   #addresses = 0;
 
-  constructor(seed: number, plan: Pick<ClusterPlan, 'replicas' | 'streams' | 'usual' | 'others' | 'grantsWishes'>) {
+  constructor(seed: number, plan: Pick<ClusterPlan, 'replicas' | 'streams' | 'usual' | 'others' | 'grantsWishes' | 'sidecar'>) {
     const random = new Random(seed, 2);
     this.#random = random;
     this.#others = plan.others;
+    this.#sidecar = plan.sidecar;
     this.grantsWishes = plan.grantsWishes;
     this.loop = new Loop(() => random.unit());
     this.store = new Store(random);
@@ -110,7 +116,7 @@ export class Cluster implements Current {
 
   addNode(name: string): void {
     if (this.store.get('nodes', name) !== undefined) return;
-    this.resources.create<Node>('nodes', { metadata: { name }, status: this.nodeStatus(name) });
+    this.resources.create<Node>('nodes', { metadata: { name, labels: { [TOPOLOGY_KEY]: name } }, status: this.nodeStatus(name) });
     this.#disks.delete(name);
     const driver = new Replica({ name: name.replace('node', 'driver'), node: name }, this.#replicaWorld(), (process) =>
       runCsiNode({ nodeName: name, kubeletDir: KUBELET_DIR, httpPort: 0, logLevel: 'info' }, process.until.signal),
@@ -180,7 +186,8 @@ export class Cluster implements Current {
     collectGarbage(parts);
     keepEndpoints(parts);
     playLoadBalancers(parts);
-    playVolumes({ ...parts, controller: () => this.#serving() });
+    playVolumes({ ...parts, sidecar: this.#sidecar, controller: () => this.#serving() });
+    if (!this.#sidecar) this.mishaps = playBinder(parts);
     store.onChange(({ plural, type, object }) => {
       if (plural === 'pods') {
         const kubelet = this.kubelets.get((object as Pod).spec?.nodeName ?? '');
@@ -205,7 +212,7 @@ export class Cluster implements Current {
         {
           namespace: 'earshot',
           identity: name,
-          csiSocket: '/csi.sock',
+          ...(this.#sidecar ? { csiSocket: '/csi.sock' } : {}),
           clusterDomain: CLUSTER_DOMAIN,
           preset: 'none',
           leaderElection,

@@ -36,6 +36,14 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: '',
     },
   ],
+  // A claim was bound as soon as the own watch told of its volume, which kube-controller-manager need not have by then.
+  'bind-early': [
+    {
+      file: 'exposure/provision/claim-step.ts',
+      from: "if (status?.phase === 'Bound') return { do: 'bind', volume };",
+      to: "if (status?.phase !== 'Released') return { do: 'bind', volume };",
+    },
+  ],
   // A request that somebody deleted was never made again.
   'lost-request': [
     {

@@ -16,9 +16,11 @@ export interface ClusterPlan {
   readonly grantsWishes: boolean;
   /** Whether the quiet at the end is an hour. */
   readonly long: boolean;
+  /** Whether external-provisioner makes volumes, and not the controller. */
+  readonly sidecar: boolean;
 }
 
-export function drawPlan(random: Random): ClusterPlan {
+export function drawPlan(random: Random, more: Random): ClusterPlan {
   const replicas = random.chance(0.2) ? 2 : 1;
   return {
     nodes: random.int(1, 3),
@@ -31,5 +33,6 @@ export function drawPlan(random: Random): ClusterPlan {
     grantsWishes: random.chance(0.2),
     // A lease is renewed a thousand times in an hour.
     long: replicas === 1 && random.chance(0.04),
+    sidecar: more.chance(0.3),
   };
 }

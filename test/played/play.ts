@@ -37,7 +37,7 @@ export interface PlayOptions {
 }
 
 export async function play(seed: number, options: PlayOptions = {}): Promise<Outcome> {
-  const plan = drawPlan(new Random(seed, 0));
+  const plan = drawPlan(new Random(seed, 0), new Random(seed, 3));
   const events = options.events ?? drawHistory(plan, new Random(seed, 1));
   const cluster = new Cluster(seed, plan);
   cluster.onTrace = options.onTrace;
@@ -97,11 +97,18 @@ async function settled(cluster: Cluster): Promise<readonly string[]> {
 }
 
 /** What cannot be mended any more. */
-function broken({ loop, faults, api, store, orphans }: Cluster): readonly string[] {
+function broken(cluster: Cluster): readonly string[] {
+  const { loop, faults, api, store, orphans } = cluster;
   const { writes, refused } = api.counts;
   const most = FEW + FACTOR * (store.writes - writes);
   const spins = writes + refused > most ? [`${writes} writes and ${refused} refused ones, for ${store.writes} changes in all`] : [];
   const mostOrphans = Math.max(0, ...orphans.values());
   const past = mostOrphans > MOST_ORPHANS ? [`${mostOrphans} Services were made for one Listener that is gone`] : [];
-  return [...faults, ...spins, ...past, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
+  return [
+    ...faults,
+    ...cluster.mishaps,
+    ...spins,
+    ...past,
+    ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`),
+  ];
 }

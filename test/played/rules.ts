@@ -2,12 +2,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Listener, ListenerClass, PodListener, PodListeners } from '../../src/api/listeners/index.ts';
 import { LISTENER_NAME_LABEL, LISTENER_NAMESPACE_LABEL, podLabelOf, podListenersName } from '../../src/api/listeners/names.ts';
+import { isBound, selectedNodeOf } from '../../src/exposure/cluster/claims.ts';
 import { pinnedNodesOf, targetOf } from '../../src/exposure/cluster/volumes.ts';
 import { treeOf, type Tree } from '../../src/exposure/csi/tree.ts';
 import { preferenceOf } from '../../src/exposure/listeners/addresses.ts';
 import { observeListener, sameStatus, type Acceptance } from '../../src/exposure/listeners/listener-status.ts';
 import { isOwnedBy, planService } from '../../src/exposure/listeners/service-plan.ts';
 import { differs } from '../../src/exposure/listeners/service-patch.ts';
+import { requestOf } from '../../src/exposure/provision/volume-request.ts';
 import { isListenerCurrent, isOwnedByVolume, planEntry, planVolumeListener } from '../../src/exposure/mounts/mount-plan.ts';
 import { keyOf } from '../../src/kube/key.ts';
 import type { EndpointSlice, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service } from '../../src/kube/objects.ts';
@@ -29,7 +31,12 @@ export function wrongs(cluster: Cluster, how: Judged): readonly string[] {
       .all<Listener>('listeners')
       .flatMap((listener) => listenerWrongs(cluster, listener).map((what) => `Listener ${keyOf(listener)}: ${what}`)),
     ...store.all<Pod>('pods').flatMap((pod) => mountWrongs(cluster, pod, how).map((what) => `Pod ${keyOf(pod)}: ${what}`)),
-    ...store.all<PersistentVolume>('persistentvolumes').flatMap((volume) => releaseWrongs(cluster, volume)),
+    ...store
+      .all<PersistentVolume>('persistentvolumes')
+      .flatMap((volume) => [...releaseWrongs(cluster, volume), ...bindingWrongs(cluster, volume)]),
+    ...store
+      .all<PersistentVolumeClaim>('persistentvolumeclaims')
+      .flatMap((claim) => claimWrongs(cluster, claim).map((what) => `Claim ${keyOf(claim)}: ${what}`)),
   ];
 }
 
@@ -94,6 +101,28 @@ function endpointNodes(store: Cluster['store'], service: string): ReadonlySet<st
   });
   const ready = slices.flatMap(({ endpoints = [] }) => endpoints.filter(({ conditions }) => conditions?.ready !== false));
   return new Set(ready.flatMap(({ nodeName }) => (nodeName === undefined ? [] : [nodeName])));
+}
+
+/** Each volume has its claim, and no other has that; they are bound to each other. */
+function bindingWrongs({ store }: Cluster, { metadata, spec }: PersistentVolume): readonly string[] {
+  const { namespace, name, uid } = spec?.claimRef ?? {};
+  const claim = store.get<PersistentVolumeClaim>('persistentvolumeclaims', `${namespace}/${name}`);
+  if (claim === undefined || claim.metadata.uid !== uid) return [`PersistentVolume ${metadata.name} is left without its claim`];
+  return isBound(claim) && claim.spec?.volumeName === metadata.name ? [] : [`Claim ${keyOf(claim)} is not bound to ${metadata.name}`];
+}
+
+/** A claim has one volume at most, and one where its pod has a node and the rule says what it asks for. */
+function claimWrongs({ store }: Cluster, claim: PersistentVolumeClaim): readonly string[] {
+  const { uid, deletionTimestamp } = claim.metadata;
+  const volumes = store.all<PersistentVolume>('persistentvolumes').filter(({ spec }) => spec?.claimRef?.uid === uid);
+  if (volumes.length > 1) return [`it has ${volumes.length} volumes`];
+  const node = store.get<Node>('nodes', selectedNodeOf(claim) ?? '');
+  if (deletionTimestamp !== undefined || volumes.length === 1 || node === undefined) return [];
+  const request = requestOf(claim, {
+    classes: { get: (name) => store.get<ListenerClass>('listenerclasses', name) },
+    listeners: { get: (key) => store.get<Listener>('listeners', key) },
+  });
+  return request.ok ? ['it has no volume'] : [];
 }
 
 /** `nodeLossPolicy: Release` gives up what is pinned to nodes that are gone. */

@@ -7,7 +7,7 @@ import { CHANGES } from '../played/surroundings.ts';
 import { changed } from '../simulate/change.ts';
 import { CLUSTERS, runJob } from '../simulate/jobs.ts';
 
-const SEEDS = 100;
+const SEEDS = 250;
 
 test('whatever order things happen in, Listeners, Services, mounts and files come to what the rules say without a timer, and then to rest', async () => {
   const { failure, done } = await runJob(CLUSTERS, { from: 1, count: SEEDS });

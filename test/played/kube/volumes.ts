@@ -24,6 +24,8 @@ export interface VolumeParts {
   readonly store: Store;
   readonly resources: Resources;
   readonly delay: () => number;
+  /** Whether volumes are made and bound here. */
+  readonly sidecar: boolean;
   /** A process that answers CreateVolume. */
   readonly controller: () => Process | undefined;
 }
@@ -36,7 +38,7 @@ export const claimNameOf = (pod: Pod, volume: PodVolume): string =>
   volume.persistentVolumeClaim?.claimName ?? `${pod.metadata.name}-${volume.name}`;
 
 export function playVolumes(parts: VolumeParts): void {
-  const { loop, store, resources, delay } = parts;
+  const { loop, store, resources, delay, sidecar } = parts;
   const pods = new Looks(loop, delay, (key) => schedule(parts, key));
   const failures = new Map<string, number>();
   const claims = new Looks(loop, delay, (key) =>
@@ -60,15 +62,15 @@ export function playVolumes(parts: VolumeParts): void {
       for (const pod of store.all<Pod>('pods')) if (pod.spec?.nodeName === undefined) pods.ask(keyOf(pod));
     if (plural === 'persistentvolumeclaims') {
       for (const pod of podsOf(key)) pods.ask(keyOf(pod));
-      if (type === 'DELETED') bindings.ask(`pvc-${object.metadata.uid}`);
-      else if (object.metadata.deletionTimestamp !== undefined) ends.ask(key);
-      else claims.ask(key);
+      if (type !== 'DELETED' && object.metadata.deletionTimestamp !== undefined) ends.ask(key);
+      else if (sidecar && type === 'DELETED') bindings.ask(`pvc-${object.metadata.uid}`);
+      else if (sidecar) claims.ask(key);
     }
-    if (plural === 'persistentvolumes' && type !== 'DELETED') bindings.ask(key);
+    if (sidecar && plural === 'persistentvolumes' && type !== 'DELETED') bindings.ask(key);
   });
   resources.isHeld = (plural, object) => {
     if (plural === 'pods') return (object as Pod).spec?.nodeName !== undefined;
-    return plural === 'persistentvolumeclaims' && store.all<Pod>('pods').some((pod) => usesClaim(pod, keyOf(object)));
+    return plural === 'persistentvolumeclaims' && isInUse(store, keyOf(object));
   };
 }
 
@@ -78,10 +80,15 @@ function claimsOf(pod: Pod): readonly string[] {
 
 const usesClaim = (pod: Pod, claim: string): boolean => claimsOf(pod).includes(claim);
 
+/** A pod without a node uses nothing yet (pvc-protection-controller). */
+function isInUse(store: Store, claim: string): boolean {
+  return store.all<Pod>('pods').some((pod) => pod.spec?.nodeName !== undefined && usesClaim(pod, claim));
+}
+
 /** A claim's protection ends with its last pod. */
 function finish({ store }: VolumeParts, key: string): void {
   const claim = store.get('persistentvolumeclaims', key);
-  if (claim?.metadata.deletionTimestamp === undefined || store.all<Pod>('pods').some((pod) => usesClaim(pod, key))) return;
+  if (claim?.metadata.deletionTimestamp === undefined || isInUse(store, key)) return;
   store.remove('persistentvolumeclaims', key);
 }
 
@@ -92,7 +99,7 @@ function schedule({ store, resources, random }: VolumeParts, key: string): void 
     if (volume.ephemeral !== undefined) makeEphemeral(resources, store, pod, volume);
   }
   const claims = claimsOf(pod).map((name) => store.get<PersistentVolumeClaim>('persistentvolumeclaims', name));
-  if (claims.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined)) return;
+  if (claims.some((claim) => claim === undefined || claim.metadata.deletionTimestamp !== undefined || isOfAnother(claim, pod))) return;
   const node = nodeFor(store, random, claims);
   if (node === undefined) return;
   const isBound = (claim: PersistentVolumeClaim | undefined): boolean => claim?.metadata.annotations?.[BIND_COMPLETED] !== undefined;
@@ -104,6 +111,11 @@ function schedule({ store, resources, random }: VolumeParts, key: string): void 
     if (claim === undefined || isBound(claim) || claim.metadata.annotations?.[SELECTED_NODE] !== undefined) continue;
     annotate(resources, keyOf(claim), { [SELECTED_NODE]: node });
   }
+}
+
+/** A generic ephemeral claim that was made for an earlier pod of the name (`ephemeral.VolumeIsForPod`). */
+function isOfAnother({ metadata: { ownerReferences = [] } }: PersistentVolumeClaim, pod: Pod): boolean {
+  return ownerReferences.some(({ kind, uid }) => kind === 'Pod' && uid !== pod.metadata.uid);
 }
 
 function annotate(resources: Resources, claim: string, annotations: Readonly<Record<string, string>>): void {

@@ -3,6 +3,8 @@ import { persistentVolumeClaims, persistentVolumes } from '../../../../src/kube/
 import type { PlayedApi } from '../support/played-api.ts';
 import { COMPLETED, PROVISIONER, SELECTED } from './objects.ts';
 
+type Objects = Pick<PlayedApi, 'read' | 'put'>;
+
 /** A write that waits for its turn; false where what it was made from has changed since. */
 type Write = () => boolean;
 
@@ -12,7 +14,7 @@ type Write = () => boolean;
  * goes on, one step at a time.
  */
 export class PlayedBinder {
-  readonly #api: PlayedApi;
+  readonly #api: Objects;
   readonly #volumes = new Map<string, PersistentVolume>();
   readonly #claims = new Map<string, PersistentVolumeClaim>();
   readonly #running = { claims: idle(), volumes: idle() };
@@ -20,7 +22,7 @@ export class PlayedBinder {
   /** What users would have seen of a claim that was bound too early. */
   readonly mishaps: string[] = [];
 
-  constructor(api: PlayedApi) {
+  constructor(api: Objects) {
     this.#api = api;
   }
 
