@@ -34,7 +34,9 @@ async function load(parts: Parts, files: Readonly<Record<string, string>> = {}):
   for (const [name, text] of Object.entries(files)) await writeFile(join(home.path, name), text);
   const path = join(home.path, 'kubeconfig');
   await writeFile(path, kubeconfig(parts));
-  return (await loadConfig({ kubeconfig: path })).load();
+  const source = await loadConfig({ kubeconfig: path });
+  // Files are read on the way, and the folder goes when this returns.
+  return await source.load();
 }
 
 describe('a kubeconfig', () => {
