@@ -56,7 +56,9 @@ export class MountRequests {
         this.#view.wrote(made);
         return;
       } catch (error) {
-        if (tries > 0 || !(isAlreadyExists(error) || isNotFound(error))) throw error;
+        // What is not found to make an object in is its namespace.
+        const isOvertaken = known === undefined ? isAlreadyExists(error) : isNotFound(error);
+        if (tries > 0 || !isOvertaken) throw error;
         known = await client.find(podListeners, key, { signal });
         // An earlier system left it. Only the controller may say which node it belongs to, and does so unasked; this
         // node sees it from then on.

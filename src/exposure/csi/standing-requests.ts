@@ -1,7 +1,7 @@
 import type { PodListeners } from '../../api/listeners/index.ts';
 import { podListenersName } from '../../api/listeners/names.ts';
 import type { Cache } from '../../kube/contract.ts';
-import { isNamespaceTerminating } from '../../kube/errors.ts';
+import { isNamespaceTerminating, isNotFound } from '../../kube/errors.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { backoffDelay, type Backoff } from '../../work/backoff.ts';
 import { WorkQueue } from '../../work/queue.ts';
@@ -37,7 +37,7 @@ const LONGEST_ASK = 30_000;
  *
  * The object of a pod that was deleted goes before the pod's volumes do, where the kubelet is not waited for (`--force`),
  * and what is made anew then is collected at once. So an ask that was not answered is repeated later and later, and
- * nothing is asked for once the volume is taken away, or in a namespace that ends.
+ * nothing is asked for once the volume is taken away, or its namespace ends.
  */
 export class StandingRequests {
   readonly #options: StandingRequestsOptions;
@@ -134,7 +134,9 @@ export class StandingRequests {
         if (this.#volumes.get(target.path) !== undefined) await requests.request(pod, handle, signal);
       }
     } catch (error) {
-      if (!isNamespaceTerminating(error)) throw error;
+      if (!isNamespaceTerminating(error) && !isNotFound(error)) throw error;
+      // The pod ends with its namespace, and a mount that it waited for is never taken back.
+      for (const { target } of this.#volumes.ofPod(name)) this.remove(target);
     }
   }
 

@@ -159,19 +159,24 @@ describe('the request of a volume that a pod has', () => {
     stop.abort();
   });
 
-  it('is not made in a namespace that ends', async () => {
-    using fixture = new NodeFixture();
-    const stop = new AbortController();
-    const { requests, volume } = await standing(fixture, stop.signal, 0);
-    fixture.api.failures.push(new ApiError('test', { status: 403, reason: 'Forbidden', message: 'no', causes: ['NamespaceTerminating'] }));
-    requests.add(volume);
-    await until(() => fixture.api.calls.length === 1);
-    await turns(100);
-    requests.remove(volume.target);
-    await until(() => readdirSync(join(fixture.kubeletDir, 'records')).length === 0);
-    assert.deepEqual(fixture.api.calls, [created]);
-    stop.abort();
-  });
+  for (const [what, failure] of [
+    ['ends', { status: 403, reason: 'Forbidden', message: 'no', causes: ['NamespaceTerminating'] }],
+    ['has ended', { status: 404, reason: 'NotFound', message: 'namespaces "default" not found' }],
+  ] as const) {
+    it(`is asked for once in a namespace that ${what}, and the pod forgotten`, async () => {
+      using fixture = new NodeFixture();
+      const stop = new AbortController();
+      const { requests, volume } = await standing(fixture, stop.signal, 0);
+      fixture.api.failures.push(new ApiError('test', failure));
+      requests.add(volume);
+      await until(() => fixture.api.calls.length === 1);
+      await until(() => readdirSync(join(fixture.kubeletDir, 'records')).length === 0);
+      fixture.cache.relist('9');
+      await turns(100);
+      assert.deepEqual(fixture.api.calls, [created]);
+      stop.abort();
+    });
+  }
 });
 
 describe('the records of pods', () => {
