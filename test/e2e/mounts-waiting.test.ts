@@ -10,8 +10,9 @@ const PORTS = [{ name: 'http', port: 8080 }];
 const CONTAINER_PORTS = [{ name: 'http', containerPort: 8080 }];
 
 /** What a claim waits for is noticed at once, so this is a slow start of a pod. */
-const QUOTA_MS = 150_000;
 const SOON = 40_000;
+/** On a new cluster kube-controller-manager looks for kinds that it does not count yet every 30 seconds. */
+const QUOTA_MS = 150_000;
 
 interface Quota extends KubeObject {
   readonly status?: { readonly used?: object };
@@ -127,7 +128,6 @@ describe('a listener volume that cannot be mounted yet', { timeout: 400_000, con
       { apiVersion: 'v1', kind: 'ResourceQuota', name: 'none' },
       'to be in force',
       ({ status }) => status?.used !== undefined,
-      // On a new cluster kube-controller-manager looks for kinds that it does not count yet every 30 seconds.
       QUOTA_MS,
     );
     const volumes = { refused: byClass(className), allowed: byListener('present') };
