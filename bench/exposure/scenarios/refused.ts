@@ -34,7 +34,7 @@ export async function measureRefused(bench: Bench): Promise<void> {
   const before = await CallCounter.start(cluster);
   await addListeners(bench, workspace, 0, sizes.listeners);
   await refused.reached;
-  await sleep(SETTLED);
+  await sleep(SETTLED + sizes.listeners * EVENT);
   await before.settle();
   log(`${sizes.listeners} Listeners are refused; Earshot has written ${before.own.writes} times for that`);
 
@@ -54,5 +54,7 @@ export async function measureRefused(bench: Bench): Promise<void> {
   await workspace.close();
 }
 
-/** Events of what came together are counted for ten seconds, and written then. */
+/** Events of what came together are counted for ten seconds, and written then. In milliseconds. */
 const SETTLED = 20_000;
+/** Twenty are written a second (src/kube/events/events.ts). */
+const EVENT = 50;
