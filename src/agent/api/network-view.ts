@@ -1,5 +1,6 @@
 /** The network as the router API shows it: pure, from what routers tell of each other. */
 import type { RouterRecord } from '../../router/contract.ts';
+import { linksToOthers } from '../../site/observe/network.ts';
 
 export interface SiteView {
   readonly id: string;
@@ -34,11 +35,7 @@ export function sitesOf(routers: readonly RouterRecord[]): readonly SiteView[] {
     const [first] = own;
     if (first === undefined) return [];
     const { name, namespace, platform, version } = first.site;
-    const links = own
-      .flatMap((record) => record.links)
-      // Routers of one site are linked with each other too, which is nobody's concern.
-      .filter(({ siteId }) => siteId !== id)
-      .map(({ siteId, siteName, cost }) => ({ siteId, siteName, cost }));
+    const links = linksToOthers(own).map(({ siteId, siteName, cost }) => ({ siteId, siteName, cost }));
     return [{ id, name, namespace, platform, version, edge: first.edge, routers: own.map(({ router }) => router), links }];
   });
 }

@@ -14,18 +14,13 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
   const [first] = routers;
   if (first === undefined) return {};
   const { id, name, namespace, platform, version } = first.site;
-  const links = routers.flatMap((record) =>
-    // Routers of one site are linked with each other too, which is nobody's concern.
-    record.links
-      .filter((link) => link.siteId !== id)
-      .map((link) => ({
-        name: link.name,
-        remoteSiteId: link.siteId,
-        remoteSiteName: link.siteName,
-        // A router tells only of links that are up.
-        operational: true,
-      })),
-  );
+  const links = linksToOthers(routers).map((link) => ({
+    name: link.name,
+    remoteSiteId: link.siteId,
+    remoteSiteName: link.siteName,
+    // A router tells only of links that are up.
+    operational: true,
+  }));
   const services = new Map<string, { readonly connectors: string[]; readonly listeners: string[] }>();
   for (const { router, keys } of routers) {
     for (const { routingKey, connectors, listeners } of keys) {
@@ -43,6 +38,11 @@ function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
     links,
     services: [...services].map(([routingKey, found]) => ({ routingKey, ...found })),
   };
+}
+
+/** Of the routers of one site. These are linked with each other too, which is nobody's concern. */
+export function linksToOthers(routers: readonly RouterRecord[]): RouterRecord['links'] {
+  return routers.flatMap(({ site, links }) => links.filter(({ siteId }) => siteId !== site.id));
 }
 
 /** Routers tell how many they have, not what they are called: one entry for each, `router/1`, `router/2`. */
