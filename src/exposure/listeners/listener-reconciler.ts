@@ -191,7 +191,8 @@ export class ListenerReconciler {
       client.patch(listeners, parseKey(key), patch, { type: 'json', subresource: 'status', signal }),
     );
     this.#pace.wrote(listener);
-    this.#announcements.wrote(listener, status);
+    // Of one that went meanwhile nothing would be forgotten any more.
+    if (caches.listeners.get(key)?.metadata.uid === listener.metadata.uid) this.#announcements.wrote(listener, status);
     checkKept('Listener', 'status.conditions', written.status?.conditions !== undefined);
   }
 }

@@ -374,6 +374,18 @@ describe('a Listener whose endpoints come and go', () => {
   });
 });
 
+test('nothing is told of a Listener that went before the answer to the write of its status', async () => {
+  const api = world({ serviceType: 'OpenShiftRoute' as 'NodePort' });
+  api.prunes = (_of, object) => {
+    queueMicrotask(() => api.remove(listeners, 'shop/web'));
+    return object;
+  };
+  await using controller = await playController(api);
+  await controller.settle();
+  assert.deepEqual(api.writes, ['patch-status listeners shop/web']);
+  assert.deepEqual(controller.events, []);
+});
+
 test('a class that comes a moment after its Listener is missed in the status, and in no event', async (t) => {
   const time = playTime(t);
   const api = world();
