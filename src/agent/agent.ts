@@ -1,23 +1,22 @@
-import type { IssuedCertificate, RouterConfig, RouterHooks } from '../router/contract.ts';
+import type { IssuedCertificate, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
 import { nameOf } from '../site/resources.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
-import type { BundleSet, Ledger } from '../trust/stores.ts';
-import { revocationsOf } from '../trust/revocation.ts';
-import { RenewalPace } from '../trust/renewal-pace.ts';
-import { renewFor } from '../trust/renewal.ts';
+import type { BundleSet } from '../trust/stores.ts';
 import { Passes } from '../work/passes.ts';
-import { Authorities } from './authorities.ts';
 import { OnceLog } from './once-log.ts';
+import { OwnSigning } from './own-signing.ts';
 import { Planner } from './planner.ts';
 import type { Identity, SitePlatform, Snapshot } from './ports.ts';
+import { RemoteSigning } from './remote-signing.ts';
 import { Reporter } from './reporter.ts';
 import { RunningRouter, type StartRouter } from './running-router.ts';
 import { readSettings } from './settings.ts';
+import type { SiteSigning } from './signing.ts';
 import { cannotStart, stopping, type StaleStatus } from './stale-status.ts';
-import { noSite, Trust, type TrustOutcome } from './trust.ts';
+import { noSite, type TrustOutcome } from './trust.ts';
 
 export interface AgentOptions {
   readonly platform: SitePlatform;
@@ -47,16 +46,13 @@ export class Agent implements AsyncDisposable {
   readonly #clock: () => number;
   readonly #passes: Passes;
   readonly #planner = new Planner();
-  readonly #authorities: Authorities;
-  readonly #pace = new RenewalPace();
+  readonly #signing: SiteSigning;
   readonly #router: RunningRouter;
   readonly #reporter: Reporter;
   readonly #once = new OnceLog();
   #unready: string | undefined = 'starting';
   #leads = false;
   #identity: Identity | undefined;
-  #ledger: Ledger | undefined;
-  #trust: Trust | undefined;
   #following: Disposable | undefined;
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -65,8 +61,8 @@ export class Agent implements AsyncDisposable {
     this.#options = options;
     this.#clock = clock;
     this.#passes = new Passes(() => this.#tryPass());
-    this.#authorities = new Authorities(platform.stores);
-    const hooks: RouterHooks = { renew: (peer, request) => this.#renew(peer, request) };
+    this.#signing = signingOf(platform, { log, onChange: () => this.#passes.request(), routerState: () => this.#router.state });
+    const hooks: RouterHooks = { renew: (...asked) => this.#renew(...asked) };
     this.#router = new RunningRouter({ start, hooks, log, onChange: () => this.#onRouterChange() });
     this.#reporter = new Reporter({
       statuses: platform.statuses,
@@ -109,7 +105,7 @@ export class Agent implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#endPasses();
-    await this.#trust?.[Symbol.asyncDispose]();
+    await this.#signing.end();
     await this.#router[Symbol.asyncDispose]();
     await this.#markStale(this.#options.platform.stopped);
     this.#options.platform.leadership.resign();
@@ -158,13 +154,13 @@ export class Agent implements AsyncDisposable {
     const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
     this.#reporter.see({ snapshot, plan, problems: [...trust.problems, ...settings], trust: trust.facts });
     await this.#apply(plan, snapshot.unreadSite);
-    if (this.#router.running !== undefined) await this.#trust?.follow(this.#router.running, plan.config.links);
+    if (this.#router.running !== undefined) await this.#signing.follow(this.#router.running, plan.config.links);
     this.#report();
   }
 
   /** First of all, and whatever becomes of the rest of the pass: who is revoked is out. */
   async #revoke(): Promise<void> {
-    const revoked = revocationsOf(await (await this.#records()).revoked());
+    const revoked = await this.#signing.revocations();
     const { config } = this.#router;
     if (config !== undefined) await this.#router.apply({ ...config, revoked });
     await this.#options.platform.confirmRevocations(revoked).catch((error: unknown) => {
@@ -184,35 +180,21 @@ export class Agent implements AsyncDisposable {
       return;
     }
     this.#options.log.warn('another process looks after the site from now on');
-    await this.#endTrust();
-  }
-
-  async #endTrust(): Promise<void> {
-    const trust = this.#trust;
-    this.#trust = undefined;
-    await trust?.[Symbol.asyncDispose]();
+    await this.#signing.end();
   }
 
   async #stepTrust({ resources, bundles, problems, incomplete }: Snapshot, now: number): Promise<TrustOutcome> {
-    const { platform, log } = this.#options;
+    const { platform } = this.#options;
     const site = this.#planner.siteOf(resources);
     // Nothing of what a site began (a token that is being redeemed, a server for grants) outlives it.
-    if (site === undefined) await this.#endTrust();
+    if (site === undefined) await this.#signing.end();
     if (!this.#leads || this.#identity === undefined || site === undefined) {
       return { facts: noTrust, problems: [], issued: await platform.stores.bundles.list(), restless: false };
     }
-    this.#trust ??= new Trust({
-      platform,
-      identity: this.#identity,
-      ledger: await this.#records(),
-      authorities: this.#authorities,
-      log,
-      routerState: () => this.#router.state,
-      onChange: () => this.#passes.request(),
-    });
     const { settings } = readSettings(site);
     const unread = new Set(problems.map(({ resource }) => resource));
-    return this.#trust.step({ resources, site, settings, reach: platform.reach(), incomplete, unread, userBundles: bundles.bundles, now });
+    const input = { resources, site, settings, reach: platform.reach(), incomplete, unread, userBundles: bundles.bundles, now };
+    return this.#signing.step(input, this.#identity);
   }
 
   async #plan(snapshot: Snapshot, issued: BundleSet, now: number): Promise<SitePlan> {
@@ -229,7 +211,7 @@ export class Agent implements AsyncDisposable {
     const site = this.#planner.siteOf(resources);
     if (site === undefined) return undefined;
     try {
-      return (await this.#authorities.default(site, this.#leads))?.ca;
+      return await this.#signing.siteAuthority(site, this.#leads);
     } catch (error) {
       this.#sayOnce('authority', error, `the site's certificate authority cannot be used: ${messageOf(error)}`);
       return undefined;
@@ -256,23 +238,15 @@ export class Agent implements AsyncDisposable {
       siteKey: key,
       router,
       ...plan.config,
-      revoked: revocationsOf(await (await this.#records()).revoked()),
+      revoked: await this.#signing.revocations(),
       ...(siblings === undefined ? {} : { siblings }),
     };
   }
 
-  /** Also where another router looks after the site: a link stays with the router that it came to, and may outlast its certificate. */
-  async #renew(peer: Parameters<NonNullable<RouterHooks['renew']>>[0], request: string): Promise<IssuedCertificate> {
+  async #renew(...asked: Parameters<NonNullable<RouterHooks['renew']>>): Promise<IssuedCertificate> {
     const site = this.#reporter.seen?.plan.site;
     if (site === undefined) throw noSite();
-    const authority = await this.#authorities.signerOf(peer.certificate, site);
-    const { certificateDays: days } = readSettings(site).settings;
-    return renewFor(authority, peer, request, { ledger: await this.#records(), pace: this.#pace, ...(days === undefined ? {} : { days }) });
-  }
-
-  async #records(): Promise<Ledger> {
-    this.#ledger ??= await this.#options.platform.stores.ledger();
-    return this.#ledger;
+    return this.#signing.renew(site, ...asked);
   }
 
   #onRouterChange(): void {
@@ -309,4 +283,12 @@ export class Agent implements AsyncDisposable {
   #sayOnce(what: string, error: unknown, message: string): void {
     this.#once.say(`${what}: ${message}`, () => this.#options.log.error({ error }, message));
   }
+}
+
+function signingOf(
+  { signing, stores, source }: SitePlatform,
+  common: { readonly log: Logger; readonly onChange: () => void; readonly routerState: () => RouterState | undefined },
+): SiteSigning {
+  if (signing.kind === 'here') return new OwnSigning({ signing, source, ...common });
+  return new RemoteSigning({ signing, stores, bundleLocation: (name) => source.bundleLocation(name), ...common });
 }

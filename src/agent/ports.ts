@@ -14,20 +14,20 @@ import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
 import type { ResourceKey, SiteResources } from '../site/resources.ts';
 import type { Bundles, BundleSet, GrantStore, Ledger, PendingKeys } from '../trust/stores.ts';
-import type { Revocations } from '../identity/issued.ts';
+import type { IssuedCertificate, Revocations } from '../identity/issued.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { StaleStatus } from './stale-status.ts';
 
 export interface SitePlatform extends Platform {
   readonly namespace: string;
   readonly source: Source;
-  readonly stores: Stores;
+  readonly stores: RouterStores;
+  readonly signing: Signing;
   readonly statuses: StatusSink;
   /** How other sites reach this one, as far as it is known now. May throw: the report or the pass is then repeated. */
   reach(): Reach;
   readonly leadership: Leadership;
   readonly siblings: Siblings;
-  readonly offlineLinks: OfflineLinks;
   /** From now on the router refuses these, and nothing that they end is open: for whoever has revoked one, and waits for that. */
   confirmRevocations(revoked: Revocations): Promise<void>;
   /** What the statuses say once nothing runs the site: how to start it is the platform's to say. */
@@ -64,7 +64,22 @@ export interface Snapshot {
   readonly restless: boolean;
 }
 
-export interface Stores {
+/** Who signs for the site. */
+export type Signing =
+  /** This engine, where it leads. */
+  | { readonly kind: 'here'; readonly stores: Stores; readonly offlineLinks: OfflineLinks }
+  /** A process that does not face other sites. It makes certificates, redeems tokens and keeps the record. */
+  | {
+      readonly kind: 'elsewhere';
+      revocations(): Promise<Revocations>;
+      /** What the site's own authority is verified by, PEM; undefined while there is none. */
+      siteAuthority(): Promise<string | undefined>;
+      /** As `RouterHooks.renew`. */
+      renew(peer: { readonly certificate: Buffer; readonly siteId: string }, request: string): Promise<IssuedCertificate>;
+    };
+
+/** What every router of a site needs. */
+export interface RouterStores {
   /**
    * Who the site is.
    * @param mayCreate only the leader makes the key, and only where there has never been one
@@ -74,13 +89,17 @@ export interface Stores {
   identity(mayCreate: boolean): Promise<Identity | undefined>;
   /** What the site has issued, or got for a token. */
   readonly bundles: Bundles;
+  readonly pendingKeys: PendingKeys;
+  readonly renewalRequests: RenewalRequests;
+}
+
+/** What an engine needs besides that signs for its site. */
+export interface Stores extends RouterStores {
   /** Where the site's own certificate authority is, under the name `ca`. */
   readonly siteAuthority: Bundles;
   /** Where other authorities may be, the place for the user's first: the first that has one of a name counts. */
   readonly issuers: readonly [Bundles, ...Bundles[]];
-  readonly pendingKeys: PendingKeys;
   readonly tokens: TokenStore;
-  readonly renewalRequests: RenewalRequests;
   ledger(): Promise<Ledger>;
   /** For the leader alone. @throws TrustError `state-busy` where another process has it */
   grants(ledger: Ledger): Promise<GrantStore>;

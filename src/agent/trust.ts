@@ -15,7 +15,7 @@ import { defaultIssuerOf, type Authorities } from './authorities.ts';
 import { Certificates } from './certificates.ts';
 import { GRANT_SERVER_BUNDLE, Grants, type GrantSettings } from './grants.ts';
 import { keepOfflineLinks } from './offline-links.ts';
-import type { Identity, SitePlatform } from './ports.ts';
+import type { Identity, OfflineLinks, Source, Stores } from './ports.ts';
 import { Renewals } from './renewals.ts';
 import type { SiteSettings } from './settings.ts';
 import { SITE_ID, Tokens } from './tokens.ts';
@@ -44,7 +44,9 @@ export interface TrustOutcome {
 }
 
 export interface TrustOptions {
-  readonly platform: Pick<SitePlatform, 'stores' | 'source' | 'offlineLinks'>;
+  readonly stores: Stores;
+  readonly source: Pick<Source, 'bundleLocation'>;
+  readonly offlineLinks: OfflineLinks;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly authorities: Authorities;
@@ -65,8 +67,7 @@ export class Trust implements AsyncDisposable {
   #latest: TrustInput | undefined;
 
   constructor(options: TrustOptions) {
-    const { platform, identity, ledger, authorities, log, onChange } = options;
-    const { stores, source } = platform;
+    const { stores, source, identity, ledger, authorities, log, onChange } = options;
     this.#options = options;
     this.#certificates = new Certificates(stores.bundles, authorities, ledger);
     this.#withdrawals = new Withdrawals(ledger);
@@ -102,7 +103,7 @@ export class Trust implements AsyncDisposable {
   /** What depends on the router's state: links for others, renewals. */
   async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
     if (this.#latest === undefined) return;
-    const { platform, ledger, authorities } = this.#options;
+    const { offlineLinks: kept, ledger, authorities } = this.#options;
     const { resources, site, reach, settings, userBundles, incomplete, unread, now } = this.#latest;
     await this.#renewals.check(links, router, (bundle) => !userBundles.has(bundle), now);
     const { accesses } = listAccesses(resources, site);
@@ -110,7 +111,6 @@ export class Trust implements AsyncDisposable {
       const states = accesses.length === 0 ? {} : router.state.accesses;
       const sources = accesses.map((access) => ({ access, endpoints: endpointsOf(access, reach, states) }));
       const { certificateDays: days } = settings;
-      const { offlineLinks: kept } = platform;
       await keepOfflineLinks(sources, { links: kept, ledger, authorities, site, now, ...(days === undefined ? {} : { days }) });
       if (!incomplete && unread.size === 0) await kept.keepOnly(accesses.map(({ name }) => `link-${name}`));
     } catch (error) {
@@ -135,7 +135,7 @@ export class Trust implements AsyncDisposable {
   }
 
   async #issue(input: TrustInput, wanted: readonly WantedBundle[]): Promise<Issue> {
-    const { bundles } = this.#options.platform.stores;
+    const { bundles } = this.#options.stores;
     const ofTokens = bundlesOfTokens(input.resources);
     const revoked = new Set(revocationsOf(await this.#options.ledger.revoked()).serials);
     const certificates = new Map<string, CertificateState>();

@@ -133,6 +133,7 @@ export const rooms = {
     'invalid-file': ['condition', 'The YAML of the resource cannot be used.', 'Correct the file and line that the message names.'],
     'no-site': ['condition', 'The namespace has no Site.', 'Make one: `earshot site create NAME`.'],
     'second-site': ['condition', 'A namespace has one Site, and this is another.', 'Delete one of the two.'],
+    'object-refused': ['condition', 'The API server refuses an object that a resource needs.', 'Do what its words in the message ask for.'],
     'not-on-platform': ['condition', 'The field is of no use on this platform.', 'Remove it.'],
     selector: ['condition', 'A label selector is none.', 'Correct the field.'],
     'no-pods': ['condition', 'The selector matches no pod that can be connected to.',

@@ -188,3 +188,43 @@ export interface ObjectReference {
   readonly name: string;
   readonly uid?: string;
 }
+
+/** v1. */
+export interface ConfigMap extends KubeObject {
+  readonly data?: StringMap;
+}
+
+/** v1. Values are base64. */
+export interface Secret extends KubeObject {
+  readonly type?: string;
+  readonly data?: StringMap;
+}
+
+/** apps/v1, as far as it is read. */
+export interface Deployment extends KubeObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly selector?: { readonly matchLabels?: StringMap };
+    readonly template?: unknown;
+    readonly strategy?: unknown;
+  };
+  readonly status?: { readonly availableReplicas?: number; readonly readyReplicas?: number };
+}
+
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** rbac.authorization.k8s.io/v1. */
+export interface Role extends KubeObject {
+  readonly rules?: readonly PolicyRule[];
+}
+
+/** rbac.authorization.k8s.io/v1. */
+export interface RoleBinding extends KubeObject {
+  readonly roleRef?: { readonly apiGroup: string; readonly kind: string; readonly name: string };
+  readonly subjects?: readonly { readonly kind: string; readonly name: string; readonly namespace?: string }[];
+}

@@ -1,4 +1,18 @@
-import type { EndpointSlice, KubeObject, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service, StorageClass } from './objects.ts';
+import type {
+  ConfigMap,
+  Deployment,
+  EndpointSlice,
+  KubeObject,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+  StorageClass,
+} from './objects.ts';
 
 /** Where a kind of object lives in the API, and (as a type only) what one looks like. */
 export interface Resource<T extends KubeObject = KubeObject> {
@@ -39,3 +53,9 @@ export const persistentVolumes = resource<PersistentVolume>('v1', 'PersistentVol
 export const persistentVolumeClaims = resource<PersistentVolumeClaim>('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims');
 export const endpointSlices = resource<EndpointSlice>('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');
 export const storageClasses = resource<StorageClass>('storage.k8s.io/v1', 'StorageClass', 'storageclasses', 'cluster');
+export const deployments = resource<Deployment>('apps/v1', 'Deployment', 'deployments');
+export const configMaps = resource<ConfigMap>('v1', 'ConfigMap', 'configmaps');
+export const secrets = resource<Secret>('v1', 'Secret', 'secrets');
+export const serviceAccounts = resource<KubeObject>('v1', 'ServiceAccount', 'serviceaccounts');
+export const roles = resource<Role>('rbac.authorization.k8s.io/v1', 'Role', 'roles');
+export const roleBindings = resource<RoleBinding>('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings');

@@ -2,7 +2,7 @@
 import type { Wording } from './observe/wording.ts';
 import { isKind, type Kind } from './resources.ts';
 
-export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access';
+export type Capability = 'pods' | 'service-accounts' | 'attached-connectors' | 'secured-access' | 'services';
 
 export type Capabilities = ReadonlySet<Capability>;
 

@@ -55,6 +55,11 @@ export class FreshView<T extends KubeObject> implements Cache<T> {
     return this.#cache.by(index, value);
   }
 
+  /** What this process wrote and the watch has not brought yet, where nothing of that name was there before. */
+  pending(): readonly T[] {
+    return [...this.#written].filter(([key]) => this.#cache.get(key) === undefined).map(([, object]) => object);
+  }
+
   get listedAt(): string {
     return this.#cache.listedAt;
   }

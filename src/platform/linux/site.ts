@@ -29,17 +29,18 @@ export async function startSite(options: SiteOptions): Promise<Agent> {
 function linuxPlatform({ layout, router, log }: SiteOptions): SitePlatform {
   const issued = new DirectoryBundles(layout.internal.certs);
   const confirmed = new ConfirmedRevocations(layout, router);
+  const stores = openStores(layout, issued, log);
   const source = new FileSource({ layout, log, issued });
   return {
     ...linux,
     namespace: layout.namespace,
     source,
-    stores: openStores(layout, issued, log),
+    stores,
+    signing: { kind: 'here', stores, offlineLinks: new OfflineLinkFiles(layout.runtime.links) },
     statuses: new FileStatuses({ layout, log, problems: () => source.problems }),
     reach: machineReach,
     leadership: new LeaderLock(layout),
     siblings: new SiblingRouters(layout, router),
-    offlineLinks: new OfflineLinkFiles(layout.runtime.links),
     stopped: stopped(layout.namespace),
     confirmRevocations: (revoked) => confirmed.confirm(revoked),
   };

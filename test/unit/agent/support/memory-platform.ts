@@ -1,5 +1,15 @@
 import { createPrivateKey } from 'node:crypto';
-import type { Identity, OfflineLink, OfflineLinks, RenewalAnswer, Report, SitePlatform, Snapshot } from '../../../../src/agent/ports.ts';
+import type {
+  Identity,
+  OfflineLink,
+  OfflineLinks,
+  RenewalAnswer,
+  Report,
+  Signing,
+  SitePlatform,
+  Snapshot,
+  Stores,
+} from '../../../../src/agent/ports.ts';
 import type { StaleStatus } from '../../../../src/agent/stale-status.ts';
 import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import { generateSiteKey } from '../../../../src/identity/site-key.ts';
@@ -107,7 +117,7 @@ export class MemoryPlatform implements SitePlatform {
     bundleLocation: (name) => `the bundle ${name}`,
   };
 
-  readonly stores: SitePlatform['stores'] = {
+  readonly stores: Stores = {
     identity: async (mayCreate) => {
       await this.#called('identity');
       if (this.site.identity === undefined && mayCreate) {
@@ -182,7 +192,7 @@ export class MemoryPlatform implements SitePlatform {
     run: () => Promise.resolve([...this.site.running].some((router) => router !== this.router)),
   };
 
-  readonly offlineLinks: OfflineLinks = {
+  readonly #offlineLinks: OfflineLinks = {
     find: (name, host) => {
       const key = `${name} ${host}`;
       const { offlineLinks: links } = this.site;
@@ -198,6 +208,8 @@ export class MemoryPlatform implements SitePlatform {
       return Promise.resolve();
     },
   };
+
+  readonly signing: Signing = { kind: 'here', stores: this.stores, offlineLinks: this.#offlineLinks };
 
   async confirmRevocations(revoked: Revocations): Promise<void> {
     await this.#called('confirm');

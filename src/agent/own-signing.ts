@@ -1,0 +1,65 @@
+import type { Site } from '../api/skupper/index.ts';
+import type { IssuedCertificate, LinkConfig, Revocations, Router, RouterHooks } from '../router/contract.ts';
+import { RenewalPace } from '../trust/renewal-pace.ts';
+import { renewFor } from '../trust/renewal.ts';
+import { revocationsOf } from '../trust/revocation.ts';
+import type { Ledger } from '../trust/stores.ts';
+import { Authorities } from './authorities.ts';
+import type { Identity, Signing } from './ports.ts';
+import { readSettings } from './settings.ts';
+import type { SiteSigning } from './signing.ts';
+import { Trust, type TrustInput, type TrustOptions, type TrustOutcome } from './trust.ts';
+
+export interface OwnSigningOptions extends Pick<TrustOptions, 'log' | 'routerState' | 'onChange' | 'source'> {
+  readonly signing: Extract<Signing, { readonly kind: 'here' }>;
+}
+
+/** Signs with the site's authorities, which this process has. */
+export class OwnSigning implements SiteSigning {
+  readonly #options: OwnSigningOptions;
+  readonly #authorities: Authorities;
+  readonly #pace = new RenewalPace();
+  #ledger: Ledger | undefined;
+  #trust: Trust | undefined;
+
+  constructor(options: OwnSigningOptions) {
+    this.#options = options;
+    this.#authorities = new Authorities(options.signing.stores);
+  }
+
+  async revocations(): Promise<Revocations> {
+    return revocationsOf(await (await this.#records()).revoked());
+  }
+
+  async siteAuthority(site: Site, leads: boolean): Promise<string | undefined> {
+    return (await this.#authorities.default(site, leads))?.ca;
+  }
+
+  async step(input: TrustInput, identity: Identity): Promise<TrustOutcome> {
+    const { signing, ...others } = this.#options;
+    const { stores, offlineLinks } = signing;
+    this.#trust ??= new Trust({ ...others, stores, offlineLinks, identity, ledger: await this.#records(), authorities: this.#authorities });
+    return this.#trust.step(input);
+  }
+
+  async follow(router: Router, links: readonly LinkConfig[]): Promise<void> {
+    await this.#trust?.follow(router, links);
+  }
+
+  async renew(site: Site, ...[peer, request]: Parameters<NonNullable<RouterHooks['renew']>>): Promise<IssuedCertificate> {
+    const authority = await this.#authorities.signerOf(peer.certificate, site);
+    const { certificateDays: days } = readSettings(site).settings;
+    return renewFor(authority, peer, request, { ledger: await this.#records(), pace: this.#pace, ...(days === undefined ? {} : { days }) });
+  }
+
+  async end(): Promise<void> {
+    const trust = this.#trust;
+    this.#trust = undefined;
+    await trust?.[Symbol.asyncDispose]();
+  }
+
+  async #records(): Promise<Ledger> {
+    this.#ledger ??= await this.#options.signing.stores.ledger();
+    return this.#ledger;
+  }
+}

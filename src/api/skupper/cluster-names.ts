@@ -1,0 +1,68 @@
+/** The names, labels and annotations by which a site's objects in a cluster are known: to its processes, and to people's tools. */
+
+/** Of Earshot's controller of sites, its account, its roles and its Lease, unless it is told another. */
+export const CONTROLLER_NAME = 'skupper-controller';
+/** The owner of the fields that the controller applies (metadata.managedFields): one name, so that what an earlier one applied is taken over. */
+export const FIELD_MANAGER = 'skupper-controller';
+
+/** Deployment, ServiceAccount, Role, RoleBinding and ConfigMap of a site's router; with `ha` a second Deployment has `-2` behind it. */
+export const ROUTER = 'skupper-router';
+export const SECOND_ROUTER = 'skupper-router-2';
+/** Service of the router for programs of the site's own. */
+export const ROUTER_LOCAL = 'skupper-router-local';
+/** Lease by which one router pod of the site leads. */
+export const SITE_LEADER = 'skupper-site-leader';
+/** ConfigMap that the leading router writes, and the controller and tools read. */
+export const NETWORK_STATUS = 'skupper-network-status';
+/** ConfigMap by which routers ask the controller to sign renewals for the sites that are linked to them. */
+export const RENEWALS = 'skupper-router-renewals';
+/** Secret with the site's own key, under `SITE_KEY_FILE`. */
+export const SITE_KEY = 'skupper-site-key';
+export const SITE_KEY_FILE = 'site.key';
+/** Secret with what was issued and who is revoked, for the controller alone. */
+export const LEDGER = 'skupper-site-ledger';
+
+/** Certificates and the Secrets of the same names. */
+export const SITE_CA = 'skupper-site-ca';
+export const LOCAL_CA = 'skupper-local-ca';
+export const LOCAL_SERVER = 'skupper-local-server';
+export const SITE_SERVER = 'skupper-site-server';
+
+/** The keys of ConfigMap `ROUTER`: which Site the namespace is (`{ name, uid }`), and who is revoked (`Revocations`), each as JSON. */
+export const ROUTER_DATA = { site: 'site.json', revoked: 'revoked.json' } as const;
+/**
+ * The keys of ConfigMap `NETWORK_STATUS`: what tools read; the sites as `Site.status.network` has them; and the routing keys in the network
+ * that are of one pod of an exposed Listener (`string[]`), each as JSON.
+ */
+export const NETWORK_DATA = { tools: 'NetworkStatus', sites: 'sites.json', podKeys: 'pod-keys.json' } as const;
+
+/** Ports of a router's container. Listeners get theirs from `FIRST_LISTENER_PORT` on. */
+export const ROUTER_PORTS = { siblings: 5671, metrics: 9000, http: 9090 } as const;
+export const FIRST_LISTENER_PORT = 1024;
+
+export const label = {
+  component: 'skupper.io/component',
+  type: 'skupper.io/type',
+  group: 'skupper.io/group',
+  labelTemplate: 'skupper.io/label-template',
+  siteSizing: 'skupper.io/site-sizing',
+  listener: 'internal.skupper.io/listener',
+  routerConfig: 'internal.skupper.io/router-config',
+  securedAccess: 'internal.skupper.io/secured-access',
+  certificate: 'internal.skupper.io/certificate',
+} as const;
+
+export const annotation = {
+  /** `"true"` on what a controller has made. */
+  controlled: 'internal.skupper.io/controlled',
+  certificate: 'internal.skupper.io/certificate',
+  hosts: 'internal.skupper.io/hosts',
+  routerAccess: 'internal.skupper.io/routeraccess',
+  configDigest: 'skupper.io/config-digest',
+  defaultSizing: 'skupper.io/default-site-sizing',
+  /** A hash of all that the controller applied last: what it leaves out the next time is taken away. */
+  applied: 'earshot/applied',
+} as const;
+
+/** Selects the router's pods of a site, and nothing else of it. */
+export const ROUTER_SELECTOR = { application: ROUTER, [label.component]: 'router' } as const;

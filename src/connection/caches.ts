@@ -1,0 +1,105 @@
+/** What the controller of sites keeps of the cluster: every kind in one way, so that rules ask for all of them alike. */
+import { skupperResources } from '../api/skupper/index.ts';
+import { GROUP } from '../api/skupper/names.ts';
+import type { Cache, Change, KubeClient, StartInformer } from '../kube/contract.ts';
+import type { KubeObject } from '../kube/objects.ts';
+import type { Resource } from '../kube/resource.ts';
+import { FreshView } from '../kube/watch/fresh-view.ts';
+import { keptObjects, type Kept } from './kept-objects.ts';
+
+const NAMESPACE = 'namespace';
+
+export interface SiteCachesOptions {
+  readonly start: StartInformer;
+  readonly client: KubeClient;
+  /** Left out: all namespaces. */
+  readonly namespace?: string | undefined;
+  /** Names of the resources (`routes.route.openshift.io`) that the cluster serves, besides Kubernetes' own and Earshot's. */
+  readonly served: ReadonlySet<string>;
+  readonly signal: AbortSignal;
+}
+
+export class SiteCaches {
+  readonly #views = new Map<string, FreshView<KubeObject>>();
+
+  constructor({ start, client, namespace, served, signal }: SiteCachesOptions) {
+    const selection = namespace === undefined ? {} : { namespace };
+    const resources = Object.values(skupperResources).map((of): Kept => ({ of }));
+    for (const { of, optional = false, ...how } of [...resources, ...keptObjects]) {
+      if (optional && !served.has(nameOf(of))) continue;
+      const cache = start<KubeObject>(client, of, {
+        ...selection,
+        ...how,
+        signal,
+        indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
+      });
+      this.#views.set(nameOf(of), new FreshView<KubeObject>(cache, ownPartOf(of)));
+    }
+  }
+
+  get synced(): Promise<unknown> {
+    return Promise.all([...this.#views.values()].map(({ synced }) => synced));
+  }
+
+  /** The kinds whose first list is not in yet. */
+  get missing(): readonly string[] {
+    return [...this.#views].filter(([, { isSynced }]) => !isSynced).map(([name]) => name);
+  }
+
+  has(of: Resource): boolean {
+    return this.#views.has(nameOf(of));
+  }
+
+  /** @throws TypeError where the kind is not kept: a mistake of the program */
+  view<T extends KubeObject>(of: Resource<T>): FreshView<T> {
+    const view = this.#views.get(nameOf(of));
+    if (view === undefined) throw new TypeError(`${nameOf(of)} are not kept`);
+    // Each view was made for the resource of its name.
+    return view as unknown as FreshView<T>;
+  }
+
+  /** By name, with what was written and not seen yet. */
+  list<T extends KubeObject>(of: Resource<T>, namespace: string): readonly T[] {
+    if (!this.has(of)) return [];
+    const view = this.view(of);
+    const seen = view.by(NAMESPACE, namespace).map((object) => view.get(`${namespace}/${object.metadata.name}`) ?? object);
+    const pending = view.pending().filter(({ metadata }) => metadata.namespace === namespace);
+    return [...seen, ...pending].sort((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
+  }
+
+  /** All namespaces in which there is something of a kind. */
+  namespacesWith(of: Resource): ReadonlySet<string> {
+    return new Set([...(this.#views.get(nameOf(of))?.values() ?? [])].map(({ metadata }) => metadata.namespace ?? ''));
+  }
+
+  /** Told of every change of every kind that is not the echo of a status that this process wrote. */
+  onChange(handler: (of: Resource, change: Change<KubeObject>) => void): () => void {
+    const stops = [...keptObjects, ...Object.values(skupperResources).map((of): Kept => ({ of }))].flatMap(({ of }) => {
+      const view = this.#views.get(nameOf(of));
+      return view === undefined ? [] : [follow(view, (change) => handler(of, change))];
+    });
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+}
+
+function follow(view: FreshView<KubeObject>, handler: (change: Change<KubeObject>) => void): () => void {
+  return (view satisfies Cache<KubeObject>).onChange((change) => {
+    if (!view.isEcho(change)) handler(change);
+  });
+}
+
+/** `routes.route.openshift.io`; `services` of the core group. */
+export function nameOf({ plural, group }: Resource): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+/** Of Earshot's own kinds this process writes the status, and needs no second look at that. */
+function ownPartOf({ group }: Resource): ConstructorParameters<typeof FreshView<KubeObject>>[1] {
+  if (group !== GROUP) return undefined;
+  return (object) => {
+    const { status, ...others } = object as KubeObject & { readonly status?: unknown };
+    return { own: status, others };
+  };
+}

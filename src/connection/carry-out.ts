@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { annotation } from '../api/skupper/cluster-names.ts';
+import type { KubeClient } from '../kube/contract.ts';
+import { ApiError, isConflict, isNotFound } from '../kube/errors.ts';
+import type { KubeObject } from '../kube/objects.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import { isRecord } from '../text/is-record.ts';
+import { quoted } from '../text/printable.ts';
+import type { SiteCaches } from './caches.ts';
+import type { Unwanted, Wish, Wishes } from './wishes.ts';
+
+export interface CarriedOut {
+  readonly problems: readonly ResourceProblem[];
+  /** Something was refused that may be taken later. */
+  readonly failed: unknown;
+}
+
+/** Requests of one pass under way at once. */
+const CONCURRENCY = 32;
+
+/**
+ * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
+ * it was for, and keeps nothing else from being done.
+ */
+export async function carryOut(
+  { objects, unwanted }: Pick<Wishes, 'objects' | 'unwanted'>,
+  { namespace, caches, client, signal }: { namespace: string; caches: SiteCaches; client: KubeClient; signal: AbortSignal },
+): Promise<CarriedOut> {
+  const problems: ResourceProblem[] = [];
+  let failed: unknown;
+  const attempt = async (what: string, resource: Wish['for'] | undefined, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      failed ??= error;
+      if (resource !== undefined) problems.push(refused(resource, what, error));
+    }
+  };
+  const jobs = [
+    ...objects.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, namespace, caches, client, signal))),
+    ...unwanted.map((each) => () => attempt(nameOf(each), undefined, () => remove(each, client, signal))),
+  ].values();
+  const work = async (): Promise<void> => {
+    for (const job of jobs) await job();
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return { problems, failed };
+}
+
+async function make({ of, object }: Wish, namespace: string, caches: SiteCaches, client: KubeClient, signal: AbortSignal): Promise<void> {
+  const wanted = marked({ ...object, metadata: { namespace, ...object.metadata } });
+  const view = caches.view(of);
+  const key = `${wanted.metadata.namespace}/${wanted.metadata.name}`;
+  const current = view.get(key);
+  if (current !== undefined && isAsWanted(current, wanted)) return;
+  // What is not known to be there may have been made by somebody else meanwhile: his fields are left to him.
+  const options = current === undefined ? { yielding: true, signal } : { signal };
+  const { resourceVersion } = current?.metadata ?? {};
+  const precise = resourceVersion === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, resourceVersion } };
+  view.wrote(await client.apply(of, precise, options));
+}
+
+async function remove({ of, object: { metadata } }: Unwanted, client: KubeClient, signal: AbortSignal): Promise<void> {
+  const { namespace, name = '', uid } = metadata;
+  try {
+    await client.delete(of, { ...(namespace === undefined ? {} : { namespace }), name }, { ...(uid === undefined ? {} : { uid }), signal });
+  } catch (error) {
+    // Gone, or another one by now: the watch tells which.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+/** With a hash of itself, by which is seen later that something is no longer wanted in it. */
+function marked(object: KubeObject): KubeObject {
+  const { annotations = {}, ...metadata } = object.metadata;
+  const hash = createHash('sha256').update(JSON.stringify({ ...object, metadata: { ...metadata, annotations } }));
+  return {
+    ...object,
+    metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: hash.digest('base64url').slice(0, 16) } },
+  };
+}
+
+/** All that is wanted is there, and nothing that was wanted before is wanted no more (then the hash would be another). */
+function isAsWanted(current: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(current) && current.length === wanted.length && wanted.every((each, index) => isAsWanted(current[index], each));
+  }
+  if (isRecord(wanted)) {
+    if (!isRecord(current)) return Object.keys(wanted).length === 0 && current === undefined;
+    return Object.entries(wanted).every(([key, value]) => value === undefined || isAsWanted(current[key], value));
+  }
+  return current === wanted || (isEmpty(current) && isEmpty(wanted));
+}
+
+/** The API server leaves out what is empty. */
+const isEmpty = (value: unknown): boolean => value === undefined || value === '' || value === false || value === 0 || value === null;
+
+function refused(resource: Wish['for'], what: string, error: unknown): ResourceProblem {
+  const words = error instanceof ApiError ? error.statusMessage : error instanceof Error ? error.message : String(error);
+  const message = `${what} cannot be made: ${quoted(words, 500)}. It is tried again.`;
+  return { resource, severity: 'error', code: 'object-refused', message };
+}
+
+function nameOf({ of, object }: Unwanted): string {
+  return `${of.kind} ${object.metadata.name}`;
+}

@@ -1,0 +1,53 @@
+/** The controller of sites: one queue, whose keys are namespaces. */
+import { skupperResources } from '../api/skupper/index.ts';
+import type { KubeClient } from '../kube/contract.ts';
+import type { Controller } from '../kube/controller/leadership.ts';
+import { askedToWait } from '../kube/errors.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
+import { WorkQueue } from '../work/queue.ts';
+import type { SiteCaches } from './caches.ts';
+import { NamespaceKeeper } from './pass.ts';
+import type { ControllerSettings } from './settings.ts';
+
+export interface SiteControllerOptions {
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly settings: ControllerSettings;
+  readonly log: Logger;
+  /** Namespaces that are looked at at once. */
+  readonly concurrency: number;
+}
+
+const BACKOFF = { first: 100, max: 60_000 };
+
+/** Starts once every cache is synced. Rejects when one is stopped before. */
+export async function startSiteController({ client, caches, settings, log, concurrency }: SiteControllerOptions): Promise<Controller> {
+  await caches.synced;
+  const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
+  const keeper = new NamespaceKeeper({ client, caches, settings, now });
+  const queue = new WorkQueue({
+    name: 'sites',
+    concurrency,
+    backoff: BACKOFF,
+    askedToWait,
+    reconcile: async (namespace, signal) => {
+      await keeper.pass(namespace, signal);
+      return undefined;
+    },
+    onResult: reportResults('sites', log),
+  });
+  const stopWatching = caches.onChange((_of, { object }) => {
+    if (object.metadata.namespace !== undefined) queue.add(object.metadata.namespace);
+  });
+  for (const of of Object.values(skupperResources)) for (const namespace of caches.namespacesWith(of)) queue.add(namespace);
+  const shown = showQueues({ sites: queue });
+  return {
+    async stop(deadlineMilliseconds) {
+      stopWatching();
+      await queue.stop(deadlineMilliseconds);
+      await keeper[Symbol.asyncDispose]();
+      shown[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Site } from '../api/skupper/index.ts';
+import type { KubeObject, OwnerReference } from '../kube/objects.ts';
+import type { Resource } from '../kube/resource.ts';
+import type { SiteResources } from '../site/resources.ts';
+import type { ControllerSettings } from './settings.ts';
+
+/** One namespace as one pass sees it: what the watches have brought, and what this process wrote since. Rules get it, and nothing else. */
+export interface NamespaceView {
+  readonly namespace: string;
+  readonly resources: SiteResources;
+  /** The Site that the namespace is; undefined where it has none. */
+  readonly site: Site | undefined;
+  readonly settings: ControllerSettings;
+  /** Of the kinds that are kept, by name. */
+  list<T extends KubeObject>(of: Resource<T>): readonly T[];
+  find<T extends KubeObject>(of: Resource<T>, name: string): T | undefined;
+  /** Of another namespace; empty where this controller does not look there. */
+  elsewhere<T extends KubeObject>(of: Resource<T>, namespace: string): readonly T[];
+  /** Whether the cluster serves that API, and it is watched. */
+  serves(of: Resource): boolean;
+}
+
+/** By which what is made for a resource goes with it. */
+export function ownerOf({ apiVersion = '', kind = '', metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
+  return { apiVersion, kind, name, uid };
+}

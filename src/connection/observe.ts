@@ -1,0 +1,60 @@
+/** The statuses that the controller writes: of all kinds but those that a site's own routers tell of. */
+import type { AnyStatus } from '../site/observe/observe.ts';
+import { observeSite } from '../site/observe/observe.ts';
+import type { TrustFacts } from '../site/observe/trust-facts.ts';
+import { chooseSite } from '../site/plan/plan.ts';
+import type { ResourceProblem } from '../site/problem.ts';
+import { allOf, keyOf, type Kind, type ResourceKey, type SiteResources } from '../site/resources.ts';
+import type { NamespaceView } from './namespace-view.ts';
+
+/** Their statuses are written by the router that leads its site. Where a namespace has none, nobody but the controller can say so. */
+const OF_ROUTERS: ReadonlySet<Kind> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
+
+export interface Observed {
+  readonly problems: readonly ResourceProblem[];
+  readonly trust: TrustFacts;
+}
+
+/** @param now RFC 3339, seconds */
+export function observeNamespace(
+  { resources, site, settings }: NamespaceView,
+  { problems, trust }: Observed,
+  now: string,
+): ReadonlyMap<ResourceKey, AnyStatus> {
+  const mine = site === undefined ? resources : withoutRouters(resources);
+  const previous = new Map(allOf(mine).flatMap((object) => (object.status === undefined ? [] : [[keyOf(object), object.status] as const])));
+  const { problems: ofSites } = chooseSite(resources, site);
+  const absent =
+    site === undefined
+      ? allOf(mine).map((object): ResourceProblem => ({
+          resource: keyOf(object),
+          severity: 'error',
+          code: 'no-site',
+          message: 'this namespace has no Site, so nothing runs in it; create one.',
+        }))
+      : [];
+  const { name, namespace, version } = settings;
+  return observeSite(
+    {
+      resources: mine,
+      plan: {
+        ...(site === undefined ? {} : { site }),
+        config: { edge: false, listeners: [], connectors: [], links: [], accesses: [] },
+        problems: [],
+        selectedPods: new Map(),
+        heldPorts: [],
+      },
+      wording: 'words',
+      problems: [...ofSites, ...absent, ...problems],
+      trust,
+      reach: { kind: 'forwarded', addresses: {} },
+      controller: { name, namespace, version },
+    },
+    previous,
+    now,
+  );
+}
+
+function withoutRouters(resources: SiteResources): SiteResources {
+  return { ...resources, ...Object.fromEntries([...OF_ROUTERS].map((kind) => [kind, []])) };
+}

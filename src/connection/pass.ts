@@ -1,0 +1,90 @@
+import { ROUTER } from '../api/skupper/cluster-names.ts';
+import { skupperResources } from '../api/skupper/index.ts';
+import type { KubeClient } from '../kube/contract.ts';
+import type { KubeObject } from '../kube/objects.ts';
+import { configMaps, type Resource } from '../kube/resource.ts';
+import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
+import { accessObjects } from './access/access-objects.ts';
+import { attachedObjects } from './attached/attached-objects.ts';
+import type { SiteCaches } from './caches.ts';
+import { carryOut } from './carry-out.ts';
+import type { NamespaceView } from './namespace-view.ts';
+import { observeNamespace } from './observe.ts';
+import { serviceObjects } from './services/service-objects.ts';
+import type { ControllerSettings } from './settings.ts';
+import { activeSite } from './site/active-site.ts';
+import { siteObjects } from './site/site-objects.ts';
+import { writeStatus } from './statuses.ts';
+import { SiteTrust } from './trust/site-trust.ts';
+
+export interface NamespaceKeeperOptions {
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly settings: ControllerSettings;
+  /** RFC 3339, seconds. */
+  readonly now: () => string;
+}
+
+/** What each rule wants, in no order: every pass brings all of it about as far as it can. */
+const RULES = [siteObjects, accessObjects, serviceObjects, attachedObjects];
+
+/** Keeps what is in each namespace in line with its resources. A pass looks at all of a namespace, and changes what differs. */
+export class NamespaceKeeper implements AsyncDisposable {
+  readonly #options: NamespaceKeeperOptions;
+  /** By namespace, while it has a Site. */
+  readonly #trust = new Map<string, SiteTrust>();
+
+  constructor(options: NamespaceKeeperOptions) {
+    this.#options = options;
+  }
+
+  async pass(namespace: string, signal: AbortSignal): Promise<void> {
+    const { client, caches, now } = this.#options;
+    const view = this.#viewOf(namespace);
+    const { facts, problems: ofTrust } = await this.#stepTrust(view, signal);
+    const wishes = RULES.map((rule) => rule(view));
+    const objects = wishes.flatMap((each) => each.objects);
+    const unwanted = wishes.flatMap((each) => each.unwanted);
+    const { problems: refused, failed } = await carryOut({ objects, unwanted }, { namespace, caches, client, signal });
+    const problems = [...ofTrust, ...wishes.flatMap((each) => each.problems), ...refused];
+    const statuses = observeNamespace(view, { problems, trust: facts }, now());
+    const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
+    for (const object of allOf(view.resources)) {
+      const status = statuses.get(keyOf(object));
+      if (status !== undefined) await writeStatus(object, status, { client, views, signal });
+    }
+    if (failed !== undefined) throw failed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#trust.values()].map((trust) => trust[Symbol.asyncDispose]()));
+  }
+
+  async #stepTrust(view: NamespaceView, signal: AbortSignal): ReturnType<SiteTrust['step']> {
+    const { namespace, site } = view;
+    const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust());
+    const step = await trust.step(view, signal);
+    if (site === undefined) {
+      this.#trust.delete(namespace);
+      await trust[Symbol.asyncDispose]();
+    }
+    return step;
+  }
+
+  #viewOf(namespace: string): NamespaceView {
+    const { caches, settings } = this.#options;
+    const list = <T extends KubeObject>(of: Resource<T>): readonly T[] => caches.list(of, namespace);
+    const find = <T extends KubeObject>(of: Resource<T>, name: string): T | undefined => caches.view(of).get(`${namespace}/${name}`);
+    const resources = sortResources(Object.values(skupperResources).flatMap((of) => list(of as Resource<SiteObject>)));
+    return {
+      namespace,
+      resources,
+      site: activeSite(resources.Site, find(configMaps, ROUTER)),
+      settings,
+      list,
+      find,
+      elsewhere: (of, other) => caches.list(of, other),
+      serves: (of) => caches.has(of),
+    };
+  }
+}
