@@ -11,6 +11,7 @@ import { namespaceOption } from './commands/options.ts';
 import { addOverview } from './commands/overview.ts';
 import { addRun } from './commands/run.ts';
 import { addSite } from './commands/site.ts';
+import { addSiteController } from './commands/site-controller.ts';
 import { addSystem } from './commands/system.ts';
 import type { Terminal } from './output/terminal.ts';
 import { addToken } from './commands/token.ts';
@@ -47,6 +48,8 @@ export function buildProgram(terminal: Terminal): Command {
   addSystem(program, terminal);
   program.commandsGroup('Exposure, in a cluster:');
   addExposure(program);
+  program.commandsGroup('Sites, in a cluster:');
+  addSiteController(program);
   program.commandsGroup('This program:');
   addDebug(program, terminal);
   addCompletion(program, terminal);

@@ -11,12 +11,16 @@ const requests = counter('earshot_api_requests_total', 'Requests to the API serv
 const seconds = duration('earshot_api_request_duration_seconds', 'How long requests to the API server took.', ['verb']);
 
 /** A client that is counted. Its user agent names the part, so that an audit log tells the parts apart. */
-export async function connect(part: string, options: { readonly kubeconfig?: string }, signal: AbortSignal): Promise<KubeClient> {
+export async function connect(
+  part: string,
+  options: { readonly kubeconfig?: string; readonly fieldManager?: string },
+  signal: AbortSignal,
+): Promise<KubeClient> {
   const config = await loadConfig({ kubeconfig: options.kubeconfig });
   return createClient({
     config,
     userAgent: `earshot-${part}`,
-    fieldManager: FIELD_MANAGER,
+    fieldManager: options.fieldManager ?? FIELD_MANAGER,
     signal,
     onRequest: (verb, resource, code, took) => {
       requests.inc({ verb, resource, code });

@@ -1,0 +1,60 @@
+/** `earshot site-controller`: one process, of which several may run and one leads. */
+import { startSiteController } from '../../connection/controller.ts';
+import { SiteCaches } from '../../connection/caches.ts';
+import { servedOptional } from '../../connection/served.ts';
+import type { ControllerSettings } from '../../connection/settings.ts';
+import type { StartInformer } from '../../kube/contract.ts';
+import { runElected, runWhileLeading } from '../../kube/controller/leadership.ts';
+import { startInformer } from '../../kube/watch/informer.ts';
+import { logInternalErrors } from '../../telemetry/boundary.ts';
+import { serveTelemetry } from '../../telemetry/http.ts';
+import { createLogger, type LogLevel } from '../../telemetry/log.ts';
+import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { FIELD_MANAGER } from '../../api/skupper/cluster-names.ts';
+import { connect, logTrouble } from './connect.ts';
+import { lastResort } from './last-resort.ts';
+
+export interface SiteControllerCommand {
+  readonly settings: ControllerSettings;
+  /** Name of this replica. */
+  readonly identity: string;
+  readonly leaderElection: boolean;
+  /** Namespaces that are looked at at once. */
+  readonly concurrency: number;
+  readonly httpPort: number;
+  readonly kubeconfig?: string;
+  readonly logLevel: LogLevel;
+}
+
+export async function runSiteController(command: SiteControllerCommand, until: AbortSignal): Promise<void> {
+  const log = createLogger({ level: command.logLevel, component: 'site-controller' });
+  logInternalErrors(log);
+  using resort = lastResort(log, until);
+  const { stopped } = resort;
+  registerProcessMetrics();
+  const { settings, identity } = command;
+  // Ends everything, also when a part fails: caches and clients hang on it.
+  const end = new AbortController();
+  try {
+    const connectAs = (part: string, signal: AbortSignal): ReturnType<typeof connect> =>
+      connect(part, { ...command, fieldManager: FIELD_MANAGER }, signal);
+    await using client = await connectAs('site-controller', end.signal);
+    const start: StartInformer = (of, resource, how) => startInformer(of, resource, { onTrouble: logTrouble(log), ...how });
+    const served = await servedOptional(client, end.signal);
+    const caches = new SiteCaches({ start, client, namespace: settings.watchNamespace, served, signal: end.signal });
+    const unready = (): string | undefined => (caches.missing.length === 0 ? undefined : `waiting for ${caches.missing.join(', ')}`);
+    await using telemetry = await serveTelemetry({ port: command.httpPort, live: () => undefined, ready: unready });
+    log.info({ httpPort: telemetry.port, identity, served: [...served] }, 'started');
+    const election = command.leaderElection
+      ? { connect: (signal: AbortSignal) => connectAs('lease', signal), namespace: settings.namespace, name: settings.name, identity }
+      : undefined;
+    await runElected({ election, client, stopped, log }, (leading, fenced) =>
+      runWhileLeading({ leading, stopped, log }, () =>
+        startSiteController({ client: fenced, caches, settings, log, concurrency: command.concurrency }),
+      ),
+    );
+  } finally {
+    end.abort();
+  }
+  log.info('stopped');
+}
