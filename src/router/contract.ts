@@ -95,10 +95,18 @@ export interface AccessConfig {
   readonly unmarked?: 'refused';
 }
 
-/** Routers of one site link to each other over Unix sockets, which only the site's user can open. */
-export interface SiblingConfig {
-  readonly socket: string;
-  readonly others: readonly string[];
+/** Routers of one site link to each other. */
+export type SiblingConfig =
+  /** On one machine: over Unix sockets, which only the site's user can open. Their ports are shared. */
+  | { readonly kind: 'unix'; readonly socket: string; readonly others: readonly string[] }
+  /**
+   * Each at an address of its own: over mutual TLS, by an authority of the site alone. `router` of each is its name within the site; who
+   * answers at its address must prove the site's key, and that name.
+   */
+  | { readonly kind: 'tls'; readonly port: number; readonly tls: TlsBundle; readonly others: readonly SiblingAddress[] };
+
+export interface SiblingAddress extends LinkEndpoint {
+  readonly router: string;
 }
 
 export interface RouterState {

@@ -144,7 +144,7 @@ class JoinedRouter implements Router, LinkHost {
     this.#revoked = revokedSets(config.revoked, config.site.id);
     // First of all: what comes after may fail, and would not be asked again.
     if (sites.symmetricDifference(this.#revoked.sites).size > 0) this.#block();
-    this.#sharesPorts ||= config.siblings !== undefined;
+    this.#sharesPorts ||= config.siblings?.kind === 'unix';
     this.#local.apply(config.listeners, config.connectors, this.#sharesPorts);
     this.#stateFacts();
     this.#configured.apply(config, this.#sharesPorts);

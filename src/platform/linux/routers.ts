@@ -84,7 +84,7 @@ export class SiblingRouters implements Siblings {
     if (Buffer.byteLength(socket) > LONGEST_SOCKET_PATH) return undefined;
     const others = await this.#others();
     if (others.length === 0 && !expected) return undefined;
-    return { socket, others: others.sort().map((name) => routerFiles(this.#layout, name).socket) };
+    return { kind: 'unix', socket, others: others.sort().map((name) => routerFiles(this.#layout, name).socket) };
   }
 
   async run(): Promise<boolean> {

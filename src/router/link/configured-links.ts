@@ -83,13 +83,14 @@ export class ConfiguredLinks {
   }
 
   #applySiblings({ siblings }: RouterConfig): void {
-    if (this.#siblingAccess !== undefined && this.#siblingAccess.path !== siblings?.socket) {
+    const socket = siblings?.kind === 'unix' ? siblings.socket : undefined;
+    if (this.#siblingAccess !== undefined && this.#siblingAccess.path !== socket) {
       this.#siblingAccess.drain();
       this.#leaving.add(this.#siblingAccess);
       this.#siblingAccess = undefined;
     }
-    if (siblings !== undefined) this.#siblingAccess ??= new SiblingAccess(this.#host, siblings.socket);
-    const others = siblings === undefined ? [] : dialedFrom(siblings);
+    if (socket !== undefined) this.#siblingAccess ??= new SiblingAccess(this.#host, socket);
+    const others = siblings?.kind === 'unix' ? dialedFrom(siblings) : [];
     this.#applyDialers(this.#siblings, new Map(others.map((path) => [path, new SiblingTarget(path)])));
   }
 

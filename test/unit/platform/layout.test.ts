@@ -55,12 +55,13 @@ test('a router has siblings only while others run, and none of those that were k
   const siblings = new SiblingRouters(layout, 'router');
   assert.equal(await siblings.run(), false);
   assert.equal(await siblings.config(false), undefined);
-  assert.deepEqual(await siblings.config(true), { socket: join(layout.runtime.run, 'router.sock'), others: [] });
+  assert.deepEqual(await siblings.config(true), { kind: 'unix', socket: join(layout.runtime.run, 'router.sock'), others: [] });
   using _other = await lockRouter(layout, 'b');
   await announce('b');
   assert.deepEqual((await runningRouters(layout)).map(({ router }) => router).sort(), ['b', 'router']);
   assert.equal(await siblings.run(), true);
   assert.deepEqual(await siblings.config(false), {
+    kind: 'unix',
     socket: join(layout.runtime.run, 'router.sock'),
     others: [join(layout.runtime.run, 'b.sock')],
   });

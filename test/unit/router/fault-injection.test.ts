@@ -79,11 +79,11 @@ async function life(): Promise<void> {
       listener('local', local),
     ],
     connectors: [connector('local', echo.port)],
-    siblings: { socket: one, others: [two] },
+    siblings: { kind: 'unix', socket: one, others: [two] },
   };
   {
     await using router = await start(config);
-    await using _sibling = await start({ ...base, router: 'second', siblings: { socket: two, others: [one] } });
+    await using _sibling = await start({ ...base, router: 'second', siblings: { kind: 'unix', socket: two, others: [one] } });
     router.onChange(() => {});
     const listens = (name: string): boolean => router.state.listeners[`Listener/${name}`]?.listening === true;
     await met(() => ['key', 'named', 'secure', 'dead', 'tls', 'local'].every(listens), 1_000);

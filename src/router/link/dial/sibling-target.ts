@@ -68,4 +68,5 @@ function dialUnix(path: string, protocol: string, deadline: number, signal: Abor
 }
 
 /** Of two routers, the one whose socket has the smaller path opens the link: so there is one. */
-export const dialedFrom = (config: SiblingConfig): readonly string[] => config.others.filter((other) => other > config.socket);
+export const dialedFrom = (config: SiblingConfig & { readonly kind: 'unix' }): readonly string[] =>
+  config.others.filter((other) => other > config.socket);
