@@ -60,6 +60,8 @@ export class Planner {
       capabilities: platform.capabilities,
       defaults: platform.defaults,
       ...(snapshot.pods === undefined ? {} : { pods: snapshot.pods }),
+      ...(snapshot.attachedServers === undefined ? {} : { attachedServers: snapshot.attachedServers }),
+      ...(snapshot.proxies === undefined ? {} : { proxies: snapshot.proxies }),
       ...gathered,
       ...(siteAuthority === undefined ? {} : { siteAuthority }),
       check: (bundle, use) => {

@@ -6,9 +6,9 @@
  * Whatever rejects, rejects for now: the engine tells why, and asks again at the next pass.
  */
 import type { Endpoint, Link } from '../api/skupper/index.ts';
-import type { SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
+import type { ProxyConfig, SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
-import type { SelectablePod } from '../site/material.ts';
+import type { AttachedServers, SelectablePod } from '../site/material.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
@@ -54,6 +54,9 @@ export interface Snapshot {
   readonly unreadSite?: string;
   /** Those of the namespace; undefined where the platform has none. */
   readonly pods?: readonly SelectablePod[];
+  readonly attachedServers?: readonly AttachedServers[];
+  /** By the name that a Link has for one. */
+  readonly proxies?: ReadonlyMap<string, ProxyConfig>;
   /** The user's own: never replaced. */
   readonly bundles: BundleSet;
   /** TLS bundles that came along with resources: the site may renew them. */

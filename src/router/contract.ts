@@ -75,11 +75,19 @@ export interface LinkConfig {
   /** From 1. */
   readonly cost: number;
   readonly tls: TlsBundle;
+  /** Through which all of its endpoints are reached; it resolves their names. */
+  readonly proxy?: ProxyConfig;
 }
 
 export interface LinkEndpoint {
   readonly host: string;
   readonly port: number;
+}
+
+/** An HTTP proxy that opens tunnels (CONNECT, RFC 9110 section 9.3.6), and asks for Basic credentials where there are any here. */
+export interface ProxyConfig extends LinkEndpoint {
+  readonly username?: string;
+  readonly password?: string;
 }
 
 /** Where other sites may open links to this one. */

@@ -1,4 +1,4 @@
-import type { Problem, TlsBundle } from '../router/contract.ts';
+import type { Problem, ProxyConfig, TlsBundle } from '../router/contract.ts';
 import type { Capabilities, FieldDefaults } from './capabilities.ts';
 
 /** What a site's plan is made from besides its resources: read by a platform, plain here. */
@@ -7,6 +7,10 @@ export interface Material {
   readonly defaults: FieldDefaults;
   /** Of the site's namespace; undefined where the platform has none. */
   readonly pods?: readonly SelectablePod[];
+  /** What AttachedConnectors of other namespaces select for this site; undefined where the platform has none. */
+  readonly attachedServers?: readonly AttachedServers[];
+  /** Proxies for links, by the name that `settings.proxy-configuration` uses. */
+  readonly proxies?: ReadonlyMap<string, ProxyConfig>;
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Bundles that are there but cannot be read, and why. */
@@ -33,6 +37,20 @@ export interface SelectablePod {
   readonly running: boolean;
   /** Its condition Ready is True. */
   readonly ready: boolean;
+}
+
+/** The servers of one AttachedConnector, which allows this site's namespace. Whether this site allows it too is its AttachedConnectorBinding's to say. */
+export interface AttachedServers {
+  /** Of the AttachedConnector, and so of the AttachedConnectorBinding. */
+  readonly name: string;
+  /** Of the AttachedConnector. */
+  readonly namespace: string;
+  readonly port: number;
+  /** A bundle of the site's namespace. */
+  readonly tlsCredentials?: string;
+  readonly useClientCert: boolean;
+  /** Those that can be connected to. */
+  readonly pods: readonly { readonly name: string; readonly ip: string }[];
 }
 
 /** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */
