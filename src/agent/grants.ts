@@ -110,17 +110,8 @@ export class Grants implements AsyncDisposable {
 
   #start(store: GrantStore, { host, port, certificateDays }: GrantSettings, tls: IssuedBundle): Promise<GrantServer> {
     const { ledger, authority, offer, log } = this.#options;
-    return startGrantServer({
-      ...(host === undefined ? {} : { host }),
-      port,
-      tls,
-      store,
-      ledger,
-      authority,
-      offer,
-      log: log.child({ part: 'grants' }),
-      ...(certificateDays === undefined ? {} : { certificateDays }),
-    });
+    const realm = { store, ledger, authority, offer, ...(certificateDays === undefined ? {} : { certificateDays }) };
+    return startGrantServer({ ...(host === undefined ? {} : { host }), port, tls, realm: () => realm, log: log.child({ part: 'grants' }) });
   }
 
   async #stopServing(): Promise<void> {

@@ -54,10 +54,7 @@ export function refuseSpec(spec: GrantSpec): void {
 /** The code comes first: without it, nobody is told more of a grant than that it is there. */
 export function checkCode(record: GrantRecord | undefined, name: string, code: string, now: number): GrantRecord {
   if (record === undefined) {
-    throw new TrustError(
-      'token-unknown-grant',
-      `there is no grant ${name}: it was deleted, or the token is of another site. Ask for a new token`,
-    );
+    throw unknownGrant(name);
   }
   if (!isSameCode(code, record.code)) {
     throw new TrustError(
@@ -69,6 +66,13 @@ export function checkCode(record: GrantRecord | undefined, name: string, code: s
     throw new TrustError('token-expired', `grant ${name} expired at ${new Date(record.expires).toISOString()}: ask for a new token`);
   }
   return record;
+}
+
+export function unknownGrant(name: string): TrustError {
+  return new TrustError(
+    'token-unknown-grant',
+    `there is no grant ${name}: it was deleted, or the token is of another site. Ask for a new token`,
+  );
 }
 
 /** In constant time, whatever the lengths. */

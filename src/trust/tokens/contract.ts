@@ -19,22 +19,28 @@ export interface OfferedEndpoint {
   readonly group?: string;
 }
 
+/** The site that a grant is of: where its redemptions are counted, and who signs. */
+export interface GrantRealm {
+  readonly store: GrantStore;
+  readonly ledger: Ledger;
+  /** The authority of a grant's `issuer`, or the site's default. @throws TrustError `authority-missing` */
+  authority(issuer: string | undefined): Authority | Promise<Authority>;
+  offer(): LinkOffer;
+  /** How long the certificates of other sites last. Default 30. */
+  readonly certificateDays?: number;
+}
+
 export interface GrantServerOptions {
   readonly host?: string;
   /** 0 for any. */
   readonly port: number;
   /** The server's certificate; its `ca` is what tokens carry. */
   readonly tls: IssuedBundle;
-  readonly store: GrantStore;
-  readonly ledger: Ledger;
-  /** The authority of a grant's `issuer`, or the site's default. @throws TrustError `authority-missing` */
-  authority(issuer: string | undefined): Authority | Promise<Authority>;
-  offer(): LinkOffer;
+  /** Whose grant that is; undefined where there is none of that name. */
+  realm(grant: string): GrantRealm | undefined;
   readonly clock?: Clock;
   /** Never goes back: for how long who guesses must wait. */
   readonly monotonic?: Clock;
-  /** How long the certificates of other sites last. Default 30. */
-  readonly certificateDays?: number;
   readonly log?: Pick<Logger, 'info' | 'warn'>;
   readonly limits?: Partial<GrantServerLimits>;
 }

@@ -4,8 +4,9 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 import { checkRequest, keyHashOf } from '../../x509/request.ts';
 import { attempt } from '../../telemetry/boundary.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
+import { unknownGrant } from '../grants.ts';
 import { issueCertificate } from '../issue.ts';
-import type { GrantServerLimits, GrantServerOptions } from './contract.ts';
+import type { GrantRealm, GrantServerLimits, GrantServerOptions } from './contract.ts';
 import { checkProof, decodeRedemption, REDEEM_PATH, type RedemptionAnswer, type RedemptionRequest } from './redemption.ts';
 import { Throttle, type CodeOrigin } from './throttle.ts';
 import { isGrantName } from '../../text/names.ts';
@@ -82,20 +83,22 @@ export class RedemptionService {
 
   async #redeem(request: IncomingMessage, address: string): Promise<RedemptionAnswer> {
     const name = grantOf(request);
-    const origin = this.#options.store.get(name)?.ownCode === true ? "person's" : 'ours';
+    const realm = this.#options.realm(name);
+    const origin = realm?.store.get(name)?.ownCode === true ? "person's" : 'ours';
     this.#refuseGuesser(address, origin);
     const wanted = decodeRedemption(await readBody(request, this.#limits));
     // Once more: many requests may have begun before the first guess was counted. From here on to the count nothing waits.
     this.#refuseGuesser(address, origin);
     try {
-      this.#options.store.check(name, wanted.code);
+      if (realm === undefined) throw unknownGrant(name);
+      realm.store.check(name, wanted.code);
     } catch (error) {
       if (error instanceof TrustError && (error.code === 'token-wrong-code' || error.code === 'token-unknown-grant')) {
         this.#throttle.guessed(address, origin);
       }
       throw error;
     }
-    return certify(name, wanted, address, this.#options);
+    return certify(name, wanted, address, realm, this.#options);
   }
 
   #refuseGuesser(address: string, origin: CodeOrigin): void {
@@ -131,13 +134,19 @@ class HttpRefusal extends EarshotError<AnswerCode> {
 }
 
 /** All that can be refused is refused before the redemption is counted. */
-async function certify(name: string, wanted: RedemptionRequest, address: string, options: GrantServerOptions): Promise<RedemptionAnswer> {
-  const { store, ledger, clock = Date.now } = options;
+async function certify(
+  name: string,
+  wanted: RedemptionRequest,
+  address: string,
+  realm: GrantRealm,
+  { clock = Date.now, log }: GrantServerOptions,
+): Promise<RedemptionAnswer> {
+  const { store, ledger } = realm;
   checkProof(name, wanted);
   const { siteId, siteName, csr } = wanted;
   const keyHash = keyHashOf(checkRequest(csr).publicKey);
-  const authority = await options.authority(store.get(name)?.issuer);
-  const offer = options.offer();
+  const authority = await realm.authority(store.get(name)?.issuer);
+  const offer = realm.offer();
   if (offer.endpoints.length === 0) {
     throw new TrustError(
       'server-failed',
@@ -145,10 +154,10 @@ async function certify(name: string, wanted: RedemptionRequest, address: string,
     );
   }
   const grant = await store.redeem({ grant: name, code: wanted.code, siteId, siteName, keyHash });
-  const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: options.certificateDays ?? 30 } as const;
+  const order = { subject: siteName, siteId, client: true, purpose: 'link', csr, days: realm.certificateDays ?? 30 } as const;
   const issued = issueCertificate(authority, order, clock);
   await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter });
-  options.log?.info(
+  log?.info(
     {
       grant: name,
       siteId,
@@ -163,11 +172,15 @@ async function certify(name: string, wanted: RedemptionRequest, address: string,
   return { cert: issued.cert, ca: issued.ca, ...offer };
 }
 
+/** Skupper's sites ask at `/<uid>`, and show what they are told in the token's status. */
+const NOT_A_GRANT =
+  'this is an Earshot site, where only Earshot sites redeem tokens, by POST /v1/redeem/GRANT: take the url of the token as it is';
+
 function grantOf({ url = '', method }: IncomingMessage): string {
   const [path = ''] = url.split('?', 1);
   const name = path.slice(REDEEM_PATH.length);
   if (!path.startsWith(REDEEM_PATH) || !isGrantName(name)) {
-    throw new HttpRefusal(404, 'token-unknown-grant', 'here is only POST /v1/redeem/GRANT: take the url of the token as it is');
+    throw new HttpRefusal(404, 'token-unknown-grant', NOT_A_GRANT);
   }
   if (method !== 'POST') throw new HttpRefusal(405, 'request-malformed', 'a token is redeemed with POST');
   return name;

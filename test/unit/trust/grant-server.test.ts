@@ -200,10 +200,7 @@ describe('The grant server', () => {
     const options = {
       port: 0,
       tls: { name: 'x', cert: '', key: '', ca: '' },
-      store,
-      ledger,
-      authority: () => authority,
-      offer: () => offer,
+      realm: () => ({ store, ledger, authority: () => authority, offer: () => offer }),
     };
     const service = new RedemptionService({ ...options, monotonic: () => 0 }, limits);
     const ask = (token: Token, body: string, remoteAddress: string): Promise<number> => {

@@ -6,7 +6,7 @@ import { openGrantStore } from '../../../../src/trust/disk/grant-store.ts';
 import { openLedger } from '../../../../src/trust/disk/ledger.ts';
 import type { Authority } from '../../../../src/trust/contract.ts';
 import type { GrantSpec, GrantStore, Ledger } from '../../../../src/trust/stores.ts';
-import type { GrantServer, GrantServerOptions, LinkOffer, Token } from '../../../../src/trust/tokens/contract.ts';
+import type { GrantRealm, GrantServer, GrantServerOptions, LinkOffer, Token } from '../../../../src/trust/tokens/contract.ts';
 import { makePlace } from './place.ts';
 import { makeAuthority } from './site.ts';
 
@@ -29,7 +29,12 @@ export interface GrantingSite extends AsyncDisposable {
 }
 
 /** A site's grant server on 127.0.0.1, with all that it needs. */
-export async function startGranting(options: Partial<GrantServerOptions> = {}): Promise<GrantingSite> {
+export async function startGranting({
+  authority: signer,
+  offer: offered = () => offer,
+  certificateDays,
+  ...options
+}: Partial<Omit<GrantServerOptions, 'realm'> & Omit<GrantRealm, 'store' | 'ledger'>> = {}): Promise<GrantingSite> {
   const place = await makePlace();
   const authority = makeAuthority();
   const clock = options.clock ?? Date.now;
@@ -37,14 +42,13 @@ export async function startGranting(options: Partial<GrantServerOptions> = {}): 
   const store = await openGrantStore(join(place.path, 'grants'), { ledger, clock });
   const logged: string[] = [];
   const log = pino({ messageKey: 'message' }, { write: (line) => void logged.push(line) });
+  const days = certificateDays === undefined ? {} : { certificateDays };
+  const realm: GrantRealm = { store, ledger, authority: signer ?? (() => authority), offer: offered, ...days };
   const server = await startGrantServer({
     host: '127.0.0.1',
     port: 0,
     tls: issueBundle(authority, 'grant-server', { subject: 'grant server', hosts: ['127.0.0.1', 'localhost'], server: true }),
-    store,
-    ledger,
-    authority: () => authority,
-    offer: () => offer,
+    realm: () => realm,
     log,
     ...options,
   });
