@@ -60,6 +60,7 @@ export class Planner {
       capabilities: platform.capabilities,
       defaults: platform.defaults,
       ...(snapshot.pods === undefined ? {} : { pods: snapshot.pods }),
+      ...(snapshot.services === undefined ? {} : { services: snapshot.services }),
       ...(snapshot.attachedServers === undefined ? {} : { attachedServers: snapshot.attachedServers }),
       ...(snapshot.proxies === undefined ? {} : { proxies: snapshot.proxies }),
       ...gathered,

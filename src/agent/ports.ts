@@ -8,7 +8,7 @@
 import type { Endpoint, Link } from '../api/skupper/index.ts';
 import type { ProxyConfig, SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
-import type { AttachedServers, SelectablePod } from '../site/material.ts';
+import type { AttachedServers, SelectablePod, ServiceMaterial } from '../site/material.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
@@ -54,6 +54,8 @@ export interface Snapshot {
   readonly unreadSite?: string;
   /** Those of the namespace; undefined where the platform has none. */
   readonly pods?: readonly SelectablePod[];
+  /** As `Material.services`. */
+  readonly services?: ServiceMaterial;
   readonly attachedServers?: readonly AttachedServers[];
   /** By the name that a Link has for one. */
   readonly proxies?: ReadonlyMap<string, ProxyConfig>;

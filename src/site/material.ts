@@ -53,6 +53,24 @@ export interface AttachedServers {
   readonly pods: readonly { readonly name: string; readonly ip: string }[];
 }
 
+/** What clients of a site in a cluster meet its listeners by. */
+export interface ServiceMaterial {
+  /** All of the site's namespace, whosever they are. */
+  readonly services: readonly NamespaceService[];
+  /** The routing keys with a connector in the network that are of one pod: `KEY.POD`. */
+  readonly podKeys: readonly string[];
+}
+
+/** A Service, as far as it concerns listeners: made by `namespaceService`. */
+export interface NamespaceService {
+  readonly name: string;
+  /** The value of its label for Services of listeners; undefined where it has none, and is somebody else's. */
+  readonly label?: string;
+  /** It was made for listeners, and goes with the last of them. */
+  readonly controlled: boolean;
+  readonly ports: readonly { readonly name: string; readonly port: number; readonly targetPort: number | string }[];
+}
+
 /** `server`: certificate and key. `client`: those, and `ca` for the other side. `trust`: only `ca`. */
 export type BundleUse = 'server' | 'client' | 'trust';
 
