@@ -1,5 +1,6 @@
 import type { KubeClient } from '../kube/contract.ts';
 import { isNotFound } from '../kube/errors.ts';
+import type { Resource } from '../kube/resource.ts';
 import { nameOf } from './caches.ts';
 import { keptObjects } from './kept-objects.ts';
 
@@ -7,17 +8,25 @@ import { keptObjects } from './kept-objects.ts';
  * Which of the optional kinds the cluster serves. It is asked once: an API that is installed later is found at the next start.
  * @returns their names as `nameOf` gives them
  */
-export async function servedOptional(client: Pick<KubeClient, 'page'>, signal: AbortSignal): Promise<ReadonlySet<string>> {
+export async function servedOptional(
+  client: Pick<KubeClient, 'page'>,
+  { namespace, signal }: { readonly namespace?: string | undefined; readonly signal: AbortSignal },
+): Promise<ReadonlySet<string>> {
   const served = new Set<string>();
   for (const { of, optional = false } of keptObjects) {
-    if (optional && (await isServed(client, of, signal))) served.add(nameOf(of));
+    if (optional && (await isServed(client, of, namespace, signal))) served.add(nameOf(of));
   }
   return served;
 }
 
-async function isServed(client: Pick<KubeClient, 'page'>, of: Parameters<KubeClient['page']>[0], signal: AbortSignal): Promise<boolean> {
+async function isServed(
+  client: Pick<KubeClient, 'page'>,
+  of: Resource,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
-    await client.page(of, {}, { limit: 1, signal });
+    await client.page(of, namespace === undefined ? {} : { namespace }, { limit: 1, signal });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

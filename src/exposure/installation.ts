@@ -1,7 +1,8 @@
 import { listenerClasses } from '../api/listeners/index.ts';
-import { customResourceDefinitionsResource, type CustomResourceDefinition } from '../api/crd.ts';
+import { customResourceDefinitionsResource } from '../api/crd.ts';
 import { customResourceDefinitions } from '../api/listeners/crds.ts';
 import type { KubeClient } from '../kube/contract.ts';
+import { bringUpToDate } from '../kube/controller/definitions.ts';
 import { isConflict } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { presetClasses, type PresetName } from './presets.ts';
@@ -19,7 +20,7 @@ export async function install(
   signal: AbortSignal,
 ): Promise<void> {
   if (options.manageDefinitions) {
-    for (const definition of customResourceDefinitions()) await bringUpToDate(client, definition, options.log, signal);
+    await bringUpToDate(client, customResourceDefinitionsResource, customResourceDefinitions(), options.log, signal);
   }
   for (const preset of presetClasses(options.preset)) {
     const name = preset.metadata.name ?? '';
@@ -31,15 +32,4 @@ export async function install(
       if (!isConflict(error)) throw error;
     }
   }
-}
-
-async function bringUpToDate(client: KubeClient, definition: CustomResourceDefinition, log: Logger, signal: AbortSignal): Promise<void> {
-  const { metadata, spec } = await client.apply(customResourceDefinitionsResource, definition, { signal });
-  if (spec.conversion?.strategy !== 'Webhook') return;
-  // An earlier system's, whose Service went with it. Now there is one version and nothing to convert; from the second on, every
-  // object would be out of reach. In one patch, since the strategy may not say None while there is a webhook.
-  const name = metadata.name ?? '';
-  const patch = { spec: { conversion: { strategy: 'None', webhook: null } } };
-  await client.patch(customResourceDefinitionsResource, { name }, patch, { type: 'merge', signal });
-  log.info({ definition: name }, 'took away the conversion webhook that an earlier system left in this CustomResourceDefinition');
 }

@@ -18,6 +18,8 @@ export async function serveTelemetry(options: {
   readonly avoid?: readonly number[];
   /** Address to listen on; left out: all. */
   readonly host?: string;
+  /** False: probes only. */
+  readonly metrics?: boolean;
   readonly live: Probe;
   readonly ready: Probe;
 }): Promise<TelemetryServer> {
@@ -29,7 +31,7 @@ export async function serveTelemetry(options: {
       const problem = probe();
       response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
       response.end(`${problem ?? 'ok'}\n`);
-    } else if (path === '/metrics') {
+    } else if (path === '/metrics' && options.metrics !== false) {
       const answer = async (): Promise<void> => {
         const text = await metrics.metrics();
         response.writeHead(200, { 'content-type': metrics.contentType }).end(text);

@@ -2,11 +2,10 @@
 import { GROUP } from '../../api/listeners/names.ts';
 import { serveCsiController } from '../../exposure/csi/serve-controller.ts';
 import type { KubeClient, StartInformer } from '../../kube/contract.ts';
-import { askedToWait, isNamespaceTerminating } from '../../kube/errors.ts';
+import { isNamespaceTerminating } from '../../kube/errors.ts';
 import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { runElected, runWhileLeading, type Election } from '../../kube/controller/leadership.ts';
-import { WorkQueue } from '../../work/queue.ts';
 import { startClusterCaches, startPolicyCaches, startProvisionCaches, type PolicyCaches } from '../../exposure/cluster/caches.ts';
 import { startController } from '../../exposure/controller.ts';
 import { install } from '../../exposure/installation.ts';
@@ -16,9 +15,9 @@ import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { counter, registerProcessMetrics } from '../../telemetry/metrics.ts';
-import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { findClusterDomain } from './cluster-domain.ts';
 import { connect, logTrouble } from './connect.ts';
+import { installing } from './installing.ts';
 import { lastResort } from './last-resort.ts';
 
 const eventResults = counter('earshot_events_total', 'Kubernetes events by what became of them.', ['outcome']);
@@ -96,18 +95,8 @@ async function lead(parts: {
   const caches = startClusterCaches(start, client, policy, leading);
   // Whoever asks on the socket makes volumes; two would only be in each other's way.
   const provision = options.csiSocket === undefined ? startProvisionCaches(start, client, leading) : undefined;
-  await using installation = new WorkQueue({
-    name: 'installation',
-    concurrency: 1,
-    backoff: { first: 250, max: 15_000 },
-    askedToWait,
-    reconcile: async (_key, signal) => {
-      await install(client, { manageDefinitions: options.manageCrds, preset: options.preset, log }, signal);
-      return undefined;
-    },
-    onResult: reportResults('installation', log),
-  });
-  installation.add('install');
+  const { manageCrds: manageDefinitions, preset } = options;
+  await using _installing = installing(log, (signal) => install(client, { manageDefinitions, preset, log }, signal));
   const { clusterDomain, concurrency } = options;
   await runWhileLeading({ leading, stopped, log }, () =>
     startController({ client, caches, provision, events, clusterDomain, log, concurrency }),

@@ -1,17 +1,22 @@
 /** `earshot site-controller`: one process, of which several may run and one leads. */
+import { customResourceDefinitionsResource } from '../../api/crd.ts';
+import { skupperDefinitions } from '../../api/skupper/crds.ts';
 import { startSiteController } from '../../connection/controller.ts';
 import { SiteCaches } from '../../connection/caches.ts';
+import { followLogLevel } from '../../connection/log-level.ts';
 import { servedOptional } from '../../connection/served.ts';
 import type { ControllerSettings } from '../../connection/settings.ts';
-import type { StartInformer } from '../../kube/contract.ts';
+import type { KubeClient, StartInformer } from '../../kube/contract.ts';
+import { bringUpToDate } from '../../kube/controller/definitions.ts';
 import { runElected, runWhileLeading } from '../../kube/controller/leadership.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
-import { createLogger, type LogLevel } from '../../telemetry/log.ts';
+import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { FIELD_MANAGER } from '../../api/skupper/cluster-names.ts';
 import { connect, logTrouble } from './connect.ts';
+import { installing } from './installing.ts';
 import { lastResort } from './last-resort.ts';
 
 export interface SiteControllerCommand {
@@ -22,8 +27,15 @@ export interface SiteControllerCommand {
   /** Namespaces that are looked at at once. */
   readonly concurrency: number;
   readonly httpPort: number;
+  /** Left out: all addresses. */
+  readonly httpHost?: string;
+  /** Whether `/metrics` is served there beside the probes. */
+  readonly metrics: boolean;
+  readonly manageCrds: boolean;
   readonly kubeconfig?: string;
   readonly logLevel: LogLevel;
+  /** What was asked for and has no effect, in words. */
+  readonly notices: readonly string[];
 }
 
 export async function runSiteController(command: SiteControllerCommand, until: AbortSignal): Promise<void> {
@@ -32,7 +44,8 @@ export async function runSiteController(command: SiteControllerCommand, until: A
   using resort = lastResort(log, until);
   const { stopped } = resort;
   registerProcessMetrics();
-  const { settings, identity } = command;
+  const { settings, identity, httpPort: port, httpHost: host } = command;
+  for (const notice of command.notices) log.warn(notice);
   // Ends everything, also when a part fails: caches and clients hang on it.
   const end = new AbortController();
   try {
@@ -40,21 +53,28 @@ export async function runSiteController(command: SiteControllerCommand, until: A
       connect(part, { ...command, fieldManager: FIELD_MANAGER }, signal);
     await using client = await connectAs('site-controller', end.signal);
     const start: StartInformer = (of, resource, how) => startInformer(of, resource, { onTrouble: logTrouble(log), ...how });
-    const served = await servedOptional(client, end.signal);
+    const served = await servedOptional(client, { namespace: settings.watchNamespace, signal: end.signal });
     const caches = new SiteCaches({ start, client, namespace: settings.watchNamespace, served, signal: end.signal });
     const unready = (): string | undefined => (caches.missing.length === 0 ? undefined : `waiting for ${caches.missing.join(', ')}`);
-    await using telemetry = await serveTelemetry({ port: command.httpPort, live: () => undefined, ready: unready });
+    const where = host === undefined ? { port } : { port, host };
+    await using telemetry = await serveTelemetry({ ...where, metrics: command.metrics, live: () => undefined, ready: unready });
+    followLogLevel({ start, client, namespace: settings.namespace, log, signal: end.signal });
     log.info({ httpPort: telemetry.port, identity, served: [...served] }, 'started');
     const election = command.leaderElection
       ? { connect: (signal: AbortSignal) => connectAs('lease', signal), namespace: settings.namespace, name: settings.name, identity }
       : undefined;
-    await runElected({ election, client, stopped, log }, (leading, fenced) =>
-      runWhileLeading({ leading, stopped, log }, () =>
+    await runElected({ election, client, stopped, log }, async (leading, fenced) => {
+      await using _installing = command.manageCrds ? installing(log, (signal) => applyDefinitions(fenced, log, signal)) : undefined;
+      await runWhileLeading({ leading, stopped, log }, () =>
         startSiteController({ client: fenced, caches, settings, log, concurrency: command.concurrency }),
-      ),
-    );
+      );
+    });
   } finally {
     end.abort();
   }
   log.info('stopped');
+}
+
+async function applyDefinitions(client: KubeClient, log: Logger, signal: AbortSignal): Promise<void> {
+  await bringUpToDate(client, customResourceDefinitionsResource, skupperDefinitions(), log, signal);
 }

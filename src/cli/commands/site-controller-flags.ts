@@ -1,0 +1,90 @@
+/** The flags of `earshot site-controller`, each with its variable. */
+import { InvalidArgumentError, Option } from 'commander';
+import { logLevels } from '../../telemetry/log.ts';
+import { portNumber, positiveInteger } from './options.ts';
+
+export function flagOptions(): readonly Option[] {
+  return [
+    text('namespace <name>', 'NAMESPACE', "namespace of this controller; left out: the pod's"),
+    text('name <name>', 'CONTROLLER_NAME', "name of this controller; left out: its Deployment's, by HOSTNAME"),
+    text('identity <name>', 'POD_NAME', 'name of this replica, unique among them; left out: HOSTNAME'),
+    text('watch-namespace <name>', 'WATCH_NAMESPACE', 'the one namespace whose site is kept; left out: all'),
+    toggle('require-explicit-control', 'REQUIRE_EXPLICIT_CONTROL', 'keep only namespaces whose ConfigMap skupper names this controller'),
+    text('router-image <image>', 'SKUPPER_ROUTER_IMAGE', "image of routers' pods; left out: REGISTRY/earshot:VERSION"),
+    text('image-registry <registry>', 'SKUPPER_IMAGE_REGISTRY', 'where that is; left out: localhost'),
+    parsed(
+      'router-image-pull-policy <policy>',
+      'SKUPPER_ROUTER_IMAGE_PULL_POLICY',
+      'Always, IfNotPresent or Never',
+      pullPolicy,
+      'IfNotPresent',
+    ),
+    text('router-image-pull-secrets <names>', 'SKUPPER_ROUTER_IMAGE_PULL_SECRETS', "Secrets in each site's namespace, by comma"),
+    toggle('disable-security-context', 'DISABLE_SECURITY_CONTEXT', "let the cluster choose users and rights of routers' containers"),
+    text('enabled-access-types <types>', 'SKUPPER_ENABLED_ACCESS_TYPES', 'how sites may be reached, by comma', 'local,loadbalancer,route'),
+    text('default-access-type <type>', 'SKUPPER_DEFAULT_ACCESS_TYPE', 'how, where a site does not say; left out: by what the cluster has'),
+    text('cluster-host <host>', 'SKUPPER_CLUSTER_HOST', "name or address of the cluster's nodes, for nodeport"),
+    text('ingress-domain <domain>', 'SKUPPER_INGRESS_DOMAIN', 'domain of hosts of Ingresses'),
+    text('ingress-class-name <name>', 'SKUPPER_INGRESS_CLASS_NAME', 'class of Ingresses'),
+    text('http-proxy-domain <domain>', 'SKUPPER_HTTP_PROXY_DOMAIN', 'domain of hosts of HTTPProxies (Contour)'),
+    text('gateway-class <name>', 'SKUPPER_GATEWAY_CLASS', 'class of the Gateway'),
+    text('gateway-domain <domain>', 'SKUPPER_GATEWAY_DOMAIN', "domain of hosts of the Gateway's routes"),
+    parsed('gateway-port <port>', 'SKUPPER_GATEWAY_PORT', 'port of the Gateway', portNumber, 8443),
+    toggle('enable-grants', 'SKUPPER_ENABLE_GRANTS', 'let sites grant others access, by tokens'),
+    toggle('grant-server-autoconfigure', 'SKUPPER_GRANT_SERVER_AUTOCONFIGURE', 'expose their server by the default access type'),
+    text(
+      'grant-server-base-url <url>',
+      'SKUPPER_GRANT_SERVER_BASE_URL',
+      'https://HOST:PORT by which other sites reach it, where somebody else exposes it',
+    ),
+    parsed('grant-server-port <port>', 'SKUPPER_GRANT_SERVER_PORT', 'where it listens', portNumber, 9090),
+    text(
+      'grant-server-tls-credentials <name>',
+      'SKUPPER_GRANT_SERVER_TLS_CREDENTIALS',
+      'Secret with its certificate',
+      'skupper-grant-server',
+    ),
+    text('grant-server-podname <name>', 'HOSTNAME', 'name of its pod'),
+    text('metrics-address <address>', 'SKUPPER_METRICS_ADDRESS', 'HOST:PORT or :PORT of /metrics, /livez and /readyz', ':9000'),
+    toggle('disable-metrics', 'SKUPPER_METRICS_DISABLE', 'serve no /metrics there'),
+    text('kubeconfig <path>', 'KUBECONFIG', "reach the API server as this file says; left out: as a pod's service account"),
+    new Option('--no-leader-election', 'lead at once; only for a single replica'),
+    new Option('--no-manage-crds', 'leave the CustomResourceDefinitions as they are'),
+    new Option('--concurrency <number>', 'namespaces that are looked at at once').argParser(positiveInteger).default(16),
+    new Option('--log-level <level>', "until ConfigMap skupper-log-config in the controller's namespace says another")
+      .choices(logLevels)
+      .default('info'),
+    toggle('allow-redeem-by-key', 'SKUPPER_ALLOW_REDEEM_BY_KEY', 'no effect: a token names its grant'),
+  ];
+}
+
+/** Flags as Go's programs take them: `-enable-grants` is `--enable-grants`. A single letter stays what it is. */
+export function withTwoDashes(words: readonly string[]): string[] {
+  return words.map((word) => (/^-[a-z][a-z-]+(?:=|$)/.test(word) ? `-${word}` : word));
+}
+
+function text(flag: string, variable: string, about: string, fallback?: string): Option {
+  return parsed(flag, variable, about, String, fallback);
+}
+
+function toggle(flag: string, variable: string, about: string): Option {
+  return parsed(`${flag} [boolean]`, variable, about, boolean).preset('true');
+}
+
+function parsed<T>(flag: string, variable: string, about: string, parse: (text: string) => T, fallback?: T): Option {
+  const option = new Option(`--${flag}`, about).env(variable);
+  if (fallback !== undefined) option.default(fallback);
+  // An empty variable is as good as none.
+  return option.argParser((word: string, previous?: T) => (word === '' && previous !== undefined ? previous : parse(word)));
+}
+
+function boolean(word: string): boolean {
+  if (/^(?:1|t|true)$/i.test(word)) return true;
+  if (/^(?:0|f|false|)$/i.test(word)) return false;
+  throw new InvalidArgumentError('It must be true or false.');
+}
+
+function pullPolicy(word: string): string {
+  if (['Always', 'IfNotPresent', 'Never'].includes(word)) return word;
+  throw new InvalidArgumentError('It must be Always, IfNotPresent or Never.');
+}

@@ -1,0 +1,21 @@
+import { askedToWait } from '../../kube/errors.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { reportResults } from '../../telemetry/queue-metrics.ts';
+import { WorkQueue } from '../../work/queue.ts';
+
+/** Does once, until it succeeds, what has to be in the cluster before there is anything to look after. */
+export function installing(log: Logger, install: (signal: AbortSignal) => Promise<void>): AsyncDisposable {
+  const queue = new WorkQueue({
+    name: 'installation',
+    concurrency: 1,
+    backoff: { first: 250, max: 15_000 },
+    askedToWait,
+    reconcile: async (_key, signal) => {
+      await install(signal);
+      return undefined;
+    },
+    onResult: reportResults('installation', log),
+  });
+  queue.add('install');
+  return queue;
+}
