@@ -7,8 +7,10 @@ import { kubeconfigSource } from './kubeconfig.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface ConfigOptions {
-  /** Path of a kubeconfig. Left out: the service account of the pod that this process runs in. */
-  readonly kubeconfig?: string | undefined;
+  /** Path of a kubeconfig, or of several that count as one. Left out: the service account of the pod that this process runs in. */
+  readonly kubeconfig?: string | readonly string[] | undefined;
+  /** In place of the kubeconfig's current one. */
+  readonly context?: string | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where a pod's service account is mounted. */
   readonly serviceAccountFolder?: string;
@@ -22,12 +24,14 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
  * @throws EarshotError `kube-config`
  */
 export async function loadConfig(options: ConfigOptions = {}): Promise<ConfigSource> {
-  const source =
-    options.kubeconfig === undefined
-      ? await inClusterSource(options.environment ?? process.env, options.serviceAccountFolder ?? SERVICE_ACCOUNT)
-      : await kubeconfigSource(options.kubeconfig);
+  const source = await openConfig(options);
   await source.load();
   return source;
+}
+
+async function openConfig({ kubeconfig, context, environment, serviceAccountFolder }: ConfigOptions): Promise<ConfigSource> {
+  if (kubeconfig !== undefined) return kubeconfigSource(typeof kubeconfig === 'string' ? [kubeconfig] : kubeconfig, context);
+  return inClusterSource(environment ?? process.env, serviceAccountFolder ?? SERVICE_ACCOUNT);
 }
 
 async function inClusterSource(environment: Readonly<Record<string, string | undefined>>, folder: string): Promise<ConfigSource> {

@@ -22,6 +22,8 @@ export interface ConfigSource {
   readonly name: string;
   /** The namespace that the source names, where it does: a pod's own, or the context's. */
   readonly namespace: string | undefined;
+  /** The context of a kubeconfig that it is. */
+  readonly context?: string;
   load(): Promise<Connection>;
 }
 

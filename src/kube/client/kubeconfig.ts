@@ -1,122 +1,104 @@
-import { dirname, resolve } from 'node:path';
-
 import { checkToken, readSetting } from './connection.ts';
 import type { ConfigSource, Connection } from './connection.ts';
+import { ExecCredentials, type Credentials } from './exec-credentials.ts';
+import { besideEntry, optionalText, readKubeconfig, type Entry, type Kubeconfig } from './kubeconfig-files.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { parseYaml } from '../../text/yaml.ts';
 
 /**
- * The current context of a kubeconfig file (client.config v1). Certificates, keys and tokens may stand in it or in
- * files that it names; programs that make credentials (`exec`, `auth-provider`) are refused.
+ * One context of kubeconfig files: the one that is named, else the current one. Certificates, keys and tokens may stand in them, in files
+ * that they name, or come from a program (`exec`).
  *
  * @throws EarshotError `kube-config`
  */
-export async function kubeconfigSource(path: string): Promise<ConfigSource> {
-  const context = currentContext(await readDocument(path), path);
+export async function kubeconfigSource(paths: readonly string[], wanted?: string): Promise<ConfigSource> {
+  const { name, entry } = contextOf(await readKubeconfig(paths), wanted);
+  const plugin = new ExecCredentials();
   return {
-    name: path,
-    namespace: optionalText(context, 'namespace', path),
-    load: async () => connectionOf(await readDocument(path), path),
+    name: paths.join(':'),
+    context: name,
+    namespace: optionalText(entry.fields, 'namespace', entry.path),
+    load: async () => connectionOf(await readKubeconfig(paths), wanted, plugin),
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-async function readDocument(path: string): Promise<Fields> {
-  const text = await readSetting(path);
-  const [parsed, ...more] = parse(text, path);
-  if (!isRecord(parsed) || more.length > 0) throw new EarshotError('kube-config', `${path} is not a kubeconfig: it must hold one mapping.`);
-  return parsed;
-}
-
-function parse(text: string, path: string): readonly unknown[] {
-  try {
-    return parseYaml(text);
-  } catch (cause) {
-    throw new EarshotError('kube-config', `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}.`, cause);
-  }
-}
-
-function currentContext(document: Fields, path: string): Fields {
-  const name = optionalText(document, 'current-context', path);
+function contextOf(config: Kubeconfig, wanted: string | undefined): { readonly name: string; readonly entry: Entry } {
+  const name = wanted ?? config.currentContext;
   if (name === undefined)
-    throw new EarshotError('kube-config', `${path} names no current-context; set one with \`kubectl config use-context NAME\`.`);
-  return entry(document, 'contexts', 'context', name, path);
+    throw new EarshotError('kube-config', `${config.name} names no current-context; set one with \`kubectl config use-context NAME\`.`);
+  return { name, entry: find(config, 'contexts', 'context', name) };
 }
 
-async function connectionOf(document: Fields, path: string): Promise<Connection> {
-  const context = currentContext(document, path);
-  const cluster = entry(document, 'clusters', 'cluster', optionalText(context, 'cluster', path), path);
-  const userName = optionalText(context, 'user', path);
-  const user: Fields = userName === undefined ? {} : entry(document, 'users', 'user', userName, path);
-  refuseUnsupported(user, cluster, path);
+async function connectionOf(config: Kubeconfig, wanted: string | undefined, plugin: ExecCredentials): Promise<Connection> {
+  const { entry: context } = contextOf(config, wanted);
+  const cluster = find(config, 'clusters', 'cluster', optionalText(context.fields, 'cluster', context.path));
+  const userName = optionalText(context.fields, 'user', context.path);
+  const user = userName === undefined ? { fields: {}, path: context.path } : find(config, 'users', 'user', userName);
+  refuseUnsupported(user, cluster);
 
-  const server = optionalText(cluster, 'server', path);
+  const server = optionalText(cluster.fields, 'server', cluster.path);
   if (server === undefined || !/^https?:\/\//.test(server) || !URL.canParse(server)) {
-    throw new EarshotError('kube-config', `${path}: the cluster's server must be an http or https URL, and is ${JSON.stringify(server)}.`);
+    const is = JSON.stringify(server);
+    throw new EarshotError('kube-config', `${cluster.path}: the cluster's server must be an http or https URL, and is ${is}.`);
   }
-  const ca = await pem(cluster, 'certificate-authority', path);
-  const cert = await pem(user, 'client-certificate', path);
-  const key = await pem(user, 'client-key', path);
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new EarshotError('kube-config', `${path}: client-certificate and client-key go together, and one is missing.`);
-  }
-  const token = await tokenOf(user, path);
-  const serverName = optionalText(cluster, 'tls-server-name', path);
+  const ca = await pem(cluster, 'certificate-authority');
+  const serverName = optionalText(cluster.fields, 'tls-server-name', cluster.path);
+  const { exec } = user.fields;
+  const to = { server, ...(ca === undefined ? {} : { ca }), ...(serverName === undefined ? {} : { serverName }) };
+  const own = await credentialsIn(user);
+  // As in kubectl: what stands there wins over what a program says.
+  const isAsked = isRecord(exec) && own.token === undefined && own.cert === undefined;
   return {
-    server,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-    ...(token === undefined ? {} : { token }),
-    ...(serverName === undefined ? {} : { serverName }),
-    ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
+    ...to,
+    ...(isAsked ? await plugin.get(exec, user, to) : own),
+    ...(cluster.fields['insecure-skip-tls-verify'] === true ? { insecureSkipVerify: true } : {}),
   };
 }
 
-function refuseUnsupported(user: Fields, cluster: Fields, path: string): void {
+async function credentialsIn(user: Entry): Promise<Credentials> {
+  const cert = await pem(user, 'client-certificate');
+  const key = await pem(user, 'client-key');
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new EarshotError('kube-config', `${user.path}: client-certificate and client-key go together, and one is missing.`);
+  }
+  const token = await tokenOf(user);
+  return { ...(cert === undefined || key === undefined ? {} : { cert, key }), ...(token === undefined ? {} : { token }) };
+}
+
+function refuseUnsupported(user: Entry, cluster: Entry): void {
   const refused = [
-    ...['exec', 'auth-provider', 'username', 'as', 'as-uid', 'as-groups'].filter((field) => user[field] !== undefined),
-    ...['proxy-url'].filter((field) => cluster[field] !== undefined),
+    ...['auth-provider', 'username', 'as', 'as-uid', 'as-groups'].filter((field) => user.fields[field] !== undefined),
+    ...['proxy-url'].filter((field) => cluster.fields[field] !== undefined),
   ];
   if (refused.length === 0) return;
   throw new EarshotError(
     'kube-config',
-    `${path} uses ${refused.join(', ')}, which Earshot does not support: use a client certificate, a token or a tokenFile ` +
-      '(for instance of a service account: `kubectl create token NAME`).',
+    `${user.path} uses ${refused.join(', ')}, which Earshot does not support: use a client certificate, a token, a tokenFile or exec ` +
+      '(for instance the token of a service account: `kubectl create token NAME`).',
   );
 }
 
-async function tokenOf(user: Fields, path: string): Promise<string | undefined> {
+async function tokenOf(user: Entry): Promise<string | undefined> {
   // tokenFile wins over token, as in kubectl.
-  const file = optionalText(user, 'tokenFile', path);
+  const file = optionalText(user.fields, 'tokenFile', user.path);
   if (file !== undefined) {
-    const absolute = resolve(dirname(path), file);
+    const absolute = besideEntry(user, file);
     return checkToken(await readSetting(absolute), absolute);
   }
-  const token = optionalText(user, 'token', path);
-  return token === undefined ? undefined : checkToken(token, path);
+  const token = optionalText(user.fields, 'token', user.path);
+  return token === undefined ? undefined : checkToken(token, user.path);
 }
 
 /** `FIELD-data` holds base64 and wins over `FIELD`, a path relative to the kubeconfig. */
-async function pem(fields: Fields, field: string, path: string): Promise<string | undefined> {
-  const data = optionalText(fields, `${field}-data`, path);
+async function pem(entry: Entry, field: string): Promise<string | undefined> {
+  const data = optionalText(entry.fields, `${field}-data`, entry.path);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
-  const file = optionalText(fields, field, path);
-  return file === undefined ? undefined : readSetting(resolve(dirname(path), file));
+  const file = optionalText(entry.fields, field, entry.path);
+  return file === undefined ? undefined : readSetting(besideEntry(entry, file));
 }
 
-function entry(document: Fields, list: string, inner: string, name: string | undefined, path: string): Fields {
-  const entries = document[list];
-  for (const candidate of Array.isArray(entries) ? entries : []) {
-    if (isRecord(candidate) && candidate['name'] === name && isRecord(candidate[inner])) return candidate[inner];
-  }
-  throw new EarshotError('kube-config', `${path}: ${list} holds no entry ${JSON.stringify(name)} with a ${inner}.`);
-}
-
-function optionalText(fields: Fields, field: string, path: string): string | undefined {
-  const value = fields[field];
-  if (value === undefined || value === null || value === '') return undefined;
-  if (typeof value !== 'string') throw new EarshotError('kube-config', `${path}: ${field} must be a string.`);
-  return value;
+function find(config: Kubeconfig, list: 'contexts' | 'clusters' | 'users', inner: string, name: string | undefined): Entry {
+  const found = name === undefined ? undefined : config[list].get(name);
+  if (found !== undefined) return found;
+  throw new EarshotError('kube-config', `${config.name}: ${list} holds no entry ${JSON.stringify(name)} with a ${inner}.`);
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 
 import { loadConfig } from '../../../src/kube/client/config.ts';
+import { kubeconfigFiles } from '../../../src/kube/client/kubeconfig-files.ts';
 import type { Connection } from '../../../src/kube/client/connection.ts';
 
 const folder = (): ReturnType<typeof mkdtempDisposable> => mkdtempDisposable(join(tmpdir(), 'earshot-config-'));
@@ -38,6 +39,9 @@ async function load(parts: Parts, files: Readonly<Record<string, string>> = {}):
   // Files are read on the way, and the folder goes when this returns.
   return await source.load();
 }
+
+/** Node as a program for credentials, but for its arguments. */
+const plugin = { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath };
 
 describe('a kubeconfig', () => {
   it('gives server, authority and token', async () => {
@@ -74,11 +78,15 @@ describe('a kubeconfig', () => {
   });
 
   const refused: readonly (readonly [what: string, parts: Parts, message: RegExp])[] = [
+    ['that acts for another user', { user: { as: 'other' } }, /as, which Earshot does not support: use a client certificate/],
+    ['whose program speaks an unknown version', { user: { exec: { command: 'aws' } } }, /exec needs a command and one of the apiVersions/],
     [
-      'that runs a program for credentials',
-      { user: { exec: { command: 'aws' } } },
-      /exec, which Earshot does not support: use a client certificate/,
+      'whose program is not there',
+      { user: { exec: { ...plugin, command: './missing', installHint: 'Install it.' } } },
+      /missing gave no credentials: there is no such program\. Install it\./,
     ],
+    ['whose program fails', { user: { exec: { ...plugin, args: ['-e', 'process.exit(3)'] } } }, /it ended with 3/],
+    ['whose program answers nonsense', { user: { exec: { ...plugin, args: ['-e', 'console.log(1)'] } } }, /answered without a token/],
     ['with a password', { user: { username: 'me', password: 'x' } }, /username/],
     ['that goes through a proxy', { cluster: { 'proxy-url': 'http://p' } }, /proxy-url/],
     ['without a current context', { more: { 'current-context': '' } }, /names no current-context; set one with/],
@@ -102,6 +110,63 @@ describe('a kubeconfig', () => {
       await writeFile(path, text);
       await assert.rejects(loadConfig({ kubeconfig: path }), { code: 'kube-config' }, text);
     }
+  });
+});
+
+describe('a program for credentials', () => {
+  const print = (status: string): readonly string[] => ['-e', `console.log(JSON.stringify({ status: ${status} }))`];
+
+  it('gives a token, knowing its environment and the cluster', async () => {
+    const status = '{ token: process.env.WHO + JSON.parse(process.env.KUBERNETES_EXEC_INFO).spec.cluster.server.length }';
+    const exec = { ...plugin, args: print(status), env: [{ name: 'WHO', value: 'me' }], provideClusterInfo: true };
+    assert.equal((await load({ user: { exec } })).token, 'me22');
+  });
+
+  it('gives a certificate with its key', async () => {
+    const exec = { ...plugin, args: print("{ clientCertificateData: 'CERT', clientKeyData: 'KEY' }") };
+    const { cert, key } = await load({ user: { exec } });
+    assert.deepEqual([cert, key], ['CERT', 'KEY']);
+  });
+
+  it('is not asked where a token stands there', async () => {
+    assert.equal((await load({ user: { token: 'own', exec: { ...plugin, command: './missing' } } })).token, 'own');
+  });
+});
+
+describe('several kubeconfigs', () => {
+  it('count as one: of what two have, the first counts, and files are looked for beside the one that names them', async () => {
+    await using home = await folder();
+    await mkdir(join(home.path, 'b'));
+    const [a, b] = [join(home.path, 'a'), join(home.path, 'b', 'config')];
+    await writeFile(a, JSON.stringify({ clusters: [{ name: 'c', cluster: { server: 'https://first' } }] }));
+    await writeFile(b, kubeconfig({ user: { tokenFile: 'token' }, context: { namespace: 'mine' } }));
+    await writeFile(join(home.path, 'b', 'token'), 'beside');
+    const source = await loadConfig({ kubeconfig: [a, b] });
+    assert.deepEqual(
+      [await source.load(), source.context, source.namespace],
+      [{ server: 'https://first', token: 'beside' }, 'here', 'mine'],
+    );
+  });
+
+  it('are those of KUBECONFIG that are there, else that of the home directory', async () => {
+    await using home = await folder();
+    const [a, b] = [join(home.path, 'a'), join(home.path, '.kube', 'config')];
+    await mkdir(join(home.path, '.kube'));
+    await Promise.all([writeFile(a, ''), writeFile(b, '')]);
+    assert.deepEqual(await kubeconfigFiles({ KUBECONFIG: `${a}:${home.path}/missing::${a}` }, home.path), [a]);
+    assert.deepEqual(await kubeconfigFiles({}, home.path), [b]);
+    assert.deepEqual(await kubeconfigFiles({}, join(home.path, 'nobody')), []);
+  });
+
+  it('have contexts to choose from', async () => {
+    await using home = await folder();
+    const path = join(home.path, 'kubeconfig');
+    const contexts = ['here', 'there'].map((name) => ({ name, context: { cluster: name, namespace: name } }));
+    const clusters = contexts.map(({ name }) => ({ name, cluster: { server: `https://${name}` } }));
+    await writeFile(path, kubeconfig({ more: { contexts, clusters } }));
+    const source = await loadConfig({ kubeconfig: path, context: 'there' });
+    assert.deepEqual([(await source.load()).server, source.context, source.namespace], ['https://there', 'there', 'there']);
+    await assert.rejects(loadConfig({ kubeconfig: path, context: 'nowhere' }), { code: 'kube-config', message: /no entry "nowhere"/ });
   });
 });
 
