@@ -6,6 +6,8 @@ import { chooseSite } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { allOf, keyOf, type Kind, type ResourceKey, type SiteResources } from '../site/resources.ts';
 import type { NamespaceView } from './namespace-view.ts';
+import { routerFacts } from './site/router-facts.ts';
+import { defaultIssuerOf } from './site/site-spec.ts';
 
 /** Their statuses are written by the router that leads its site. Where a namespace has none, nobody but the controller can say so. */
 const OF_ROUTERS: ReadonlySet<Kind> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
@@ -16,11 +18,8 @@ export interface Observed {
 }
 
 /** @param now RFC 3339, seconds */
-export function observeNamespace(
-  { resources, site, settings }: NamespaceView,
-  { problems, trust }: Observed,
-  now: string,
-): ReadonlyMap<ResourceKey, AnyStatus> {
+export function observeNamespace(view: NamespaceView, { problems, trust }: Observed, now: string): ReadonlyMap<ResourceKey, AnyStatus> {
+  const { resources, site, settings } = view;
   const mine = site === undefined ? resources : withoutRouters(resources);
   const previous = new Map(allOf(mine).flatMap((object) => (object.status === undefined ? [] : [[keyOf(object), object.status] as const])));
   const { problems: ofSites } = chooseSite(resources, site);
@@ -46,8 +45,9 @@ export function observeNamespace(
       },
       wording: 'words',
       problems: [...ofSites, ...absent, ...problems],
-      trust,
+      trust: site === undefined ? trust : { defaultIssuer: defaultIssuerOf(site), ...trust },
       reach: { kind: 'forwarded', addresses: {} },
+      routers: routerFacts(view),
       controller: { name, namespace, version },
     },
     previous,

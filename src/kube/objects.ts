@@ -168,7 +168,14 @@ export interface Pod extends KubeObject {
     readonly initContainers?: readonly Container[];
     readonly volumes?: readonly PodVolume[];
   };
-  readonly status?: { readonly phase?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+    readonly containerStatuses?: readonly {
+      readonly name: string;
+      readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+    }[];
+  };
 }
 
 /** discovery.k8s.io/v1. */
@@ -208,7 +215,11 @@ export interface Deployment extends KubeObject {
     readonly template?: unknown;
     readonly strategy?: unknown;
   };
-  readonly status?: { readonly availableReplicas?: number; readonly readyReplicas?: number };
+  readonly status?: {
+    readonly availableReplicas?: number;
+    readonly readyReplicas?: number;
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+  };
 }
 
 export interface PolicyRule {

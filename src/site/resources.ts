@@ -18,10 +18,16 @@ export type SiteResources = { readonly [K in Kind]: readonly OfKind<K>[] };
 const kinds = Object.keys(skupperResources) as readonly Kind[];
 
 export function sortResources(objects: readonly SiteObject[]): SiteResources {
-  const sorted = objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const sorted = objects.map(withSpec).toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
   const byKind = Map.groupBy(sorted, ({ kind }) => kind);
   // Each kind has what was grouped under it.
   return Object.fromEntries(kinds.map((kind) => [kind, byKind.get(kind) ?? []])) as unknown as SiteResources;
+}
+
+/** Of kinds whose spec has only fields that may be left out, a cluster keeps objects without one. */
+function withSpec(object: SiteObject): SiteObject {
+  // Nothing is required in it: the API server would not have taken it.
+  return (object.spec as unknown) === undefined ? ({ ...object, spec: {} } as SiteObject) : object;
 }
 
 export function isKind(text: string): text is Kind {

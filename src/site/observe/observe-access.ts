@@ -3,30 +3,39 @@ import { accessName, listAccesses, type Access } from '../plan/access.ts';
 import { endpointsOf } from '../reach.ts';
 import { keyOf } from '../resources.ts';
 import { networkOf } from './network.ts';
+import type { RouterFacts } from './router-facts.ts';
 import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
 import type { Progress } from './wording.ts';
 
 export function observeSiteObject(site: Site, view: View): SiteStatus {
-  const { router, plan, trust, controller } = view;
-  const runs = plan.site === site;
-  const accesses = runs ? listAccesses(view.resources, site).accesses : [];
+  const { plan, trust, controller } = view;
+  const accesses = plan.site === site ? listAccesses(view.resources, site).accesses : [];
   const own = accesses.filter(({ resource }) => resource === keyOf(site));
+  const { running, network, sitesInNetwork } = plan.site === site ? routersOf(view) : notRunning;
   const endpoints = endpointsFor(accesses, view);
-  const network = runs && router !== undefined ? networkOf(router.network) : [];
   const conditions = {
     Configured: firstOf(configured(view), ...own.map((access) => opened(access, view))),
-    Running: router === undefined || !runs ? waiting('starting', 'no router runs') : done,
+    Running: running,
     Resolved: accesses.length === 0 ? done : resolved(endpoints),
   };
   return {
     ...statusOf(conditions, view),
     ...(endpoints.length === 0 ? {} : { endpoints }),
-    sitesInNetwork: network.length,
+    sitesInNetwork,
     network,
     ...(trust.defaultIssuer === undefined ? {} : { defaultIssuer: trust.defaultIssuer }),
     controller,
   };
+}
+
+const notRunning = { running: waiting('starting', 'no router runs'), network: [], sitesInNetwork: 0 };
+
+function routersOf({ router, routers }: View): Pick<RouterFacts, 'running' | 'network' | 'sitesInNetwork'> {
+  if (routers !== undefined) return routers;
+  if (router === undefined) return notRunning;
+  const network = networkOf(router.network);
+  return { running: done, network, sitesInNetwork: network.length };
 }
 
 export function observeRouterAccess(routerAccess: RouterAccess, view: View): RouterAccessStatus {
@@ -41,7 +50,9 @@ export function observeRouterAccess(routerAccess: RouterAccess, view: View): Rou
   return { ...statusOf(conditions, view), ...(endpoints.length === 0 ? {} : { endpoints }) };
 }
 
-function opened(access: Access, { router }: View): Progress {
+/** Nobody waits for a router that runs elsewhere. */
+function opened(access: Access, { router, routers }: View): Progress {
+  if (routers !== undefined) return done;
   return firstOf(...access.roles.map(({ role }) => inRouter(stateOf(router?.accesses, accessName(access, role)))));
 }
 
@@ -49,6 +60,7 @@ function resolved(endpoints: readonly Endpoint[]): Progress {
   return endpoints.length > 0 ? done : waiting('no-endpoints', 'nothing listens for links yet');
 }
 
-function endpointsFor(accesses: readonly Access[], { router, reach }: View): readonly Endpoint[] {
+function endpointsFor(accesses: readonly Access[], { router, routers, reach }: View): readonly Endpoint[] {
+  if (routers !== undefined) return accesses.flatMap(({ resource }) => routers.endpoints.get(resource) ?? []);
   return router === undefined ? [] : accesses.flatMap((access) => endpointsOf(access, reach, router.accesses));
 }

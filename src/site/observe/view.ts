@@ -4,6 +4,7 @@ import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceProblem } from '../problem.ts';
 import type { Reach } from '../reach.ts';
 import type { SiteResources } from '../resources.ts';
+import type { RouterFacts } from './router-facts.ts';
 import type { TrustFacts } from './trust-facts.ts';
 import type { Wording } from './wording.ts';
 
@@ -15,6 +16,8 @@ export interface Observation {
   readonly problems: readonly ResourceProblem[];
   /** Undefined while no router runs. */
   readonly router?: RouterState;
+  /** In place of `router`, where other processes run the site's routers. */
+  readonly routers?: RouterFacts;
   readonly trust: TrustFacts;
   readonly reach: Reach;
   readonly controller: { readonly name: string; readonly namespace: string; readonly version: string };

@@ -1,0 +1,81 @@
+import type { SiteRecord } from '../../api/skupper/index.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
+
+/** An object may have a megabyte and a half, and a Site has more to tell. */
+const MOST_CHARACTERS = 262_144;
+const LONGEST_NAME = 253;
+const MOST_LINKS = 256;
+const MOST_SERVICES = 1024;
+const MOST_ENTRIES = 64;
+
+export interface ReadNetwork {
+  readonly network: readonly SiteRecord[];
+  readonly sitesInNetwork: number;
+}
+
+/**
+ * The sites as a router pod has written them. It may have been taken over, and writes what other sites told: what has not the form of
+ * `Site.status.network` is left out, and no Site becomes too large to be written for it.
+ */
+export function readNetwork(json: string | undefined): ReadNetwork {
+  const sites = recordsIn(parsed(json)).map(siteRecord);
+  const network: SiteRecord[] = [];
+  let characters = 0;
+  for (const site of sites) {
+    characters += JSON.stringify(site).length;
+    if (characters > MOST_CHARACTERS) break;
+    network.push(site);
+  }
+  return { network, sitesInNetwork: sites.length };
+}
+
+function siteRecord(site: Fields): SiteRecord {
+  return {
+    ...texts(site, ['id', 'name', 'namespace', 'platform', 'version']),
+    links: recordsIn(site['links'])
+      .slice(0, MOST_LINKS)
+      .map((link) => ({
+        ...texts(link, ['name', 'remoteSiteId', 'remoteSiteName']),
+        ...(typeof link['operational'] === 'boolean' ? { operational: link['operational'] } : {}),
+      })),
+    services: recordsIn(site['services'])
+      .slice(0, MOST_SERVICES)
+      .map((service) => ({
+        ...texts(service, ['routingKey']),
+        connectors: namesIn(service['connectors']),
+        listeners: namesIn(service['listeners']),
+      })),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function texts<K extends string>(from: Fields, keys: readonly K[]): { readonly [key in K]?: string } {
+  const found = keys.flatMap((key): readonly [string, string][] => {
+    const value = from[key];
+    return typeof value === 'string' ? [[key, name(value)]] : [];
+  });
+  // Of the given keys, those that are there.
+  return Object.fromEntries(found) as { readonly [key in K]?: string };
+}
+
+function namesIn(value: unknown): readonly string[] {
+  return (Array.isArray(value) ? value : []).slice(0, MOST_ENTRIES).flatMap((each) => (typeof each === 'string' ? [name(each)] : []));
+}
+
+function name(text: string): string {
+  return printable(text, LONGEST_NAME);
+}
+
+function recordsIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function parsed(json: string | undefined): unknown {
+  try {
+    return JSON.parse(json ?? '[]');
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,13 @@
+import type { Endpoint, SiteRecord } from '../../api/skupper/index.ts';
+import type { ResourceKey } from '../resources.ts';
+import type { Progress } from './wording.ts';
+
+/** What is known of a site's routers by an observer that runs none of them. */
+export interface RouterFacts {
+  readonly running: Progress;
+  /** Where each RouterAccess can be reached; the group says at which router. */
+  readonly endpoints: ReadonlyMap<ResourceKey, readonly Endpoint[]>;
+  readonly network: readonly SiteRecord[];
+  /** How many sites there are, also where `network` has not all of them. */
+  readonly sitesInNetwork: number;
+}

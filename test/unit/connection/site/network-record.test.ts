@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { readNetwork } from '../../../../src/connection/site/network-record.ts';
+
+const west = {
+  id: '1',
+  name: 'west',
+  namespace: 'w',
+  platform: 'kubernetes',
+  version: '1',
+  links: [{ name: 'east', remoteSiteId: '2', remoteSiteName: 'east', operational: true }],
+  services: [{ routingKey: 'db', connectors: ['10.0.0.1'], listeners: ['db'] }],
+};
+
+describe('the network as a router pod tells it', () => {
+  test('is taken as it is', () => {
+    assert.deepEqual(readNetwork(JSON.stringify([west])), { network: [west], sitesInNetwork: 1 });
+  });
+
+  for (const [what, json] of [
+    ['nothing', undefined],
+    ['no JSON', '{'],
+    ['no list', '{"id":"1"}'],
+    ['a list of nothing of use', '[null,1,"x",[]]'],
+  ] as const) {
+    test(`is empty where it is ${what}`, () => {
+      assert.deepEqual(readNetwork(json), { network: [], sitesInNetwork: 0 });
+    });
+  }
+
+  test('loses what is not of its form, so that the status that it goes into is not refused', () => {
+    const site = {
+      id: 7,
+      name: 'a\nb',
+      more: 1,
+      links: [{ operational: 'yes', name: 'x' }, 1],
+      services: [{ connectors: [1, 'c'], listeners: 'l' }],
+    };
+    assert.deepEqual(readNetwork(JSON.stringify([site])).network, [
+      { name: 'a b', links: [{ name: 'x' }], services: [{ connectors: ['c'], listeners: [] }] },
+    ]);
+  });
+
+  test('is cut before a Site becomes too large for it, and says how many there are all the same', () => {
+    const many = Array.from({ length: 5000 }, (_, index) => ({ ...west, id: String(index) }));
+    const { network, sitesInNetwork } = readNetwork(JSON.stringify(many));
+    assert.equal(sitesInNetwork, 5000);
+    assert.ok(network.length > 100 && JSON.stringify(network).length < 300_000);
+  });
+
+  test('has no site that is large by itself', () => {
+    const long = Array.from({ length: 2_000 }, () => 'x'.repeat(300));
+    const { network } = readNetwork(JSON.stringify([{ ...west, services: [{ routingKey: 'k', connectors: long, listeners: [] }] }]));
+    assert.ok(JSON.stringify(network).length < 32_768);
+  });
+});

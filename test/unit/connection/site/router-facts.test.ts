@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { runningOf } from '../../../../src/connection/site/router-facts.ts';
+import type { Deployment, Pod } from '../../../../src/kube/objects.ts';
+
+type Status = NonNullable<Pod['status']>;
+
+const ready: Status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+const unready: Status = {
+  phase: 'Running',
+  conditions: [
+    { type: 'Initialized', status: 'True' },
+    { type: 'Ready', status: 'False', message: 'containers with unready status: [router]' },
+  ],
+};
+const unscheduled: Status = {
+  phase: 'Pending',
+  conditions: [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }],
+};
+
+describe('whether a site runs', () => {
+  for (const [what, pods, deployments, expected] of [
+    ['no pod', [], [], 'No router pod is ready'],
+    ['one that is ready', [pod(ready)], [], undefined],
+    ['one of two that is ready', [pod(unready), pod(ready)], [], undefined],
+    ['one that is ready and ends', [pod(ready, { deletionTimestamp: '2026-01-01T00:00:00Z' })], [], 'No router pod is ready'],
+    ['one that says it is ready and has failed', [pod({ ...ready, phase: 'Failed' })], [], 'No router pod is ready'],
+    ['one that is not ready', [pod(unready)], [], 'containers with unready status: [router]'],
+    ['one that finds no node', [pod(unscheduled)], [], '0/2 nodes are available'],
+    [
+      'one whose image cannot be had',
+      [pod({ ...unready, containerStatuses: [{ name: 'router', state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } }] })],
+      [],
+      'containers with unready status: [router]: ErrImagePull: not found',
+    ],
+    [
+      'one whose container is just made',
+      [pod({ ...unready, containerStatuses: [{ name: 'router', state: { waiting: { reason: 'ContainerCreating' } } }] })],
+      [],
+      'containers with unready status: [router]',
+    ],
+    ['one that may not be made', [], [refused('serviceaccount "x" not found')], 'No router pod is ready: serviceaccount "x" not found'],
+  ] as const) {
+    test(what, () => {
+      const running = runningOf(pods, deployments);
+      assert.equal(running.kind === 'done' ? undefined : running.message, expected);
+    });
+  }
+});
+
+function pod(status: Status, metadata: Pod['metadata'] = {}): Pod {
+  return { metadata, status };
+}
+
+function refused(message: string): Deployment {
+  return { metadata: {}, status: { conditions: [{ type: 'ReplicaFailure', status: 'True', message }] } };
+}
