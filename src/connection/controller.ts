@@ -25,15 +25,15 @@ const BACKOFF = { first: 100, max: 60_000 };
 export async function startSiteController({ client, caches, settings, log, concurrency }: SiteControllerOptions): Promise<Controller> {
   await caches.synced;
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
-  const keeper = new NamespaceKeeper({ client, caches, settings, now });
+  const keeper = new NamespaceKeeper({ client, caches, settings, log, now });
   const queue = new WorkQueue({
     name: 'sites',
     concurrency,
     backoff: BACKOFF,
     askedToWait,
     reconcile: async (namespace, signal) => {
-      await keeper.pass(namespace, signal);
-      return undefined;
+      const requeueAfter = await keeper.pass(namespace, signal);
+      return requeueAfter === undefined ? undefined : { requeueAfter };
     },
     onResult: reportResults('sites', log),
   });

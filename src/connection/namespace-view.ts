@@ -1,4 +1,5 @@
 import type { Site } from '../api/skupper/index.ts';
+import type { Revocations } from '../identity/issued.ts';
 import type { KubeObject, OwnerReference } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { SiteResources } from '../site/resources.ts';
@@ -11,6 +12,8 @@ export interface NamespaceView {
   /** The Site that the namespace is; undefined where it has none. */
   readonly site: Site | undefined;
   readonly settings: ControllerSettings;
+  /** Who is let in no more; undefined while nobody can say: what routers were told before stands. */
+  readonly revoked: Revocations | undefined;
   /** Of the kinds that are kept, by name. */
   list<T extends KubeObject>(of: Resource<T>): readonly T[];
   find<T extends KubeObject>(of: Resource<T>, name: string): T | undefined;

@@ -3,6 +3,7 @@ import { skupperResources } from '../api/skupper/index.ts';
 import type { KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, type Resource } from '../kube/resource.ts';
+import type { Logger } from '../telemetry/log.ts';
 import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
 import { accessObjects } from './access/access-objects.ts';
 import { attachedObjects } from './attached/attached-objects.ts';
@@ -21,6 +22,7 @@ export interface NamespaceKeeperOptions {
   readonly client: KubeClient;
   readonly caches: SiteCaches;
   readonly settings: ControllerSettings;
+  readonly log: Logger;
   /** RFC 3339, seconds. */
   readonly now: () => string;
 }
@@ -38,10 +40,12 @@ export class NamespaceKeeper implements AsyncDisposable {
     this.#options = options;
   }
 
-  async pass(namespace: string, signal: AbortSignal): Promise<void> {
+  /** @returns milliseconds until something is due, where anything is */
+  async pass(namespace: string, signal: AbortSignal): Promise<number | undefined> {
     const { client, caches, now } = this.#options;
-    const view = this.#viewOf(namespace);
-    const { facts, problems: ofTrust } = await this.#stepTrust(view, signal);
+    const seen = this.#viewOf(namespace);
+    const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
+    const view = { ...seen, revoked };
     const wishes = RULES.map((rule) => rule(view));
     const objects = wishes.flatMap((each) => each.objects);
     const unwanted = wishes.flatMap((each) => each.unwanted);
@@ -53,7 +57,8 @@ export class NamespaceKeeper implements AsyncDisposable {
       const status = statuses.get(keyOf(object));
       if (status !== undefined) await writeStatus(object, status, { client, views, signal });
     }
-    if (failed !== undefined) throw failed;
+    if ((failed ?? failedTrust) !== undefined) throw failed ?? failedTrust;
+    return again;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -62,7 +67,7 @@ export class NamespaceKeeper implements AsyncDisposable {
 
   async #stepTrust(view: NamespaceView, signal: AbortSignal): ReturnType<SiteTrust['step']> {
     const { namespace, site } = view;
-    const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust());
+    const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust({ ...this.#options, namespace }));
     const step = await trust.step(view, signal);
     if (site === undefined) {
       this.#trust.delete(namespace);
@@ -81,6 +86,7 @@ export class NamespaceKeeper implements AsyncDisposable {
       resources,
       site: activeSite(resources.Site, find(configMaps, ROUTER)),
       settings,
+      revoked: undefined,
       list,
       find,
       elsewhere: (of, other) => caches.list(of, other),

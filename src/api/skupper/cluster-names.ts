@@ -21,6 +21,8 @@ export const SITE_KEY = 'skupper-site-key';
 export const SITE_KEY_FILE = 'site.key';
 /** Secret with what was issued and who is revoked, for the controller alone. */
 export const LEDGER = 'skupper-site-ledger';
+/** Secret with the keys of what is not certified yet, for the controller alone. */
+export const PENDING_KEYS = 'skupper-pending-keys';
 
 /** Certificates and the Secrets of the same names. */
 export const SITE_CA = 'skupper-site-ca';

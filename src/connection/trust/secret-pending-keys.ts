@@ -1,0 +1,35 @@
+import { PENDING_KEYS } from '../../api/skupper/cluster-names.ts';
+import { refuseName, type PendingKeys } from '../../trust/stores.ts';
+import { createKey, isKey } from '../../x509/request.ts';
+import type { SiteSecrets } from './site-secrets.ts';
+
+/** All in one Secret of the site, which its routers cannot read. */
+export class SecretPendingKeys implements PendingKeys {
+  readonly #secrets: SiteSecrets;
+
+  constructor(secrets: SiteSecrets) {
+    this.#secrets = secrets;
+  }
+
+  async keyFor(name: string): Promise<string> {
+    refuseName(name);
+    const made = createKey();
+    // One that cannot be read was never certified under our eyes: nothing is lost with it.
+    const keys = await this.#secrets.changeState(PENDING_KEYS, (before = {}) =>
+      isKey(keyIn(before, name)) ? undefined : { ...before, [name]: made },
+    );
+    return keyIn(keys, name);
+  }
+
+  async drop(name: string): Promise<void> {
+    refuseName(name);
+    await this.#secrets.changeState(PENDING_KEYS, (before = {}) => {
+      const { [name]: dropped, ...others } = before;
+      return dropped === undefined ? undefined : others;
+    });
+  }
+}
+
+function keyIn(keys: Readonly<Record<string, string>>, name: string): string {
+  return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? '';
+}

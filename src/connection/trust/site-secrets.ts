@@ -1,0 +1,156 @@
+import { Buffer } from 'node:buffer';
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isConflict, isNotFound } from '../../kube/errors.ts';
+import type { OwnerReference, Secret, StringMap } from '../../kube/objects.ts';
+import { secrets } from '../../kube/resource.ts';
+import { TrustError } from '../../trust/errors.ts';
+import type { SiteCaches } from '../caches.ts';
+import { difference } from '../statuses.ts';
+
+export interface SiteSecretsOptions {
+  readonly namespace: string;
+  readonly client: KubeClient;
+  readonly caches: Pick<SiteCaches, 'list' | 'view'>;
+  /** The Site that they are for. */
+  readonly site: OwnerReference;
+  readonly signal?: AbortSignal;
+}
+
+/** What is to become of a Secret; undefined: it stays as it is. */
+type SecretPlan = (current: Secret | undefined) => Secret | undefined | Promise<Secret | undefined>;
+
+/** What is to become of the texts in one; undefined: they stay as they are. */
+export type StatePlan = (texts: StringMap | undefined) => StringMap | undefined | Promise<StringMap | undefined>;
+
+/** The API server takes a Secret of 1 MiB (core/v1, MaxSecretSize). */
+const MOST_BYTES = 1_000_000;
+/** Whoever writes one Secret without a pause is a mistake, and must not be waited for. */
+const MOST_TRIES = 10;
+
+/**
+ * The Secrets of one site's namespace. Reading costs no request; a write says what it was made of, and where somebody was faster it is made
+ * anew of what he wrote.
+ */
+export class SiteSecrets {
+  readonly #options: SiteSecretsOptions;
+  /** Of the site's own state, decoded once. */
+  readonly #texts = new WeakMap<Secret, StringMap>();
+
+  constructor(options: SiteSecretsOptions) {
+    this.#options = options;
+  }
+
+  get site(): OwnerReference {
+    return this.#options.site;
+  }
+
+  /** For messages. */
+  locationOf(name: string): string {
+    return `Secret ${this.#options.namespace}/${name}`;
+  }
+
+  find(name: string): Secret | undefined {
+    const { caches, namespace } = this.#options;
+    return caches.view(secrets).get(`${namespace}/${name}`);
+  }
+
+  list(): readonly Secret[] {
+    const { caches, namespace } = this.#options;
+    return caches.list(secrets, namespace);
+  }
+
+  /** @returns the Secret as it is then */
+  async change(name: string, plan: SecretPlan): Promise<Secret | undefined> {
+    const { client, namespace } = this.#options;
+    let current = this.find(name);
+    for (let tries = 1; ; tries += 1) {
+      const wanted = await plan(current);
+      if (wanted === undefined) return current;
+      try {
+        return await this.#write(name, current, wanted);
+      } catch (error) {
+        if (tries === MOST_TRIES || !(isConflict(error) || isNotFound(error))) throw error;
+        current = await client.find(secrets, { namespace, name }, this.#signal);
+      }
+    }
+  }
+
+  /** What the site keeps in a Secret of its own: texts by key, none where there is no Secret. @throws TrustError `state-busy` */
+  state(name: string): StringMap {
+    const current = this.find(name);
+    return current === undefined ? {} : this.#read(name, current);
+  }
+
+  /** @returns what it is then. @throws TrustError `state-busy`, `state-unavailable` */
+  async changeState(name: string, plan: StatePlan): Promise<StringMap> {
+    const after = await this.change(name, async (current) => {
+      const texts = await plan(current === undefined ? undefined : this.#read(name, current));
+      return texts === undefined ? undefined : this.#stateSecret(name, current, texts);
+    });
+    return after === undefined ? {} : this.#read(name, after);
+  }
+
+  async #write(name: string, current: Secret | undefined, wanted: Secret): Promise<Secret> {
+    const { client, namespace, caches } = this.#options;
+    const view = caches.view(secrets);
+    if (current === undefined) {
+      const object = { apiVersion: 'v1', kind: 'Secret', ...wanted, metadata: { ...wanted.metadata, name, namespace } };
+      const made = await client.create(secrets, object, this.#signal);
+      view.wrote(made);
+      return made;
+    }
+    const { uid, resourceVersion } = current.metadata;
+    const { metadata, ...others } = difference(current, wanted) as Partial<Secret>;
+    if (metadata === undefined && Object.keys(others).length === 0) return current;
+    const patch = { ...others, metadata: { ...metadata, uid, resourceVersion } };
+    const changed = await client.patch(secrets, { namespace, name }, patch, { type: 'merge', ...this.#signal });
+    view.wrote(changed);
+    return changed;
+  }
+
+  #read(name: string, secret: Secret): StringMap {
+    this.#refuseForeign(name, secret);
+    return this.#texts.getOrInsertComputed(secret, () => textsOf(secret));
+  }
+
+  /** What is of a Site that is gone goes with it, a moment later. What has no owner somebody has put back. */
+  #refuseForeign(name: string, { metadata }: Secret): void {
+    const sites = metadata.ownerReferences?.filter(({ kind }) => kind === this.site.kind) ?? [];
+    if (sites.length === 0 || sites.some(({ uid }) => uid === this.site.uid)) return;
+    throw new TrustError(
+      'state-busy',
+      `${this.locationOf(name)} is of another Site than this one: it goes with that; to keep it, take its ownerReferences out`,
+    );
+  }
+
+  #stateSecret(name: string, current: Secret | undefined, texts: StringMap): Secret {
+    const bytes = Object.values(texts).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    if (bytes > MOST_BYTES) {
+      throw new TrustError('state-unavailable', `${this.locationOf(name)} is full: it would hold ${bytes} bytes, and takes ${MOST_BYTES}`);
+    }
+    return {
+      ...current,
+      metadata: {
+        ...current?.metadata,
+        annotations: { ...current?.metadata.annotations, [annotation.controlled]: 'true' },
+        ownerReferences: [this.site],
+      },
+      type: current?.type ?? 'Opaque',
+      data: dataOf(texts),
+    };
+  }
+
+  get #signal(): { readonly signal?: AbortSignal } {
+    const { signal } = this.#options;
+    return signal === undefined ? {} : { signal };
+  }
+}
+
+export function textsOf({ data = {} }: Secret): StringMap {
+  return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString('utf8')]));
+}
+
+export function dataOf(texts: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+}
