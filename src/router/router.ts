@@ -320,8 +320,9 @@ function until(end: number, milliseconds: number): Promise<void> {
 
 /** How long the certificates that the config names are good. */
 function certificatesOf(config: RouterConfig, now: number): readonly { readonly bundle: string; readonly days: number }[] {
-  const { links, accesses, listeners, connectors } = config;
-  const all = [...[...links, ...accesses, ...listeners].map(({ tls }) => tls), ...connectors.map(({ tls }) => tls?.bundle)];
+  const { links, accesses, listeners, connectors, siblings } = config;
+  const ofSiblings = siblings?.kind === 'tls' ? [siblings] : [];
+  const all = [...[...links, ...accesses, ...listeners, ...ofSiblings].map(({ tls }) => tls), ...connectors.map(({ tls }) => tls?.bundle)];
   const bundles = new Map(all.flatMap((tls) => (tls === undefined ? [] : [[tls.name, tls] as const])));
   return [...bundles].flatMap(([bundle, tls]) => {
     const days = daysLeft(tls, now);

@@ -151,6 +151,7 @@ class Case {
       },
       address: '192.0.2.1:1',
       edgeOnly: random.below(20) === 0,
+      owner: 'fuzz',
       siblingsOnly: false,
       ration: new LogRation(this.host.log),
       onClose: () => {

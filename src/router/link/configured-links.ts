@@ -1,11 +1,13 @@
-import type { RouterConfig, RouterState } from '../contract.ts';
+import type { AccessConfig, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
 import { guard } from '../../telemetry/boundary.ts';
 import { Access } from './accept/access.ts';
 import { SiblingAccess } from './accept/sibling-access.ts';
+import type { DialTarget } from './dial/dial-endpoints.ts';
 import { Dialer } from './dial/dialer.ts';
 import { LinkTarget } from './dial/link-target.ts';
 import type { OpenedLink } from './dial/outgoing.ts';
 import { dialedFrom, SiblingTarget } from './dial/sibling-target.ts';
+import { tlsTargets } from './dial/tls-sibling-target.ts';
 import type { LinkHost } from './host.ts';
 import type { Link } from './link.ts';
 
@@ -18,7 +20,7 @@ export class ConfiguredLinks {
   readonly #dialers = new Map<string, Dialer>();
   readonly #siblings = new Map<string, Dialer>();
   readonly #accesses = new Map<string, Access>();
-  #siblingAccess: SiblingAccess | undefined;
+  #siblingAccess: SiblingAccess | Access | undefined;
   readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
 
   constructor(host: LinkHost) {
@@ -39,7 +41,7 @@ export class ConfiguredLinks {
     this.#applyAccesses(config, sharesPorts);
     this.#applyDialers(this.#dialers, new Map(config.links.map((link) => [link.name, new LinkTarget(link)])));
     this.#applySiblings(config);
-    for (const part of [...this.#accesses.values(), ...this.#leaving, ...this.#dialers.values()]) part.dropRevoked();
+    for (const part of [...this.#parts(), ...this.#leaving]) part.dropRevoked();
   }
 
   /** A link of the config, if it is up. */
@@ -53,8 +55,7 @@ export class ConfiguredLinks {
 
   /** Ends what a certificate no longer allows, and lets go of what has left. To be called from time to time. */
   cutExpired(now: number): void {
-    for (const part of [...this.#accesses.values(), ...this.#dialers.values(), ...this.#leaving])
-      guard('look/expired', part, () => part.cutExpired(now));
+    for (const part of [...this.#parts(), ...this.#leaving]) guard('look/expired', part, () => part.cutExpired(now));
     for (const leaving of this.#leaving) if (leaving.idle) this.#leaving.delete(leaving);
   }
 
@@ -77,24 +78,31 @@ export class ConfiguredLinks {
     for (const [name, access] of this.#accesses) if (!wanted.has(name)) this.#leave(this.#accesses, name, access);
     for (const [name, access] of wanted) {
       const known = this.#accesses.get(name);
-      if (known === undefined) this.#accesses.set(name, new Access(this.#host, access, sharesPorts));
+      if (known === undefined) this.#accesses.set(name, new Access(this.#host, access, { sharesPort: sharesPorts }));
       else known.apply(access, sharesPorts);
     }
   }
 
-  #applySiblings({ siblings }: RouterConfig): void {
-    const socket = siblings?.kind === 'unix' ? siblings.socket : undefined;
-    if (this.#siblingAccess !== undefined && this.#siblingAccess.path !== socket) {
-      this.#siblingAccess.drain();
-      this.#leaving.add(this.#siblingAccess);
+  #applySiblings(config: RouterConfig): void {
+    const { siblings } = config;
+    const known = this.#siblingAccess;
+    if (known !== undefined && !isFor(known, siblings)) {
+      known.drain();
+      this.#leaving.add(known);
       this.#siblingAccess = undefined;
     }
-    if (socket !== undefined) this.#siblingAccess ??= new SiblingAccess(this.#host, socket);
-    const others = siblings?.kind === 'unix' ? dialedFrom(siblings) : [];
-    this.#applyDialers(this.#siblings, new Map(others.map((path) => [path, new SiblingTarget(path)])));
+    if (siblings?.kind === 'unix') this.#siblingAccess ??= new SiblingAccess(this.#host, siblings.socket);
+    if (siblings?.kind === 'tls') this.#applyTlsSiblings(siblings);
+    this.#applyDialers(this.#siblings, siblingTargets(config));
   }
 
-  #applyDialers(dialers: Map<string, Dialer>, wanted: ReadonlyMap<string, LinkTarget | SiblingTarget>): void {
+  #applyTlsSiblings({ port, tls }: SiblingConfig & { readonly kind: 'tls' }): void {
+    const access: AccessConfig = { name: 'siblings', port, tls, role: 'inter-router' };
+    if (this.#siblingAccess instanceof Access) this.#siblingAccess.apply(access, false);
+    else this.#siblingAccess = new Access(this.#host, access, { siblingsOnly: true });
+  }
+
+  #applyDialers(dialers: Map<string, Dialer>, wanted: ReadonlyMap<string, DialTarget>): void {
     for (const [name, dialer] of dialers) if (!wanted.has(name)) this.#leave(dialers, name, dialer);
     for (const [name, target] of wanted) {
       const known = dialers.get(name);
@@ -107,6 +115,22 @@ export class ConfiguredLinks {
     from.delete(name);
     leaving.drain();
     this.#leaving.add(leaving);
+  }
+}
+
+function isFor(access: SiblingAccess | Access, siblings: SiblingConfig | undefined): boolean {
+  return access instanceof SiblingAccess ? siblings?.kind === 'unix' && siblings.socket === access.path : siblings?.kind === 'tls';
+}
+
+function siblingTargets(config: RouterConfig): ReadonlyMap<string, DialTarget> {
+  const { siblings } = config;
+  switch (siblings?.kind) {
+    case 'unix':
+      return new Map(dialedFrom(siblings).map((path) => [path, new SiblingTarget(path)]));
+    case 'tls':
+      return new Map(tlsTargets(config, siblings).map((target) => [target.router, target]));
+    case undefined:
+      return new Map();
   }
 }
 

@@ -16,12 +16,17 @@ import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { CONNECTIONS_OF_PEER, refusalOfPeer } from './peer-check.ts';
 import { UNREVOKE } from '../refusal.ts';
-import { certificateOf, ownerOf } from '../peer-certificate.ts';
+import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { codeOf, expiredError } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 import { readCertificates } from '../../../x509/facts.ts';
 import { printableAscii } from '../../../text/printable.ts';
+
+interface AccessOptions {
+  readonly sharesPort?: boolean;
+  readonly siblingsOnly?: boolean;
+}
 
 const RETRY: Backoff = { first: 200, max: 5_000 };
 const HANDSHAKE_DEADLINE = 5_000;
@@ -29,13 +34,16 @@ const HANDSHAKE_DEADLINE = 5_000;
 const CLOSE_DEADLINE = 60_000;
 
 /**
- * One port where other sites may open links, and standard clients connections.
+ * One port where other sites may open links, and standard clients connections; or where only routers of this site may. Certificates of the
+ * authority that these show are others' too, so it is the proof of the site's key that lets them in, and until then a connection keeps its
+ * place among the handshakes, and counts as its address's.
  *
  * Invariants: of a server and a timer to try again there is at most one, and neither once stopped; `#port` is that of the server while it
  * listens. Each connection whose peer was let in is in `#incoming` until it has ended, whatever becomes of the server.
  */
 export class Access {
   readonly #host: LinkHost;
+  readonly #siblingsOnly: boolean;
   #sharesPort: boolean;
   #config: AccessConfig;
   #server: Server | undefined;
@@ -50,9 +58,13 @@ export class Access {
   readonly #strangers: LogRation;
   readonly #incoming = new Set<Incoming>();
 
-  /** @param sharesPort several routers of the site listen there (SO_REUSEPORT) */
-  constructor(host: LinkHost, config: AccessConfig, sharesPort: boolean) {
+  /**
+   * @param options.sharesPort several routers of the site listen there (SO_REUSEPORT)
+   * @param options.siblingsOnly only routers of this site may link there
+   */
+  constructor(host: LinkHost, config: AccessConfig, { sharesPort = false, siblingsOnly = false }: AccessOptions) {
     this.#host = host;
+    this.#siblingsOnly = siblingsOnly;
     this.#config = config;
     this.#sharesPort = sharesPort;
     this.#strangers = new LogRation(host.log);
@@ -262,8 +274,13 @@ export class Access {
     return open >= CONNECTIONS_OF_PEER;
   }
 
+  #ownerOf(socket: TLSSocket, certificate: PeerCertificate | undefined): string {
+    return this.#siblingsOnly || certificate === undefined ? `router at ${socket.remoteAddress ?? 'unknown'}` : ownerOf(certificate);
+  }
+
   #enough(peer: string): string | undefined {
-    if (this.#isFull(peer, undefined)) return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
+    if (!this.#siblingsOnly && this.#isFull(peer, undefined))
+      return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
     return this.#host.memory.refusal('peer', peer);
   }
 
@@ -283,10 +300,13 @@ export class Access {
   }
 
   #accept(socket: TLSSocket): void {
-    this.#handshakes.end(socket);
+    const siblingsOnly = this.#siblingsOnly;
+    if (!siblingsOnly) this.#handshakes.end(socket);
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
     const certificate = certificateOf(socket, this.#trusted);
-    const refusal = refusalOfPeer(socket, address, this.#host, this.#config, certificate, (peer) => this.#enough(peer));
+    const owner = this.#ownerOf(socket, certificate);
+    const demands = siblingsOnly ? undefined : this.#config;
+    const refusal = refusalOfPeer(socket, address, this.#host, demands, certificate, () => this.#enough(owner));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
@@ -300,11 +320,13 @@ export class Access {
       socket,
       protocol: socket.alpnProtocol === REVERSE ? REVERSE : FORWARD,
       certificate,
-      isFull: (siteId) => this.#isFull(ownerOf(certificate), siteId),
+      owner,
+      isFull: (siteId) => !siblingsOnly && this.#isFull(owner, siteId),
       address,
       edgeOnly: this.#config.role === 'edge',
-      siblingsOnly: false,
+      siblingsOnly,
       ration: this.#strangers,
+      onProved: () => this.#handshakes.end(socket),
       onClose: () => this.#incoming.delete(incoming),
     });
     this.#incoming.add(incoming);

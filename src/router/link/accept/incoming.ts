@@ -9,7 +9,7 @@ import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readCost, readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost, Peer } from '../host.ts';
-import { ownerOf, type PeerCertificate } from '../peer-certificate.ts';
+import type { PeerCertificate } from '../peer-certificate.ts';
 import { Link } from '../link.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
@@ -25,15 +25,19 @@ export interface IncomingOptions {
   readonly protocol: string;
   /** Left out between routers of one site. */
   readonly certificate?: PeerCertificate;
+  /** Whose share of memory it is part of. */
+  readonly owner: string;
   /** Whether a site has as many connections as it may. */
   readonly isFull: (siteId: string) => boolean;
   readonly address: string;
   /** Only edge sites may make a link here. */
   readonly edgeOnly: boolean;
-  /** Only routers of this site may. */
+  /** Only routers of this site may, and it serves nothing until one has proved to be that. */
   readonly siblingsOnly: boolean;
   /** For what a peer can cause as often as it likes. */
   readonly ration: LogRation;
+  /** The peer has proved who it is. */
+  readonly onProved?: () => void;
   readonly onClose: () => void;
 }
 
@@ -63,13 +67,15 @@ export class Incoming {
   #hello: Hello | undefined;
   #link: Link | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** Of a router of this site: until it has proved to be one. */
+  #unproved: NodeJS.Timeout | undefined;
   #refused = false;
   #closed = false;
 
   constructor(options: IncomingOptions) {
     this.#options = options;
     this.serial = options.certificate?.serial ?? '';
-    this.owner = options.certificate === undefined ? `site ${siteOf(options.host.self)}` : ownerOf(options.certificate);
+    this.owner = options.owner;
     this.address = options.address;
     this.expires = options.certificate?.expires ?? Infinity;
     const reverse = options.protocol === REVERSE;
@@ -85,6 +91,8 @@ export class Incoming {
         onClose: (reason, error) => this.#onClose(reason, error),
       },
     });
+    const nobody = (): void => this.#connection.destroy();
+    if (options.siblingsOnly) this.#unproved = setTimeout(bounded('connection/proof-deadline', nobody, nobody), HELLO_DEADLINE).unref();
     if (reverse)
       detached(
         'connection/attach',
@@ -125,6 +133,9 @@ export class Incoming {
   }
 
   #request(stream: Stream, head: RequestHead): StreamHandler {
+    if (this.#options.siblingsOnly && this.#hello === undefined && head.path !== ROUTING_PATH) {
+      return refuse(stream, 403, 'http_request_denied', 'only routers of this site are served here');
+    }
     if (head.method === 'CONNECT') return this.#options.host.connect(stream, head, this.peer, this.owner);
     if (head.method !== 'POST') return refuse(stream, 405, 'http_request_error');
     if (head.path === ROUTING_PATH) return this.#routing(stream);
@@ -174,7 +185,7 @@ export class Incoming {
       routing,
       events: host.events,
     });
-    this.#hello = hello;
+    this.#proved(hello);
     this.#link = link;
     link.add(this.#connection, false);
     host.links.add(link);
@@ -182,13 +193,17 @@ export class Incoming {
     routing.send(writeHello(host.hello(hello.link), host.siteKey, this.#connection.ours));
   }
 
+  #proved(hello: Hello): void {
+    this.#hello = hello;
+    clearTimeout(this.#unproved);
+    this.#options.onProved?.();
+  }
+
   #check(hello: Hello): void {
-    const { host, edgeOnly, siblingsOnly } = this.#options;
+    const { host, edgeOnly } = this.#options;
     const { id } = hello.site;
-    const own = siteOf(host.self);
     if (host.draining) throw new LinkError('draining', 'This router is closing.');
     if (routerOf(hello) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
-    if (siblingsOnly && id !== own) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
     this.#checkCertified(id);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
     if (this.#options.isFull(id)) throw tooMany();
@@ -197,7 +212,8 @@ export class Incoming {
 
   /** On each connection of a link: each may show another certificate. */
   #checkCertified(site: string): void {
-    const { host, certificate } = this.#options;
+    const { host, certificate, siblingsOnly } = this.#options;
+    if (siblingsOnly && site !== siteOf(host.self)) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
     const certified = certificate?.sites ?? [];
     if (certified.length > 0 && !certified.includes(site)) {
       throw new LinkError('wrong-site', `The certificate was issued to site ${certified.join(', ')}, not to ${site}.`);
@@ -220,9 +236,9 @@ export class Incoming {
   }
 
   #renewal(stream: Stream): StreamHandler {
-    const { host, certificate } = this.#options;
+    const { host, certificate, siblingsOnly } = this.#options;
     const siteId = this.siteId;
-    if (siteId === undefined || certificate === undefined || host.hooks.renew === undefined) {
+    if (siblingsOnly || siteId === undefined || certificate === undefined || host.hooks.renew === undefined) {
       return refuse(stream, 403, 'http_request_denied', 'this site renews no certificates here');
     }
     if (host.isRevoked(this.peer))
@@ -256,7 +272,7 @@ export class Incoming {
       this.#checkCertified(hello.site.id);
       if (this.#options.isFull(hello.site.id)) throw tooMany();
       if (this.#closed) return;
-      this.#hello = hello;
+      this.#proved(hello);
       this.#link = link;
       link.add(this.#connection, true);
       link.up();
@@ -295,6 +311,7 @@ export class Incoming {
   #onClose(reason: StreamReset, error: Error | undefined): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#unproved);
     const code = this.#offence(reason, error);
     if (code !== undefined) {
       linkMetrics.refused.inc({ reason: code });

@@ -6,7 +6,7 @@ import type { LinkHost } from '../host.ts';
 import { LinkError } from '../link-errors.ts';
 import { UNREVOKE } from '../refusal.ts';
 import { authorizationCode, certificateError } from '../tls-errors.ts';
-import { ownerOf, type PeerCertificate } from '../peer-certificate.ts';
+import type { PeerCertificate } from '../peer-certificate.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
@@ -18,16 +18,17 @@ type Demands = Pick<AccessConfig, 'unmarked'>;
 
 /**
  * Why a peer that has done its part of TLS is not let in; undefined where it is.
+ * @param demands what it is asked for beyond a certificate of the authority; nothing where it has yet to prove that it is of this site
  * @param shown its certificate
- * @param full why there are enough connections of whom the certificate belongs to
+ * @param full why there are enough connections of whom it counts to
  */
 export function refusalOfPeer(
   socket: TLSSocket,
   address: string,
   host: Pick<LinkHost, 'isRevoked'>,
-  demands: Demands,
+  demands: Demands | undefined,
   shown: PeerCertificate | undefined,
-  full: (owner: string) => string | undefined,
+  full: () => string | undefined,
 ): LinkError | undefined {
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined)
@@ -36,7 +37,7 @@ export function refusalOfPeer(
     return certificateError({ code: authorizationCode(socket), certificate, peer: `the peer at ${address}`, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate shown from ${address} has ${weakness}.`);
-  const misused = misuseOf(certificate, demands);
+  const misused = demands === undefined ? undefined : misuseOf(certificate, demands);
   if (misused !== undefined) return misused;
   if (socket.alpnProtocol !== FORWARD && socket.alpnProtocol !== REVERSE) {
     return new LinkError('not-earshot', `The peer at ${address} did not ask for ${FORWARD} (ALPN).`);
@@ -44,7 +45,7 @@ export function refusalOfPeer(
   if (host.isRevoked({ certificate: shown })) {
     return new LinkError('revoked', `Certificate ${certificate.serialNumber} is revoked here. ${UNREVOKE}`);
   }
-  const enough = shown === undefined ? undefined : full(ownerOf(shown));
+  const enough = full();
   return enough === undefined ? undefined : new LinkError('busy', enough);
 }
 

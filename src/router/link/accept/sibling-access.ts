@@ -7,6 +7,7 @@ import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
 import type { LinkHost } from '../host.ts';
 import { Incoming } from './incoming.ts';
 import { codeOf } from '../tls-errors.ts';
+import { siteOf } from '../../routing/names.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
 const PROTOCOL_DEADLINE = 5_000;
@@ -142,6 +143,7 @@ export class SiblingAccess {
       isFull: () => false,
       address: this.path,
       edgeOnly: false,
+      owner: `site ${siteOf(this.#host.self)}`,
       siblingsOnly: true,
       ration: this.#ration,
       onClose: () => this.#incoming.delete(incoming),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
+import type { RouterId } from '../../routing/contract.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 
 /** One address at which the peer may be reached. */
@@ -14,6 +15,8 @@ export interface DialEndpoint {
 /** What a dialer is to reach. */
 export interface DialTarget {
   readonly cost: number;
+  /** Who has to answer; left out where it may be anybody that the link's certificates let in. */
+  readonly router?: RouterId;
   /** In order of preference. @throws LinkError where nothing can be tried */
   endpoints(): readonly DialEndpoint[];
   /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
@@ -41,7 +44,7 @@ export async function openFirst(options: {
     const { peer, dial } = endpoint;
     try {
       const id = randomBytes(10).toString('hex');
-      return { opened: await openLink({ host, peer, dial, id, cost: target.cost, signal }), peer };
+      return { opened: await openLink({ host, peer, expected: target.router, dial, id, cost: target.cost, signal }), peer };
     } catch (error) {
       if (signal.aborted || !(error instanceof LinkError)) throw error;
       failures.set(endpoint, error);

@@ -6,6 +6,7 @@ import { Connection } from '../session/connection.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost } from '../host.ts';
+import type { RouterId } from '../../routing/contract.ts';
 import { Link } from '../link.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
@@ -21,6 +22,8 @@ export interface OutgoingOptions {
   readonly host: LinkHost;
   /** For messages: `west.example:55671`. */
   readonly peer: string;
+  /** Who has to answer. */
+  readonly expected?: RouterId | undefined;
   readonly cost: number;
   readonly id: string;
   /** Opens a connection for requests in the given direction. */
@@ -201,9 +204,12 @@ class Outgoing implements OpenedLink {
   }
 
   #check(hello: Hello): void {
-    const { host, peer } = this.#options;
+    const { host, peer, expected } = this.#options;
     if (routerOf(hello) === host.self) {
       throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
+    }
+    if (expected !== undefined && routerOf(hello) !== expected) {
+      throw new LinkError('wrong-router', `What answers at ${peer} is router ${routerOf(hello)}, not ${expected}.`);
     }
     const certified = this.#certificate?.sites ?? [];
     if (certified.length > 0 && !certified.includes(hello.site.id)) {

@@ -18,6 +18,8 @@ export interface DialOptions {
   /** Milliseconds, for name, TCP and TLS together. */
   readonly deadline: number;
   readonly signal: AbortSignal;
+  /** What answers has yet to prove by its site's key that it is a router of this site: its certificate's hosts and purpose say nothing then. */
+  readonly sibling?: boolean;
 }
 
 /**
@@ -40,6 +42,7 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
     minVersion: 'TLSv1.3',
     // Whether the peer is the right one is decided below, where its certificate can still be named.
     rejectUnauthorized: false,
+    ...(options.sibling === true ? { checkServerIdentity: () => undefined } : {}),
   });
   const fail = (error: unknown): void => {
     socket.destroy();
@@ -60,7 +63,7 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
   const onError = (error: Error): void => fail(connectError(error, peer));
   const onClose = (): void => fail(new LinkError('lost', `${peer} closed the connection before TLS was set up. Is this the right port?`));
   const onSecure = (): void => {
-    const trouble = troubleWith(socket, endpoint, options.protocol);
+    const trouble = troubleWith(socket, options);
     if (trouble !== undefined) fail(trouble);
     else resolve(socket);
   };
@@ -74,7 +77,7 @@ export function dialTls(options: DialOptions): Promise<TLSSocket> {
   });
 }
 
-function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string): LinkError | undefined {
+function troubleWith(socket: TLSSocket, { endpoint, protocol, sibling = false }: DialOptions): LinkError | undefined {
   const peer = `the peer at ${hostPort(endpoint)}`;
   const certificate = socket.getPeerX509Certificate();
   if (!socket.authorized) {
@@ -83,11 +86,11 @@ function troubleWith(socket: TLSSocket, endpoint: LinkEndpoint, protocol: string
   }
   if (certificate === undefined) return new LinkError('tls-failed', `${peer} showed no certificate.`);
   // Node.js has done this when it set `authorized`; here it stands for all to see, since nothing else names the peer.
-  const host = checkServerIdentity(endpoint.host, socket.getPeerCertificate());
+  const host = sibling ? undefined : checkServerIdentity(endpoint.host, socket.getPeerCertificate());
   if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
-  if (purposeOf(certificate) === 'application') {
+  if (!sibling && purposeOf(certificate) === 'application') {
     return new LinkError('tls-wrong-purpose', `The certificate of ${peer} is for applications, and not for a site's access.`);
   }
   if (socket.alpnProtocol !== protocol) {

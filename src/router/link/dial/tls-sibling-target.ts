@@ -1,0 +1,56 @@
+import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
+import type { RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
+import { hostPort } from '../../host-port.ts';
+import type { RouterId } from '../../routing/contract.ts';
+import { routerId } from '../../routing/names.ts';
+import { openBundle } from '../bundle.ts';
+import type { DialEndpoint, DialTarget } from './dial-endpoints.ts';
+import { dialTls } from './tls-dial.ts';
+
+const COST = 1;
+
+/** Another router of this site at an address of its own. Addresses of pods are given again to others: so it has to be the one that is meant. */
+export class TlsSiblingTarget implements DialTarget {
+  readonly cost = COST;
+  readonly router: RouterId;
+  readonly #endpoint: SiblingAddress;
+  readonly #tls: TlsBundle;
+
+  constructor(site: string, endpoint: SiblingAddress, tls: TlsBundle) {
+    this.router = routerId(site, endpoint.router);
+    this.#endpoint = endpoint;
+    this.#tls = tls;
+  }
+
+  endpoints(): readonly DialEndpoint[] {
+    const bundle = openBundle(this.#tls, 'client');
+    const endpoint = this.#endpoint;
+    return [
+      {
+        peer: hostPort(endpoint),
+        dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal, sibling: true }),
+      },
+    ];
+  }
+
+  servedBy(other: DialTarget): boolean {
+    return this.equals(other);
+  }
+
+  equals(other: DialTarget): boolean {
+    return (
+      other instanceof TlsSiblingTarget &&
+      other.router === this.router &&
+      hostPort(other.#endpoint) === hostPort(this.#endpoint) &&
+      sameBundle(other.#tls, this.#tls)
+    );
+  }
+}
+
+/** Of two routers, the one whose name is the smaller opens the link: so there is one. */
+export function tlsTargets(
+  { site, router }: RouterConfig,
+  { tls, others }: SiblingConfig & { readonly kind: 'tls' },
+): readonly TlsSiblingTarget[] {
+  return others.filter((other) => other.router > router).map((other) => new TlsSiblingTarget(site.id, other, tls));
+}
