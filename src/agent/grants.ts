@@ -7,7 +7,7 @@ import type { GrantFacts } from '../site/observe/trust-facts.ts';
 import { nameOf } from '../site/resources.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Authority } from '../trust/contract.ts';
-import type { Grant, GrantStore, Ledger } from '../trust/stores.ts';
+import type { GrantSpec, GrantStore, Ledger } from '../trust/stores.ts';
 import type { GrantServer, LinkOffer } from '../trust/tokens/contract.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import { TrustError } from '../trust/errors.ts';
@@ -127,7 +127,7 @@ const unknown: GrantFacts = { redemptions: 0, redemptionsAllowed: 1, expired: fa
 
 async function factsOf(store: GrantStore, grant: AccessGrant, served: Served, { hosts }: GrantSettings, now: number): Promise<GrantFacts> {
   try {
-    const { name, code, redemptions, redemptionsAllowed, expires } = await ensureOne(store, grant);
+    const { name, code, redemptions, redemptionsAllowed, expires } = await store.ensure(grantSpecOf(grant, nameOf(grant)));
     const [host = '127.0.0.1'] = hosts;
     const address = 'problem' in served ? served : { url: grantUrl(host, served.port, name), ca: served.ca };
     return { code, redemptions, redemptionsAllowed, expires, expired: expires <= now, ...address };
@@ -136,15 +136,15 @@ async function factsOf(store: GrantStore, grant: AccessGrant, served: Served, { 
   }
 }
 
-function ensureOne(store: GrantStore, grant: AccessGrant): Promise<Grant> {
-  const { code, redemptionsAllowed, expirationWindow, issuer } = grant.spec;
-  return store.ensure({
-    name: nameOf(grant),
+/** @param name that of the grant in its store, and in the URL */
+export function grantSpecOf({ spec: { code, redemptionsAllowed, expirationWindow, issuer } }: AccessGrant, name: string): GrantSpec {
+  return {
+    name,
     ...(code === undefined || code === '' ? {} : { code }),
     redemptionsAllowed: Math.max(1, redemptionsAllowed ?? 1),
     expirationWindowSeconds: Math.max(1, Math.round((parseDuration(expirationWindow ?? '15m') ?? 900_000) / 1000)),
     ...(issuer === undefined || issuer === '' ? {} : { issuer }),
-  });
+  };
 }
 
 function isAlike(one: GrantSettings, other: GrantSettings): boolean {

@@ -90,7 +90,7 @@ export class Tokens implements Disposable {
 
   #begin(resource: AccessToken, siteName: string, redeemed: ReadonlyMap<string, string>): void {
     const name = nameOf(resource);
-    const mark = markOf(resource);
+    const mark = tokenMark(resource);
     const facts = { redeemed: redeemed.get(name) === mark };
     const end = new AbortController();
     const attempt: Attempt = { name, siteName, spec: resource.spec, mark, since: performance.now(), end, facts, failures: 0 };
@@ -181,9 +181,9 @@ export class Tokens implements Disposable {
   }
 }
 
-/** Tells one token from another of its name, without keeping the code. */
-function markOf({ spec }: AccessToken): string {
+/** Tells one token from another of its name, without keeping the code. Where objects have uids, one that was made anew is another. */
+export function tokenMark({ metadata: { uid }, spec: { url, code } }: AccessToken): string {
   return createHash('sha256')
-    .update(JSON.stringify([spec.url, spec.code]))
+    .update(JSON.stringify([url, code, ...(uid === undefined ? [] : [uid])]))
     .digest('hex');
 }

@@ -1,5 +1,9 @@
 /** What the controller of sites was told when it was started: pure data, made of flags and environment by `cli/commands/site-controller.ts`. */
+import type { OwnerReference } from '../kube/objects.ts';
+
 export interface ControllerSettings {
+  /** The Deployment that this controller is, where it is one: what is made for all sites goes with it. */
+  readonly owner?: OwnerReference;
   readonly name: string;
   readonly namespace: string;
   readonly version: string;

@@ -68,3 +68,11 @@ export const annotation = {
 
 /** Selects the router's pods of a site, and nothing else of it. */
 export const ROUTER_SELECTOR = { application: ROUTER, [label.component]: 'router' } as const;
+
+/** SecuredAccess, Service and Secret of the server where tokens are redeemed, and its authority, in the controller's namespace. */
+export const GRANT_SERVER = 'skupper-grant-server';
+export const GRANT_SERVER_CA = 'skupper-grant-server-ca';
+/** On the one pod of the controller that leads, which serves grants: `"true"`. */
+export const LEADER_LABEL = 'earshot/leader';
+/** Secret with what became of the site's grants: codes, counts, and whose keys were certified; for the controller alone. */
+export const GRANTS = 'skupper-site-grants';

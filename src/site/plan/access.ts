@@ -132,7 +132,8 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
 /** `settings` of a Site: whether certificates that do not say what they are for open links, `allow` or `refuse`. */
 export const UNMARKED = 'unmarked-certificates';
 
-function uselessGrants({ AccessGrant }: SiteResources, site: Site): readonly ResourceProblem[] {
+/** Grants of a site that lets no other in. */
+export function uselessGrants({ AccessGrant }: Pick<SiteResources, 'AccessGrant'>, site: Site): readonly ResourceProblem[] {
   const remedy =
     site.spec.edge === true
       ? 'it is an edge site, which lets none in.'

@@ -1,0 +1,25 @@
+import { LEADER_LABEL } from '../../api/skupper/cluster-names.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isNotFound } from '../../kube/errors.ts';
+import { pods } from '../../kube/resource.ts';
+
+/** Marks the pod that leads, by which the Service of the grant server finds it, and no other. */
+export async function labelLeader(
+  client: Pick<KubeClient, 'list' | 'patch'>,
+  { namespace, pod }: { readonly namespace: string; readonly pod: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const label = async (name: string, value: string | null): Promise<void> => {
+    const patch = { metadata: { labels: { [LEADER_LABEL]: value } } };
+    try {
+      await client.patch(pods, { namespace, name }, patch, { type: 'merge', signal });
+    } catch (error) {
+      // A pod that is gone leads no more; and the process need not be one.
+      if (!isNotFound(error)) throw error;
+    }
+  };
+  for await (const { metadata } of client.list(pods, { namespace, labelSelector: LEADER_LABEL }, { signal })) {
+    if (metadata.name !== undefined && metadata.name !== pod) await label(metadata.name, null);
+  }
+  await label(pod, 'true');
+}

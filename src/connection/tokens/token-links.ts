@@ -1,0 +1,67 @@
+/** Links that came of tokens, as objects of the cluster. */
+import type { TokenStore } from '../../agent/ports.ts';
+import { tokenMark } from '../../agent/tokens.ts';
+import { accessTokens, links, type Link } from '../../api/skupper/index.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isNotFound } from '../../kube/errors.ts';
+import type { OwnerReference } from '../../kube/objects.ts';
+import type { SiteCaches } from '../caches.ts';
+
+export interface TokenLinksOptions {
+  readonly client: Pick<KubeClient, 'apply' | 'delete'>;
+  readonly caches: Pick<SiteCaches, 'list' | 'view'>;
+  readonly namespace: string;
+  /** The Site: what came of its tokens goes with it. */
+  readonly owner: () => OwnerReference;
+}
+
+/** What a token has become is its status, so nothing else is kept of it. */
+export class TokenLinks implements TokenStore {
+  readonly #options: TokenLinksOptions;
+
+  constructor(options: TokenLinksOptions) {
+    this.#options = options;
+  }
+
+  redeemed(): Promise<ReadonlyMap<string, string>> {
+    const { caches, namespace } = this.#options;
+    const redeemed = caches.list(accessTokens, namespace).filter(({ status }) => status?.redeemed === true);
+    return Promise.resolve(new Map(redeemed.map((token) => [token.metadata.name ?? '', tokenMark(token)])));
+  }
+
+  setRedeemed(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async putLink(link: Link): Promise<void> {
+    const { client, caches, namespace, owner } = this.#options;
+    for (const one of linksByGroup(link)) {
+      const object = { ...one, metadata: { ...one.metadata, namespace, ownerReferences: [owner()] } };
+      caches.view(links).wrote(await client.apply(links, object));
+    }
+  }
+
+  async removeLink(name: string): Promise<void> {
+    const { client, caches, namespace } = this.#options;
+    const made = caches.list(links, namespace).filter(({ spec }) => spec.tlsCredentials === name);
+    for (const { metadata } of made) {
+      if (metadata.name === undefined) continue;
+      try {
+        await client.delete(links, { namespace, name: metadata.name }, metadata.uid === undefined ? {} : { uid: metadata.uid });
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+      }
+    }
+  }
+}
+
+/** One Link for each group of endpoints, which is one router of the other site: with the second, the site survives the loss of the first. */
+export function linksByGroup(link: Link): readonly Link[] {
+  const groups = [...Map.groupBy(link.spec.endpoints, ({ group = '' }) => group).values()];
+  if (groups.length < 2) return [link];
+  return groups.map((endpoints, index) => ({
+    ...link,
+    metadata: { ...link.metadata, name: `${link.metadata.name}-${index + 1}` },
+    spec: { ...link.spec, endpoints },
+  }));
+}

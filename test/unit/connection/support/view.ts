@@ -1,0 +1,55 @@
+import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
+import type { ControllerSettings } from '../../../../src/connection/settings.ts';
+import type { KubeObject } from '../../../../src/kube/objects.ts';
+import type { Resource } from '../../../../src/kube/resource.ts';
+import { sortResources, type SiteObject } from '../../../../src/site/resources.ts';
+
+export const settings: ControllerSettings = {
+  name: 'skupper-controller',
+  namespace: 'skupper',
+  version: '1.0.0',
+  requireExplicitControl: false,
+  routerImage: 'localhost/earshot:1.0.0',
+  routerImagePullPolicy: 'IfNotPresent',
+  imagePullSecrets: [],
+  disableSecurityContext: false,
+  access: {
+    enabledTypes: ['local', 'loadbalancer', 'route'],
+    defaultType: '',
+    clusterHost: '',
+    ingressDomain: '',
+    ingressClassName: '',
+    httpProxyDomain: '',
+    gatewayDomain: '',
+    gatewayClass: '',
+    gatewayPort: 8443,
+  },
+  grants: { enabled: true, autoconfigure: true, baseUrl: '', port: 9090, tlsCredentials: 'skupper-grant-server', podName: '' },
+};
+
+/** One namespace that holds these, whose first Site by name runs. */
+export function viewOf(
+  objects: readonly KubeObject[],
+  {
+    namespace = 'west',
+    settings: changed = {},
+    elsewhere = [],
+  }: { readonly namespace?: string; readonly settings?: Partial<ControllerSettings>; readonly elsewhere?: readonly KubeObject[] } = {},
+): NamespaceView {
+  const resources = sortResources(
+    objects.filter(({ apiVersion }) => apiVersion === 'skupper.io/v2alpha1') as unknown as readonly SiteObject[],
+  );
+  // What is asked for a kind is of that kind.
+  const of = <T extends KubeObject>({ kind }: Resource<T>, all: readonly KubeObject[]): readonly T[] =>
+    all.filter((object) => object.kind === kind) as unknown as readonly T[];
+  return {
+    namespace,
+    resources,
+    site: resources.Site[0],
+    settings: { ...settings, ...changed },
+    list: (kind) => of(kind, objects),
+    find: (kind, name) => of(kind, objects).find(({ metadata }) => metadata.name === name),
+    elsewhere: (kind, other) => of(kind, elsewhere).filter((object) => object.metadata.namespace === other),
+    serves: () => true,
+  };
+}
