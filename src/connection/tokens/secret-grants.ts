@@ -20,13 +20,13 @@ export function openSecretGrants(secrets: SiteSecrets, options: { readonly ledge
   }
   const save = async (record: GrantRecord): Promise<void> => {
     const { name } = record;
-    await secrets.changeState(GRANTS, (before) => {
+    await secrets.changeState(GRANTS, (before = {}) => {
       refuseOlder(Object.hasOwn(before, name) ? parseGrant(before[name] ?? '', name) : undefined, record);
       return { ...before, [name]: formatGrant(record) };
     });
   };
   const remove = async (name: string): Promise<void> => {
-    await secrets.changeState(GRANTS, ({ [name]: gone, ...others }) => (gone === undefined ? undefined : others));
+    await secrets.changeState(GRANTS, ({ [name]: gone, ...others } = {}) => (gone === undefined ? undefined : others));
   };
   return new HeldGrants({ ...options, records, damaged, keeper: { save, remove, close: () => Promise.resolve() } });
 }

@@ -47,6 +47,7 @@ export function viewOf(
     resources,
     site: resources.Site[0],
     settings: { ...settings, ...changed },
+    revoked: { sites: [], serials: [] },
     list: (kind) => of(kind, objects),
     find: (kind, name) => of(kind, objects).find(({ metadata }) => metadata.name === name),
     elsewhere: (kind, other) => of(kind, elsewhere).filter((object) => object.metadata.namespace === other),
