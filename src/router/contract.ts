@@ -40,8 +40,8 @@ export interface RouterConfig {
 export interface ListenerConfig {
   /** Unique among the listeners, and stable: `Listener/backend`. */
   readonly name: string;
-  /** A name or an address; a name is resolved to addresses of this machine. */
-  readonly host: string;
+  /** A name or an address; a name is resolved to addresses of this machine. Left out: all addresses. */
+  readonly host?: string;
   readonly port: number;
   readonly destination: Destination;
   readonly observer: Observer;

@@ -11,6 +11,8 @@ export interface Material {
   readonly attachedServers?: readonly AttachedServers[];
   /** Proxies for links, by the name that `settings.proxy-configuration` uses. */
   readonly proxies?: ReadonlyMap<string, ProxyConfig>;
+  /** What gives listeners their names and ports; undefined where they have addresses of a machine. */
+  readonly services?: ServiceMaterial;
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */
   readonly bundles: ReadonlyMap<string, TlsBundle>;
   /** Bundles that are there but cannot be read, and why. */

@@ -6,6 +6,11 @@ export function isLabel(text: string): boolean {
   return LABEL.test(text);
 }
 
+/** RFC 1035 label: a Service of Kubernetes. */
+export function isServiceName(text: string): boolean {
+  return SERVICE_NAME.test(text);
+}
+
 /**
  * RFC 1123 subdomain: labels with dots between them, of 253 characters at most. Like Kubernetes, which has it for the names of
  * objects, this does not count the characters of each label.
@@ -53,6 +58,7 @@ export function isReservedKey(text: string): boolean {
 export const RESERVED_KEYS = 'earshot:';
 
 const LABEL = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+const SERVICE_NAME = /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const HOST_NAME = /^[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]{0,61}[a-z0-9_])?)*\.?$/i;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

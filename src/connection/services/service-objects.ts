@@ -1,7 +1,50 @@
-import type { NamespaceView } from '../namespace-view.ts';
-import { noWishes, type Wishes } from '../wishes.ts';
+import { annotation, label, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
+import type { Service } from '../../kube/objects.ts';
+import { services as serviceResource } from '../../kube/resource.ts';
+import { namespaceService } from '../../site/namespace-service.ts';
+import { servicePorts, type WantedService } from '../../site/plan/service-ports.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import { noWishes, type Wish, type Wishes } from '../wishes.ts';
+import { podKeysIn } from './pod-keys.ts';
 
-/** The Services of Listeners and MultiKeyListeners. */
-export function serviceObjects(_view: NamespaceView): Wishes {
-  return noWishes;
+/**
+ * The Services of Listeners and MultiKeyListeners, and those of pods behind them. What is wrong with a listener is told by the router that
+ * leads its site, which plans by the same rule.
+ */
+export function serviceObjects(view: NamespaceView): Wishes {
+  if (view.site === undefined) return noWishes;
+  const site = ownerOf(view.site);
+  const there = view.list(serviceResource);
+  const material = { services: there.map(namespaceService), podKeys: podKeysIn(view) };
+  const { services } = servicePorts(view.resources, material);
+  const wanted = new Set(services.map(({ name }) => name));
+  const isOurs = (service: Service): boolean => {
+    const { label: value, controlled } = namespaceService(service);
+    return value !== undefined && controlled;
+  };
+  return {
+    objects: services.map((service) => wishFor(service, site)),
+    unwanted: there
+      .filter((service) => isOurs(service) && !wanted.has(service.metadata.name ?? ''))
+      .map((object) => ({ of: serviceResource, object })),
+    problems: [],
+  };
+}
+
+/** Somebody else's keeps its owners, and does not go with the listeners. */
+function wishFor({ name, label: value, controlled, ports }: WantedService, site: ReturnType<typeof ownerOf>): Wish<Service> {
+  const metadata = controlled ? { annotations: { [annotation.controlled]: 'true' }, ownerReferences: [site] } : {};
+  return {
+    of: serviceResource,
+    object: {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, labels: { [label.listener]: value }, ...metadata },
+      spec: {
+        selector: ROUTER_SELECTOR,
+        ports: ports.map((each) => ({ name: each.name, port: each.port, protocol: 'TCP', targetPort: each.routerPort })),
+      },
+    },
+    for: ports[0].listener,
+  };
 }

@@ -3,7 +3,7 @@ import { bounded } from '../../telemetry/boundary.ts';
 import type { ListenerConfig, Problem } from '../contract.ts';
 import { hostPort } from '../host-port.ts';
 import { hostNames } from '../host-names.ts';
-import { ListeningSocket, type ListeningOptions } from './listening-socket.ts';
+import { EVERYWHERE, ListeningSocket, type ListeningOptions } from './listening-socket.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';
 
@@ -109,7 +109,7 @@ class Listener {
     if (own !== undefined) return own;
     const problems = [...this.#sockets.values()].flatMap(({ problem }) => problem ?? []);
     // A name such as `localhost` may have an address of a family that this machine does without.
-    const excusable = this.listening && isIP(this.config.host) === 0;
+    const excusable = this.listening && isIP(this.config.host ?? EVERYWHERE) === 0;
     return problems.find(({ code }) => !(excusable && code === 'host-not-local'));
   }
 
@@ -170,8 +170,8 @@ class Listener {
 
   /** No addresses until a name has been looked up; then `follow` is called again. */
   #resolved(): readonly string[] {
-    const { host } = this.config;
-    if (isIP(host) !== 0) return [host];
+    const { host = EVERYWHERE } = this.config;
+    if (host === EVERYWHERE || isIP(host) !== 0) return [host];
     if (this.#addresses === undefined && this.#asked !== host && this.#timer === undefined) this.#ask(host);
     return this.#addresses ?? [];
   }

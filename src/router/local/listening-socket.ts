@@ -10,6 +10,8 @@ import type { FairPlaces } from '../../work/fair-places.ts';
 import { networkOf } from '../../x509/network.ts';
 
 const BACKLOG = 1024;
+/** In the place of a host: all addresses, of IPv6 as well where the system has it. */
+export const EVERYWHERE = '';
 
 export interface ListeningOptions {
   /** Milliseconds that a client has for the TLS handshake. */
@@ -89,7 +91,7 @@ export class ListeningSocket {
       bounded('listener/listening', () => this.#opened(server), failed),
     );
     const { host, port } = this.address;
-    server.listen({ host, port, backlog: BACKLOG, reusePort: this.#options.shared });
+    server.listen({ ...(host === EVERYWHERE ? {} : { host }), port, backlog: BACKLOG, reusePort: this.#options.shared });
   }
 
   #plainServer(): Server {

@@ -44,14 +44,16 @@ export function statusOf(conditions: Readonly<Record<string, Progress>>, view: V
   };
 }
 
+/** Others bring it: nothing is wrong with the resource itself. */
+const AWAITED: ReadonlySet<Problem['code']> = new Set(['no-site', 'service-awaited']);
+
 /** The first condition of every kind: whether the resource could be planned at all. */
 export function configured({ own, wording }: Pick<View, 'own' | 'wording'>): Progress {
   const errors = own.filter(({ severity }) => severity === 'error');
-  const [first] = errors;
+  const first = errors.find(({ code }) => !AWAITED.has(code)) ?? errors[0];
   if (first === undefined) return done;
   const message = errors.map((problem) => problemWords(problem, wording)).join('; ');
-  // Without a Site nothing is wrong with the resource itself.
-  return first.code === 'no-site' ? waiting(first.code, message) : failed({ code: first.code, message });
+  return AWAITED.has(first.code) ? waiting(first.code, message) : failed({ code: first.code, message });
 }
 
 const starting = waiting('starting', 'the router starts');

@@ -14,7 +14,10 @@ export interface PlannedListeners extends Planned<ListenerConfig> {
   readonly held: readonly HeldPort[];
 }
 
-export function sharePorts(wanted: readonly ListenerConfig[], before: readonly HeldPort[]): PlannedListeners {
+/** At an address of the machine. */
+export type LocalListener = ListenerConfig & { readonly host: string };
+
+export function sharePorts(wanted: readonly LocalListener[], before: readonly HeldPort[]): PlannedListeners {
   const incumbents = new Map(before.map((held) => [bindAddress(held), held.listener]));
   const owners = new Map<string, string>();
   for (const config of wanted) {
@@ -26,15 +29,18 @@ export function sharePorts(wanted: readonly ListenerConfig[], before: readonly H
   return {
     configs,
     held: configs.map(({ name, host, port }) => ({ listener: name, host, port })),
-    problems: losers.map((config) => takenTwice(config, owners.get(bindAddress(config)))),
+    // Names of planned listeners are keys of their resources.
+    problems: losers.map((config) => takenTwice(config.name as ResourceKey, config, owners.get(bindAddress(config)))),
   };
 }
 
-function takenTwice(config: ListenerConfig, owner = 'another'): ResourceProblem {
-  const { host, port } = config;
+export function takenTwice(
+  resource: ResourceKey,
+  { host, port }: { readonly host: string; readonly port: number },
+  owner = 'another',
+): ResourceProblem {
   const message = `${owner.replace('/', ' ')} with host ${host} and port ${port} already exists in namespace; use another port or host, or delete one of the two.`;
-  // Names of planned listeners are keys of their resources.
-  return errorIn(config.name as ResourceKey, 'spec.port', 'port-taken-twice', message);
+  return errorIn(resource, 'spec.port', 'port-taken-twice', message);
 }
 
 function bindAddress({ host, port }: { readonly host: string; readonly port: number }): string {

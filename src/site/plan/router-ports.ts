@@ -1,0 +1,31 @@
+/** Which ports of a router's pod are free for listeners. */
+import { FIRST_LISTENER_PORT, ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
+import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
+import type { SiteResources } from '../resources.ts';
+
+const LAST_PORT = 65_535;
+/** Of containers that a router's pod has had, and that tools look for. */
+const OTHERS = [5672, 9191];
+
+export class RouterPorts {
+  readonly #taken: Set<number>;
+  #next = FIRST_LISTENER_PORT;
+
+  constructor({ RouterAccess }: Pick<SiteResources, 'RouterAccess'>) {
+    const ofAccess = RouterAccess.flatMap(({ spec }) => spec.roles.flatMap(({ port }) => port ?? []));
+    this.#taken = new Set([...Object.values(ROUTER_PORTS), ...Object.values(DEFAULT_PORTS), ...OTHERS, ...ofAccess]);
+  }
+
+  /** @returns whether it could be had */
+  take(port: number): boolean {
+    if (!Number.isInteger(port) || port < FIRST_LISTENER_PORT || port > LAST_PORT || this.#taken.has(port)) return false;
+    this.#taken.add(port);
+    return true;
+  }
+
+  /** The lowest that is free. @returns undefined where none is */
+  takeNext(): number | undefined {
+    while (this.#next <= LAST_PORT && !this.take(this.#next)) this.#next += 1;
+    return this.#next > LAST_PORT ? undefined : this.#next;
+  }
+}

@@ -1,0 +1,30 @@
+import type { ListenerConfig } from '../../router/contract.ts';
+import { errorIn, type ResourceProblem } from '../problem.ts';
+import type { ResourceKey } from '../resources.ts';
+import type { LocalListener, PlannedListeners } from './held-ports.ts';
+import type { ListenerPort, ServicePlan } from './service-ports.ts';
+
+/** Each at the port that its Service leads to, and again for each pod that has a Service of its own. */
+export function atServices(wanted: readonly LocalListener[], { ports, problems }: ServicePlan): PlannedListeners {
+  const byListener = Map.groupBy(ports, ({ listener }) => listener);
+  const waiting: ResourceProblem[] = [];
+  const configs = wanted.flatMap((config) => {
+    // Names of planned listeners are keys of their resources.
+    const resource = config.name as ResourceKey;
+    const own = byListener.get(resource) ?? [];
+    if (own.some(({ podKey, told }) => podKey === undefined && !told)) waiting.push(noServiceYet(resource, config.host));
+    return own.filter(({ told }) => told).map((port) => at(config, port));
+  });
+  return { configs, held: [], problems: [...problems, ...waiting] };
+}
+
+function at(wanted: LocalListener, { podKey, service, routerPort }: ListenerPort): ListenerConfig {
+  const { host: _, ...config } = wanted;
+  if (podKey === undefined) return { ...config, port: routerPort };
+  return { ...config, name: `${config.name}/${service}`, port: routerPort, destination: { kind: 'key', routingKey: podKey } };
+}
+
+function noServiceYet(resource: ResourceKey, host: string): ResourceProblem {
+  const message = `Service ${host} does not lead to it yet. The controller of sites sees to that; if it stays so, see the events and the controller's log.`;
+  return errorIn(resource, 'spec.host', 'service-awaited', message);
+}

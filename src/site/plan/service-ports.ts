@@ -1,0 +1,145 @@
+/**
+ * Which Services a site's listeners get, and which port of the routers each leads to. Routers and the controller come to the same answer from
+ * the same objects: the Services keep what was decided before.
+ */
+import { isServiceName } from '../../text/names.ts';
+import { quoted } from '../../text/printable.ts';
+import type { NamespaceService, ServiceMaterial } from '../material.ts';
+import { errorIn, warningIn, type ResourceProblem } from '../problem.ts';
+import type { SiteResources } from '../resources.ts';
+import { takenTwice } from './held-ports.ts';
+import { RouterPorts } from './router-ports.ts';
+import { routerServices } from './service-names.ts';
+import { serviceClaims, type ServiceClaim } from './service-claims.ts';
+
+export interface ServicePlan {
+  readonly ports: readonly ListenerPort[];
+  readonly services: readonly WantedService[];
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** A port of a Service, and where routers listen for it. */
+export interface ListenerPort extends ServiceClaim {
+  readonly routerPort: number;
+  /** The Service says so already. */
+  readonly told: boolean;
+}
+
+export interface WantedService {
+  readonly name: string;
+  /** The port name of one of its listeners: the same one for as long as it has it. */
+  readonly label: string;
+  /** Made for listeners. Another one was given to them, and stays when they are gone. */
+  readonly controlled: boolean;
+  readonly ports: readonly [ListenerPort, ...ListenerPort[]];
+}
+
+/** What of a site's resources has a say in its Services. */
+export type ServiceSources = Pick<SiteResources, 'Listener' | 'MultiKeyListener' | 'RouterAccess' | 'SecuredAccess'>;
+
+export function servicePorts(resources: ServiceSources, { services, podKeys }: ServiceMaterial): ServicePlan {
+  const known = new Map(services.map((service) => [service.name, service]));
+  const problems: ResourceProblem[] = [];
+  const refuse = refusals(resources, known);
+  const { claims, problems: ofClaims } = serviceClaims(resources, podKeys);
+  const named = claims.filter((claim) => {
+    const problem = refuse(claim);
+    if (problem !== undefined) problems.push(problem);
+    return problem === undefined;
+  });
+  const { winners, problems: ofLosers } = oneEach(named, known);
+  const { ports, problems: ofPorts } = assign(winners, known, new RouterPorts(resources));
+  const wanted = [...Map.groupBy(ports, ({ service }) => service)].flatMap(([name, [first, ...others]]) =>
+    first === undefined ? [] : [serviceOf(name, [first, ...others], known.get(name))],
+  );
+  return { ports, services: wanted, problems: [...problems, ...ofClaims, ...ofLosers, ...ofPorts] };
+}
+
+/** Why a claim can have no Service of its name. */
+function refusals(
+  resources: ServiceSources,
+  known: ReadonlyMap<string, NamespaceService>,
+): (claim: ServiceClaim) => ResourceProblem | undefined {
+  const { always, ofAccess } = routerServices(resources);
+  return (claim) => {
+    const { service } = claim;
+    if (!isServiceName(service)) {
+      const form = 'use lower-case letters, digits and -, 63 at most, a letter first';
+      return problemOf(claim, 'host', `${quoted(service)} cannot be the name of a Service: ${form}, no dots and no address.`);
+    }
+    const there = known.get(service);
+    const isOurs = there?.label !== undefined;
+    if (always.has(service) || (ofAccess.has(service) && !isOurs)) {
+      return problemOf(
+        claim,
+        'service-exists',
+        `Service ${service} already exists in namespace: it is the router's own; use another host.`,
+      );
+    }
+    if (there === undefined || isOurs) return undefined;
+    return problemOf(claim, 'service-exists', `Service ${service} already exists in namespace; delete it, or use another host.`);
+  };
+}
+
+/** Of several that want the same port of a Service the one that has it keeps it, else it is the first. */
+function oneEach(
+  claims: readonly ServiceClaim[],
+  known: ReadonlyMap<string, NamespaceService>,
+): { readonly winners: readonly ServiceClaim[]; readonly problems: readonly ResourceProblem[] } {
+  const owners = new Map<string, ServiceClaim>();
+  const has = ({ service, port, name }: ServiceClaim): boolean =>
+    known.get(service)?.ports.some((each) => each.port === port && each.name === name) ?? false;
+  for (const claim of claims) {
+    const owner = owners.get(placeOf(claim));
+    if (owner === undefined || (has(claim) && !has(owner))) owners.set(placeOf(claim), claim);
+  }
+  const winners = claims.filter((claim) => owners.get(placeOf(claim)) === claim);
+  const problems = claims.flatMap((claim) => {
+    const owner = owners.get(placeOf(claim));
+    return owner === undefined || owner === claim ? [] : [taken(claim, owner)];
+  });
+  return { winners, problems };
+}
+
+function placeOf({ service, port }: ServiceClaim): string {
+  return `${service}:${port}`;
+}
+
+function taken(claim: ServiceClaim, owner: ServiceClaim): ResourceProblem {
+  const problem = takenTwice(claim.listener, { host: claim.service, port: claim.port }, owner.listener);
+  return claim.podKey === undefined ? problem : problemOf(claim, problem.code, problem.message);
+}
+
+/** First to those that have one, then to the others. */
+function assign(
+  claims: readonly ServiceClaim[],
+  known: ReadonlyMap<string, NamespaceService>,
+  free: RouterPorts,
+): { readonly ports: readonly ListenerPort[]; readonly problems: readonly ResourceProblem[] } {
+  const kept = new Map<ServiceClaim, number>();
+  for (const claim of claims) {
+    const target = known.get(claim.service)?.ports.find(({ name }) => name === claim.name)?.targetPort;
+    if (typeof target === 'number' && free.take(target)) kept.set(claim, target);
+  }
+  const problems: ResourceProblem[] = [];
+  const ports = claims.flatMap((claim): readonly ListenerPort[] => {
+    const routerPort = kept.get(claim) ?? free.takeNext();
+    if (routerPort !== undefined) return [{ ...claim, routerPort, told: kept.has(claim) }];
+    problems.push(
+      problemOf(claim, 'no-router-port', 'no port of the routers is left for it; remove listeners, or divide them among sites.'),
+    );
+    return [];
+  });
+  return { ports, problems };
+}
+
+function serviceOf(name: string, ports: WantedService['ports'], there: NamespaceService | undefined): WantedService {
+  const keeps = ports.find((port) => port.name === there?.label);
+  return { name, label: (keeps ?? ports[0]).name, controlled: there === undefined || there.controlled, ports };
+}
+
+/** A listener works without one of its pods. */
+function problemOf({ listener, podKey, service }: ServiceClaim, code: ResourceProblem['code'], message: string): ResourceProblem {
+  if (podKey === undefined) return errorIn(listener, 'spec.host', code, message);
+  return warningIn(listener, 'spec.exposePodsByName', code, `the pod ${quoted(service)} cannot be reached by its name: ${message}`);
+}
