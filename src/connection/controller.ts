@@ -25,7 +25,8 @@ const BACKOFF = { first: 100, max: 60_000 };
 export async function startSiteController({ client, caches, settings, log, concurrency }: SiteControllerOptions): Promise<Controller> {
   await caches.synced;
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
-  const keeper = new NamespaceKeeper({ client, caches, settings, log, now });
+  const wake = (namespace: string): void => queue.add(namespace);
+  const keeper = new NamespaceKeeper({ client, caches, settings, log, now, wake });
   const queue = new WorkQueue({
     name: 'sites',
     concurrency,
@@ -41,6 +42,8 @@ export async function startSiteController({ client, caches, settings, log, concu
     if (object.metadata.namespace !== undefined) queue.add(object.metadata.namespace);
   });
   for (const of of Object.values(skupperResources)) for (const namespace of caches.namespacesWith(of)) queue.add(namespace);
+  // Also where it has none of these yet: the server for tokens is there.
+  queue.add(settings.namespace);
   const shown = showQueues({ sites: queue });
   return {
     async stop(deadlineMilliseconds) {

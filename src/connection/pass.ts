@@ -1,5 +1,5 @@
 import { ROUTER } from '../api/skupper/cluster-names.ts';
-import { skupperResources } from '../api/skupper/index.ts';
+import { accessGrants, skupperResources } from '../api/skupper/index.ts';
 import type { KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, type Resource } from '../kube/resource.ts';
@@ -16,6 +16,8 @@ import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
 import { siteObjects } from './site/site-objects.ts';
 import { writeStatus } from './statuses.ts';
+import { GrantDesk } from './tokens/grant-desk.ts';
+import { grantServerObjects } from './tokens/grant-server-objects.ts';
 import { SiteTrust } from './trust/site-trust.ts';
 
 export interface NamespaceKeeperOptions {
@@ -25,25 +27,32 @@ export interface NamespaceKeeperOptions {
   readonly log: Logger;
   /** RFC 3339, seconds. */
   readonly now: () => string;
+  /** Asks for a pass over a namespace. */
+  readonly wake: (namespace: string) => void;
 }
 
 /** What each rule wants, in no order: every pass brings all of it about as far as it can. */
-const RULES = [siteObjects, accessObjects, serviceObjects, attachedObjects];
+const RULES = [siteObjects, accessObjects, serviceObjects, attachedObjects, grantServerObjects];
 
 /** Keeps what is in each namespace in line with its resources. A pass looks at all of a namespace, and changes what differs. */
 export class NamespaceKeeper implements AsyncDisposable {
   readonly #options: NamespaceKeeperOptions;
   /** By namespace, while it has a Site. */
   readonly #trust = new Map<string, SiteTrust>();
+  readonly #desk: GrantDesk;
 
   constructor(options: NamespaceKeeperOptions) {
     this.#options = options;
+    const { settings, log, caches, wake } = options;
+    const onChange = (): void => caches.namespacesWith(accessGrants).forEach(wake);
+    this.#desk = new GrantDesk({ settings: settings.grants, log, onChange });
   }
 
   /** @returns milliseconds until something is due, where anything is */
   async pass(namespace: string, signal: AbortSignal): Promise<number | undefined> {
     const { client, caches, now } = this.#options;
     const seen = this.#viewOf(namespace);
+    await this.#desk.follow(seen);
     const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
     const view = { ...seen, revoked };
     const wishes = RULES.map((rule) => rule(view));
@@ -62,12 +71,13 @@ export class NamespaceKeeper implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#desk[Symbol.asyncDispose]();
     await Promise.all([...this.#trust.values()].map((trust) => trust[Symbol.asyncDispose]()));
   }
 
   async #stepTrust(view: NamespaceView, signal: AbortSignal): ReturnType<SiteTrust['step']> {
     const { namespace, site } = view;
-    const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust({ ...this.#options, namespace }));
+    const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust({ ...this.#options, desk: this.#desk, namespace }));
     const step = await trust.step(view, signal);
     if (site === undefined) {
       this.#trust.delete(namespace);

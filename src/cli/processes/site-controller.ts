@@ -1,6 +1,9 @@
 /** `earshot site-controller`: one process, of which several may run and one leads. */
 import { customResourceDefinitionsResource } from '../../api/crd.ts';
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
+import { ownerOf } from '../../connection/namespace-view.ts';
+import { labelLeader } from '../../connection/tokens/leader-label.ts';
+import { deployments } from '../../kube/resource.ts';
 import { startSiteController } from '../../connection/controller.ts';
 import { SiteCaches } from '../../connection/caches.ts';
 import { followLogLevel } from '../../connection/log-level.ts';
@@ -65,9 +68,13 @@ export async function runSiteController(command: SiteControllerCommand, until: A
       : undefined;
     await runElected({ election, client, stopped, log }, async (leading, fenced) => {
       await using _installing = command.manageCrds ? installing(log, (signal) => applyDefinitions(fenced, log, signal)) : undefined;
-      await runWhileLeading({ leading, stopped, log }, () =>
-        startSiteController({ client: fenced, caches, settings, log, concurrency: command.concurrency }),
-      );
+      await runWhileLeading({ leading, stopped, log }, async () => {
+        const { namespace, name } = settings;
+        const deployment = await fenced.find(deployments, { namespace, name }, { signal: leading });
+        await labelLeader(fenced, { namespace, pod: identity }, leading);
+        const owned = deployment === undefined ? settings : { ...settings, owner: ownerOf(deployment) };
+        return startSiteController({ client: fenced, caches, settings: owned, log, concurrency: command.concurrency });
+      });
     });
   } finally {
     end.abort();

@@ -10,6 +10,7 @@ import type { Clock } from '../../trust/contract.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { revocationsOf } from '../../trust/revocation.ts';
 import type { SiteCaches } from '../caches.ts';
+import type { GrantDesk } from '../tokens/grant-desk.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { SecretLedger } from './secret-ledger.ts';
 import { siteIdentity } from './site-key.ts';
@@ -20,6 +21,9 @@ export interface SiteTrustOptions {
   readonly client: KubeClient;
   readonly caches: SiteCaches;
   readonly log: Logger;
+  readonly desk: GrantDesk;
+  /** Asks for a pass over a namespace. */
+  readonly wake: (namespace: string) => void;
   readonly clock?: Clock;
 }
 

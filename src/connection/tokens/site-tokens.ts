@@ -1,0 +1,90 @@
+import { Tokens } from '../../agent/tokens.ts';
+import type { Identity } from '../../agent/ports.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import type { TrustFacts } from '../../site/observe/trust-facts.ts';
+import { uselessGrants } from '../../site/plan/access.ts';
+import type { ResourceProblem } from '../../site/problem.ts';
+import { nameOf, type SiteResources } from '../../site/resources.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Authority } from '../../trust/contract.ts';
+import type { Bundles, GrantStore, Ledger, PendingKeys } from '../../trust/stores.ts';
+import type { SiteCaches } from '../caches.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import type { GrantDesk } from './grant-desk.ts';
+import { SiteGrants } from './site-grants.ts';
+import { TokenLinks } from './token-links.ts';
+
+export interface SiteTokensOptions {
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly desk: GrantDesk;
+  readonly namespace: string;
+  readonly identity: Identity;
+  readonly ledger: Ledger;
+  readonly grants: GrantStore;
+  readonly bundles: Bundles;
+  readonly pendingKeys: PendingKeys;
+  readonly authority: (issuer: string | undefined) => Promise<Authority>;
+  readonly log: Logger;
+  /** A token was redeemed, here or by another site, or failed. */
+  readonly onChange: () => void;
+}
+
+export interface TokensStep {
+  readonly facts: Pick<TrustFacts, 'grants' | 'tokens'>;
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** Both ends of tokens, for one site while it is one: its AccessGrants, and the AccessTokens that others gave it. */
+export class SiteTokens implements AsyncDisposable {
+  readonly #tokens: Tokens;
+  readonly #grants: SiteGrants;
+  #view: NamespaceView | undefined;
+
+  constructor({
+    client,
+    caches,
+    desk,
+    namespace,
+    identity,
+    ledger,
+    grants,
+    bundles,
+    pendingKeys,
+    authority,
+    log,
+    onChange,
+  }: SiteTokensOptions) {
+    const tokens = new TokenLinks({ client, caches, namespace, owner: () => ownerOf(this.#site()) });
+    this.#tokens = new Tokens({ stores: { bundles, pendingKeys, tokens }, identity, log: log.child({ namespace }), onChange });
+    grants.onChange(onChange);
+    this.#grants = new SiteGrants({ desk, store: grants, ledger, siteId: identity.id, authority });
+  }
+
+  async step(view: NamespaceView, now: number): Promise<TokensStep> {
+    const { resources, site } = view;
+    this.#view = view;
+    if (site === undefined) return { facts: { grants: new Map(), tokens: new Map() }, problems: [] };
+    const tokens = await this.#tokens.ensure(resources.AccessToken, site, takenNames(resources));
+    const grants = await this.#grants.step(view, now);
+    const letsNobodyIn = resources.RouterAccess.length === 0 && (site.spec.linkAccess ?? 'none') === 'none';
+    return { facts: { grants, tokens }, problems: letsNobodyIn || site.spec.edge === true ? uselessGrants(resources, site) : [] };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#tokens[Symbol.dispose]();
+    await this.#grants[Symbol.asyncDispose]();
+  }
+
+  #site(): NonNullable<NamespaceView['site']> {
+    const site = this.#view?.site;
+    if (site === undefined) throw new Error('there is no site whose tokens these are');
+    return site;
+  }
+}
+
+/** Of Secrets that something else shows, trusts or makes. A token is called as its file says, which may be another site's choice. */
+function takenNames({ Certificate, RouterAccess, Listener, MultiKeyListener, Connector }: SiteResources): ReadonlySet<string> {
+  const shown = [...RouterAccess, ...Listener, ...MultiKeyListener, ...Connector].map(({ spec }) => spec.tlsCredentials ?? '');
+  return new Set([...Certificate.map(nameOf), ...shown]);
+}
