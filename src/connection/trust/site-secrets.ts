@@ -6,7 +6,7 @@ import type { OwnerReference, Secret, StringMap } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { TrustError } from '../../trust/errors.ts';
 import type { SiteCaches } from '../caches.ts';
-import { difference } from '../statuses.ts';
+import { difference } from '../../kube/merge-patch.ts';
 
 export interface SiteSecretsOptions {
   readonly namespace: string;

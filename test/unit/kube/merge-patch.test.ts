@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { difference } from '../../../src/connection/statuses.ts';
+import { difference } from '../../../src/kube/merge-patch.ts';
 
 describe('the patch from one status to another', () => {
   for (const [from, to, patch] of [

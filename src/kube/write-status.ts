@@ -1,0 +1,35 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from './contract.ts';
+import { isNotFound } from './errors.ts';
+import { difference } from './merge-patch.ts';
+import type { KubeObject } from './objects.ts';
+import type { Resource } from './resource.ts';
+
+type WithStatus = KubeObject & { readonly status?: unknown };
+
+/** Where written statuses are remembered until the watch brings them (`FreshView`). */
+export interface StatusView<T extends KubeObject> {
+  write(intended: T, send: () => Promise<T>): Promise<T>;
+}
+
+/** @returns whether it was written: what stands already is left alone */
+export async function writeStatus<T extends WithStatus>(
+  of: Resource<T>,
+  object: T,
+  status: unknown,
+  { client, view, signal }: { readonly client: Pick<KubeClient, 'patch'>; readonly view: StatusView<T>; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const wanted: unknown = JSON.parse(JSON.stringify(status));
+  if (isDeepStrictEqual(object.status, wanted)) return false;
+  const { namespace, uid, name = '' } = object.metadata;
+  const key = { ...(namespace === undefined ? {} : { namespace }), name };
+  // With the uid: the status of one that was deleted meanwhile is not another's.
+  const patch = { metadata: { uid }, status: difference(object.status, wanted) };
+  try {
+    await view.write({ ...object, status: wanted }, () => client.patch(of, key, patch, { type: 'merge', subresource: 'status', signal }));
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
