@@ -1,0 +1,31 @@
+/** What the account of a site's routers may do in the namespace of its site: the controller grants it, and the routers need no more. */
+import type { PolicyRule } from '../../kube/objects.ts';
+import { NETWORK_STATUS, RENEWALS, ROUTER, SITE_LEADER } from './cluster-names.ts';
+import { GROUP } from './names.ts';
+
+/** @param secrets the names of those that may be read */
+export function routerRights(secrets: ReadonlySet<string>): readonly PolicyRule[] {
+  return [
+    {
+      apiGroups: [GROUP],
+      resources: ['sites', 'listeners', 'multikeylisteners', 'connectors', 'links', 'routeraccesses', 'attachedconnectorbindings'],
+      verbs: READ,
+    },
+    {
+      apiGroups: [GROUP],
+      resources: ['listeners/status', 'multikeylisteners/status', 'connectors/status', 'links/status'],
+      verbs: ['patch'],
+    },
+    { apiGroups: [''], resources: ['services', 'pods'], verbs: READ },
+    { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
+    { apiGroups: [''], resources: ['configmaps'], resourceNames: [ROUTER], verbs: READ },
+    { apiGroups: [''], resources: ['configmaps'], resourceNames: [NETWORK_STATUS, RENEWALS], verbs: [...READ, 'patch'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [SITE_LEADER], verbs: ['get', 'patch'] },
+    // A name cannot be asked for where something is made: the first router of a site makes its Lease.
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+    // With `patch`: what a link's other end has renewed is written back. None is ever made or taken away.
+    { apiGroups: [''], resources: ['secrets'], resourceNames: [...secrets].sort(), verbs: [...READ, 'patch'] },
+  ];
+}
+
+const READ = ['get', 'list', 'watch'];

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { routerRights } from '../../../src/api/skupper/router-rights.ts';
+import { secretNames } from '../../../src/site/secret-names.ts';
+import { aConnector, aLink, aListener, resources } from './fixtures.ts';
+
+const own = ['skupper-local-server', 'skupper-site-key', 'skupper-site-server'];
+
+test("a site's routers read the site's own Secrets, and each that a resource names, once", () => {
+  const all = resources(
+    aListener('web', { tlsCredentials: 'web' }),
+    aConnector('web', { tlsCredentials: 'web' }),
+    aLink('west', { tlsCredentials: 'link-west', settings: { 'proxy-configuration': 'proxy' } }),
+    aConnector('plain'),
+  );
+  assert.deepEqual([...secretNames(all, ['attached', undefined])].toSorted(), [...own, 'attached', 'link-west', 'proxy', 'web'].toSorted());
+});
+
+test('no resource names a Secret with the key of an authority, nor what is no name', () => {
+  const names = ['skupper-site-ca', 'skupper-local-ca', 'skupper-site-ledger', '', 'a,metadata.name!=b', '../x'];
+  const all = resources(...names.map((tlsCredentials, index) => aListener(`l${index}`, { tlsCredentials })));
+  assert.deepEqual([...secretNames(all)], own);
+});
+
+test("the rights of a site's routers name every Secret and every object that they write", () => {
+  const rights = routerRights(new Set(['b', 'a']));
+  const secrets = rights.filter(({ resources: of }) => of.includes('secrets'));
+  assert.deepEqual(secrets, [
+    { apiGroups: [''], resources: ['secrets'], resourceNames: ['a', 'b'], verbs: ['get', 'list', 'watch', 'patch'] },
+  ]);
+  const unnamed = rights.filter(
+    ({ resourceNames, verbs }) => resourceNames === undefined && verbs.some((verb) => !/^(?:get|list|watch)$/.test(verb)),
+  );
+  assert.deepEqual(
+    unnamed.flatMap(({ resources: of, verbs }) => of.map((one) => `${verbs.join(',')} ${one}`)),
+    ['patch listeners/status', 'patch multikeylisteners/status', 'patch connectors/status', 'patch links/status', 'create leases'],
+  );
+});
