@@ -20,7 +20,9 @@ export function findBundle(material: Material, name: string, use: BundleUse, res
   const bundle = bundles.get(name);
   if (reason === undefined && bundle === undefined) {
     const message = `there is no TLS bundle named ${quoted(name)}; put ${files[use]} into ${bundleLocation(name)}.`;
-    return { problems: [errorIn(resource, FIELD, 'tls-missing', message)] };
+    return {
+      problems: [{ ...errorIn(resource, FIELD, 'tls-missing', message), beginning: `TLS credentials secret ${quoted(name)} not found` }],
+    };
   }
   const problems =
     reason !== undefined || bundle === undefined

@@ -13,6 +13,8 @@ export interface ResourceProblem {
   readonly message: string;
   /** An error in what was changed, which runs as it was before. */
   readonly runs?: true;
+  /** Where conditions are in words (`Wording`): with what their message begins. */
+  readonly beginning?: string;
 }
 
 /** What of some resources can run, and what is to be said about them. */

@@ -12,7 +12,7 @@ import type { ListenerState } from '../../router/contract.ts';
 import { keyOf } from '../resources.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
-import type { Progress } from './wording.ts';
+import { NOT_OPERATIONAL, type Progress } from './wording.ts';
 import { quoted } from '../../text/printable.ts';
 
 export function observeListener(listener: Listener, view: View): ListenerStatus {
@@ -87,7 +87,11 @@ export function observeLink(link: Link, view: View): LinkStatus {
     // Its problem in the router is about connecting, not about what was written.
     Configured: firstOf(configured(view), state === undefined ? inRouter(state) : done),
     Operational:
-      state?.operational === true ? done : state?.problem === undefined ? waiting('connecting', 'it is connecting') : failed(state.problem),
+      state?.operational === true
+        ? done
+        : state?.problem === undefined
+          ? waiting('connecting', 'it is connecting')
+          : { ...failed(state.problem), waitsAs: NOT_OPERATIONAL },
   };
   return {
     ...statusOf(

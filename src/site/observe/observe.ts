@@ -1,10 +1,10 @@
 /** What the site's resources report: pure. The router's state in, statuses out. */
-import { allOf, keyOf, type Kind, type OfKind, type ResourceKey, type SiteObject, type StatusOf } from '../resources.ts';
+import { allOf, keyOf, type Kind, type OfKind, type ResourceKey, type StatusOf } from '../resources.ts';
 import { observeRouterAccess, observeSiteObject } from './observe-access.ts';
 import { observeConnector, observeLink, observeListener, observeMultiKey } from './observe-traffic.ts';
 import { observeCertificate, observeGrant, observeToken } from './observe-trust.ts';
 import { configured, statusOf } from './status.ts';
-import type { Observation, View } from './view.ts';
+import type { Observation, OwnView, View } from './view.ts';
 
 export type AnyStatus = StatusOf<Kind>;
 
@@ -49,7 +49,7 @@ function observeObject<K extends Kind>(object: OfKind<K>, view: View): StatusOf<
   return observe(object, view);
 }
 
-/** Of a kind that no router carries out: what the plan says. */
-function observePlanned(_object: SiteObject, view: View) {
+/** Of a kind that no router carries out, or of one that cannot be read: what its problems say. */
+export function observePlanned(_object: unknown, view: OwnView) {
   return statusOf({ Configured: configured(view) }, view);
 }

@@ -1,7 +1,7 @@
 import { mergeConditions, statusMessage, type Condition } from '../../api/condition.ts';
 import type { StatusWord } from '../../api/skupper/index.ts';
 import type { Problem } from '../../router/contract.ts';
-import type { View } from './view.ts';
+import type { OwnView } from './view.ts';
 import { conditionOf, problemWords, worded, type Progress } from './wording.ts';
 
 /** The fields that the status of every kind has. */
@@ -31,7 +31,7 @@ export function firstOf(...all: readonly Progress[]): Progress {
  * that does not hold, or what is to be said of something that works.
  * @param conditions by type, in order; `Ready` is added
  */
-export function statusOf(conditions: Readonly<Record<string, Progress>>, view: View, notes: readonly string[] = []): CommonStatus {
+export function statusOf(conditions: Readonly<Record<string, Progress>>, view: OwnView, notes: readonly string[] = []): CommonStatus {
   const { wording, own } = view;
   const all = Object.entries(conditions).map(([type, progress]) => [type, worded(progress, wording)] as const);
   const ready = firstOf(...all.map(([, progress]) => progress));
@@ -48,7 +48,7 @@ export function statusOf(conditions: Readonly<Record<string, Progress>>, view: V
 const AWAITED: ReadonlySet<Problem['code']> = new Set(['no-site', 'service-awaited']);
 
 /** The first condition of every kind: whether the resource could be planned at all. */
-export function configured({ own, wording }: Pick<View, 'own' | 'wording'>): Progress {
+export function configured({ own, wording }: Pick<OwnView, 'own' | 'wording'>): Progress {
   const errors = own.filter(({ severity }) => severity === 'error');
   const first = errors.find(({ code }) => !AWAITED.has(code)) ?? errors[0];
   if (first === undefined) return done;

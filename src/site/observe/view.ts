@@ -24,7 +24,10 @@ export interface Observation {
 }
 
 /** What the observer of a kind is given besides the object. */
-export interface View extends Observation {
+export interface View extends Observation, OwnView {}
+
+export interface OwnView {
+  readonly wording: Wording;
   /** Of this object. */
   readonly own: readonly ResourceProblem[];
   readonly previous: readonly Condition[];

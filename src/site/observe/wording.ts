@@ -10,20 +10,24 @@ import { problemText, type ResourceProblem } from '../problem.ts';
  */
 export type Wording = 'codes' | 'words';
 
+/** Of a Link, whatever is in its way. */
+export const NOT_OPERATIONAL = 'Not operational';
+
 /** How far one condition has come. */
 export type Progress =
   | { readonly kind: 'done' }
   /** Something is still missing; it may come by itself. */
   | ({ readonly kind: 'waiting' } & Problem)
   /** Someone has to change something. */
-  | ({ readonly kind: 'failed' } & Problem);
+  | ({ readonly kind: 'failed'; /** In words it waits, and begins with this. */ readonly waitsAs?: string } & Problem);
 
 export function worded(progress: Progress, wording: Wording): Progress {
   if (progress.kind === 'done' || wording === 'codes') return progress;
   const { code, message } = progress;
-  const beginning = BEGINNINGS[code];
+  const waitsAs = progress.kind === 'failed' ? progress.waitsAs : undefined;
+  const beginning = waitsAs ?? BEGINNINGS[code];
   // What waits for a Site fails there.
-  const kind = code === 'no-site' ? 'failed' : progress.kind;
+  const kind = code === 'no-site' ? 'failed' : waitsAs === undefined ? progress.kind : 'waiting';
   return { kind, code, message: beginning === undefined ? message : `${beginning}: ${message}` };
 }
 
@@ -37,13 +41,14 @@ export function conditionOf(type: string, progress: Progress, wording: Wording):
 /** With its field in front, or behind where a message must begin in a certain way. */
 export function problemWords(problem: ResourceProblem, wording: Wording): string {
   const { field, message } = problem;
-  if (wording === 'codes' || field === undefined) return problemText(problem);
-  return `${message.replace(/\.$/, '')} (${field})`;
+  if (wording === 'codes') return problemText(problem);
+  const words = problem.beginning === undefined ? message : `${problem.beginning}: ${message}`;
+  return field === undefined ? words : `${words.replace(/\.$/, '')} (${field})`;
 }
 
 const BEGINNINGS: { readonly [code in Problem['code']]?: string } = {
   'no-site': 'No active site in namespace',
   'no-connector': 'No matching connectors',
   'no-listener': 'No matching listeners',
-  connecting: 'Not operational',
+  connecting: NOT_OPERATIONAL,
 };

@@ -102,7 +102,11 @@ function serversOf(connector: Connector, { pods, capabilities }: Material): Serv
   });
   if (isHost(host)) return { hosts: [host], problems: [] };
   if (isGiven(host)) return wrong('spec.host', 'host', `${quoted(host)} is neither a host name nor an address.`);
-  if (!isGiven(selector)) return wrong('spec.host', 'host', 'it is missing; name the host or address of the server.');
+  if (!isGiven(selector)) {
+    const message = 'it is missing; name the host or address of the server.';
+    const beginning = 'Connector must define a non-empty spec.host or spec.selector';
+    return { hosts: [], problems: [{ ...errorIn(resource, 'spec.host', 'host', message), beginning }] };
+  }
   // Where pods cannot be selected, that is said of the selector.
   if (!capabilities.has('pods')) return { hosts: [], problems: [] };
   const found = selectPods(selector, pods ?? [], includeNotReadyPods === true);

@@ -287,3 +287,23 @@ test('what a status quotes stays on one line and short', () => {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
   assert.doesNotMatch(status?.message ?? '', /[\u0000-\u001F]/);
 });
+
+test('where tools read words, a Secret that is missing, servers that are missing and a link in trouble are told as they know it', () => {
+  const first = (object: SiteObject, type: string, router: Partial<RouterState> = {}) => {
+    const material = { capabilities: new Set(['pods'] as const) };
+    const status = observe([aSite(), object], router, { wording: 'words', material }).get(`${object.kind}/${object.metadata.name ?? ''}`);
+    const condition = status?.conditions?.find((each) => each.type === type);
+    return `${condition?.reason}: ${condition?.message}`;
+  };
+  const missing = /^Error: TLS credentials secret "none" not found: there is no TLS bundle named "none"; put .+ \(spec.tlsCredentials\)$/;
+  for (const object of [aListener('a', { tlsCredentials: 'none' }), aConnector('a', { tlsCredentials: 'none' })]) {
+    assert.match(first(object, 'Configured'), missing);
+  }
+  assert.match(first(aLink('a', { tlsCredentials: 'none' }), 'Configured'), missing);
+  const nowhere = { ...aConnector('a'), spec: { routingKey: 'a', port: 80 } };
+  assert.match(first(nowhere, 'Configured'), /^Error: Connector must define a non-empty spec.host or spec.selector: /);
+  const nobody = { ...aConnector('a'), spec: { routingKey: 'a', port: 80, selector: 'app=a' } };
+  assert.match(first(nobody, 'Configured'), /^Error: No matches for selector: /);
+  const refused = { links: { 'Link/a': { operational: false, problem: { code: 'refused', message: 'nobody listens there' } } } } as const;
+  assert.equal(first(aLink('a'), 'Operational', refused), 'Pending: Not operational: nobody listens there');
+});
