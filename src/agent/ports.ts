@@ -6,10 +6,11 @@
  * Whatever rejects, rejects for now: the engine tells why, and asks again at the next pass.
  */
 import type { Endpoint, Link } from '../api/skupper/index.ts';
-import type { ProxyConfig, SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
+import type { ProxyConfig, RouterState, SiblingConfig, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { AttachedServers, SelectablePod, ServiceMaterial } from '../site/material.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
+import type { SitePlan } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import type { Reach } from '../site/reach.ts';
 import type { ResourceKey, SiteResources } from '../site/resources.ts';
@@ -150,6 +151,9 @@ export interface Report {
   readonly statuses: ReadonlyMap<ResourceKey, AnyStatus>;
   /** As the snapshot had them: a resource that cannot be read has a status all the same. */
   readonly problems: readonly ResourceProblem[];
+  readonly plan: SitePlan;
+  /** Undefined while no router runs. */
+  readonly router?: RouterState;
 }
 
 /** Of the processes that run a site's routers one leads: it writes statuses and looks after trust. */

@@ -65,20 +65,12 @@ export class Reporter {
     const router = routerState();
     const { resources } = snapshot;
     const all = [...snapshot.problems, ...problems];
-    const observation = {
-      resources,
-      plan,
-      problems: all,
-      trust,
-      reach: now,
-      controller,
-      wording,
-      ...(router === undefined ? {} : { router }),
-    };
+    const ofRouter = router === undefined ? {} : { router };
+    const observation = { resources, plan, problems: all, trust, reach: now, controller, wording, ...ofRouter };
     const before = this.#statuses;
     this.#statuses = observeSite(observation, before, timestamp(clock()));
     this.#tellErrors(before);
-    statuses.write({ resources, statuses: this.#statuses, problems: snapshot.problems });
+    statuses.write({ resources, statuses: this.#statuses, problems: snapshot.problems, plan, ...ofRouter });
     this.#reported = from;
   }
 

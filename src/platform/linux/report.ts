@@ -12,7 +12,9 @@ import type { WrittenFile } from './status-writer.ts';
 import { conditionReason } from '../../errors/condition-reason.ts';
 import { isResourceName } from '../../text/names.ts';
 
-export function statusFiles({ resources, statuses, problems }: Report, now: string): ReadonlyMap<string, WrittenFile> {
+type Statuses = Pick<Report, 'resources' | 'statuses' | 'problems'>;
+
+export function statusFiles({ resources, statuses, problems }: Statuses, now: string): ReadonlyMap<string, WrittenFile> {
   const files = new Map<string, WrittenFile>();
   for (const object of allOf(resources)) {
     const { apiVersion, kind, metadata, spec } = object;
