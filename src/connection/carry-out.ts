@@ -3,9 +3,10 @@ import { annotation } from '../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../kube/contract.ts';
 import { ApiError, isConflict, isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
+import type { Resource } from '../kube/resource.ts';
 import type { ResourceProblem } from '../site/problem.ts';
-import { isRecord } from '../text/is-record.ts';
 import { quoted } from '../text/printable.ts';
+import { hasMore, isAsWanted } from './as-wanted.ts';
 import type { SiteCaches } from './caches.ts';
 import type { Unwanted, Wish, Wishes } from './wishes.ts';
 
@@ -54,11 +55,43 @@ async function make({ of, object }: Wish, namespace: string, caches: SiteCaches,
   const key = `${wanted.metadata.namespace}/${wanted.metadata.name}`;
   const current = view.get(key);
   if (current !== undefined && isAsWanted(current, wanted)) return;
+  const applied = await apply(of, wanted, current, client, signal);
+  view.wrote(applied);
+  if (hasMore(specOf(applied), specOf(wanted))) view.wrote(await replaceSpec(of, wanted, applied, client, signal));
+}
+
+async function apply(
+  of: Resource,
+  wanted: KubeObject,
+  current: KubeObject | undefined,
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<KubeObject> {
   // What is not known to be there may have been made by somebody else meanwhile: his fields are left to him.
-  const options = current === undefined ? { yielding: true, signal } : { signal };
-  const { resourceVersion } = current?.metadata ?? {};
-  const precise = resourceVersion === undefined ? wanted : { ...wanted, metadata: { ...wanted.metadata, resourceVersion } };
-  view.wrote(await client.apply(of, precise, options));
+  if (current === undefined) return client.apply(of, wanted, { yielding: true, signal });
+  try {
+    return await client.apply(of, at(current, wanted), { signal });
+  } catch (error) {
+    // It may be what others have put beside it that cannot stand there.
+    if (!(error instanceof ApiError && error.status === 422) || specOf(wanted) === undefined) throw error;
+    return client.apply(of, at(await replaceSpec(of, wanted, current, client, signal), wanted), { signal });
+  }
+}
+
+/** With each list as it is wanted. */
+function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+  const { namespace, name = '' } = wanted.metadata;
+  const key = { ...(namespace === undefined ? {} : { namespace }), name };
+  return client.patch(of, key, at(current, { metadata: {}, spec: specOf(wanted) }), { type: 'merge', signal });
+}
+
+/** As it was seen: where it is another one by now, this is refused. */
+function at<T extends Pick<KubeObject, 'metadata'>>({ metadata: { resourceVersion } }: KubeObject, object: T): T {
+  return resourceVersion === undefined ? object : { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {
+  return object.spec;
 }
 
 async function remove({ of, object: { metadata } }: Unwanted, client: KubeClient, signal: AbortSignal): Promise<void> {
@@ -80,21 +113,6 @@ function marked(object: KubeObject): KubeObject {
     metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: hash.digest('base64url').slice(0, 16) } },
   };
 }
-
-/** All that is wanted is there, and nothing that was wanted before is wanted no more (then the hash would be another). */
-function isAsWanted(current: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) {
-    return Array.isArray(current) && current.length === wanted.length && wanted.every((each, index) => isAsWanted(current[index], each));
-  }
-  if (isRecord(wanted)) {
-    if (!isRecord(current)) return Object.keys(wanted).length === 0 && current === undefined;
-    return Object.entries(wanted).every(([key, value]) => value === undefined || isAsWanted(current[key], value));
-  }
-  return current === wanted || (isEmpty(current) && isEmpty(wanted));
-}
-
-/** The API server leaves out what is empty. */
-const isEmpty = (value: unknown): boolean => value === undefined || value === '' || value === false || value === 0 || value === null;
 
 function refused(resource: Wish['for'], what: string, error: unknown): ResourceProblem {
   const words = error instanceof ApiError ? error.statusMessage : error instanceof Error ? error.message : String(error);

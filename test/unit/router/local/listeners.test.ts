@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -100,6 +100,22 @@ describe('a listener', () => {
     await listening(local);
     assert.equal(stateOf(local)?.problem, undefined);
     (await connected(port)).socket.destroy();
+  });
+
+  it('without a host listens at all addresses', async () => {
+    using server = await echo();
+    const { local, routing } = oneSide();
+    await using _ = local;
+    const { host: _host, ...everywhere } = listener(await freePort(), 'key');
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    local.apply([everywhere], [connector(server.port, 'key')]);
+    await listening(local);
+    assert.equal(stateOf(local)?.problem, undefined);
+    for (const host of ['127.0.0.1', '127.0.0.2']) {
+      const socket = connect({ host, port: everywhere.port });
+      await eventually(`a connection to ${host}`, () => socket.readyState === 'open');
+      socket.destroy();
+    }
   });
 
   it('shares its place with another router only where that is wanted', async () => {

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
+import type { Wish } from '../../../src/connection/wishes.ts';
+import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
+import { services, type Resource } from '../../../src/kube/resource.ts';
+import { PlayedApi, refuse } from '../exposure/support/played-api.ts';
+import { playedCluster, type PlayedCluster } from './support/played-cluster.ts';
+
+/**
+ * Applies ports as the API server does: by port, leaving those that another manager has put there, and the whole is invalid where two have
+ * one name. A merge patch replaces them.
+ */
+class ApiWithOthers extends PlayedApi {
+  override apply<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
+    const { namespace = '', name = '' } = object.metadata;
+    const before = portsOf(this.read(services, `${namespace}/${name}`));
+    const wanted = portsOf(object);
+    const left = before.filter(({ port }) => !wanted.some((each) => each.port === port));
+    const names = [...wanted, ...left].map((each) => each.name);
+    if (new Set(names).size === names.length) return super.apply(of, withPorts(object, [...wanted, ...left]));
+    this.calls.push(`apply ${of.plural} ${namespace}/${name}`);
+    return refuse(422, 'Invalid', 'Duplicate value');
+  }
+}
+
+const portsOf = (object: KubeObject | undefined): readonly ServicePort[] => (object as Service | undefined)?.spec?.ports ?? [];
+const withPorts = <T extends KubeObject>(object: T, ports: readonly ServicePort[]): T =>
+  ({ ...object, spec: { ...(object as Service).spec, ports } }) as T;
+
+type Ports = readonly (readonly [name: string, port: number])[];
+
+function service(ports: Ports, more: Partial<Service['spec']> = {}, metadata: Partial<Service['metadata']> = {}): Service {
+  const all = ports.map(([name, port]) => ({ name, port, protocol: 'TCP', targetPort: port }));
+  return { apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'ns', name: 'web', ...metadata }, spec: { ports: all, ...more } };
+}
+
+const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'Site', name: 'west', uid });
+
+async function carry({ api, caches, signal }: PlayedCluster, object: Service): Promise<CarriedOut> {
+  const wish: Wish = { of: services, object, for: 'Listener/web' };
+  return carryOut({ objects: [wish], unwanted: [] }, { namespace: 'ns', caches, client: api, signal });
+}
+
+const after = ({ api }: PlayedCluster): Ports => portsOf(api.read(services, 'ns/web')).map(({ name = '', port }) => [name, port] as const);
+
+describe('what another manager has put into an object', () => {
+  for (const [what, before, writes] of [
+    ['as it is wanted stays', [['web', 80]], 1],
+    [
+      'beside it goes',
+      [
+        ['web', 80],
+        ['more', 90],
+      ],
+      2,
+    ],
+    ['under another name gets the wanted one', [['other', 80]], 1],
+    ['under its name elsewhere goes, although the two could not stand beside each other', [['web', 90]], 3],
+  ] as const satisfies readonly (readonly [string, Ports, number])[]) {
+    test(`${what}, once`, async () => {
+      using cluster = await playedCluster(new ApiWithOthers());
+      cluster.api.put(services, service(before));
+      assert.deepEqual(await carry(cluster, service([['web', 80]])), { problems: [], failed: undefined });
+      assert.deepEqual(after(cluster), [['web', 80]]);
+      assert.equal(cluster.api.writes.length, writes);
+      await carry(cluster, service([['web', 80]]));
+      assert.equal(cluster.api.writes.length, writes);
+    });
+  }
+
+  test('is no reason to send what is invalid by itself more often than twice, and its words are told', async () => {
+    using cluster = await playedCluster();
+    cluster.api.put(services, service([['web', 90]]));
+    cluster.api.meets = ({ verb }) => (verb === 'apply' || verb === 'patch' ? refuse(422, 'Invalid', 'not so') : undefined);
+    const { problems, failed } = await carry(cluster, service([['web', 80]]));
+    assert.deepEqual([problems[0]?.resource, problems[0]?.code], ['Listener/web', 'object-refused']);
+    assert.match(problems[0]?.message ?? '', /^Service web cannot be made: "not so"/);
+    assert.ok(failed instanceof Error);
+    assert.equal(cluster.api.writes.length, 2);
+  });
+});
+
+describe('what differs from what is wanted', () => {
+  for (const [what, change, writes] of [
+    ['a label more in a selector is taken out', service([['web', 80]], { selector: { app: 'router', more: 'x' } }), 1],
+    ["a label more on the object is others'", service([['web', 80]], { selector: { app: 'router' } }, { labels: { theirs: 'x' } }), 0],
+    [
+      "an owner more is others'",
+      service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('other'), owner('ours')] }),
+      0,
+    ],
+    [
+      'an owner that is missing is put there',
+      service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('other')] }),
+      1,
+    ],
+  ] as const) {
+    test(what, async () => {
+      using cluster = await playedCluster();
+      const wanted = service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('ours')] });
+      await carry(cluster, wanted);
+      const made = cluster.api.read(services, 'ns/web') ?? assert.fail();
+      cluster.api.put(services, {
+        ...made,
+        metadata: { ...made.metadata, ...change.metadata, ...ownersOf(change, made) },
+        spec: { ...made.spec, ...change.spec },
+      });
+      const before = cluster.api.writes.length;
+      await carry(cluster, wanted);
+      assert.equal(cluster.api.writes.length - before, writes);
+    });
+  }
+});
+
+const ownersOf = (change: Service, made: Service) => ({
+  ownerReferences: change.metadata.ownerReferences ?? made.metadata.ownerReferences ?? [],
+});
