@@ -1,5 +1,5 @@
-import { integer, listOf, object, optional, text } from '../schema.ts';
-import { endpoint, settings, statusWith, tlsCredentials } from './parts.ts';
+import { integer, listOf, mapOf, object, optional, text } from '../schema.ts';
+import { endpoint, statusWith, tlsCredentials } from './parts.ts';
 
 /** Above this a path's cost could not be told from an unreachable one. */
 export const MAXIMUM_COST = 65_535;
@@ -17,7 +17,13 @@ export const linkSpec = object('The way to another site.', {
   ),
   tlsCredentials: optional(tlsCredentials('by which the two sites know each other. It must hold all three parts.')),
   cost: optional(cost('What the path over this link costs. Connections take the path that costs least.')),
-  settings,
+  settings: optional(
+    mapOf(
+      text('The value of the setting.'),
+      'Further settings by name. `proxy-configuration`: the name of a Secret of type `kubernetes.io/basic-auth` with `host` and `port` of an HTTP proxy through which the ' +
+        'endpoints are reached, and `username` and `password` where it asks for them.',
+    ),
+  ),
 });
 
 export const linkStatus = statusWith('`Configured`: the router has the link. `Operational`: the other site is connected. `Ready`: both.', {

@@ -54,7 +54,9 @@ export function secretsIn(value: unknown): readonly string[] {
   const codes = [value['spec'], value['status']].flatMap((part) =>
     isRecord(part) && typeof part['code'] === 'string' ? [part['code']] : [],
   );
-  const data = isRecord(value['data']) ? Object.values(value['data']).filter((entry) => typeof entry === 'string') : [];
+  const data = [value['data'], value['stringData']]
+    .flatMap((part) => (isRecord(part) ? Object.values(part) : []))
+    .filter((entry) => typeof entry === 'string');
   return [...codes, ...data].filter((secret) => secret.length >= 4);
 }
 

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { TlsBundle } from '../../router/contract.ts';
+import type { ProxyConfig, TlsBundle } from '../../router/contract.ts';
 import { keyOf, type SiteObject } from '../../site/resources.ts';
 import { codeOf, hasCode } from '../../files/errno.ts';
 import { FileError } from '../../files/errors.ts';
@@ -16,6 +16,8 @@ export interface Input {
   readonly objects: readonly SiteObject[];
   /** From Secrets among the files. */
   readonly bundles: readonly TlsBundle[];
+  /** From others of these, by name. */
+  readonly proxies: ReadonlyMap<string, ProxyConfig>;
   readonly problems: readonly FileProblem[];
   /** A file is being written: look again soon. */
   readonly restless: boolean;
@@ -204,7 +206,7 @@ async function parseFile(path: string, file: string, layout: NamespaceLayout): P
 }
 
 function failure(problem: FileProblem): ParsedFile {
-  return { objects: [], bundles: [], problems: [problem] };
+  return { objects: [], bundles: [], proxies: [], problems: [problem] };
 }
 
 /**
@@ -227,7 +229,12 @@ function keepLastValid(fresh: ParsedFile, before: ParsedFile): ParsedFile {
     if (problem.resource !== undefined) return keys.has(problem.resource) ? { ...problem, message } : problem;
     return problem === firstUnnamed ? { ...problem, message, affected: [...keys].filter((key) => !named.has(key)) } : problem;
   });
-  return { objects: [...fresh.objects, ...kept], bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles, problems: told };
+  return {
+    objects: [...fresh.objects, ...kept],
+    bundles: fresh.bundles.length > 0 ? fresh.bundles : before.bundles,
+    proxies: fresh.proxies.length > 0 ? fresh.proxies : before.proxies,
+    problems: told,
+  };
 }
 
 /**
@@ -248,7 +255,13 @@ function combine(files: readonly ParsedFile[], made: string): Omit<Input, 'restl
     made,
     problems,
   );
-  return { objects, bundles, problems };
+  const proxies = firsts(
+    files.flatMap((file) => file.proxies),
+    ({ name }) => `Secret/${name}`,
+    made,
+    problems,
+  );
+  return { objects, bundles, proxies: new Map(proxies.map(({ name, proxy }) => [name, proxy])), problems };
 }
 
 function firsts<T>(all: readonly Placed<T>[], keyFor: (value: T) => string, made: string, problems: FileProblem[]): readonly T[] {

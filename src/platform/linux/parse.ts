@@ -6,7 +6,7 @@ import type { TlsBundle } from '../../router/contract.ts';
 import { kindNotOnPlatform, supportsKind } from '../../site/capabilities.ts';
 import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
-import { isSecret, readSecret } from './secret.ts';
+import { isSecret, readSecret, type NamedProxy } from './secret.ts';
 import { guardYaml } from '../../text/yaml-guard.ts';
 import { printable, quoted } from '../../text/printable.ts';
 import { readDocument, READING } from '../../text/yaml.ts';
@@ -31,6 +31,7 @@ export interface ParsedFile {
   readonly objects: readonly Placed<SiteObject>[];
   /** `v1` Secrets, as links for other sites hold them. */
   readonly bundles: readonly Placed<TlsBundle>[];
+  readonly proxies: readonly Placed<NamedProxy>[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -56,6 +57,7 @@ export async function parseResources(text: string, file: string, namespace: stri
   };
   const objects: Placed<SiteObject>[] = [];
   const bundles: Placed<TlsBundle>[] = [];
+  const proxies: Placed<NamedProxy>[] = [];
   const lines = new LineCounter();
   const trouble = guardYaml(text);
   if (trouble !== undefined) {
@@ -67,7 +69,7 @@ export async function parseResources(text: string, file: string, namespace: stri
       severity: 'error',
       message: trouble.message,
     });
-    return { objects, bundles, problems };
+    return { objects, bundles, proxies, problems };
   }
   let count = 0;
   for await (const document of documents(text, lines)) {
@@ -80,9 +82,10 @@ export async function parseResources(text: string, file: string, namespace: stri
     read.problems.forEach(report);
     if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
     if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
+    if (read.proxy !== undefined) proxies.push({ value: read.proxy, file, line: read.line });
   }
   if (dropped > 0) problems.push({ file, severity: 'error', message: `and ${dropped} more problems.` });
-  return { objects, bundles, problems };
+  return { objects, bundles, proxies, problems };
 }
 
 async function* documents(text: string, lines: LineCounter): AsyncGenerator<Document.Parsed> {
@@ -107,6 +110,7 @@ interface ReadResource {
   readonly line: number;
   readonly object?: SiteObject;
   readonly bundle?: TlsBundle;
+  readonly proxy?: NamedProxy;
   readonly problems: readonly FileProblem[];
 }
 
@@ -121,8 +125,9 @@ function readResource(document: Document.Parsed, { text, lines }: Source, file: 
   if (value === undefined) return { line, problems: [] };
   if (isSecret(value)) {
     const secret = readSecret(value);
-    if ('bundle' in secret) return { line, bundle: secret.bundle, problems: [] };
-    return { line, problems: [{ file, line, field: secret.field, severity: 'error', message: `${secret.message}.` }] };
+    if ('field' in secret)
+      return { line, problems: [{ file, line, field: secret.field, severity: 'error', message: `${secret.message}.` }] };
+    return { line, ...secret, problems: [] };
   }
   const { resource, identity, problems: found } = validateResource(value);
   const key = identity === undefined ? {} : { resource: `${identity.kind}/${identity.name}` };

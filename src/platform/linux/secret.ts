@@ -1,5 +1,6 @@
-/** A Kubernetes Secret in a file, as far as it is a TLS bundle: a link for another site comes with one. */
-import type { TlsBundle } from '../../router/contract.ts';
+/** A Kubernetes Secret in a file, as far as it is a TLS bundle, as a link for another site comes with one, or the proxy of a link. */
+import type { ProxyConfig, TlsBundle } from '../../router/contract.ts';
+import { PROXY_SECRET, proxyIn } from '../../site/proxy.ts';
 import { BUNDLE_FILES } from '../../trust/disk/bundle-files.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isResourceName } from '../../text/names.ts';
@@ -8,9 +9,17 @@ export function isSecret(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 }
 
-export function readSecret(
-  value: Record<string, unknown>,
-): { readonly bundle: TlsBundle } | { readonly field: string; readonly message: string } {
+export interface NamedProxy {
+  readonly name: string;
+  readonly proxy: ProxyConfig;
+}
+
+interface Wrong {
+  readonly field: string;
+  readonly message: string;
+}
+
+export function readSecret(value: Record<string, unknown>): { readonly bundle: TlsBundle } | { readonly proxy: NamedProxy } | Wrong {
   const metadata = own(value, 'metadata');
   const name = isRecord(metadata) ? own(metadata, 'name') : undefined;
   if (typeof name !== 'string' || !isResourceName(name)) {
@@ -20,8 +29,9 @@ export function readSecret(
   const plain = own(value, 'stringData') ?? {};
   if (!isRecord(data)) return { field: 'data', message: 'must be a map of text' };
   if (!isRecord(plain)) return { field: 'stringData', message: 'must be a map of text' };
+  const keys = own(value, 'type') === PROXY_SECRET ? PROXY_KEYS : BUNDLE_FILES;
   const texts: Record<string, string> = {};
-  for (const [part, key] of Object.entries(BUNDLE_FILES)) {
+  for (const [part, key] of Object.entries(keys)) {
     const clear = own(plain, key);
     const encoded = own(data, key);
     if (typeof clear === 'string') texts[part] = clear;
@@ -30,10 +40,18 @@ export function readSecret(
       texts[part] = Buffer.from(encoded, 'base64').toString('utf8');
     }
   }
+  if (keys === PROXY_KEYS) {
+    const proxy = proxyIn((key) => texts[key]);
+    return proxy === undefined
+      ? { field: 'data', message: `has no host and port of a proxy, which is all that a Secret of this type is used for here` }
+      : { proxy: { name, proxy } };
+  }
   if (Object.keys(texts).length === 0)
     return { field: 'data', message: `has none of ${Object.values(BUNDLE_FILES).join(', ')}, which is all that a Secret is used for here` };
   return { bundle: { name, ...texts } };
 }
+
+const PROXY_KEYS = { host: 'host', port: 'port', username: 'username', password: 'password' } as const;
 
 /** Without what the object inherits. */
 function own(map: Record<string, unknown>, key: string): unknown {

@@ -52,6 +52,7 @@ export class FileSource implements Source {
       ...(unread === undefined ? {} : { unreadSite: unread }),
       bundles,
       attached: input.bundles,
+      proxies: input.proxies,
       incomplete: isIncomplete(input.problems),
       restless: input.restless,
     };

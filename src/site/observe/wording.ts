@@ -51,4 +51,5 @@ const BEGINNINGS: { readonly [code in Problem['code']]?: string } = {
   'no-connector': 'No matching connectors',
   'no-listener': 'No matching listeners',
   connecting: NOT_OPERATIONAL,
+  'proxy-missing': 'Secret not found for proxy configuration',
 };

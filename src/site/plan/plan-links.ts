@@ -1,5 +1,5 @@
 import type { Link } from '../../api/skupper/index.ts';
-import type { AccessConfig, LinkConfig, LinkEndpoint } from '../../router/contract.ts';
+import type { AccessConfig, LinkConfig, LinkEndpoint, ProxyConfig } from '../../router/contract.ts';
 import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
@@ -11,6 +11,9 @@ import { isHost } from '../../text/names.ts';
 
 /** As the resource has it (`MAXIMUM_COST` in its schema). */
 const HIGHEST_COST = 65_535;
+
+/** `settings` of a Link: the name of a Secret with a proxy by which its endpoints are reached. */
+const PROXY = 'proxy-configuration';
 
 export interface LinkingSite {
   /** An edge site uses the endpoints named `edge`, any other those named `inter-router`. */
@@ -28,9 +31,12 @@ export function planLinks(resources: SiteResources, { edge, accesses }: LinkingS
     const { bundle, problems: ofTls } = tlsOf(link, material);
     // A written 0 is 1, as in Skupper's manifests.
     const cost = link.spec.cost === 0 ? 1 : (link.spec.cost ?? 1);
-    const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls];
+    const { proxy, problems: ofProxy } = proxyOf(link, material);
+    const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
     problems.push(...found);
-    if (bundle !== undefined && !hasErrors(found)) configs.push({ name, endpoints, cost, tls: bundle });
+    if (bundle !== undefined && !hasErrors(found)) {
+      configs.push({ name, endpoints, cost, tls: bundle, ...(proxy === undefined ? {} : { proxy }) });
+    }
   }
   return { configs, problems };
 }
@@ -45,6 +51,18 @@ function tlsOf(link: Link, material: Material): FoundBundle {
   if (isGiven(tlsCredentials)) return findBundle(material, tlsCredentials, 'client', keyOf(link));
   const message = 'it is missing; a link needs a client certificate. Name a bundle, or redeem a token instead.';
   return { problems: [errorIn(keyOf(link), 'spec.tlsCredentials', 'tls-missing', message)] };
+}
+
+function proxyOf(
+  { kind, metadata, spec: { settings } }: Link,
+  { proxies }: Material,
+): { readonly proxy?: ProxyConfig; readonly problems: readonly ResourceProblem[] } {
+  const name = settings != null && Object.hasOwn(settings, PROXY) ? settings[PROXY] : undefined;
+  if (!isGiven(name)) return { problems: [] };
+  const proxy = proxies?.get(name);
+  if (proxy !== undefined) return { proxy, problems: [] };
+  const message = `there is no Secret ${quoted(name)} of type kubernetes.io/basic-auth with host and port of a proxy; make it, or remove the setting.`;
+  return { problems: [errorIn(keyOf({ kind, metadata }), `spec.settings.${PROXY}`, 'proxy-missing', message)] };
 }
 
 function linkEndpoints(

@@ -38,7 +38,7 @@ const keys = (input: Input): readonly string[] => input.objects.map(keyOf);
 
 test('a namespace without files has no resources and no problems', async (t) => {
   const { read } = await prepare(t);
-  assert.deepEqual(await read(), { objects: [], bundles: [], problems: [], restless: false });
+  assert.deepEqual(await read(), { objects: [], bundles: [], proxies: new Map(), problems: [], restless: false });
 });
 
 test('drafts and backups of editors are not read', async (t) => {
@@ -154,7 +154,7 @@ test('a file that is being written anew counts as it was until it is done', asyn
     [9090],
   );
   await writeAt('', NOW - 100);
-  assert.deepEqual(await read(), { objects: [], bundles: [], problems: [], restless: false });
+  assert.deepEqual(await read(), { objects: [], bundles: [], proxies: new Map(), problems: [], restless: false });
   // The clock of another machine that has the directory is ahead.
   await writeAt(listener('other'), NOW + 5_000);
   assert.deepEqual(keys(await read()), ['Listener/other']);

@@ -77,6 +77,31 @@ test('a Secret is a TLS bundle, as links for other sites hold them', async () =>
   );
 });
 
+test('a Secret of type basic-auth with host and port is the proxy of links', async () => {
+  const read = async (stringData: Record<string, string>, type = 'kubernetes.io/basic-auth') => {
+    const secret = { apiVersion: 'v1', kind: 'Secret', type, metadata: { name: 'proxy' }, stringData };
+    const { proxies, bundles, problems } = await parseResources(JSON.stringify(secret), 'proxy.yaml', 'default');
+    assert.deepEqual(bundles, []);
+    return problems.length > 0 ? problems.map(({ message }) => message) : proxies.map(({ value }) => value);
+  };
+  const whole = { host: 'proxy.example', port: '3128', username: 'me', password: 'hunter2' };
+  assert.deepEqual(await read(whole), [
+    { name: 'proxy', proxy: { host: 'proxy.example', port: 3128, username: 'me', password: 'hunter2' } },
+  ]);
+  assert.deepEqual(await read({ host: 'proxy.example', port: '3128', username: '' }), [
+    { name: 'proxy', proxy: { host: 'proxy.example', port: 3128 } },
+  ]);
+  const none = ['has no host and port of a proxy, which is all that a Secret of this type is used for here.'];
+  for (const wrong of [
+    { ...whole, host: '' },
+    { ...whole, host: 'a b\r\nx' },
+    { ...whole, port: '0' },
+    { ...whole, port: 'http' },
+  ]) {
+    assert.deepEqual(await read(wrong), none);
+  }
+});
+
 test('a Secret of something else is named, and its values are not', async () => {
   const { bundles, problems } = await parse(
     JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, stringData: { password: 'hunter2' } }),

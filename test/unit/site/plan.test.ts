@@ -220,6 +220,13 @@ test('a link that is written to cost nothing costs 1', () => {
   assert.equal(plan(aSite(), aLink('east', { cost: 0 })).config.links[0]?.cost, 1);
 });
 
+test('a Link that names the Secret of a proxy goes through it', () => {
+  const proxy = { host: 'proxy.example', port: 3128, username: 'me', password: 'secret' };
+  const link = aLink('east', { settings: { 'proxy-configuration': 'proxy' } });
+  const { config } = planSite(resources(aSite(), link), aMaterial({ proxies: new Map([['proxy', proxy]]) }));
+  assert.deepEqual(config.links[0]?.proxy, proxy);
+});
+
 test('the Site that runs keeps its namespace from one whose name comes first', () => {
   const before = plan(aSite({}, 'west'));
   const made = planSite(resources(aSite({}, 'alpha'), aSite({}, 'west')), aMaterial(), before);
@@ -268,6 +275,11 @@ for (const [name, objects, expected] of [
     'error Link/east no-endpoint spec.endpoints',
   ],
   ['no credentials', [aLink('east', { tlsCredentials: '' })], 'error Link/east tls-missing spec.tlsCredentials'],
+  [
+    'no Secret of its proxy',
+    [aLink('east', { settings: { 'proxy-configuration': 'gone' } })],
+    'error Link/east proxy-missing spec.settings.proxy-configuration',
+  ],
   ['a client certificate over nothing', [aConnector('db', { useClientCert: true })], 'error Connector/db tls-missing spec.useClientCert'],
   [
     'two strategies',

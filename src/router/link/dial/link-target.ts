@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { LinkConfig } from '../../contract.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { openBundle } from '../bundle.ts';
@@ -19,24 +20,26 @@ export class LinkTarget implements DialTarget {
 
   endpoints(): readonly DialEndpoint[] {
     const bundle = openBundle(this.#config.tls, 'client');
+    const { proxy } = this.#config;
     return this.#config.endpoints.map((endpoint) => ({
       peer: hostPort(endpoint),
-      dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal }),
+      dial: (protocol, deadline, signal) => dialTls({ endpoint, proxy, bundle, protocol, deadline, signal }),
     }));
   }
 
   servedBy(other: DialTarget, peer: string): boolean {
-    return (
-      other instanceof LinkTarget &&
-      sameBundle(other.#config.tls, this.#config.tls) &&
-      this.#config.endpoints.some((endpoint) => hostPort(endpoint) === peer)
-    );
+    return other instanceof LinkTarget && this.#goesAs(other) && this.#config.endpoints.some((endpoint) => hostPort(endpoint) === peer);
+  }
+
+  #goesAs(other: LinkTarget): boolean {
+    const { tls, proxy } = other.#config;
+    return sameBundle(tls, this.#config.tls) && isDeepStrictEqual(proxy, this.#config.proxy);
   }
 
   equals(other: DialTarget): boolean {
     return (
       other instanceof LinkTarget &&
-      sameBundle(other.#config.tls, this.#config.tls) &&
+      this.#goesAs(other) &&
       this.#config.endpoints.map(hostPort).join(' ') === other.#config.endpoints.map(hostPort).join(' ')
     );
   }

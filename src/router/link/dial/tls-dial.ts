@@ -1,17 +1,22 @@
 import { isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
 import { purposeOf } from '../../../identity/certificate-purpose.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
-import type { LinkEndpoint } from '../../contract.ts';
+import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import { lookupKnown } from '../../host-names.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
 import { authorizationCode, certificateError, connectError } from '../tls-errors.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
+import { openTunnel } from './tunnel.ts';
 
 export interface DialOptions {
   readonly endpoint: LinkEndpoint;
+  /** On the way there. */
+  readonly proxy?: ProxyConfig | undefined;
   readonly bundle: LinkBundle;
   /** The only protocol that is offered (ALPN). */
   readonly protocol: string;
@@ -27,14 +32,21 @@ export interface DialOptions {
  * to be for the endpoint's host.
  * @throws LinkError; anything else is a fault of this program
  */
-export function dialTls(options: DialOptions): Promise<TLSSocket> {
+export async function dialTls(options: DialOptions): Promise<TLSSocket> {
+  const { proxy, endpoint, deadline, signal } = options;
+  if (proxy === undefined) return handshake(options);
+  const began = performance.now();
+  const tunnel = await openTunnel({ proxy, endpoint, deadline, signal });
+  return handshake({ ...options, deadline: Math.max(1, Math.round(deadline - performance.now() + began)) }, tunnel);
+}
+
+/** @param tunnel where TCP is there already */
+function handshake(options: DialOptions, tunnel?: Socket): Promise<TLSSocket> {
   const { endpoint, bundle } = options;
   const peer = hostPort(endpoint);
   const { promise, resolve, reject } = Promise.withResolvers<TLSSocket>();
   const socket = connect({
-    host: endpoint.host,
-    port: endpoint.port,
-    lookup: lookupKnown,
+    ...(tunnel === undefined ? { host: endpoint.host, port: endpoint.port, lookup: lookupKnown } : { socket: tunnel }),
     // An address is no server name (RFC 6066 section 3).
     ...(isIP(endpoint.host) === 0 ? { servername: endpoint.host } : {}),
     secureContext: bundle.context,
