@@ -1,0 +1,60 @@
+/** Sites in namespaces of a cluster, as people write them. */
+import type { AccessGrant, AccessToken, SkupperResource } from '../../../src/api/skupper/index.ts';
+import type { Condition } from '../../../src/kube/objects.ts';
+import { eventually } from '../../harness/index.ts';
+import { webServer, podSpec, type Manifest } from './manifests.ts';
+import type { Namespace } from './namespace.ts';
+
+export const SKUPPER = 'skupper.io/v2alpha1';
+
+export function skupper(kind: SkupperResource['kind'], name: string, spec: object = {}): Manifest {
+  return { apiVersion: SKUPPER, kind, metadata: { name }, spec };
+}
+
+/** What a wait for a resource gives: a kind that has conditions. */
+type Observed = Manifest & { readonly status?: { readonly conditions?: readonly Condition[]; readonly message?: string } };
+
+/** As `kubectl wait --for=condition=TYPE` does. */
+export function untilCondition<T extends Manifest = Observed>(
+  namespace: Namespace,
+  kind: SkupperResource['kind'],
+  name: string,
+  type = 'Ready',
+  { value = 'True', timeoutMs = 60_000 }: { readonly value?: Condition['status']; readonly timeoutMs?: number } = {},
+): Promise<T & Observed> {
+  return namespace.until<T & Observed>(
+    { apiVersion: SKUPPER, kind, name },
+    `has ${type} ${value}`,
+    ({ status }) => status?.conditions?.some((condition) => condition.type === type && condition.status === value) === true,
+    timeoutMs,
+  );
+}
+
+/** A Deployment whose pods answer any HTTP request on the port with their name. */
+export function webDeployment(name: string, replicas: number, port = 8080): Manifest {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: podSpec({ script: webServer(port), ports: [{ containerPort: port }] }) },
+    },
+  };
+}
+
+/** Makes a grant at one site and the token of it at the other, and waits until that is a Link that works. */
+export async function linkByToken(from: Namespace, to: Namespace, name: string): Promise<void> {
+  await to.create(skupper('AccessGrant', name, { redemptionsAllowed: 1, expirationWindow: '15m' }));
+  const { status } = await untilCondition<AccessGrant>(to, 'AccessGrant', name);
+  const { url = '', code = '', ca = '' } = status ?? {};
+  await from.create(skupper('AccessToken', name, { url, code, ca } satisfies AccessToken['spec']));
+  await untilCondition(from, 'AccessToken', name, 'Redeemed');
+  await untilCondition(from, 'Link', name);
+}
+
+/** What a URL answers to a pod of the namespace, once it answers. */
+export function fetched(namespace: Namespace, pod: string, url: string, timeoutMs = 60_000): Promise<string> {
+  return eventually(`an answer of ${url}`, () => namespace.exec(pod, ['wget', '-q', '-T', '5', '-O', '-', url]), { timeoutMs });
+}
