@@ -37,8 +37,20 @@ function spentNotes(facts: GrantFacts | undefined): readonly string[] {
 
 export function observeToken(token: AccessToken, view: View): AccessTokenStatus {
   const facts = view.trust.tokens.get(nameOf(token));
-  const redeemed = facts?.redeemed === true;
-  return { ...statusOf({ Redeemed: redeemed ? done : firstOf(configured(view), redeeming(facts)) }, view), redeemed };
+  // Once is for good, whatever has become of the site.
+  const redeemed = facts?.redeemed ?? token.status?.redeemed === true;
+  const status = statusOf(
+    { Redeemed: redeemed ? done : firstOf(configured(view), redeeming(facts)) },
+    view,
+    redeemed ? lost(token, view) : [],
+  );
+  return { ...status, redeemed };
+}
+
+/** Where platforms tell what a token has become, by a Link among the resources. */
+function lost({ metadata: { name } }: AccessToken, { wording, resources }: View): readonly string[] {
+  if (wording === 'codes' || resources.Link.some(({ spec }) => spec.tlsCredentials === name)) return [];
+  return ['Already redeemed for a deleted site, or its Link was deleted: ask for a new token'];
 }
 
 function redeeming(facts: TokenFacts | undefined): Progress {

@@ -307,3 +307,22 @@ test('where tools read words, a Secret that is missing, servers that are missing
   const refused = { links: { 'Link/a': { operational: false, problem: { code: 'refused', message: 'nobody listens there' } } } } as const;
   assert.equal(first(aLink('a'), 'Operational', refused), 'Pending: Not operational: nobody listens there');
 });
+
+test('a token that was redeemed stays so, also when its Site is gone and there is another', () => {
+  const token: SiteObject = {
+    apiVersion: 'skupper.io/v2alpha1',
+    kind: 'AccessToken',
+    metadata: { name: 'west' },
+    spec: { url: 'https://west/v1/redeem/g', code: 'c', ca: 'pem' },
+    status: { redeemed: true },
+  };
+  const link: SiteObject = { ...aLink('west'), spec: { ...aLink('west').spec, tlsCredentials: 'west' } };
+  const told = (...objects: readonly SiteObject[]): readonly unknown[] => {
+    const status = observe(objects, {}, { wording: 'words' }).get('AccessToken/west');
+    return [status !== undefined && 'redeemed' in status && status.redeemed, status?.status, status?.message?.slice(0, 44)];
+  };
+  const deleted = [true, 'Ready', 'OK; Already redeemed for a deleted site, or '];
+  assert.deepEqual(told(token), deleted);
+  assert.deepEqual(told(aSite(), token), deleted);
+  assert.deepEqual(told(aSite(), token, link), [true, 'Ready', 'OK']);
+});
