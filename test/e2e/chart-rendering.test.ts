@@ -31,10 +31,14 @@ function only(rendered: readonly Rendered[], kind: string, name?: string): Rende
   return found[0] ?? assert.fail();
 }
 
-const podOf = (rendered: readonly Rendered[], kind: 'Deployment' | 'DaemonSet') => only(rendered, kind)['spec'].template.spec;
+const podOf = (rendered: readonly Rendered[], kind: 'Deployment' | 'DaemonSet', name?: string) =>
+  only(rendered, kind, name)['spec'].template.spec;
+/** Whether an object is of the connection half. */
+const isOfSites = ({ metadata }: Rendered): boolean => metadata.labels['application'] === 'skupper-controller';
+const sitesOnly = { exposure: { enabled: false }, connection: { enabled: true } };
 
 describe('the chart', () => {
-  it('with its default values is deploy/earshot.yaml', async () => {
+  it('is in deploy/ as it is rendered', async () => {
     await run(process.execPath, [path.resolve(import.meta.dirname, '../../scripts/render-chart.ts'), '--check']);
   });
 
@@ -72,6 +76,12 @@ describe('the chart', () => {
     [{ csiNodeDriver: { toleration: [] } }, /'\/csiNodeDriver': additional properties 'toleration' not allowed/],
     [{ telemetry: { consoleLog: { levels: 'info' } } }, /'\/telemetry\/consoleLog': additional properties 'levels' not allowed/],
     [{ serviceAccount: { annotation: {} } }, /'\/serviceAccount': additional properties 'annotation' not allowed/],
+    [{ exposure: { enabled: false } }, /exposure\.enabled and connection\.enabled are both false: nothing would be installed/],
+    [{ connection: { scope: 'galaxy' } }, /'\/connection\/scope': value must be one of 'cluster', 'namespace'/],
+    [{ connection: { enabledAccessTypes: ['a,b'] } }, /'\/connection\/enabledAccessTypes'/],
+    [{ connection: { grants: { baseUrl: 'http://a' } } }, /'\/connection\/grants\/baseUrl': .* does not match/],
+    [{ scope: 'galaxy' }, /'\/scope': value must be one of '', 'cluster', 'namespace'/],
+    [{ connection: { enabled: true, scope: null } }, /older than its values, so upgrade it with --reset-then-reuse-values/],
     [{ nameOverride: 'Upper' }, /'\/nameOverride': 'Upper' does not match/],
   ];
   for (const [values, message] of wrong) {
@@ -89,12 +99,14 @@ describe('the chart', () => {
     assert.ok(rendered.length > 15);
     for (const { kind, metadata } of rendered) {
       assert.equal(metadata.labels['team'], 'platform', `${kind} ${metadata.name}`);
-      assert.equal(metadata.labels['app.kubernetes.io/name'], 'earshot', `${kind} ${metadata.name}`);
+      const own = metadata.labels['application'] ?? 'earshot';
+      assert.equal(metadata.labels['app.kubernetes.io/name'], own, `${kind} ${metadata.name}`);
       assert.notEqual(metadata.labels['app.kubernetes.io/component'], 'other', `${kind} ${metadata.name}`);
     }
     assert.equal(only(rendered, 'ServiceMonitor', 'earshot-node').metadata.labels['release'], 'b');
     assert.equal(only(rendered, 'DaemonSet')['spec'].template.metadata.labels.team, 'storage');
-    assert.equal(only(rendered, 'Deployment')['spec'].template.metadata.labels.on, 'yes');
+    for (const name of ['earshot-controller', 'skupper-controller'])
+      assert.equal(only(rendered, 'Deployment', name)['spec'].template.metadata.labels.on, 'yes');
     assert.equal(only(rendered, 'DaemonSet')['spec'].selector.matchLabels.team, undefined, 'a selector cannot change, labels may');
   });
 
@@ -208,6 +220,8 @@ describe('the chart', () => {
         resourceQuota: null,
         provisioner: { sidecar: null },
         rbac: { everyoneReadsClasses: null, controllerPolicies: null },
+        exposure: null,
+        connection: null,
       }),
       await render(),
     );
@@ -216,6 +230,132 @@ describe('the chart', () => {
   it('says that its driver may write below the kubelet’s folder where SELinux is enforced, unless told otherwise', async () => {
     assert.deepEqual(podOf(await render(), 'DaemonSet').securityContext.seLinuxOptions, { type: 'spc_t' });
     assert.equal(podOf(await render({ node: { seLinuxOptions: null } }), 'DaemonSet').securityContext.seLinuxOptions, undefined);
+  });
+});
+
+describe('the two halves of the chart', () => {
+  it('are installed apart: of one that is off there is nothing', async () => {
+    assert.deepEqual((await render()).filter(isOfSites), [], 'only what was there before there was another half');
+    const sites = await render(
+      { ...sitesOnly, networkPolicy: { enabled: true }, serviceMonitor: { enabled: true }, dashboard: { enabled: true } },
+      ['--api-versions', 'security.openshift.io/v1'],
+    );
+    assert.deepEqual(
+      sites.filter((object) => !isOfSites(object)).map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+      [],
+    );
+    assert.doesNotMatch(JSON.stringify(sites), /stackable|system-cluster-critical/);
+    const both = await render({ connection: { enabled: true } });
+    assert.equal(both.length, (await render()).length + (await render(sitesOnly)).length);
+  });
+
+  it('let sites be reached by ListenerClasses where there are any', async () => {
+    const mayList = async (values: object, args: readonly string[] = []) =>
+      JSON.stringify(only(await render(values, args), 'ClusterRole', 'skupper-controller')['rules']).includes('listeners.stackable.tech');
+    assert.equal(await mayList(sitesOnly), false);
+    assert.equal(await mayList({ connection: { enabled: true } }), true);
+    assert.equal(await mayList(sitesOnly, ['--api-versions', 'listeners.stackable.tech/v1alpha1']), true);
+  });
+
+  it('name the controller of sites as tools look for it', async () => {
+    const rendered = await render(sitesOnly);
+    for (const kind of ['Deployment', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'PodDisruptionBudget'])
+      assert.equal(only(rendered, kind, 'skupper-controller').metadata.labels['application'], 'skupper-controller');
+    const { selector, template, replicas } = only(rendered, 'Deployment')['spec'];
+    assert.deepEqual(
+      [replicas, selector.matchLabels],
+      [2, { application: 'skupper-controller' }],
+      'the selector of an earlier controller’s',
+    );
+    const { application, ...labels } = template.metadata.labels;
+    assert.deepEqual(
+      [application, labels['app.kubernetes.io/name'], labels['app.kubernetes.io/part-of'], labels['skupper.io/component']],
+      ['skupper-controller', 'skupper-controller', 'skupper', 'controller'],
+    );
+    assert.equal(template.spec.enableServiceLinks, false);
+    assert.deepEqual(template.spec.containers[0].ports[0], { name: 'metrics', containerPort: 9000 });
+  });
+
+  it('start the controller of sites with what is asked for', async () => {
+    const containerOf = async (values: object) => podOf(await render(values), 'Deployment', 'skupper-controller').containers[0];
+    const usual = await containerOf(sitesOnly);
+    assert.deepEqual(usual.args, [
+      'site-controller',
+      '--enable-grants',
+      '--grant-server-autoconfigure',
+      '--enabled-access-types=local,loadbalancer,route',
+      '--log-level=info',
+    ]);
+    const valueOf = (container: typeof usual, name: string) => container.env.find((each: { name: string }) => each.name === name)?.value;
+    assert.equal(valueOf(usual, 'SKUPPER_ROUTER_IMAGE'), usual.image);
+    const told = await containerOf(everything);
+    assert.deepEqual(told.args, [
+      'site-controller',
+      '--enable-grants',
+      '--grant-server-base-url=https://grants.example.com:443',
+      '--enabled-access-types=local,nodeport',
+      '--default-access-type=nodeport',
+      '--cluster-host=nodes.example.com',
+      '--require-explicit-control',
+      '--disable-security-context',
+      '--no-manage-crds',
+      '--log-level=info',
+      '--concurrency=4',
+    ]);
+    assert.equal(valueOf(told, 'SKUPPER_ROUTER_IMAGE'), 'registry.example.com/routers:1');
+    assert.equal(valueOf(told, 'SKUPPER_ROUTER_IMAGE_PULL_SECRETS'), 'registry');
+  });
+
+  it('keep one namespace with rights in no other', async () => {
+    const rendered = await render({ ...sitesOnly, connection: { enabled: true, scope: 'namespace', podMonitor: { enabled: true } } });
+    const elsewhere = rendered.filter(({ kind, metadata }) => kind.startsWith('Cluster') || Object(metadata).namespace !== 'mine');
+    assert.deepEqual(elsewhere, []);
+    assert.deepEqual(only(rendered, 'ConfigMap', 'skupper')['data'], { controller: 'skupper-controller' });
+    const { roleRef, subjects } = only(rendered, 'RoleBinding', 'skupper-controller');
+    assert.deepEqual([roleRef.kind, subjects[0].name], ['Role', 'skupper-controller']);
+    assert.doesNotMatch(JSON.stringify(only(rendered, 'Role')['rules']), /customresourcedefinitions/);
+    const { args, env } = podOf(rendered, 'Deployment').containers[0];
+    assert.ok(args.includes('--no-manage-crds'), 'definitions are the cluster’s');
+    assert.equal(env.find(({ name }: { name: string }) => name === 'WATCH_NAMESPACE').valueFrom.fieldRef.fieldPath, 'metadata.namespace');
+    assert.deepEqual(only(rendered, 'PodMonitor', 'skupper-routers')['spec'].namespaceSelector, { matchNames: ['mine'] });
+  });
+
+  it('let who may view a namespace read neither codes nor tokens', async () => {
+    const rules = async (name: string) => only(await render(sitesOnly), 'ClusterRole', name)['rules'][0];
+    const { resources: all } = await rules('earshot-sites-edit');
+    const { resources, verbs } = await rules('earshot-sites-view');
+    assert.deepEqual(
+      all.filter((each: string) => !resources.includes(each)),
+      ['accessgrants', 'accesstokens'],
+    );
+    assert.deepEqual(verbs, ['get', 'list', 'watch']);
+  });
+
+  it('take values of Skupper’s chart for what they are called here, and say so', async () => {
+    const old = {
+      ...sitesOnly,
+      controllerImage: 'quay.io/skupper/controller:2.2.1',
+      kubeAdaptorImage: 'quay.io/skupper/kube-adaptor:2.2.1',
+      routerImage: 'quay.io/skupper/skupper-router:3.5.1',
+      scope: 'namespace',
+      clusterHost: '10.0.0.1',
+      enabledAccessTypes: 'local,nodeport',
+      defaultAccessType: 'nodeport',
+    };
+    const { scope, clusterHost, enabledAccessTypes, defaultAccessType } = old;
+    assert.deepEqual(
+      await render(old),
+      await render({ ...sitesOnly, connection: { enabled: true, scope, clusterHost, enabledAccessTypes, defaultAccessType } }),
+    );
+    const notes = await helm(['install', 'earshot', CHART, '--dry-run=client', '--namespace', 'mine'], old);
+    for (const line of [
+      'scope is now connection.scope',
+      'enabledAccessTypes is now connection.enabledAccessTypes',
+      'controllerImage has no effect: controller and routers are one image, image.repository',
+      'routerImage has no effect: routers are of the same image',
+    ])
+      assert.ok(notes.includes(`\n  ${line}`), line);
+    assert.ok(notes.includes('rollout status deployment/skupper-controller') && !notes.includes('listenerclasses'), notes);
   });
 });
 

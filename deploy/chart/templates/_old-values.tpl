@@ -1,6 +1,6 @@
 {{- /*
-Values by the names that the chart of the listener-operator gives them. Each is taken as what it is called here, and NOTES.txt says so;
-docs/from-listener-operator.md has the same list for people. A value that is empty there counts as left out.
+Values by the names that the charts of the listener-operator and of Skupper give them. Each is taken as what it is called here, and NOTES.txt
+says so; docs/from-listener-operator.md and docs/from-skupper.md have the same lists for people. A value that is empty there counts as left out.
 */ -}}
 
 {{- define "earshot.oldNames" -}}
@@ -22,10 +22,17 @@ csiNodeDriver.nodeService.securityContext.seLinuxOptions: node.seLinuxOptions
 kubernetesClusterDomain: clusterDomain
 maintenance.customResourceDefinitions.maintain: manageCrds
 telemetry.consoleLog.level: logLevel
+scope: connection.scope
+clusterHost: connection.clusterHost
+enabledAccessTypes: connection.enabledAccessTypes
+defaultAccessType: connection.defaultAccessType
 {{- end -}}
 
 {{- /* What is accepted and has no meaning here, with the reason. */ -}}
 {{- define "earshot.oldUnused" -}}
+controllerImage: controller and routers are one image, image.repository
+kubeAdaptorImage: a router's pod has one container
+routerImage: routers are of the same image as the controller; connection.routerImage names another of Earshot's
 csiProvisioner.priority: it follows from controller.priorityClassName
 csiProvisioner.preemptionPolicy: it follows from controller.priorityClassName
 csiProvisioner.podSecurityContext: the chart's own is narrower
@@ -65,7 +72,8 @@ it changes nothing more.
 {{- $root := . -}}
 {{- /* Values of a release that was made before there were these, where it is upgraded with --reuse-values. */ -}}
 {{- $account := dict "create" true "name" "" "annotations" dict -}}
-{{- range $name, $default := dict "labels" dict "serviceAccount" $account "resourceQuota" (dict "enabled" true) -}}
+{{- $halves := list (dict "enabled" true) (dict "enabled" false) -}}
+{{- range $name, $default := dict "labels" dict "serviceAccount" $account "resourceQuota" (dict "enabled" true) "exposure" (index $halves 0) "connection" (index $halves 1) -}}
 {{- if not (hasKey $root.Values $name) -}}{{- $_ := set $root.Values $name $default -}}{{- end -}}
 {{- end -}}
 {{- $_ := set .Values.provisioner "sidecar" (.Values.provisioner.sidecar | default false) -}}
