@@ -11,6 +11,8 @@ const NAMESPACE = 'earshot-system';
 export interface InstallOptions {
   /** Values over those of the chart. */
   readonly values?: Readonly<Record<string, unknown>>;
+  /** With the connection half beside the exposure half. */
+  readonly connection?: boolean;
   /** More arguments for Helm. */
   readonly args?: readonly string[];
   readonly log?: (line: string) => void;
@@ -30,8 +32,12 @@ export async function buildImages(
 }
 
 function hasSidecar(values: InstallOptions['values']): boolean {
-  const provisioner = values?.['provisioner'];
-  return isRecord(provisioner) && provisioner['sidecar'] === true;
+  return valuesAt({ values }, 'provisioner')['sidecar'] === true;
+}
+
+function valuesAt({ values }: { readonly values?: InstallOptions['values'] | undefined }, part: string): Readonly<Record<string, unknown>> {
+  const at = values?.[part];
+  return isRecord(at) ? at : {};
 }
 
 async function sidecarImage(log: (line: string) => void): Promise<string> {
@@ -59,6 +65,10 @@ export async function installManifest(cluster: Cluster, log: (line: string) => v
 /** Installs Earshot from this checkout's image and chart, and returns when controller and node drivers are ready. */
 export async function installEarshot(cluster: Cluster, options: InstallOptions = {}): Promise<void> {
   const { log = () => undefined } = options;
+  const values = {
+    ...options.values,
+    ...(options.connection === true ? { connection: { enabled: true, ...valuesAt(options, 'connection') } } : {}),
+  };
   for (const image of await buildImages(log, options)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;
   log('installing the chart');
@@ -81,7 +91,7 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
       cluster.kubeconfig,
       ...(options.args ?? []),
     ],
-    { input: JSON.stringify(options.values ?? {}), timeoutMs: 330_000 },
+    { input: JSON.stringify(values), timeoutMs: 330_000 },
   ).catch(explain(cluster));
   log('Earshot is ready');
 }
@@ -107,7 +117,7 @@ async function whatPodsSay(cluster: Cluster): Promise<string> {
   return [
     await ask(['get', 'pods', '--output', 'wide']),
     await ask(['get', 'events', '--sort-by=.lastTimestamp']),
-    await ask(['logs', '--selector', 'app.kubernetes.io/name=earshot', '--all-containers', '--prefix', '--tail=20']),
+    await ask(['logs', '--selector', 'app.kubernetes.io/instance=earshot', '--all-containers', '--prefix', '--tail=20']),
   ].join('\n');
 }
 

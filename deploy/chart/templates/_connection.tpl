@@ -1,11 +1,11 @@
 {{- /* What every object of the connection half bears. Names of a contract: tools and scripts find the controller by them. */ -}}
 {{- define "earshot.connectionSelector" -}}
-application: skupper-controller
+application: {{ .Values.connection.name }}
 {{- end -}}
 
 {{- define "earshot.connectionOwnLabels" -}}
 {{ include "earshot.connectionSelector" . }}
-app.kubernetes.io/name: skupper-controller
+app.kubernetes.io/name: {{ .Values.connection.name }}
 app.kubernetes.io/part-of: skupper
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
