@@ -17,7 +17,7 @@ export interface PlanInput {
   readonly issued: BundleSet;
   /** What the site's own authority is verified by, PEM. */
   readonly siteAuthority: string | undefined;
-  readonly platform: Pick<Platform, 'capabilities' | 'defaults'>;
+  readonly platform: Pick<Platform, 'capabilities' | 'defaults' | 'access'>;
   readonly reach: Reach;
   readonly bundleLocation: (name: string) => string;
 }
@@ -59,6 +59,7 @@ export class Planner {
     const material: Material = {
       capabilities: platform.capabilities,
       defaults: platform.defaults,
+      access: platform.access,
       ...(snapshot.pods === undefined ? {} : { pods: snapshot.pods }),
       ...(snapshot.services === undefined ? {} : { services: snapshot.services }),
       ...(snapshot.attachedServers === undefined ? {} : { attachedServers: snapshot.attachedServers }),

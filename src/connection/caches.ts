@@ -14,7 +14,7 @@ export interface SiteCachesOptions {
   readonly client: KubeClient;
   /** Left out: all namespaces. */
   readonly namespace?: string | undefined;
-  /** Names of the resources (`routes.route.openshift.io`) that the cluster serves, besides Kubernetes' own and Earshot's. */
+  /** Names of the resources (`routes.v1.route.openshift.io`) that the cluster serves, besides Kubernetes' own and Earshot's. */
   readonly served: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
@@ -90,9 +90,9 @@ function follow(view: FreshView<KubeObject>, handler: (change: Change<KubeObject
   });
 }
 
-/** `routes.route.openshift.io`; `services` of the core group. */
-export function nameOf({ plural, group }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`;
+/** As kubectl takes it: `routes.v1.route.openshift.io`; `services` of the core group. */
+export function nameOf({ plural, version, group }: Resource): string {
+  return group === '' ? plural : `${plural}.${version}.${group}`;
 }
 
 /** Of Earshot's own kinds this process writes the status, and needs no second look at that. */

@@ -7,6 +7,7 @@ import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../work/queue.ts';
 import type { SiteCaches } from './caches.ts';
+import { gateways } from './access/kinds.ts';
 import { NamespaceKeeper } from './pass.ts';
 import type { ControllerSettings } from './settings.ts';
 
@@ -38,8 +39,10 @@ export async function startSiteController({ client, caches, settings, log, concu
     },
     onResult: reportResults('sites', log),
   });
-  const stopWatching = caches.onChange((_of, { object }) => {
+  const stopWatching = caches.onChange((of, { object }) => {
     if (object.metadata.namespace !== undefined) queue.add(object.metadata.namespace);
+    // Its address is part of the hosts of all that share it.
+    if (of === gateways) for (const namespace of caches.namespacesWith(skupperResources.SecuredAccess)) queue.add(namespace);
   });
   for (const of of Object.values(skupperResources)) for (const namespace of caches.namespacesWith(of)) queue.add(namespace);
   // Also where it has none of these yet: the server for tokens is there.

@@ -1,5 +1,6 @@
 /** The kinds that the controller of sites keeps besides Earshot's own, each cut down to what rules read. */
 import { label } from '../api/skupper/cluster-names.ts';
+import { accessKinds, ofAccess } from './access/kinds.ts';
 import type { KubeObject, Secret } from '../kube/objects.ts';
 import { configMaps, deployments, pods, roleBindings, roles, secrets, serviceAccounts, services, type Resource } from '../kube/resource.ts';
 
@@ -24,6 +25,7 @@ export const keptObjects: readonly Kept[] = [
   { of: serviceAccounts, project: named },
   { of: roles, project: named },
   { of: roleBindings, project: named },
+  ...accessKinds.map((of): Kept => ({ of, optional: true, project: ofAccess })),
 ];
 
 /** What is neither of TLS nor a site's is nobody's business here. */

@@ -5,12 +5,16 @@ import type { TrustFacts } from '../site/observe/trust-facts.ts';
 import { chooseSite } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { allOf, keyOf, type Kind, type ResourceKey, type SiteResources } from '../site/resources.ts';
+import { kubernetes } from '../site/cluster-platform.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { routerFacts } from './site/router-facts.ts';
 import { defaultIssuerOf } from './site/site-spec.ts';
 
 /** Their statuses are written by the router that leads its site. Where a namespace has none, nobody but the controller can say so. */
 const OF_ROUTERS: ReadonlySet<Kind> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
+
+/** What works in a namespace of which nothing else is a site's, as the controller's own is. */
+const WITHOUT_SITE: ReadonlySet<Kind> = new Set(['SecuredAccess', 'Certificate', 'AttachedConnector']);
 
 export interface Observed {
   readonly problems: readonly ResourceProblem[];
@@ -25,12 +29,14 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
   const { problems: ofSites } = chooseSite(resources, site);
   const absent =
     site === undefined
-      ? allOf(mine).map((object): ResourceProblem => ({
-          resource: keyOf(object),
-          severity: 'error',
-          code: 'no-site',
-          message: 'this namespace has no Site, so nothing runs in it; create one.',
-        }))
+      ? allOf(mine)
+          .filter(({ kind }) => !WITHOUT_SITE.has(kind))
+          .map((object): ResourceProblem => ({
+            resource: keyOf(object),
+            severity: 'error',
+            code: 'no-site',
+            message: 'this namespace has no Site, so nothing runs in it; create one.',
+          }))
       : [];
   const { name, namespace, version } = settings;
   return observeSite(
@@ -48,6 +54,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
       trust: site === undefined ? trust : { defaultIssuer: defaultIssuerOf(site), ...trust },
       reach: { kind: 'forwarded', addresses: {} },
       routers: routerFacts(view),
+      access: kubernetes.access,
       controller: { name, namespace, version },
     },
     previous,

@@ -11,6 +11,8 @@ export interface Platform {
   readonly name: string;
   readonly capabilities: Capabilities;
   readonly defaults: FieldDefaults;
+  /** Left out: as on a machine, whose ports are the site's own. */
+  readonly access?: AccessRules;
   /** Of conditions. */
   readonly wording: Wording;
 }
@@ -21,6 +23,16 @@ export interface FieldDefaults {
   readonly verifyHostname: boolean;
   /** Of a Listener whose bundle has a `ca.crt`: whether that is there to ask clients for certificates of it. */
   readonly requireClientCert: boolean;
+}
+
+/** How links of other sites come in. */
+export interface AccessRules {
+  /** The bundle that is shown for `Site.spec.linkAccess`; left out where a RouterAccess is made for it, and nothing else is opened. */
+  readonly impliedBundle?: string;
+  /** Whether port 0 is any that is free; otherwise it is the role's usual one. */
+  readonly freePorts: boolean;
+  /** Ports that no access can have, since the router has them itself; undefined where each shows when it is opened. */
+  readonly reserved?: ReadonlySet<number>;
 }
 
 /** All other kinds work everywhere. */

@@ -1,10 +1,12 @@
 import type { Problem, ProxyConfig, TlsBundle } from '../router/contract.ts';
-import type { Capabilities, FieldDefaults } from './capabilities.ts';
+import type { AccessRules, Capabilities, FieldDefaults } from './capabilities.ts';
 
 /** What a site's plan is made from besides its resources: read by a platform, plain here. */
 export interface Material {
   readonly capabilities: Capabilities;
   readonly defaults: FieldDefaults;
+  /** As `Platform.access`. */
+  readonly access?: AccessRules | undefined;
   /** Of the site's namespace; undefined where the platform has none. */
   readonly pods?: readonly SelectablePod[];
   /** What AttachedConnectors of other namespaces select for this site; undefined where the platform has none. */

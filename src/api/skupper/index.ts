@@ -59,6 +59,7 @@ export type LinkStatus = ValueOf<typeof linkStatus>;
 export type AccessGrantStatus = ValueOf<typeof accessGrantStatus>;
 export type AccessTokenStatus = ValueOf<typeof accessTokenStatus>;
 export type RouterAccessStatus = ValueOf<typeof routerAccessStatus>;
+export type SecuredAccessStatus = ValueOf<typeof securedAccessStatus>;
 export type CertificateStatus = ValueOf<typeof certificateStatus>;
 /** One site, as `Site.status.network` has it. */
 export type SiteRecord = NonNullable<SiteStatus['network']>[number];

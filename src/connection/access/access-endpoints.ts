@@ -1,17 +1,16 @@
 import type { Endpoint } from '../../api/skupper/index.ts';
-import { annotation, label, ROUTER } from '../../api/skupper/cluster-names.ts';
-import type { ResourceKey } from '../../site/resources.ts';
+import { keyOf, type ResourceKey } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
+import { madeIn } from './made.ts';
 
-/** Where each RouterAccess can be reached, by what its SecuredAccesses have come to: one for each group of routers. */
-export function accessEndpoints({ resources }: NamespaceView): ReadonlyMap<ResourceKey, readonly Endpoint[]> {
-  const found = new Map<ResourceKey, Endpoint[]>();
-  for (const { metadata, spec, status } of resources.SecuredAccess) {
-    const routerAccess = metadata.annotations?.[annotation.routerAccess];
-    if (routerAccess === undefined) continue;
-    const group = spec.selector?.[label.group] ?? ROUTER;
-    const endpoints = (status?.endpoints ?? []).map((endpoint) => ({ ...endpoint, group }));
-    found.getOrInsertComputed(`RouterAccess/${routerAccess}`, () => []).push(...endpoints);
+/** Where each SecuredAccess and each RouterAccess is reached, as far as that is known now. */
+export function accessEndpoints(view: NamespaceView): ReadonlyMap<ResourceKey, readonly Endpoint[]> {
+  const { asked, made } = madeIn(view);
+  const endpoints = new Map<ResourceKey, readonly Endpoint[]>();
+  for (const { access, endpoints: own } of made) endpoints.set(keyOf(access), own);
+  for (const { wish, by, group } of asked) {
+    const own = (endpoints.get(keyOf(wish.object)) ?? []).map((each) => ({ ...each, group }));
+    endpoints.set(by, [...(endpoints.get(by) ?? []), ...own]);
   }
-  return found;
+  return endpoints;
 }

@@ -1,7 +1,67 @@
-import type { NamespaceView } from '../namespace-view.ts';
-import { noWishes, type Wishes } from '../wishes.ts';
-
 /** What lets other sites reach this one: RouterAccess and SecuredAccess, and what each type of access is made of. */
-export function accessObjects(_view: NamespaceView): Wishes {
-  return noWishes;
+import { listeners } from '../../api/listeners/index.ts';
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import { skupperResources, type SecuredAccess } from '../../api/skupper/index.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import { services, type Resource } from '../../kube/resource.ts';
+import type { ResourceProblem } from '../../site/problem.ts';
+import { keyOf } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import type { Unwanted, Wish, Wishes } from '../wishes.ts';
+import { certificatesOf } from './certificates.ts';
+import { earlyTlsRoutes, httpProxies, ingresses, isMade, routes, tlsRoutes } from './kinds.ts';
+import { madeIn } from './made.ts';
+import { isOfRouter, type Asked } from './router-access.ts';
+
+export function accessObjects(view: NamespaceView): Wishes {
+  const { asked, made, problems: ofRouters } = madeIn(view);
+  const certificates = certificatesOf(made, view);
+  const objects = [
+    ...asked.map(({ wish }) => wish),
+    ...made.flatMap((each) => each.objects),
+    ...certificates.flatMap((each) => each.objects),
+  ];
+  const ofAccesses = [...made.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
+  return { objects, unwanted: unwantedIn(view, objects), problems: [...ofRouters, ...ofAccesses, ...passedOn(ofAccesses, asked)] };
+}
+
+/** What keeps a site from being reached is told by the RouterAccess as well, which is what people look at. */
+function passedOn(problems: readonly ResourceProblem[], asked: readonly Asked[]): readonly ResourceProblem[] {
+  const askedBy = new Map(asked.map(({ wish, by }) => [keyOf(wish.object), by]));
+  return problems.flatMap(({ resource, severity, code, message }) => {
+    const by = askedBy.get(resource);
+    return by === undefined ? [] : [{ resource: by, severity, code, message }];
+  });
+}
+
+const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tlsRoutes, earlyTlsRoutes, listeners];
+
+/** Made here or by an earlier controller, for what is no longer there or is made otherwise now. */
+function unwantedIn(view: NamespaceView, objects: readonly Wish[]): readonly Unwanted[] {
+  const wanted = new Set(objects.map(({ of, object }) => idOf(of, object)));
+  const left = (of: Resource, isOurs: (object: KubeObject) => boolean): readonly Unwanted[] =>
+    view
+      .list(of)
+      .filter((object) => isOurs(object) && object.metadata.deletionTimestamp === undefined && !wanted.has(idOf(of, object)))
+      .map((object) => ({ of, object }));
+  // Two versions of one kind are the same objects.
+  const served = kinds.filter((of) => view.serves(of) && !(of === earlyTlsRoutes && view.serves(tlsRoutes)));
+  return [
+    ...served.flatMap((of) => left(of, isMade)),
+    ...left(skupperResources.SecuredAccess as Resource, (object) => isOfRouter(object as SecuredAccess)),
+    ...left(skupperResources.Certificate as Resource, isCertificateMade),
+  ];
+}
+
+/** For SecuredAccesses, and for nothing else besides. */
+function isCertificateMade({ metadata: { annotations = {}, ownerReferences = [] } }: KubeObject): boolean {
+  return (
+    annotations[annotation.controlled] === 'true' &&
+    ownerReferences.length > 0 &&
+    ownerReferences.every(({ kind }) => kind === 'SecuredAccess')
+  );
+}
+
+function idOf({ plural, group }: Resource, { metadata }: KubeObject): string {
+  return `${plural}.${group}/${metadata.name}`;
 }

@@ -1,5 +1,13 @@
-import type { Endpoint, RouterAccess, RouterAccessStatus, Site, SiteStatus } from '../../api/skupper/index.ts';
-import { accessName, listAccesses, type Access } from '../plan/access.ts';
+import type {
+  Endpoint,
+  RouterAccess,
+  RouterAccessStatus,
+  SecuredAccess,
+  SecuredAccessStatus,
+  Site,
+  SiteStatus,
+} from '../../api/skupper/index.ts';
+import { acceptsLinks, accessName, listAccesses, type Access } from '../plan/access.ts';
 import { endpointsOf } from '../reach.ts';
 import { keyOf } from '../resources.ts';
 import { networkOf } from './network.ts';
@@ -10,14 +18,14 @@ import type { Progress } from './wording.ts';
 
 export function observeSiteObject(site: Site, view: View): SiteStatus {
   const { plan, trust, controller } = view;
-  const accesses = plan.site === site ? listAccesses(view.resources, site).accesses : [];
+  const accesses = plan.site === site ? listAccesses(view.resources, site, view.access).accesses : [];
   const own = accesses.filter(({ resource }) => resource === keyOf(site));
   const { running, network, sitesInNetwork } = plan.site === site ? routersOf(view) : notRunning;
   const endpoints = endpointsFor(accesses, view);
   const conditions = {
     Configured: firstOf(configured(view), ...own.map((access) => opened(access, view))),
     Running: running,
-    Resolved: accesses.length === 0 ? done : resolved(endpoints),
+    Resolved: plan.site === site && acceptsLinks(view.resources, site, view.access) ? resolved(endpoints, view) : done,
   };
   return {
     ...statusOf(conditions, view),
@@ -41,13 +49,25 @@ function routersOf({ router, routers }: View): Pick<RouterFacts, 'running' | 'ne
 export function observeRouterAccess(routerAccess: RouterAccess, view: View): RouterAccessStatus {
   const { site } = view.plan;
   const key = keyOf(routerAccess);
-  const accesses = site === undefined ? [] : listAccesses(view.resources, site).accesses.filter(({ resource }) => resource === key);
+  const accesses =
+    site === undefined ? [] : listAccesses(view.resources, site, view.access).accesses.filter(({ resource }) => resource === key);
   const endpoints = endpointsFor(accesses, view);
   const conditions = {
     Configured: firstOf(configured(view), ...accesses.map((access) => opened(access, view))),
-    Resolved: resolved(endpoints),
+    Resolved: resolved(endpoints, view),
   };
   return { ...statusOf(conditions, view), ...(endpoints.length === 0 ? {} : { endpoints }) };
+}
+
+/** Something that stands before pods; without a cluster there is none. */
+export function observeSecuredAccess(access: SecuredAccess, view: View): SecuredAccessStatus {
+  const { routers } = view;
+  if (routers === undefined) return statusOf({ Configured: configured(view) }, view);
+  const endpoints = routers.endpoints.get(keyOf(access)) ?? [];
+  return {
+    ...statusOf({ Configured: configured(view), Resolved: resolved(endpoints, view) }, view),
+    ...(endpoints.length === 0 ? {} : { endpoints }),
+  };
 }
 
 /** Nobody waits for a router that runs elsewhere. */
@@ -56,8 +76,12 @@ function opened(access: Access, { router, routers }: View): Progress {
   return firstOf(...access.roles.map(({ role }) => inRouter(stateOf(router?.accesses, accessName(access, role)))));
 }
 
-function resolved(endpoints: readonly Endpoint[]): Progress {
-  return endpoints.length > 0 ? done : waiting('no-endpoints', 'nothing listens for links yet');
+function resolved(endpoints: readonly Endpoint[], { routers }: View): Progress {
+  if (endpoints.length > 0) return done;
+  return waiting(
+    'no-endpoints',
+    routers === undefined ? 'nothing listens for links yet' : 'no address by which others reach it is known yet',
+  );
 }
 
 function endpointsFor(accesses: readonly Access[], { router, routers, reach }: View): readonly Endpoint[] {

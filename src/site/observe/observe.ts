@@ -1,6 +1,6 @@
 /** What the site's resources report: pure. The router's state in, statuses out. */
 import { allOf, keyOf, type Kind, type OfKind, type ResourceKey, type StatusOf } from '../resources.ts';
-import { observeRouterAccess, observeSiteObject } from './observe-access.ts';
+import { observeRouterAccess, observeSecuredAccess, observeSiteObject } from './observe-access.ts';
 import { observeConnector, observeLink, observeListener, observeMultiKey } from './observe-traffic.ts';
 import { observeCertificate, observeGrant, observeToken } from './observe-trust.ts';
 import { configured, statusOf } from './status.ts';
@@ -20,7 +20,7 @@ const observers: { readonly [K in Kind]: (object: OfKind<K>, view: View) => Stat
   Certificate: observeCertificate,
   AttachedConnector: observePlanned,
   AttachedConnectorBinding: observePlanned,
-  SecuredAccess: observePlanned,
+  SecuredAccess: observeSecuredAccess,
 };
 
 /**

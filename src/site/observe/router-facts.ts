@@ -5,7 +5,7 @@ import type { Progress } from './wording.ts';
 /** What is known of a site's routers by an observer that runs none of them. */
 export interface RouterFacts {
   readonly running: Progress;
-  /** Where each RouterAccess can be reached; the group says at which router. */
+  /** Where each RouterAccess can be reached, of which the group says at which router, and each SecuredAccess. */
   readonly endpoints: ReadonlyMap<ResourceKey, readonly Endpoint[]>;
   readonly network: readonly SiteRecord[];
   /** How many sites there are, also where `network` has not all of them. */

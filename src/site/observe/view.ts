@@ -1,5 +1,6 @@
 import type { Condition } from '../../api/condition.ts';
 import type { RouterState } from '../../router/contract.ts';
+import type { AccessRules } from '../capabilities.ts';
 import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceProblem } from '../problem.ts';
 import type { Reach } from '../reach.ts';
@@ -19,6 +20,8 @@ export interface Observation {
   /** In place of `router`, where other processes run the site's routers. */
   readonly routers?: RouterFacts;
   readonly trust: TrustFacts;
+  /** As `Platform.access`. */
+  readonly access?: AccessRules | undefined;
   readonly reach: Reach;
   readonly controller: { readonly name: string; readonly namespace: string; readonly version: string };
 }

@@ -50,6 +50,7 @@ const BEGINNINGS: { readonly [code in Problem['code']]?: string } = {
   'no-site': 'No active site in namespace',
   'no-connector': 'No matching connectors',
   'no-listener': 'No matching listeners',
+  'no-endpoints': 'Pending',
   connecting: NOT_OPERATIONAL,
   'proxy-missing': 'Secret not found for proxy configuration',
 };

@@ -2,9 +2,10 @@
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { AccessConfig } from '../../router/contract.ts';
+import type { AccessRules } from '../capabilities.ts';
 import { findBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
-import { errorIn, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
+import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
@@ -36,14 +37,21 @@ export interface AccessList {
 type AccessSources = Pick<SiteResources, 'RouterAccess'>;
 
 /** Whether other sites can link to this one at all. */
-export function acceptsLinks(resources: AccessSources, site: Site): boolean {
-  return listAccesses(resources, site).accesses.length > 0;
+export function acceptsLinks(resources: AccessSources, site: Site, rules: AccessRules = onMachines): boolean {
+  // What is made for `linkAccess` may not be there yet.
+  const awaited = rules.impliedBundle === undefined && site.spec.edge !== true && letsIn(site);
+  return awaited || listAccesses(resources, site, rules).accesses.length > 0;
 }
 
-export function listAccesses(resources: AccessSources, site: Site): AccessList {
+/** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
+export const SITE_SERVER_BUNDLE = 'earshot-site-server';
+
+const onMachines: AccessRules = { impliedBundle: SITE_SERVER_BUNDLE, freePorts: true };
+
+export function listAccesses(resources: AccessSources, site: Site, rules: AccessRules = onMachines): AccessList {
   if (site.spec.edge === true) return { accesses: [], problems: refusedAtEdge(resources, site) };
   const problems: ResourceProblem[] = [];
-  const accesses = [...impliedAccess(site, resources)];
+  const accesses = [...impliedAccess(site, resources, rules)];
   for (const routerAccess of resources.RouterAccess) {
     const resource = keyOf(routerAccess);
     const { spec } = routerAccess;
@@ -56,8 +64,18 @@ export function listAccesses(resources: AccessSources, site: Site): AccessList {
         problems.push(warningIn(resource, `spec.roles[${index}].name`, 'role', message));
         continue;
       }
-      roles.push({ role: name, port: port ?? DEFAULT_PORTS[name] });
+      const number = port === undefined || (port === 0 && !rules.freePorts) ? DEFAULT_PORTS[name] : port;
+      const holder =
+        rules.reserved === undefined ? undefined : holderOf(number, spec.bindHost, [...accesses, { name: '', roles }], rules.reserved);
+      if (holder !== undefined) {
+        problems.push(
+          errorIn(resource, `spec.roles[${index}].port`, 'port-taken-twice', `${holder} has port ${number}; choose another one.`),
+        );
+        continue;
+      }
+      roles.push({ role: name, port: number });
     }
+    if (roles.length === 0 && hasErrors(problems.filter((problem) => problem.resource === resource))) continue;
     if (roles.length === 0) {
       const message = 'there is no inter-router and no edge among them, so no site can link here; add one.';
       problems.push(errorIn(resource, 'spec.roles', 'no-role', message));
@@ -90,16 +108,27 @@ export function letsIn({ spec: { linkAccess } }: Pick<Site, 'spec'>): boolean {
   return isGiven(linkAccess) && linkAccess !== 'none';
 }
 
-/** The name of the bundle for `linkAccess`. A user's own of this name in its place is used. */
-export const SITE_SERVER_BUNDLE = 'earshot-site-server';
-
-function impliedAccess(site: Site, resources: AccessSources): readonly Access[] {
-  if (!letsIn(site)) return [];
+function impliedAccess(site: Site, resources: AccessSources, { impliedBundle: bundle }: AccessRules): readonly Access[] {
+  if (!letsIn(site) || bundle === undefined) return [];
   // A RouterAccess with these ports says it better.
   const taken = new Set(resources.RouterAccess.flatMap(({ spec }) => spec.roles.map(({ name, port }) => port ?? defaultPort(name))));
   const roles = ([INTER_ROUTER, EDGE] as const).map((role) => ({ role, port: DEFAULT_PORTS[role] })).filter(({ port }) => !taken.has(port));
   if (roles.length === 0) return [];
-  return [{ resource: keyOf(site), name: nameOf(site), roles, hosts: [], bundle: SITE_SERVER_BUNDLE, issued: true }];
+  return [{ resource: keyOf(site), name: nameOf(site), roles, hosts: [], bundle, issued: true }];
+}
+
+/** What has a port already, for a message; undefined where it is free. */
+function holderOf(
+  port: number,
+  bindHost: string | undefined,
+  others: readonly Pick<Access, 'name' | 'roles' | 'bindHost'>[],
+  reserved: ReadonlySet<number>,
+): string | undefined {
+  if (reserved.has(port)) return 'the router itself';
+  const meets = (other: string | undefined): boolean => isWildcard(other) || isWildcard(bindHost) || other === bindHost;
+  const holder = others.find((other) => meets(other.bindHost) && other.roles.some((role) => role.port === port));
+  if (holder === undefined) return undefined;
+  return holder.name === '' ? 'another of its roles' : `RouterAccess ${quoted(holder.name)}`;
 }
 
 function defaultPort(role: string): number | undefined {
@@ -107,9 +136,12 @@ function defaultPort(role: string): number | undefined {
 }
 
 export function planAccesses(resources: SiteResources, site: Site, material: Material): Planned<AccessConfig> {
-  const { accesses, problems: listed } = listAccesses(resources, site);
+  const { accesses, problems: listed } = listAccesses(resources, site, material.access);
   const configs: AccessConfig[] = [];
-  const problems = [...listed, ...(accesses.length === 0 ? uselessGrants(resources, site) : [])];
+  const problems = [
+    ...listed,
+    ...(accesses.length === 0 && !acceptsLinks(resources, site, material.access) ? uselessGrants(resources, site) : []),
+  ];
   for (const access of accesses) {
     const { bundle, problems: found } = findBundle(material, access.bundle, 'server', access.resource);
     problems.push(...found);

@@ -1,7 +1,7 @@
 import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
 import type { ControllerSettings } from '../../../../src/connection/settings.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
-import type { Resource } from '../../../../src/kube/resource.ts';
+import { apiVersionOf, type Resource } from '../../../../src/kube/resource.ts';
 import { sortResources, type SiteObject } from '../../../../src/site/resources.ts';
 
 export const settings: ControllerSettings = {
@@ -34,14 +34,22 @@ export function viewOf(
     namespace = 'west',
     settings: changed = {},
     elsewhere = [],
-  }: { readonly namespace?: string; readonly settings?: Partial<ControllerSettings>; readonly elsewhere?: readonly KubeObject[] } = {},
+    unserved = [],
+  }: {
+    readonly namespace?: string;
+    readonly settings?: Partial<ControllerSettings>;
+    readonly elsewhere?: readonly KubeObject[];
+    readonly unserved?: readonly Resource[];
+  } = {},
 ): NamespaceView {
   const resources = sortResources(
     objects.filter(({ apiVersion }) => apiVersion === 'skupper.io/v2alpha1') as unknown as readonly SiteObject[],
   );
   // What is asked for a kind is of that kind.
-  const of = <T extends KubeObject>({ kind }: Resource<T>, all: readonly KubeObject[]): readonly T[] =>
-    all.filter((object) => object.kind === kind) as unknown as readonly T[];
+  const of = <T extends KubeObject>(kind: Resource<T>, all: readonly KubeObject[]): readonly T[] =>
+    all.filter(
+      (object) => object.kind === kind.kind && (object.apiVersion ?? apiVersionOf(kind)) === apiVersionOf(kind),
+    ) as unknown as readonly T[];
   return {
     namespace,
     resources,
@@ -51,6 +59,6 @@ export function viewOf(
     list: (kind) => of(kind, objects),
     find: (kind, name) => of(kind, objects).find(({ metadata }) => metadata.name === name),
     elsewhere: (kind, other) => of(kind, elsewhere).filter((object) => object.metadata.namespace === other),
-    serves: () => true,
+    serves: (kind) => !unserved.includes(kind),
   };
 }

@@ -1,0 +1,49 @@
+/** The Certificates of SecuredAccesses, which the site's authorities turn into Secrets. */
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import type { Certificate, Endpoint, SecuredAccess } from '../../api/skupper/index.ts';
+import { keyOf, nameOf } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import { certificateWish } from '../trust/certificate-object.ts';
+import type { Wishes } from '../wishes.ts';
+
+/** A Certificate has 256 at most, and two routers may share one. */
+const MOST_HOSTS = 128;
+
+/** Several may show one certificate, as the routers of a site do: it has the hosts of all. */
+export function certificatesOf(
+  accesses: readonly { readonly access: SecuredAccess; readonly endpoints: readonly Endpoint[] }[],
+  view: NamespaceView,
+): readonly Wishes[] {
+  const issued = Map.groupBy(
+    accesses.filter(({ access: { spec } }) => isGiven(spec.issuer)),
+    ({ access: { spec, metadata } }) => (isGiven(spec.certificate) ? spec.certificate : (metadata.name ?? '')),
+  );
+  return [...issued].flatMap(([name, group]) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const existing = view.resources.Certificate.find((certificate) => nameOf(certificate) === name);
+    const owners = group.map(({ access, endpoints }) => ({ owner: access, hosts: hostsOf(access, endpoints, view.namespace, existing) }));
+    const { access } = first;
+    return [
+      certificateWish(view, { name, ca: access.spec.issuer ?? '', subject: nameOf(access), server: true, owners, for: keyOf(access) }),
+    ];
+  });
+}
+
+/** While no address is known, those stay that were: nothing is gained by a certificate that is good for less. */
+function hostsOf(
+  access: SecuredAccess,
+  endpoints: readonly Endpoint[],
+  namespace: string,
+  existing: Certificate | undefined,
+): readonly string[] {
+  const name = nameOf(access);
+  const own = [name, `${name}.${namespace}`, `${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`];
+  const before = existing?.metadata.annotations?.[`${annotation.hosts}-${access.metadata.uid}`]?.split(',') ?? [];
+  const told = endpoints.length === 0 ? before.filter((host) => host !== '') : endpoints.flatMap(({ host }) => host ?? []);
+  return [...new Set([...own, ...told])].slice(0, MOST_HOSTS);
+}
+
+function isGiven(text: string | undefined): text is string {
+  return text !== undefined && text !== '';
+}

@@ -1,0 +1,50 @@
+/** The kinds by which access is given, of APIs that a cluster need not have. */
+import { annotation, label } from '../../api/skupper/cluster-names.ts';
+import type { KubeObject, LoadBalancerIngress } from '../../kube/objects.ts';
+import { resource, type Resource } from '../../kube/resource.ts';
+import { listeners } from '../../api/listeners/index.ts';
+
+export interface Route extends KubeObject {
+  readonly spec?: unknown;
+  readonly status?: { readonly ingress?: readonly { readonly host?: string }[] };
+}
+
+export interface Ingress extends KubeObject {
+  readonly spec?: unknown;
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly LoadBalancerIngress[] } };
+}
+
+export interface Gateway extends KubeObject {
+  readonly spec?: unknown;
+  readonly status?: { readonly addresses?: readonly { readonly type?: string; readonly value?: string }[] };
+}
+
+/** One whose status is not read. */
+interface Plain extends KubeObject {
+  readonly spec?: unknown;
+}
+
+export const ingresses = resource<Ingress>('networking.k8s.io/v1', 'Ingress', 'ingresses');
+export const routes = resource<Route>('route.openshift.io/v1', 'Route', 'routes');
+export const httpProxies = resource<Plain>('projectcontour.io/v1', 'HTTPProxy', 'httpproxies');
+export const gateways = resource<Gateway>('gateway.networking.k8s.io/v1', 'Gateway', 'gateways');
+export const tlsRoutes = resource<Plain>('gateway.networking.k8s.io/v1', 'TLSRoute', 'tlsroutes');
+/** Before version 1.5 of that API there was no other. */
+export const earlyTlsRoutes = resource<Plain>('gateway.networking.k8s.io/v1alpha2', 'TLSRoute', 'tlsroutes');
+
+export const accessKinds: readonly Resource[] = [ingresses, routes, httpProxies, gateways, tlsRoutes, earlyTlsRoutes, listeners];
+
+/** Of objects that are not ours only the name counts: it is taken. */
+export function ofAccess(object: KubeObject): KubeObject {
+  return isMade(object) ? object : { metadata: bare(object) };
+}
+
+/** Whether a controller of sites has made it for a SecuredAccess, this one or one that was here before. */
+export function isMade({ metadata: { annotations = {}, labels = {}, ownerReferences = [] } }: KubeObject): boolean {
+  const controlled = annotations[annotation.controlled] === 'true' || labels[annotation.controlled] !== undefined;
+  return controlled && (labels[label.securedAccess] !== undefined || ownerReferences.some(({ kind }) => kind === 'SecuredAccess'));
+}
+
+function bare({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject['metadata'] {
+  return JSON.parse(JSON.stringify({ name, namespace, uid, resourceVersion })) as KubeObject['metadata'];
+}
