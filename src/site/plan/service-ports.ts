@@ -47,12 +47,20 @@ export function servicePorts(resources: ServiceSources, { services, podKeys }: S
     if (problem !== undefined) problems.push(problem);
     return problem === undefined;
   });
-  const { winners, problems: ofLosers } = oneEach(named, known);
-  const { ports, problems: ofPorts } = assign(winners, known, new RouterPorts(resources));
+  const before: PortsBefore = new Map(services.flatMap(({ name, ports }) => ports.map((port) => [`${name}/${port.name}`, port] as const)));
+  const { winners, problems: ofLosers } = oneEach(named, before);
+  const { ports, problems: ofPorts } = assign(winners, before, new RouterPorts(resources));
   const wanted = [...Map.groupBy(ports, ({ service }) => service)].flatMap(([name, [first, ...others]]) =>
     first === undefined ? [] : [serviceOf(name, [first, ...others], known.get(name))],
   );
   return { ports, services: wanted, problems: [...problems, ...ofClaims, ...ofLosers, ...ofPorts] };
+}
+
+/** By `service/port name`. */
+type PortsBefore = ReadonlyMap<string, NamespaceService['ports'][number]>;
+
+function portBefore({ service, name }: ServiceClaim, before: PortsBefore): NamespaceService['ports'][number] | undefined {
+  return before.get(`${service}/${name}`);
 }
 
 /** Why a claim can have no Service of its name. */
@@ -84,11 +92,10 @@ function refusals(
 /** Of several that want the same port of a Service the one that has it keeps it, else it is the first. */
 function oneEach(
   claims: readonly ServiceClaim[],
-  known: ReadonlyMap<string, NamespaceService>,
+  before: PortsBefore,
 ): { readonly winners: readonly ServiceClaim[]; readonly problems: readonly ResourceProblem[] } {
   const owners = new Map<string, ServiceClaim>();
-  const has = ({ service, port, name }: ServiceClaim): boolean =>
-    known.get(service)?.ports.some((each) => each.port === port && each.name === name) ?? false;
+  const has = (claim: ServiceClaim): boolean => portBefore(claim, before)?.port === claim.port;
   for (const claim of claims) {
     const owner = owners.get(placeOf(claim));
     if (owner === undefined || (has(claim) && !has(owner))) owners.set(placeOf(claim), claim);
@@ -113,12 +120,12 @@ function taken(claim: ServiceClaim, owner: ServiceClaim): ResourceProblem {
 /** First to those that have one, then to the others. */
 function assign(
   claims: readonly ServiceClaim[],
-  known: ReadonlyMap<string, NamespaceService>,
+  before: PortsBefore,
   free: RouterPorts,
 ): { readonly ports: readonly ListenerPort[]; readonly problems: readonly ResourceProblem[] } {
   const kept = new Map<ServiceClaim, number>();
   for (const claim of claims) {
-    const target = known.get(claim.service)?.ports.find(({ name }) => name === claim.name)?.targetPort;
+    const target = portBefore(claim, before)?.targetPort;
     if (typeof target === 'number' && free.take(target)) kept.set(claim, target);
   }
   const problems: ResourceProblem[] = [];
