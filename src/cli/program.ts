@@ -7,7 +7,7 @@ import { addDebug } from './commands/debug.ts';
 import { addExposure } from './commands/exposure.ts';
 import { addLink } from './commands/link.ts';
 import { addListener } from './commands/listener.ts';
-import { namespaceOption } from './commands/options.ts';
+import { placeOptions } from './commands/options.ts';
 import { addOverview } from './commands/overview.ts';
 import { addRun } from './commands/run.ts';
 import { addSite } from './commands/site.ts';
@@ -27,9 +27,9 @@ export function buildProgram(terminal: Terminal): Command {
     const other = options.find((word) => !KNOWN_OPTIONS.test(word));
     if (other !== undefined) program.error(`error: unknown option '${other}'`);
   });
+  for (const option of placeOptions()) program.addOption(option);
   program
     .description('Puts workloads within reach: addresses for pods, and services across sites.')
-    .addOption(namespaceOption())
     .version(VERSION, '-V, --version', "show the program's version")
     // `earshot controller --namespace` is another one.
     .enablePositionalOptions()
@@ -58,4 +58,4 @@ export function buildProgram(terminal: Terminal): Command {
 }
 
 /** Those of the program itself. */
-const KNOWN_OPTIONS = /^(?:-V|--version|-h|--help|-n.*|--namespace(?:=.*)?)$/;
+const KNOWN_OPTIONS = /^(?:-V|--version|-h|--help|-n.*|--(?:namespace|platform|context|kubeconfig)(?:=.*)?)$/;

@@ -1,8 +1,72 @@
+/** Where the resources of a namespace are is decided here, for all commands. */
+import { access } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { kubeconfigFiles } from '../kube/client/kubeconfig-files.ts';
+import type { KubeClient, PodLogs } from '../kube/contract.ts';
+import type { ClusterPlace } from '../platform/kubernetes/resources.ts';
 import { layoutOf } from '../platform/linux/layout.ts';
 import { directoryResources } from '../platform/linux/resources.ts';
 import type { Resources } from '../platform/resources.ts';
+import { quoted } from '../text/printable.ts';
+import { CliError } from './errors.ts';
+import { choosePlatform, clusterFlags, clusterNamespace, machineFlags, machineNamespace, type Choice, type PlaceWords } from './place.ts';
 
-/** Where the resources of a namespace are is decided here, for all commands. */
-export function openResources(namespace: string): Resources {
-  return directoryResources(layoutOf(namespace));
+export async function openResources(words: PlaceWords): Promise<Resources> {
+  if ((await platformFor(words)).platform === 'linux') {
+    const namespace = machineNamespace(words, process.env);
+    return directoryResources(layoutOf(namespace), machineFlags(words, namespace));
+  }
+  const [{ client, place }, { clusterResources }] = await Promise.all([openCluster(words), import('../platform/kubernetes/resources.ts')]);
+  return clusterResources(client, place);
+}
+
+export async function platformFor(words: PlaceWords): Promise<Choice> {
+  const { env } = process;
+  const [kubeconfigs, hasNamespace] = await Promise.all([
+    kubeconfigFiles(env, homedir()),
+    isThere(() => layoutOf(machineNamespace(words, env)).root),
+  ]);
+  return choosePlatform(words, env, { kubeconfigs, hasNamespace, isPod: (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '' });
+}
+
+/** @throws CliError usage where a cluster is meant */
+export async function requireMachine(words: PlaceWords, command: string): Promise<void> {
+  if ((await platformFor(words)).platform === 'linux') return;
+  throw new CliError('usage', `The command ${command} does not support kubernetes: it is for sites on machines (--platform linux).`);
+}
+
+export interface Cluster {
+  readonly client: KubeClient & PodLogs;
+  readonly place: ClusterPlace;
+}
+
+/** Milliseconds that a request may take. */
+const PATIENCE = 30_000;
+
+/** The cluster, as kubectl finds it. */
+export async function openCluster(words: PlaceWords, patience: number = PATIENCE): Promise<Cluster> {
+  const { env } = process;
+  const [{ loadConfig }, { createClient }] = await Promise.all([import('../kube/client/config.ts'), import('../kube/client/client.ts')]);
+  const found = words.kubeconfig === undefined ? await kubeconfigFiles(env, homedir()) : [words.kubeconfig];
+  const config = await loadConfig({ context: words.context, ...(found.length === 0 ? {} : { kubeconfig: found }) });
+  const { server } = await config.load();
+  const place: ClusterPlace = {
+    namespace: clusterNamespace(words, env, config.namespace),
+    cluster: config.context === undefined ? 'this cluster' : `the cluster of context ${quoted(config.context)}`,
+    server,
+    commandFlags: clusterFlags(words),
+  };
+  return { place, client: createClient({ config, userAgent: 'earshot-cli', fieldManager: FIELD_MANAGER, requestTimeout: patience }) };
+}
+
+/** Owner of the fields that commands write (metadata.managedFields). */
+const FIELD_MANAGER = 'earshot-cli';
+
+async function isThere(path: () => string): Promise<boolean> {
+  try {
+    await access(path());
+    return true;
+  } catch {
+    return false;
+  }
 }

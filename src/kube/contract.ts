@@ -99,6 +99,12 @@ export interface KubeClient extends ListWatch, AsyncDisposable {
   delete(of: Resource, key: Key, options?: DeleteOptions): Promise<void>;
 }
 
+/** What people ask of pods. */
+export interface PodLogs {
+  /** The last lines that a container of the pod wrote. */
+  log(pod: Key, options: RequestOptions & { readonly container: string; readonly lines: number }): Promise<string>;
+}
+
 export interface Change<T> {
   readonly type: 'added' | 'modified' | 'deleted';
   /** For `deleted`, the last state known. */

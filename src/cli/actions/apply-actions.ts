@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { SkupperResource } from '../../api/skupper/index.ts';
 import { isSkupperKind, validateResource } from '../../api/skupper/validate.ts';
 import { readText } from '../../files/durable.ts';
-import { parseResources } from '../../platform/linux/parse.ts';
+import { parseResources, type FileProblem } from '../../platform/linux/parse.ts';
 import { locationText } from '../../platform/linux/report.ts';
 import { isManifest } from '../../platform/linux/written-resources.ts';
-import type { Manifest } from '../../platform/resources.ts';
+import type { Manifest, Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { DeleteOptions } from './resource-actions.ts';
@@ -53,8 +53,9 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   const manifests: Manifest[] = [];
   const errors: string[] = [];
   for (const { name, text } of sources) {
-    const { problems } = await parseResources(text, name, resources.namespace);
-    for (const problem of problems) {
+    const { problems } = await parseResources(text, name, resources.namespace, resources.ways.platform);
+    for (const found of problems) {
+      const problem = found.field === 'metadata.namespace' && resources.ways.namespacesCount ? elsewhere(found, resources) : found;
       const line = printable(locationText(problem));
       if (problem.severity === 'error') errors.push(line);
       else terminal.note(`Warning: ${line}\n`);
@@ -65,6 +66,10 @@ async function manifestsIn({ resources, terminal }: Context, paths: readonly str
   if (errors.length > 0) throw new CliError('usage', `Nothing was changed:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   if (manifests.length === 0) throw new CliError('usage', `There is no resource in ${paths.join(', ')}.`);
   return manifests;
+}
+
+function elsewhere(problem: FileProblem, { namespace }: Resources): FileProblem {
+  return { ...problem, severity: 'error', message: `is another one than ${namespace}: give it with -n, or remove the field.` };
 }
 
 /** Without what a cluster or another namespace added. */

@@ -1,46 +1,18 @@
-/** Collects the archive of `debug dump`. Each part says for itself why it is missing, where it is. */
-import { execFile } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
-import { lstat, readdir, rename, writeFile } from 'node:fs/promises';
-import { cpus, release, totalmem, type as systemName } from 'node:os';
-import { join, relative, resolve } from 'node:path';
-import { promisify } from 'node:util';
+/** `debug dump`: one archive of what a platform has of a site, without what is secret. */
+import { rename, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { VERSION } from '../../version.ts';
-import { readText } from '../../files/durable.ts';
-import { layoutOf, type NamespaceLayout } from '../../platform/linux/layout.ts';
-import { locationText } from '../../platform/linux/report.ts';
-import { askRouter } from '../../platform/linux/router-api.ts';
-import { runningRouters } from '../../platform/linux/routers.ts';
-import { readProblems } from '../../platform/linux/runtime-resources.ts';
-import { messageOf } from '../../telemetry/log.ts';
-import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
-import { tarOf, type ArchiveFile } from '../output/tar.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { unitName } from './systemd-unit.ts';
-import { printable } from '../../text/printable.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
-import { parseDocuments, readDocument } from '../../text/yaml.ts';
+import { redacted, scrubbed, secretsIn } from '../output/redact.ts';
+import type { Collected } from '../output/collected.ts';
+import { tarOf } from '../output/tar.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { machineNamespace, type PlaceWords } from '../place.ts';
+import { openCluster, platformFor } from '../resources.ts';
 
-const most = { files: 5000, bytes: 16 * 1024 * 1024, logLines: 20_000, milliseconds: 10_000 };
-
-export async function dump(namespace: string, file: string, terminal: Terminal): Promise<void> {
-  const layout = layoutOf(namespace);
-  const parsed = (
-    await Promise.all(
-      [layout.input.resources, layout.internal.links, layout.runtime.resources].map((folder) => resourceFiles(layout, folder)),
-    )
-  ).flat();
+export async function dump(words: PlaceWords, file: string, terminal: Terminal): Promise<void> {
+  const { namespace, texts, resources: parsed } = await collect(words);
   const secrets = [...new Set(parsed.flatMap(({ values }) => values.flatMap(secretsIn)))];
-  const texts: readonly ArchiveFile[] = [
-    { path: 'about.yaml', content: writeYaml(await about(layout)) },
-    { path: 'files.txt', content: await fileList(layout) },
-    { path: 'certificates.yaml', content: writeYaml(await certificates(layout)) },
-    { path: 'problems.txt', content: (await readProblems(layout)).map((problem) => `${printable(locationText(problem))}\n`).join('') },
-    { path: 'journal.txt', content: await journal(namespace) },
-    ...(await metrics(layout)),
-    ...(await answers(layout)),
-  ];
   const resources = parsed.map(({ path, values }) => ({
     path,
     content: values.map((value) => `---\n${writeYaml(redacted(value))}`).join(''),
@@ -54,136 +26,11 @@ export async function dump(namespace: string, file: string, terminal: Terminal):
   terminal.note('Names, hosts and routing keys are in it: look through it before you hand it on.\n');
 }
 
-/** What each router says of itself. */
-async function answers(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
-  const asked = (await runningRouters(layout)).flatMap(({ router }) =>
-    ['self', 'network', 'links', 'keys'].map(async (what) => {
-      const answer = await askRouter(layout, router, `/v1/${what}`).catch((error: unknown) => ({ problem: messageOf(error) }));
-      return { path: `routers/${router}/${what}.yaml`, content: writeYaml(answer) };
-    }),
-  );
-  return Promise.all(asked);
-}
-
-interface ParsedResources {
-  readonly path: string;
-  readonly values: readonly unknown[];
-}
-
-/** What cannot be parsed is named by the problems, and its text stays out. */
-async function resourceFiles(layout: NamespaceLayout, folder: string): Promise<readonly ParsedResources[]> {
-  const names = (await readdir(folder).catch(() => []))
-    .filter((name) => /^[\w][\w.-]{0,150}\.(ya?ml|json)$/.test(name))
-    .slice(0, most.files);
-  return Promise.all(
-    names.map(async (name) => {
-      const path = relative(layout.root, join(folder, name));
-      const text = await readText(join(folder, name), { bytes: most.bytes }).catch(() => undefined);
-      return { path, values: text === undefined ? [] : valuesIn(text) };
-    }),
-  );
-}
-
-function valuesIn(text: string): readonly unknown[] {
-  try {
-    const read = parseDocuments(text).map((document) => readDocument(document).value);
-    return read.filter((value) => value !== undefined && value !== null);
-  } catch {
-    return [];
+async function collect(words: PlaceWords): Promise<Collected & { readonly namespace: string }> {
+  if ((await platformFor(words)).platform === 'linux') {
+    const namespace = machineNamespace(words, process.env);
+    return { namespace, ...(await (await import('./debug-machine.ts')).collectMachine(namespace)) };
   }
-}
-
-async function about(layout: NamespaceLayout): Promise<object> {
-  return {
-    earshot: VERSION,
-    node: process.version,
-    system: `${systemName()} ${release()} ${process.arch}`,
-    processors: cpus().length,
-    memory: totalmem(),
-    at: new Date().toISOString(),
-    directory: layout.root,
-    routers: await runningRouters(layout),
-  };
-}
-
-/** Names, sizes and modes; a wrong mode or a file too many is a usual cause. */
-async function fileList(layout: NamespaceLayout): Promise<string> {
-  const lines: string[] = [];
-  const walk = async (folder: string): Promise<void> => {
-    for (const name of (await readdir(folder).catch(() => [])).sort()) {
-      if (lines.length >= most.files) return;
-      const path = join(folder, name);
-      const found = await lstat(path).catch(() => undefined);
-      if (found === undefined) continue;
-      const kind = found.isDirectory() ? 'd' : found.isFile() ? '-' : found.isSymbolicLink() ? 'l' : '?';
-      const mode = (found.mode & 0o7777).toString(8).padStart(4, '0');
-      const size = String(found.size).padStart(9);
-      lines.push(`${kind}${mode} ${found.uid} ${size} ${found.mtime.toISOString()} ${printable(relative(layout.root, path))}\n`);
-      if (found.isDirectory()) await walk(path);
-    }
-  };
-  await walk(layout.root);
-  return lines.join('');
-}
-
-/** What each certificate says of itself; keys are not opened. */
-async function certificates(layout: NamespaceLayout): Promise<readonly object[]> {
-  const folders = [layout.input.certs, layout.input.issuers, layout.internal.certs].map(async (parent) => {
-    const names = await readdir(parent).catch(() => []);
-    return names.map((name) => join(parent, name));
-  });
-  const all = [...(await Promise.all(folders)).flat().slice(0, most.files), layout.internal.ca];
-  const found = all.flatMap((folder) => ['tls.crt', 'ca.crt'].map((name) => join(folder, name)));
-  const facts = await Promise.all(
-    found.map(async (path) => {
-      const text = await readText(path, { bytes: 1024 * 1024 }).catch(() => undefined);
-      return text === undefined ? [] : [{ file: relative(layout.root, path), ...factsOf(text) }];
-    }),
-  );
-  return facts.flat();
-}
-
-function factsOf(pem: string): object {
-  try {
-    const { subject, issuer, validFrom, validTo, serialNumber, subjectAltName, ca } = new X509Certificate(pem);
-    return { subject, issuer, validFrom, validTo, serialNumber, subjectAltName, ca };
-  } catch {
-    return { problem: 'it cannot be read as a certificate' };
-  }
-}
-
-async function metrics(layout: NamespaceLayout): Promise<readonly ArchiveFile[]> {
-  const routers = await runningRouters(layout);
-  const parts = routers.flatMap(({ router, httpPort }) =>
-    ['metrics', 'readyz'].map(async (page) => ({ path: `routers/${router}/${page}.txt`, content: await pageOf(httpPort, page) })),
-  );
-  return Promise.all(parts);
-}
-
-async function pageOf(port: number, page: string): Promise<string> {
-  try {
-    const answer = await fetch(`http://127.0.0.1:${port}/${page}`, { signal: AbortSignal.timeout(most.milliseconds) });
-    return (await answer.text()).slice(0, most.bytes);
-  } catch (error) {
-    return `could not be read: ${error instanceof Error ? error.message : String(error)}\n`;
-  }
-}
-
-async function journal(namespace: string): Promise<string> {
-  const args = [
-    ...(process.getuid?.() === 0 ? [] : ['--user']),
-    '--no-pager',
-    '--output',
-    'cat',
-    '--lines',
-    String(most.logLines),
-    '--unit',
-    unitName(namespace),
-  ];
-  try {
-    const { stdout } = await promisify(execFile)('journalctl', args, { maxBuffer: most.bytes, timeout: most.milliseconds });
-    return stdout;
-  } catch {
-    return 'there is no journal to read here; add what `earshot run` wrote, if it was kept\n';
-  }
+  const cluster = await openCluster(words);
+  return { namespace: cluster.place.namespace, ...(await (await import('./debug-cluster.ts')).collectCluster(cluster)) };
 }

@@ -1,23 +1,18 @@
-import { commandIn } from '../../platform/linux/command-in.ts';
-import { layoutOf } from '../../platform/linux/layout.ts';
-import { runningRouters } from '../../platform/linux/routers.ts';
-import { listRuntime, readProblems } from '../../platform/linux/runtime-resources.ts';
-import { locationText } from '../../platform/linux/report.ts';
+import { commandIn, type CommandPlace } from '../../text/command-in.ts';
 import { isPast, networkOverview, overviewKinds, siteOverview, type KeyOverview, type NetworkSite } from '../../site/overview.ts';
 import type { SiteObject } from '../../site/resources.ts';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import { CliError } from '../errors.ts';
 import { fieldLines, resourceTable, structured, table, type OutputFormat } from '../output/output.ts';
+import { noSite } from './site-actions.ts';
 import { noteWhereStopped, type Context } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
 export async function showOverview({ resources: all, terminal }: Context, output: OutputFormat | undefined): Promise<void> {
   const { namespace } = all;
-  const layout = layoutOf(namespace);
   const kinds = ['Site', ...overviewKinds] as const;
-  const [routers, problems, ...lists] = await Promise.all([
-    runningRouters(layout),
-    readProblems(layout),
+  const [{ kept, running, routers, problems, troubles }, ...lists] = await Promise.all([
+    all.about(),
     ...kinds.map((kind) => all.list(kind)),
   ]);
   const { sites, resources } = siteOverview(lists.flat());
@@ -26,49 +21,48 @@ export async function showOverview({ resources: all, terminal }: Context, output
     return;
   }
   const [site] = sites;
-  if (site === undefined)
-    terminal.note(`The namespace ${namespace} has no site yet: make one with ${commandIn(namespace, 'site create NAME')}.\n`);
-  await noteWhereStopped({ resources: all, terminal });
+  const missing = site === undefined ? noSite(all).message : undefined;
+  if (missing !== undefined) terminal.note(`${missing}\n`);
+  const advice = await all.notRunning();
+  if (advice !== undefined && advice !== missing) terminal.note(`${advice}\n`);
   terminal.out(
     fieldLines([
       ['Namespace', namespace],
-      ['Directory', layout.root],
+      kept,
       ['Site', site?.metadata.name],
       ['Status', site?.status?.status],
       ['Message', site?.status?.message],
       ['Sites in network', site?.status?.sitesInNetwork],
-      ['Running', routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`).join(', ')],
+      ['Running', running.join(', ')],
     ]),
   );
-  for (const { kind, items } of resources) terminal.out(section(kind, items, namespace));
-  if (problems.length > 0)
-    terminal.out(
-      `\nProblems with files below ${layout.input.root}\n${problems.map((problem) => `  ${printable(locationText(problem))}\n`).join('')}`,
-    );
+  for (const { kind, items } of resources) terminal.out(section(kind, items, all));
+  if (troubles !== undefined && troubles.lines.length > 0)
+    terminal.out(`\n${troubles.title}\n${troubles.lines.map((line) => `  ${printable(line)}\n`).join('')}`);
 }
 
 /** Without what is only kept, of which a line says how much there is. */
-function section(kind: SkupperKind, items: readonly SiteObject[], namespace: string): string {
+function section(kind: SkupperKind, items: readonly SiteObject[], place: CommandPlace): string {
   const now = Date.now();
   const current = items.filter((item) => !isPast(item, now));
   const past = items.length - current.length;
   const shown = current.length === 0 ? '' : `\n${kind}${kind.endsWith('s') ? 'es' : 's'}\n${resourceTable(kind, current)}`;
   // A token that has become a Link stands there as that.
   if (past === 0 || kind === 'AccessToken') return shown;
-  return `${shown}\n${counted(past, kind)} used up or expired: ${commandIn(namespace, 'token status')}\n`;
+  return `${shown}\n${counted(past, kind)} used up or expired: ${commandIn(place, 'token status')}\n`;
 }
 
 export async function showNetwork(context: Context, output: OutputFormat | undefined): Promise<void> {
   const { resources, terminal } = context;
   const { namespace } = resources;
   // As it was last seen, also where nothing runs any more.
-  const [site] = await listRuntime(layoutOf(namespace), 'Site');
+  const site = await resources.lastSeen();
   const network = site?.status?.network;
   await noteWhereStopped(context);
   if (site === undefined || network === undefined) {
     throw new CliError(
       'not-found',
-      `The site of the namespace ${namespace} has not seen a network yet; look with ${commandIn(namespace, 'status')}.`,
+      `The site of the namespace ${namespace} has not seen a network yet; look with ${commandIn(resources, 'status')}.`,
     );
   }
   if (output !== undefined) {

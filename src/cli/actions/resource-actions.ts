@@ -2,7 +2,7 @@
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { problemText, validateResource, type ResourceProblem } from '../../api/skupper/validate.ts';
-import { commandIn } from '../../platform/linux/command-in.ts';
+import { commandIn } from '../../text/command-in.ts';
 import type { Manifest, OfKind, Resources } from '../../platform/resources.ts';
 import { letsIn } from '../../site/plan/access.ts';
 import { CliError } from '../errors.ts';
@@ -27,6 +27,7 @@ export async function createResource(target: Target, name: string, change: SpecC
   const { resources, kind } = target;
   const wanted = manifest(kind, name, changed({}, change));
   const resource = checked(kind, wanted);
+  await requireBundle(resources, resource);
   const found = await resources.find(kind, name);
   if (found !== undefined) {
     throw new CliError('exists', `${kind} "${name}" exists already, in ${found.location}. ${waysOn(target, name)}`);
@@ -41,8 +42,8 @@ export async function createResource(target: Target, name: string, change: SpecC
 }
 
 /** Out of a state that is not what was wanted. */
-function waysOn({ kind, resources: { namespace } }: Target, name: string): string {
-  const [change, remove] = ['update', 'delete'].map((verb) => commandIn(namespace, `${kind.toLowerCase()} ${verb} ${name}`));
+function waysOn({ kind, resources }: Target, name: string): string {
+  const [change, remove] = ['update', 'delete'].map((verb) => commandIn(resources, `${kind.toLowerCase()} ${verb} ${name}`));
   return `Change it with ${change}, or remove it with ${remove}.`;
 }
 
@@ -52,6 +53,7 @@ export async function updateResource(target: Target, name: string, change: SpecC
   if (found === undefined) throw await notFound(resources, kind, name);
   const wanted: Manifest = { ...found.manifest, spec: changed(found.manifest.spec ?? {}, change) };
   const resource = checked(kind, wanted);
+  await requireBundle(resources, resource);
   const outcome = await resources.put(wanted);
   await reportStatus(target, resource, usual, options, outcome === 'unchanged' ? 'as it was' : 'changed');
 }
@@ -114,6 +116,15 @@ export function checked<K extends SkupperKind>(kind: K, wanted: Manifest): OfKin
   }
   // Validated as what `kind` says.
   return resource as OfKind<K>;
+}
+
+/** @throws CliError not-found where the TLS bundle that it names has to be there already, and is not */
+async function requireBundle(resources: Resources, { kind, metadata, spec }: SkupperResource): Promise<void> {
+  const name = 'tlsCredentials' in spec ? spec.tlsCredentials : undefined;
+  if (name === undefined || (await resources.hasBundle(name)) !== false) return;
+  const make = `kubectl -n ${resources.namespace} create secret tls ${name}`;
+  const advice = `make it first, for instance with \`${make} --cert=tls.crt --key=tls.key\``;
+  throw new CliError('not-found', `${kind} "${metadata.name}": there is no Secret "${name}" in this namespace: ${advice}.`);
 }
 
 function problemList(what: string, problems: readonly ResourceProblem[]): string {

@@ -1,8 +1,8 @@
-import { commandIn } from '../../platform/linux/command-in.ts';
+import { commandIn } from '../../text/command-in.ts';
 import { routersBehind } from '../../platform/linux/confirmed-revocations.ts';
 import { layoutOf } from '../../platform/linux/layout.ts';
 import type { Resources } from '../../platform/resources.ts';
-import { openLedger, readRevoked } from '../../trust/disk/ledger.ts';
+import { openLedger } from '../../trust/disk/ledger.ts';
 import { revocationsOf } from '../../trust/revocation.ts';
 import { pause } from '../../work/pause.ts';
 import { CliError } from '../errors.ts';
@@ -26,7 +26,7 @@ export async function createSite(target: Target, name: string, change: SpecChang
   const [other] = await namesOf(target.resources, 'Site');
   if (other !== undefined) {
     const { namespace } = target.resources;
-    const advice = `Change it with ${commandIn(namespace, 'site update')}, or take another namespace (-n).`;
+    const advice = `Change it with ${commandIn(target.resources, 'site update')}, or take another namespace (-n).`;
     throw new CliError('exists', `The namespace ${namespace} has a site already: "${other}". ${advice}`);
   }
   await createResource(target, name, change, usual, options);
@@ -58,10 +58,10 @@ export async function deleteSite(
   await deleteResource(target, name, options);
 }
 
-export function noSite({ namespace }: Resources): CliError {
+export function noSite(resources: Resources): CliError {
   return new CliError(
     'not-found',
-    `The namespace ${namespace} has no site yet: make one with ${commandIn(namespace, 'site create NAME')}.`,
+    `The namespace ${resources.namespace} has no site yet: make one with ${commandIn(resources, 'site create NAME')}.`,
   );
 }
 
@@ -79,7 +79,7 @@ export async function showSite(target: Target, name: string | undefined, output:
   const { resources, terminal } = target;
   await showStatus(target, name, output);
   if (output !== undefined) return;
-  const revoked = await readRevoked(layoutOf(resources.namespace).internal.root);
+  const revoked = await resources.revoked();
   if (revoked.length === 0) return;
   const days = revoked.map(({ name: site, at }) => `${printable(site)} (${new Date(at).toISOString().slice(0, 10)})`);
   terminal.out(`\nRevoked: ${days.join(', ')}\n`);

@@ -5,7 +5,7 @@ import type { AccessGrantStatus, AccessToken, Link } from '../../api/skupper/ind
 import { readToken } from '../../trust/tokens/token.ts';
 import type { Token } from '../../trust/tokens/contract.ts';
 import { readText, writeDurably } from '../../files/durable.ts';
-import { commandIn } from '../../platform/linux/command-in.ts';
+import { commandIn } from '../../text/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -70,7 +70,7 @@ interface IssuedToken {
 async function tokenOf(context: Context, grant: string, { host, cost, timeout }: IssueOptions): Promise<IssuedToken> {
   const { url, code, ca, expirationTime: expires } = await readyGrant(context, grant, timeout);
   if (url === undefined || code === undefined || ca === undefined) {
-    const look = commandIn(context.resources.namespace, `token status ${grant} -o yaml`);
+    const look = commandIn(context.resources, `token status ${grant} -o yaml`);
     throw new CliError('failed', `AccessGrant "${grant}" is ready and says no url, code or ca; look at it with ${look}.`);
   }
   const addresses = await addressesFor(url, host, context.resources);
@@ -89,16 +89,15 @@ async function readyGrant(context: Context, name: string, timeout: number): Prom
 /** @returns the site's name @throws CliError where no other site could use a link to this one */
 async function requireLinkable(resources: Resources): Promise<string> {
   const [site] = await resources.list('Site');
-  const { namespace } = resources;
   if (site === undefined) {
-    const command = commandIn(namespace, 'site create NAME --enable-link-access');
-    throw new CliError('not-found', `The namespace ${namespace} has no site yet: make one with ${command}.`);
+    const command = commandIn(resources, 'site create NAME --enable-link-access');
+    throw new CliError('not-found', `The namespace ${resources.namespace} has no site yet: make one with ${command}.`);
   }
   if (await isLinkable(resources, site)) return site.metadata.name ?? 'site';
   const change =
     site.spec.edge === true
-      ? commandIn(namespace, 'site update --no-edge --enable-link-access')
-      : commandIn(namespace, 'site update --enable-link-access');
+      ? commandIn(resources, 'site update --no-edge --enable-link-access')
+      : commandIn(resources, 'site update --enable-link-access');
   throw new CliError('failed', `Site "${site.metadata.name}" lets no other site in: change that with ${change}.`);
 }
 
@@ -139,14 +138,16 @@ export async function redeemTokenFile(context: Context, file: string, options: R
     throw error instanceof CliError ? await afterFailure(resources, name, error) : error;
   });
   const { remoteSiteName } = link.status ?? {};
-  terminal.out(`Link "${name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`);
+  terminal.out(
+    `Link "${link.metadata.name ?? name}" is ready${remoteSiteName === undefined ? '' : `: it leads to site "${printable(remoteSiteName)}"`}.\n`,
+  );
   if (file !== '-') terminal.note(`${file} is of no use any more and can be deleted.\n`);
 }
 
 /** What is late goes on; a token that failed is taken out again, and then nothing goes on; a link that was made is the person's to judge. */
 async function afterFailure(resources: Resources, name: string, error: CliError): Promise<CliError> {
-  const isMade = (await resources.find('Link', name)) !== undefined;
-  const ends = `${commandIn(resources.namespace, `link delete ${name}`)} ends it.`;
+  const isMade = (await linkOf(resources, name)) !== undefined || (await resources.find('Link', name)) !== undefined;
+  const ends = `${commandIn(resources, `link delete ${name}`)} ends it.`;
   if (isMade) return withSentence(error, `The link goes on being tried; ${ends}`);
   if (error.code !== 'failed') return withSentence(error, `The token goes on being tried; ${ends}`);
   await resources.remove('AccessToken', name);
@@ -158,13 +159,19 @@ async function redeemed(context: Context, token: AccessToken, timeout: number): 
   const name = token.metadata.name ?? '';
   await waitForStatus(context, token, 'ready', { wait: 'ready', timeout });
   return waitUntil<Link>(context, `Link "${name}" to be ready`, timeout, async () => {
-    const found = await resources.get('Link', name);
+    const found = await linkOf(resources, name);
     if (found?.status?.status === 'Ready') return { done: found };
     if (found !== undefined) return { waitingFor: found.status?.message ?? 'it is Pending', error: found.status?.status === 'Error' };
     const isMade = (await resources.find('Link', name)) !== undefined;
     const used = 'this token has been used before, and its link was deleted: ask the other site for a new token';
     return isMade ? { waitingFor: 'it has not been taken up yet' } : { waitingFor: used, error: true };
   });
+}
+
+/** A site with several routers may be linked to each of them: NAME-1, NAME-2. */
+async function linkOf(resources: Resources, name: string): Promise<Link | undefined> {
+  const found = await resources.get('Link', name);
+  return found ?? (await resources.get('Link', `${name}-1`));
 }
 
 async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
@@ -177,7 +184,7 @@ async function readTokenFile(file: string, terminal: Terminal): Promise<Token> {
 async function requireUnused(resources: Resources, { metadata, spec }: AccessToken): Promise<void> {
   const name = metadata.name ?? '';
   const before = (await resources.list('AccessToken')).find((token) => token.metadata.name === name);
-  const advice = `take another name with --name, or remove it with ${commandIn(resources.namespace, `link delete ${name}`)}`;
+  const advice = `take another name with --name, or remove it with ${commandIn(resources, `link delete ${name}`)}`;
   if (before !== undefined && before.spec.code !== spec.code)
     throw new CliError('exists', `AccessToken "${name}" is there already, and is another one: ${advice}.`);
   if (before === undefined && (await resources.find('Link', name)) !== undefined) {

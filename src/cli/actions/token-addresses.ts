@@ -20,15 +20,14 @@ const MOST_OTHERS = 7;
  */
 export async function addressesFor(url: string, host: string | undefined, resources: Resources): Promise<TokenAddresses> {
   const usual = bare(new URL(url).hostname);
-  const hosts = [...new Set([usual, ...(await hostsOf(resources))])];
+  const hosts = [...new Set([usual, ...(resources.ways.redeemsAtSite ? await hostsOf(resources) : [])])];
   const first = host ?? usual;
   if (!hosts.includes(first)) {
     const there = hosts.map((each) => printable(each)).join(', ');
-    throw new CliError(
-      'failed',
-      `Other sites do not reach this one by ${quoted(first)}; there is ${there}. ` +
-        `To have another, create a RouterAccess with it among its subjectAlternativeNames.`,
-    );
+    const advice = resources.ways.redeemsAtSite
+      ? 'To have another, create a RouterAccess with it among its subjectAlternativeNames.'
+      : 'In a cluster tokens are redeemed at its controller: leave out --host.';
+    throw new CliError('failed', `Other sites do not reach this one by ${quoted(first)}; there is ${there}. ${advice}`);
   }
   // A name without a dot means something in one network only.
   const others = hosts.filter((each) => each !== first && (isIP(each) !== 0 || each.includes('.')));

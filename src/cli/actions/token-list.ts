@@ -1,5 +1,5 @@
 /** Tokens that a site has issued, which it keeps as AccessGrants, and those that it redeems. */
-import { commandIn } from '../../platform/linux/command-in.ts';
+import { commandIn } from '../../text/command-in.ts';
 import { CliError } from '../errors.ts';
 import { listOf, resourceTable, structured, type OutputFormat } from '../output/output.ts';
 import { deleteResource, showStatus, type DeleteOptions } from './resource-actions.ts';
@@ -29,13 +29,12 @@ export async function deleteToken(context: Context, name: string, options: Delet
 
 /** @throws CliError where neither kind, or each of them, has one of that name */
 async function kindOf({ resources }: Context, name: string): Promise<(typeof KINDS)[number]> {
-  const { namespace } = resources;
   const names = await Promise.all(KINDS.map(async (kind) => (await resources.list(kind)).map(({ metadata }) => metadata.name)));
   const [kind, other] = KINDS.filter((_, index) => names[index]?.includes(name));
   if (kind === undefined) {
-    throw new CliError('not-found', `There is no token "${name}" in this namespace; ${commandIn(namespace, 'token status')} shows all.`);
+    throw new CliError('not-found', `There is no token "${name}" in this namespace; ${commandIn(resources, 'token status')} shows all.`);
   }
   if (other === undefined) return kind;
-  const [one, two] = KINDS.map((each) => commandIn(namespace, `delete ${each} ${name}`));
+  const [one, two] = KINDS.map((each) => commandIn(resources, `delete ${each} ${name}`));
   throw new CliError('usage', `An AccessGrant and an AccessToken are called "${name}": say which with ${one} or ${two}.`);
 }

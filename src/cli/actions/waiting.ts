@@ -1,7 +1,7 @@
 /** Waits until what was written has become what it asks for, and says on the way what it is waiting for. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
-import { commandIn } from '../../platform/linux/command-in.ts';
+import { commandIn } from '../../text/command-in.ts';
 import type { Resources } from '../../platform/resources.ts';
 import { CliError } from '../errors.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -28,9 +28,6 @@ export type Look<T> = { readonly done: T } | { readonly waitingFor: string; read
 /** Milliseconds that a state stays before it is shown. */
 const SHOW_AFTER = 400;
 
-/** Milliseconds that an error stays before it is believed. */
-const BELIEVE_AFTER = 3000;
-
 /** @throws CliError not-ready at the end of the time, failed where an error stays */
 export async function waitUntil<T>(
   { resources, terminal }: Context,
@@ -38,6 +35,7 @@ export async function waitUntil<T>(
   timeout: number,
   look: () => Promise<Look<T>>,
 ): Promise<T> {
+  using _followed = resources.follow();
   const begin = performance.now();
   let state = { message: '', since: begin, shown: false };
   let errorSince: number | undefined;
@@ -54,12 +52,12 @@ export async function waitUntil<T>(
     }
     errorSince = seen.error === true ? (errorSince ?? now) : undefined;
     const isOver = now - begin >= timeout;
-    if (errorSince !== undefined && (isOver || now - errorSince >= BELIEVE_AFTER))
+    if (errorSince !== undefined && (isOver || now - errorSince >= resources.ways.believeAfter))
       throw new CliError('failed', `Waited for ${goal}: ${message}`);
     if (isOver) {
       throw new CliError(
         'not-ready',
-        `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${withoutStop(message)}. Go on looking with ${commandIn(resources.namespace, 'status')}.`,
+        `Waited ${timeout / 1000} s for ${goal}, and it is not so yet: ${withoutStop(message)}. Go on looking with ${commandIn(resources, 'status')}.`,
       );
     }
     await resources.wait(Math.max(1, Math.min(SHOW_AFTER, timeout - (now - begin))));
@@ -87,7 +85,7 @@ export async function waitForStatus(
     if (found === undefined || !isDeepStrictEqual(plain(found.spec), plain(spec)))
       return { waitingFor: 'the change has not been taken up yet' };
     const { status = 'Pending', message = '' } = found.status ?? {};
-    if (level === 'ready' ? status === 'Ready' : isConfigured(found)) return { done: found };
+    if (level === 'ready' ? isReady(found) : isConfigured(found)) return { done: found };
     return { waitingFor: `it is ${status}${message === '' ? '' : `: ${message}`}`, error: status === 'Error' };
   });
 }
@@ -122,8 +120,17 @@ export async function requireRunning(resources: Resources): Promise<void> {
 }
 
 /** `Configured`; a grant has `Processed` in its place. */
-function isConfigured({ status }: SkupperResource): boolean {
-  return (status?.conditions ?? []).some(({ type, status: holds }) => (type === 'Configured' || type === 'Processed') && holds === 'True');
+function isConfigured(resource: SkupperResource): boolean {
+  return holds(resource, 'Configured', 'Processed') || isReady(resource);
+}
+
+/** Of tokens and certificates the conditions alone may tell. */
+function isReady(resource: SkupperResource): boolean {
+  return resource.status?.status === 'Ready' || holds(resource, 'Ready', 'Redeemed');
+}
+
+function holds({ status }: SkupperResource, ...types: readonly string[]): boolean {
+  return (status?.conditions ?? []).some((condition) => types.includes(condition.type) && condition.status === 'True');
 }
 
 /** Statuses are clauses or sentences. */

@@ -2,15 +2,16 @@ import { Option, type Command } from 'commander';
 import type { DeleteFilesOptions } from '../actions/apply-actions.ts';
 import type { WaitOptions } from '../actions/waiting.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { contextOf, examples, namespaceOption, timeoutOption, waitOptions } from './options.ts';
+import { addPlace, contextOf, examples, timeoutOption, waitOptions } from './options.ts';
 
 /** `earshot apply` and `earshot delete`. */
 export function addApply(program: Command, terminal: Terminal): void {
-  const apply = program
-    .command('apply')
-    .description('put resources into the namespace: new ones are made, others changed')
-    .addOption(file().makeOptionMandatory())
-    .addOption(namespaceOption());
+  const apply = addPlace(
+    program
+      .command('apply')
+      .description('put resources into the namespace: new ones are made, others changed')
+      .addOption(file().makeOptionMandatory()),
+  );
   for (const option of waitOptions('none')) apply.addOption(option);
   apply
     .addHelpText(
@@ -22,16 +23,17 @@ export function addApply(program: Command, terminal: Terminal): void {
       await applyFiles(await contextOf(command, terminal), filename, options);
     });
 
-  program
-    .command('delete')
-    .description('take resources out of the namespace: by kind and name, or those that stand in files')
-    .argument('[kind]', 'kind of the resources, as in `kubectl delete`')
-    .argument('[names...]', 'their names')
-    .addOption(file())
-    .option('--ignore-not-found', 'say nothing of those that are not there')
-    .option('--no-wait', 'do not wait until they are gone')
-    .addOption(timeoutOption())
-    .addOption(namespaceOption())
+  addPlace(
+    program
+      .command('delete')
+      .description('take resources out of the namespace: by kind and name, or those that stand in files')
+      .argument('[kind]', 'kind of the resources, as in `kubectl delete`')
+      .argument('[names...]', 'their names')
+      .addOption(file())
+      .option('--ignore-not-found', 'say nothing of those that are not there')
+      .option('--no-wait', 'do not wait until they are gone')
+      .addOption(timeoutOption()),
+  )
     .addHelpText('after', examples('earshot delete listener web', 'earshot delete -f west.yaml'))
     .action(async (kind: string | undefined, names: readonly string[], options: DeleteFilesOptions & Partial<Files>, command: Command) => {
       const { filename, ...how } = options;

@@ -1,5 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
 import type { SkupperKind } from '../../api/skupper/index.ts';
+import type { PlaceWords } from '../place.ts';
 import { examples } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -34,15 +35,17 @@ export async function candidates(program: Command, words: readonly string[]): Pr
   const current = words.at(-1) ?? '';
   let command = program;
   let pending: Option | undefined;
-  let namespace: string | undefined;
+  const place = new Map<string, string>();
   for (const word of words.slice(0, -1)) {
     if (pending !== undefined) {
-      if (pending.attributeName() === 'namespace') namespace = word;
+      place.set(pending.attributeName(), word);
       pending = undefined;
     } else if (word.startsWith('-')) pending = takesNext(command, word);
     else command = command.commands.find((sub) => sub.name() === word) ?? command;
   }
-  const found = pending === undefined ? await openWords(command, current, namespace) : await valuesOf(pending, namespace);
+  // What else was typed is of no meaning here.
+  const typed: PlaceWords = Object.fromEntries(PLACE.flatMap((name) => (place.has(name) ? [[name, place.get(name)]] : [])));
+  const found = pending === undefined ? await openWords(command, current, typed) : await valuesOf(pending, typed);
   return found.filter((word) => word.startsWith(current)).toSorted();
 }
 
@@ -51,7 +54,9 @@ function takesNext(command: Command, word: string): Option | undefined {
   return command.options.find((option) => (option.short === word || option.long === word) && (option.required || option.optional));
 }
 
-async function openWords(command: Command, current: string, namespace: string | undefined): Promise<readonly string[]> {
+const PLACE = ['namespace', 'platform', 'context', 'kubeconfig'] as const;
+
+async function openWords(command: Command, current: string, place: PlaceWords): Promise<readonly string[]> {
   if (current.startsWith('-')) return command.options.filter(({ hidden }) => !hidden).flatMap(({ long }) => long ?? []);
   if (command.commands.length > 0)
     return command
@@ -63,19 +68,21 @@ async function openWords(command: Command, current: string, namespace: string | 
   const of = kinds[command.parent?.name() ?? ''] ?? [];
   if (of.length === 0 || !['update', 'delete', 'status'].includes(command.name())) return [];
   const { resourceNames } = await import('./known-names.ts');
-  return (await Promise.all(of.map((kind) => resourceNames(kind, namespace)))).flat();
+  return (await Promise.all(of.map((kind) => resourceNames(kind, place)))).flat();
 }
 
-async function valuesOf(option: Option, namespace: string | undefined): Promise<readonly string[]> {
+async function valuesOf(option: Option, place: PlaceWords): Promise<readonly string[]> {
   if (option.argChoices !== undefined) return option.argChoices;
   const names = await import('./known-names.ts');
   switch (option.attributeName()) {
     case 'namespace':
-      return names.namespaceNames();
+      return names.namespaceNames(place);
     case 'tlsCredentials':
-      return names.bundleNames(namespace);
+      return names.bundleNames(place);
     case 'grant':
-      return names.resourceNames('AccessGrant', namespace);
+      return names.resourceNames('AccessGrant', place);
+    case 'context':
+      return names.contextNames(place);
     default:
       return [];
   }

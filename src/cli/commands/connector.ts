@@ -1,5 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
+import type { Resources, Ways } from '../../platform/resources.ts';
 import { servicePort } from './options.ts';
 import { createVerb, deleteVerb, generateVerb, resourceCommands, statusVerb, updateVerb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -11,11 +12,12 @@ export function addConnector(program: Command, terminal: Terminal): void {
       description: 'make a connector',
       examples: [
         'earshot connector create backend 8080 --host 127.0.0.1',
+        'earshot --platform kubernetes connector create backend 8080 --workload deployment/backend',
         'earshot connector create database 5432 --routing-key db --host db.internal --tls-credentials db-ca',
       ],
       arguments: nameAndPort,
-      options: [...options, ...clusterOptions],
-      check: requireNoPods,
+      options: [...options, ...podOptions],
+      resolve: selectPods,
       spec: newSpec,
       wait: 'configured',
     }),
@@ -23,8 +25,9 @@ export function addConnector(program: Command, terminal: Terminal): void {
       description: 'change a connector while it runs; an empty text takes an option back',
       examples: ['earshot connector update backend --host 192.0.2.7 --port 8081'],
       arguments: [nameOnly],
-      options: [...options, ...clusterOptions, new Option('--port <port>', PORT).argParser(servicePort)],
-      check: requireNoPods,
+      options: [...options, ...podOptions, new Option('--port <port>', PORT).argParser(servicePort)],
+      resolve: selectPods,
+      spec: instead,
       wait: 'configured',
     }),
     deleteVerb({
@@ -39,7 +42,7 @@ export function addConnector(program: Command, terminal: Terminal): void {
         'earshot connector generate backend 8080 --selector app=backend | kubectl apply -f -',
       ],
       arguments: nameAndPort,
-      options: [...options, new Option('--selector <labels>', 'pods that are the servers, for Kubernetes')],
+      options: [...options, selector],
       spec: newSpec,
     }),
   ]);
@@ -51,24 +54,35 @@ const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePor
 
 const options = [
   new Option('--routing-key <key>', 'key by which listeners are found; at first the name'),
-  new Option('--host <host>', 'name or address of the server; at first the name'),
-  new Option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified'),
+  new Option('--host <host>', 'name or address of the server; at first the name, and in a cluster pods are taken'),
+  new Option('--tls-credentials <name>', 'TLS bundle below input/certs by which the server is verified; in a cluster a Secret'),
   new Option('--use-client-cert', 'show the certificate of that bundle to the server'),
   new Option('--no-use-client-cert', 'do not show it'),
-  new Option('--verify-hostname', "the server's certificate must name the host (as it is unless told)"),
+  new Option('--verify-hostname', "the server's certificate must name the host (as it is unless told, but not in a cluster)"),
   new Option('--no-verify-hostname', 'it need not'),
   new Option('--type <type>', 'what is carried').choices(['tcp']),
 ];
 
-/** Known from Kubernetes: whoever types them is told what to do here. */
-const clusterOptions = [new Option('--selector <labels>').hideHelp(), new Option('--workload <workload>').hideHelp()];
+const selector = new Option('--selector <labels>', 'in a cluster: pods that are the servers; at first app=NAME');
+const podOptions = [selector, new Option('--workload <workload>', 'in a cluster: whose pods are the servers, as deployment/backend')];
 
-function requireNoPods(command: Command, { selector, workload }: SpecChange): void {
-  if (selector === undefined && workload === undefined) return;
-  command.error('error: there are no pods without a cluster: give the server with --host');
+/** What names pods only a cluster has. */
+async function selectPods(command: Command, { workload, ...fields }: SpecChange, resources: Resources): Promise<SpecChange> {
+  if (workload === undefined && fields['selector'] === undefined) return fields;
+  if (!resources.ways.platform.capabilities.has('pods')) {
+    command.error('error: there are no pods without a cluster: give the server with --host');
+  }
+  return workload === undefined ? fields : { ...fields, selector: await resources.selectorOf(String(workload)) };
 }
 
 /** A server is given by its host or by its pods. */
-function newSpec({ port, host, selector, ...rest }: SpecChange, name: string): SpecChange {
-  return { routingKey: name, port, host: host ?? (selector === undefined ? name : undefined), selector, ...rest };
+function newSpec({ port, host, selector: pods, ...rest }: SpecChange, name: string, ways?: Ways): SpecChange {
+  const server = host === undefined && pods === undefined ? (ways?.server(name) ?? { host: name }) : { host, selector: pods };
+  return { routingKey: name, port, ...server, ...rest };
+}
+
+/** One takes the place of the other. */
+function instead({ host, selector: pods, ...rest }: SpecChange): SpecChange {
+  if (host === undefined && pods === undefined) return rest;
+  return { ...rest, host: host ?? '', selector: pods ?? '' };
 }

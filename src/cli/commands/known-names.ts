@@ -1,32 +1,67 @@
 /** Names for completion: whatever goes wrong, there are none. */
 import { readdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import type { SkupperKind } from '../../api/skupper/index.ts';
+import { kubeconfigFiles, readKubeconfig } from '../../kube/client/kubeconfig-files.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import { resource, secrets, type Resource } from '../../kube/resource.ts';
 import { layoutOf, namespacesDirectory } from '../../platform/linux/layout.ts';
 import { isLabel, isResourceName } from '../../text/names.ts';
 import { namesOf } from '../actions/resource-actions.ts';
-import { openResources } from '../resources.ts';
+import { machineNamespace, type PlaceWords } from '../place.ts';
+import { openCluster, openResources, platformFor } from '../resources.ts';
 
-export async function resourceNames(kind: SkupperKind, namespace: string | undefined): Promise<readonly string[]> {
+export async function resourceNames(kind: SkupperKind, words: PlaceWords): Promise<readonly string[]> {
+  return orNone(async () => (await namesOf(await openResources(words), kind)).filter(isResourceName));
+}
+
+/** Of this machine, and those of a cluster that is meant. */
+export async function namespaceNames(words: PlaceWords): Promise<readonly string[]> {
+  const here = await namesIn(namespacesDirectory(), isLabel);
+  return [...here, ...(await namesInCluster(words, namespaces, 'cluster', () => true))];
+}
+
+export async function bundleNames(words: PlaceWords): Promise<readonly string[]> {
+  const { input, internal } = layoutOf(machineNamespace(words, process.env));
+  const here = (await Promise.all([input.certs, internal.certs].map((folder) => namesIn(folder, isResourceName)))).flat();
+  return [...here, ...(await namesInCluster(words, secrets, 'namespace', ({ type }) => type === 'kubernetes.io/tls'))];
+}
+
+export async function contextNames({ kubeconfig }: PlaceWords): Promise<readonly string[]> {
+  return orNone(async () => {
+    const files = kubeconfig === undefined ? await kubeconfigFiles(process.env, homedir()) : [kubeconfig];
+    return [...(await readKubeconfig(files)).contexts.keys()].filter((name) => PLAIN.test(name));
+  });
+}
+
+/** What a shell needs no quotes for. */
+const PLAIN = /^[\w.:@/-]{1,200}$/;
+const namespaces = resource('v1', 'Namespace', 'namespaces', 'cluster');
+/** Milliseconds: somebody has just pressed a key. */
+const PATIENCE = 2_000;
+
+async function namesInCluster<T extends KubeObject>(
+  words: PlaceWords,
+  of: Resource<T>,
+  scope: 'namespace' | 'cluster',
+  isMeant: (object: T) => boolean,
+): Promise<readonly string[]> {
+  return orNone(async () => {
+    if ((await platformFor(words)).platform === 'linux') return [];
+    const { client, place } = await openCluster(words, PATIENCE);
+    const { items } = await client.page(of, scope === 'cluster' ? {} : { namespace: place.namespace });
+    return items.filter(isMeant).flatMap(({ metadata: { name } }) => (name !== undefined && isResourceName(name) ? [name] : []));
+  });
+}
+
+async function orNone(find: () => Promise<readonly string[]>): Promise<readonly string[]> {
   try {
-    return (await namesOf(openResources(usual(namespace)), kind)).filter(isResourceName);
+    return await find();
   } catch {
     return [];
   }
 }
 
-export async function namespaceNames(): Promise<readonly string[]> {
-  return namesIn(namespacesDirectory(), isLabel);
-}
-
-export async function bundleNames(namespace: string | undefined): Promise<readonly string[]> {
-  const { input, internal } = layoutOf(usual(namespace));
-  return (await Promise.all([input.certs, internal.certs].map((folder) => namesIn(folder, isResourceName)))).flat();
-}
-
 async function namesIn(folder: string, isName: (name: string) => boolean): Promise<readonly string[]> {
   return (await readdir(folder).catch(() => [])).filter(isName);
-}
-
-function usual(namespace: string | undefined): string {
-  return namespace ?? process.env['EARSHOT_NAMESPACE'] ?? 'default';
 }

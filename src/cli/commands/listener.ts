@@ -13,8 +13,8 @@ export function addListener(program: Command, terminal: Terminal): void {
         'earshot listener create database 5432 --routing-key db --host 127.0.0.1 --wait ready',
       ],
       arguments: nameAndPort,
-      options: options(`; at first ${ALL}, all of its IPv4 addresses`),
-      spec: (fields, name) => ({ routingKey: name, host: ALL, ...fields }),
+      options: options('; at first 0.0.0.0, all of its IPv4 addresses, and in a cluster the name'),
+      spec: (fields, name, ways) => ({ routingKey: name, host: ways?.listenerHost(name), ...fields }),
       wait: 'configured',
     }),
     updateVerb({
@@ -40,9 +40,6 @@ export function addListener(program: Command, terminal: Terminal): void {
   ]);
 }
 
-/** As Skupper has it without a cluster, where a listener's name is hardly ever the name of an address. */
-const ALL = '0.0.0.0';
-
 const nameOnly = new Argument('<name>', 'name of the listener');
 const PORT = 'port that clients connect to';
 const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePort)];
@@ -50,10 +47,10 @@ const nameAndPort = [nameOnly, new Argument('<port>', PORT).argParser(servicePor
 function options(initialHost = ''): readonly Option[] {
   return [
     new Option('--routing-key <key>', 'key by which connectors are found; at first the name'),
-    new Option('--host <host>', `name or address of this machine to listen on${initialHost}`),
+    new Option('--host <host>', `name or address of this machine to listen on; in a cluster a name for its Service${initialHost}`),
     new Option(
       '--tls-credentials <name>',
-      'TLS bundle below input/certs that clients are shown; with a ca.crt in it they must show a certificate, too',
+      'TLS bundle below input/certs that clients are shown, with a ca.crt in it they must show a certificate, too; in a cluster a Secret',
     ),
     new Option('--observer <protocol>', 'protocol to take metrics of').choices(['auto', 'none', 'http1', 'http2']),
     new Option('--type <type>', 'what is carried').choices(['tcp']),

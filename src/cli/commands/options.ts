@@ -1,6 +1,7 @@
 /** Options that several commands have. Nothing heavy is imported here: each start of the program reads this file. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDuration } from '../../api/skupper/duration.ts';
+import { machineNamespace, platforms, type PlaceWords } from '../place.ts';
 import type { Context, Wait } from '../actions/waiting.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -10,23 +11,59 @@ export interface OutputOptions {
 }
 
 export function namespaceOption(): Option {
-  return new Option('-n, --namespace <name>', 'namespace of the site; left out: $EARSHOT_NAMESPACE, or "default"');
+  return new Option(
+    '-n, --namespace <name>',
+    'namespace of the site; left out: $EARSHOT_NAMESPACE, in a cluster that of the context, or "default"',
+  );
 }
 
-/** What `-n` says at the command or at the program before it. */
+/** What says where a command works, on which platform. */
+export function placeOptions(): readonly Option[] {
+  return [
+    namespaceOption(),
+    new Option('--platform <name>', 'kubernetes or linux; left out: $EARSHOT_PLATFORM, $SKUPPER_PLATFORM, or what is found').choices(
+      platforms,
+    ),
+    new Option('--context <name>', 'context of the kubeconfig; left out: the current one'),
+    new Option('--kubeconfig <path>', 'kubeconfig of the cluster; left out: $KUBECONFIG, ~/.kube/config, or that of the pod'),
+  ];
+}
+
+/** Each command takes them too; the help of the program tells of those for clusters. */
+export function addPlace(command: Command): Command {
+  for (const option of placeOptions()) command.addOption(option.attributeName() === 'namespace' ? option : option.hideHelp());
+  return command;
+}
+
+/** What `-n` says at the command or at the program before it, for what works on this machine. */
 export function namespaceOf(command: Command): string {
-  for (let at: Command | null = command; at !== null; at = at.parent) {
-    const { namespace }: { readonly namespace?: unknown } = at.opts();
-    if (typeof namespace === 'string') return namespace;
-  }
-  const fromEnvironment = process.env['EARSHOT_NAMESPACE'];
-  return fromEnvironment === undefined || fromEnvironment === '' ? 'default' : fromEnvironment;
+  return machineNamespace(placeWords(command), process.env);
+}
+
+/** What is typed of a place, at the command or at the program before it. */
+export function placeWords(command: Command): PlaceWords {
+  const find = (name: keyof PlaceWords): string | undefined => {
+    for (let at: Command | null = command; at !== null; at = at.parent) {
+      const value = new Map<string, unknown>(Object.entries(at.opts())).get(name);
+      if (typeof value === 'string') return value;
+    }
+    return undefined;
+  };
+  const words = (['namespace', 'platform', 'context', 'kubeconfig'] as const).map((name) => [name, find(name)] as const);
+  return Object.fromEntries(words.filter(([, value]) => value !== undefined));
 }
 
 /** What a command works on: loaded when it is run. */
 export async function contextOf(command: Command, terminal: Terminal): Promise<Context> {
   const { openResources } = await import('../resources.ts');
-  return { resources: openResources(namespaceOf(command)), terminal };
+  return { resources: await openResources(placeWords(command)), terminal };
+}
+
+/** The namespace of a command that works on this machine only. @throws CliError usage where a cluster is meant */
+export async function onMachine(command: Command, words: string): Promise<string> {
+  const { requireMachine } = await import('../resources.ts');
+  await requireMachine(placeWords(command), words);
+  return namespaceOf(command);
 }
 
 export function outputOption(what = 'print it for programs'): Option {
@@ -38,9 +75,9 @@ export function timeoutOption(milliseconds = 60_000): Option {
 }
 
 /** `--wait` and `--timeout`. @param usual what is waited for where `--wait` is left out */
-export function waitOptions(usual: Wait): readonly Option[] {
+export function waitOptions(usual: Wait, timeout = timeoutOption()): readonly Option[] {
   const about = `status to wait for; left out: ${usual}, where the site is running`;
-  return [new Option('--wait <status>', about).choices(['none', 'configured', 'ready'] satisfies readonly Wait[]), timeoutOption()];
+  return [new Option('--wait <status>', about).choices(['none', 'configured', 'ready'] satisfies readonly Wait[]), timeout];
 }
 
 export function duration(text: string): number {

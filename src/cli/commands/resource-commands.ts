@@ -3,9 +3,10 @@ import { Argument, Option, type Command } from 'commander';
 import type { SkupperKind } from '../../api/skupper/index.ts';
 import type { DeleteOptions, SpecChange, Target } from '../actions/resource-actions.ts';
 import type { Wait, WaitOptions } from '../actions/waiting.ts';
+import type { Resources, Ways } from '../../platform/resources.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { contextOf, examples, namespaceOption, outputOption, timeoutOption, waitOptions, type OutputOptions } from './options.ts';
+import { addPlace, contextOf, examples, outputOption, timeoutOption, waitOptions, type OutputOptions } from './options.ts';
 
 /** What the help says of a command. */
 interface Row {
@@ -35,11 +36,7 @@ interface At {
 export function resourceCommands(program: Command, terminal: Terminal, kind: SkupperKind, about: string, verbs: readonly Verb[]): void {
   const group = program.command(kind.toLowerCase()).description(about);
   for (const verb of verbs) {
-    const command = group
-      .command(verb.name)
-      .description(verb.description)
-      .addOption(namespaceOption())
-      .addHelpText('after', examples(...verb.examples));
+    const command = addPlace(group.command(verb.name).description(verb.description)).addHelpText('after', examples(...verb.examples));
     if (verb.remark !== undefined) command.addHelpText('after', `\n${verb.remark}`);
     for (const argument of verb.arguments ?? [new Argument('<name>', 'name of the resource')]) command.addArgument(argument);
     for (const option of verb.options ?? []) command.addOption(option);
@@ -56,15 +53,17 @@ export async function targetOf({ kind, command, terminal }: At): Promise<Target>
 
 /** Arguments and options are fields of the spec, by their names. */
 interface SpecRow extends Row {
-  /** Where they are not, or not all of it. */
-  spec?(fields: SpecChange, name: string): SpecChange;
+  /** Where they are not, or not all of it. @param ways left out where it is not known for which platform it is */
+  spec?(fields: SpecChange, name: string, ways?: Ways): SpecChange;
 }
 
 interface WriteRow extends SpecRow {
   /** What is usually waited for. */
   readonly wait: Wait;
-  /** Ends the command where its options cannot be meant. */
-  check?(command: Command, fields: SpecChange): void;
+  /** `--timeout` where it is left out, and where that depends on the platform. */
+  readonly within?: { readonly text: string; of(ways: Ways): number };
+  /** Fields that come of others, with what is there. Ends the command where its options cannot be meant. */
+  resolve?(command: Command, fields: SpecChange, resources: Resources): Promise<SpecChange>;
   /** In place of what is done for every kind. */
   action?(): Promise<Write>;
 }
@@ -84,14 +83,25 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
   return {
     ...row,
     name: verb,
-    options: [...(row.options ?? []), ...waitOptions(row.wait)],
-    run: async (at, options: WaitOptions, name: string, ...words) => {
-      const fields = fieldsOf(row, words, options);
-      row.check?.(at.command, fields);
+    options: [...(row.options ?? []), ...waitOptions(row.wait, timeoutFor(row))],
+    run: async (at, given: Partial<WaitOptions>, name: string, ...words) => {
+      const target = await targetOf(at);
+      const { ways } = target.resources;
+      const typed = fieldsOf(row, words, given);
+      const fields = (await row.resolve?.(at.command, typed, target.resources)) ?? typed;
       const write = await row.action();
-      await write(await targetOf(at), name, row.spec?.(fields, name) ?? fields, row.wait, options);
+      const options = { ...given, timeout: given.timeout ?? row.within?.of(ways) ?? 0 };
+      await write(target, name, row.spec?.(fields, name, ways) ?? fields, row.wait, options);
     },
   };
+}
+
+/** Its usual time is known once the platform is. */
+function timeoutFor({ within }: WriteRow): Option {
+  if (within === undefined) return timeoutOption();
+  const option = timeoutOption().default(undefined);
+  option.description += `; left out: ${within.text}`;
+  return option;
 }
 
 export function deleteVerb(row: Row & { action?(): Promise<Delete> }): Verb {

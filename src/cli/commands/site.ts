@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
-import { duration, durationText, namespaceOf, servicePort, type OutputOptions } from './options.ts';
+import { duration, durationText, onMachine, servicePort, type OutputOptions } from './options.ts';
 import {
   createVerb,
   deleteVerb,
@@ -22,6 +22,7 @@ export function addSite(program: Command, terminal: Terminal): void {
       arguments: [nameOnly],
       ...written,
       wait: 'ready',
+      within: { text: '60s, in a cluster 3m', of: (ways) => ways.siteReadyWithin },
       action: async () => (await import('../actions/site-actions.ts')).createSite,
     }),
     updateVerb({
@@ -71,7 +72,7 @@ and nothing of it is open here any more.`,
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
     const { revokeSite } = await import('../actions/site-actions.ts');
-    await revokeSite(namespaceOf(command), site, terminal);
+    await revokeSite(await onMachine(command, 'site revoke'), site, terminal);
   },
 };
 
@@ -82,7 +83,7 @@ const unrevoke: Verb = {
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
     const { unrevokeSite } = await import('../actions/site-actions.ts');
-    await unrevokeSite(namespaceOf(command), site, terminal);
+    await unrevokeSite(await onMachine(command, 'site unrevoke'), site, terminal);
   },
 };
 
@@ -90,12 +91,15 @@ const written = {
   options: [
     new Option('--enable-link-access', 'let other sites link to this one'),
     new Option('--no-enable-link-access', 'let none'),
-    new Option('--link-access-type <type>', 'how they reach it; without a cluster, default is all there is'),
+    new Option(
+      '--link-access-type <type>',
+      'how they reach it, in a cluster: default, route, loadbalancer, listenerclass:NAME and others; without one, default is all there is',
+    ),
     new Option('--enable-ha', 'run two routers, so that one can go away; without a cluster you start the second'),
     new Option('--no-enable-ha', 'run one'),
     new Option('--edge', 'link to others and carry nothing between them'),
     new Option('--no-edge', 'be an ordinary site'),
-    new Option('--default-issuer <name>', 'certificate authority below input/issuers to sign with'),
+    new Option('--default-issuer <name>', 'certificate authority below input/issuers to sign with; in a cluster a Secret'),
     new Option('--grant-port <port>', 'port where tokens are redeemed; at first 9090').argParser(servicePort),
     new Option(
       '--link-certificate-lifetime <duration>',

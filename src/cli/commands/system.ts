@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { duration, examples, namespaceOf, namespaceOption, outputOption, type OutputOptions } from './options.ts';
+import { duration, examples, namespaceOption, onMachine, outputOption, type OutputOptions } from './options.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** `earshot system`: the site as a service of systemd. */
@@ -25,23 +25,23 @@ export function addSystem(program: Command, terminal: Terminal): void {
     )
     .action(async (options: { readonly start: boolean; readonly print?: boolean; readonly drainTimeout: number }, command: Command) => {
       const { install } = await import('../actions/system-actions.ts');
-      await install(namespaceOf(command), options, terminal);
+      await install(await onMachine(command, 'system'), options, terminal);
     });
   verb('uninstall', 'end the service and remove its unit; the namespace stays').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).uninstall(namespaceOf(command), terminal),
+    (await import('../actions/system-actions.ts')).uninstall(await onMachine(command, 'system'), terminal),
   );
   verb('start', 'start the service').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).start(namespaceOf(command), terminal),
+    (await import('../actions/system-actions.ts')).start(await onMachine(command, 'system'), terminal),
   );
   verb('stop', 'end the service, after open connections had their time').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).stop(namespaceOf(command), terminal),
+    (await import('../actions/system-actions.ts')).stop(await onMachine(command, 'system'), terminal),
   );
   verb('reload', 'read all files again; no connection is lost').action(async (_options: object, command: Command) =>
-    (await import('../actions/system-actions.ts')).reload(namespaceOf(command), terminal),
+    (await import('../actions/system-actions.ts')).reload(await onMachine(command, 'system'), terminal),
   );
   verb('status', 'show whether the site runs, and as what')
     .addOption(outputOption())
     .action(async ({ output }: OutputOptions, command: Command) =>
-      (await import('../actions/system-actions.ts')).showSystem(namespaceOf(command), output, terminal),
+      (await import('../actions/system-actions.ts')).showSystem(await onMachine(command, 'system'), output, terminal),
     );
 }

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander';
 import {
+  addPlace,
   contextOf,
   durationText,
   examples,
-  namespaceOption,
   outputOption,
   positiveInteger,
   timeoutOption,
@@ -17,19 +17,20 @@ import type { Terminal } from '../output/terminal.ts';
 export function addToken(program: Command, terminal: Terminal): void {
   const token = program.command('token').description('tickets for links: one site issues, another redeems');
 
-  token
-    .command('issue')
-    .description('write a token with which another site can link to this one')
-    .argument('<file>', 'file to write; - for standard output')
-    .addOption(new Option('--redemptions-allowed <number>', 'how often it can be redeemed (1)').argParser(positiveInteger))
-    .addOption(new Option('--expiration-window <duration>', 'how long it can be redeemed (15m)').argParser(durationText))
-    .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
-    .option('--host <host>', "which of this site's names and addresses it leads to first; left out: the first address")
-    .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
-    .option('--grant <name>', 'use this AccessGrant instead of a new one')
-    .option('--name <name>', "name of the token and of the link; left out: made from the site's name")
-    .addOption(timeoutOption())
-    .addOption(namespaceOption())
+  addPlace(
+    token
+      .command('issue')
+      .description('write a token with which another site can link to this one')
+      .argument('<file>', 'file to write; - for standard output')
+      .addOption(new Option('--redemptions-allowed <number>', 'how often it can be redeemed (1)').argParser(positiveInteger))
+      .addOption(new Option('--expiration-window <duration>', 'how long it can be redeemed (15m)').argParser(durationText))
+      .addOption(new Option('--cost <number>', 'cost of the link that comes of it (1)').argParser(positiveInteger))
+      .option('--host <host>', "which of this site's names and addresses it leads to first; left out: the first address")
+      .addOption(new Option('--link-cost <number>').argParser(positiveInteger).hideHelp())
+      .option('--grant <name>', 'use this AccessGrant instead of a new one')
+      .option('--name <name>', "name of the token and of the link; left out: made from the site's name")
+      .addOption(timeoutOption()),
+  )
     .addHelpText(
       'after',
       examples(
@@ -43,39 +44,42 @@ export function addToken(program: Command, terminal: Terminal): void {
       await issueToken(await contextOf(command, terminal), file, linkCost === undefined ? options : { cost: linkCost, ...options });
     });
 
-  token
-    .command('status')
-    .description('show the tokens that this site has issued (as AccessGrants) and those that it redeems, or one')
-    .argument('[name]', 'name of the token; left out: all')
-    .addOption(outputOption())
-    .addOption(namespaceOption())
+  addPlace(
+    token
+      .command('status')
+      .description('show the tokens that this site has issued (as AccessGrants) and those that it redeems, or one')
+      .argument('[name]', 'name of the token; left out: all')
+      .addOption(outputOption()),
+  )
     .addHelpText('after', examples('earshot token status', 'earshot token status west-6bfn6'))
     .action(async (name: string | undefined, { output }: OutputOptions, command: Command) => {
       const { showTokens } = await import('../actions/token-list.ts');
       await showTokens(await contextOf(command, terminal), name, output);
     });
 
-  token
-    .command('delete')
-    .description('take back a token: it can be redeemed no more; links that came of it stay')
-    .argument('<name>', 'name of the token')
-    .option('--no-wait', 'do not wait until it is gone')
-    .addOption(timeoutOption())
-    .addOption(namespaceOption())
+  addPlace(
+    token
+      .command('delete')
+      .description('take back a token: it can be redeemed no more; links that came of it stay')
+      .argument('<name>', 'name of the token')
+      .option('--no-wait', 'do not wait until it is gone')
+      .addOption(timeoutOption()),
+  )
     .addHelpText('after', examples('earshot token delete west-6bfn6'))
     .action(async (name: string, options: DeleteOptions, command: Command) => {
       const { deleteToken } = await import('../actions/token-list.ts');
       await deleteToken(await contextOf(command, terminal), name, options);
     });
 
-  token
-    .command('redeem')
-    .description('make a link to the site that issued the token')
-    .argument('<file>', 'token file; - for standard input')
-    .addOption(new Option('--link-cost <number>', 'cost of the link; left out: what the token says').argParser(positiveInteger))
-    .option('--name <name>', 'name of the link; left out: that of the token')
-    .addOption(timeoutOption())
-    .addOption(namespaceOption())
+  addPlace(
+    token
+      .command('redeem')
+      .description('make a link to the site that issued the token')
+      .argument('<file>', 'token file; - for standard input')
+      .addOption(new Option('--link-cost <number>', 'cost of the link; left out: what the token says').argParser(positiveInteger))
+      .option('--name <name>', 'name of the link; left out: that of the token')
+      .addOption(timeoutOption()),
+  )
     .addHelpText('after', examples('earshot token redeem token.yaml', 'ssh west earshot token issue - | earshot token redeem -'))
     .action(async (file: string, options: RedeemOptions, command: Command) => {
       const { redeemTokenFile } = await import('../actions/token-actions.ts');

@@ -1,9 +1,9 @@
-import type { DeleteOptions, Key, PageOptions, PatchOptions, Selection, WatchOptions, WriteOptions } from '../contract.ts';
+import type { DeleteOptions, Key, PageOptions, PatchOptions, PodLogs, Selection, WatchOptions, WriteOptions } from '../contract.ts';
 import type { Exchange } from './exchange.ts';
 import type { KubeObject } from '../objects.ts';
 import { keyString } from '../key.ts';
 import { collectionPath, objectPath, selectionQuery, withQuery, type Query } from './path.ts';
-import { apiVersionOf } from '../resource.ts';
+import { apiVersionOf, pods } from '../resource.ts';
 import type { Resource } from '../resource.ts';
 import type { Verb } from './retry.ts';
 
@@ -104,6 +104,15 @@ export function deleteCall(of: Resource, key: Key, options: DeleteOptions): Call
     // JSON.stringify leaves out what is undefined.
     body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: options.uid } },
     signal: options.signal,
+  };
+}
+
+export function logCall(key: Key, { container, lines, signal }: Parameters<PodLogs['log']>[1]): Call {
+  return {
+    ...objectCall('get', pods, key, 'log'),
+    method: 'GET',
+    path: withQuery(objectPath(pods, key, 'log'), { container, tailLines: lines }),
+    signal,
   };
 }
 

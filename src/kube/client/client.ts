@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
 import { pause } from '../../work/pause.ts';
-import { applyCall, createCall, deleteCall, getCall, pageCall, patchCall, watchCall } from './call.ts';
+import { applyCall, createCall, deleteCall, getCall, logCall, pageCall, patchCall, watchCall } from './call.ts';
 import type { Call } from './call.ts';
 import type { ConfigSource } from './connection.ts';
 import type {
@@ -11,6 +11,7 @@ import type {
   Page,
   PageOptions,
   PatchOptions,
+  PodLogs,
   RequestOptions,
   Selection,
   WatchOptions,
@@ -49,7 +50,7 @@ export interface ClientOptions {
   readonly refreshPause?: number;
 }
 
-export function createClient(options: ClientOptions): KubeClient {
+export function createClient(options: ClientOptions): KubeClient & PodLogs {
   return new Client(options);
 }
 
@@ -60,7 +61,7 @@ const WATCH_IDLE = 100_000;
 /** What the server may be late with the end of a watch that it was asked to end. */
 const WATCH_GRACE = 15_000;
 
-class Client implements KubeClient {
+class Client implements KubeClient, PodLogs {
   readonly #options: ClientOptions;
   readonly #transport: Transport;
   readonly #headers: readonly string[];
@@ -133,6 +134,10 @@ class Client implements KubeClient {
 
   async delete(of: Resource, key: Key, options: DeleteOptions = {}): Promise<void> {
     await this.#send(deleteCall(of, key, options));
+  }
+
+  async log(...asked: Parameters<PodLogs['log']>): Promise<string> {
+    return (await this.#send(logCall(...asked))).body.toString('utf8');
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,7 @@ import { Composer, isNode, LineCounter, Parser, type Document } from 'yaml';
 import { setImmediate } from 'node:timers/promises';
 import { validateResource } from '../../api/skupper/validate.ts';
 import type { TlsBundle } from '../../router/contract.ts';
-import { kindNotOnPlatform, supportsKind } from '../../site/capabilities.ts';
+import { kindNotOnPlatform, supportsKind, type Platform } from '../../site/capabilities.ts';
 import type { SiteObject } from '../../site/resources.ts';
 import { linux } from './machine.ts';
 import { isSecret, readSecret, type NamedProxy } from './secret.ts';
@@ -47,8 +47,11 @@ const MOST_DOCUMENTS = 5000;
 /** Milliseconds of work before others get a turn: connections pass through the same thread. */
 const TURN = 5;
 
-/** @param namespace resources of another are told apart by a warning */
-export async function parseResources(text: string, file: string, namespace: string): Promise<ParsedFile> {
+/**
+ * @param namespace resources of another are told apart by a warning
+ * @param platform where they are to run
+ */
+export async function parseResources(text: string, file: string, namespace: string, platform: Platform = linux): Promise<ParsedFile> {
   const problems: FileProblem[] = [];
   let dropped = 0;
   const report = (problem: FileProblem): void => {
@@ -78,7 +81,7 @@ export async function parseResources(text: string, file: string, namespace: stri
       report({ file, severity: 'error', message: `it has more than ${MOST_DOCUMENTS} documents, and the rest is not read; split it.` });
       break;
     }
-    const read = readResource(document, { text, lines }, file, namespace);
+    const read = readResource(document, { text, lines, platform }, file, namespace);
     read.problems.forEach(report);
     if (read.object !== undefined) objects.push({ value: read.object, file, line: read.line });
     if (read.bundle !== undefined) bundles.push({ value: read.bundle, file, line: read.line });
@@ -104,6 +107,7 @@ async function* documents(text: string, lines: LineCounter): AsyncGenerator<Docu
 interface Source {
   readonly text: string;
   readonly lines: LineCounter;
+  readonly platform: Platform;
 }
 
 interface ReadResource {
@@ -114,7 +118,7 @@ interface ReadResource {
   readonly problems: readonly FileProblem[];
 }
 
-function readResource(document: Document.Parsed, { text, lines }: Source, file: string, namespace: string): ReadResource {
+function readResource(document: Document.Parsed, { text, lines, platform }: Source, file: string, namespace: string): ReadResource {
   const at = (offset: number): { readonly line: number; readonly column: number } => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
@@ -136,7 +140,7 @@ function readResource(document: Document.Parsed, { text, lines }: Source, file: 
     return { file, ...location, ...(path === '' ? {} : { field: path }), severity, message: `${message}.`, ...key };
   });
   if (resource === undefined) return { line, problems };
-  if (!supportsKind(resource.kind, linux.capabilities)) {
+  if (!supportsKind(resource.kind, platform.capabilities)) {
     const message = kindNotOnPlatform(resource.kind);
     return { line, problems: [...problems, { file, line, field: 'kind', severity: 'error', message, ...key }] };
   }

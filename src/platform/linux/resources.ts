@@ -3,28 +3,65 @@ import type { SkupperKind, SkupperResource } from '../../api/skupper/index.ts';
 import { markedStale } from '../../agent/stale-status.ts';
 import { validateResource } from '../../api/skupper/validate.ts';
 import { pause } from '../../work/pause.ts';
-import type { OfKind, Resources } from '../resources.ts';
-import { commandIn } from './command-in.ts';
+import type { About, OfKind, Resources, Ways } from '../resources.ts';
+import { readRevoked } from '../../trust/disk/ledger.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
+import { commandIn, flagsOf } from '../../text/command-in.ts';
+import { linkToHere } from './link-to-here.ts';
+import { linux } from './machine.ts';
+import { locationText } from './report.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { runningRouters } from './routers.ts';
-import { listRuntime, readRuntime } from './runtime-resources.ts';
+import { listRuntime, readProblems, readRuntime } from './runtime-resources.ts';
 import { stopped } from './stale-status.ts';
 import { findWritten, putManifest, removeManifest, writtenResources } from './written-resources.ts';
 
 /** Milliseconds between looks at files. */
 const LOOK_EVERY = 50;
 
-export function directoryResources(layout: NamespaceLayout): Resources {
+const ways: Ways = {
+  platform: linux,
+  // As Skupper has it without a cluster, where a listener's name is hardly ever the name of an address.
+  listenerHost: () => '0.0.0.0',
+  server: (name) => ({ host: name }),
+  redeemsAtSite: true,
+  namespacesCount: false,
+  believeAfter: 3000,
+  siteReadyWithin: 60_000,
+};
+
+/** @param commandFlags by which commands come here again */
+export function directoryResources(layout: NamespaceLayout, commandFlags: string = flagsOf(layout.namespace)): Resources {
   return {
     namespace: layout.namespace,
+    commandFlags,
+    ways,
     list: (kind) => listResources(layout, kind),
     get: (kind, name) => readRuntime(layout, kind, name),
     find: (kind, name) => findWritten(layout, kind, name),
     written: () => writtenResources(layout),
     put: (manifest) => putManifest(layout, manifest),
     remove: (kind, name) => removeManifest(layout, kind, name),
+    follow: () => ({ [Symbol.dispose]: () => {} }),
     wait: (milliseconds) => pause(Math.min(LOOK_EVERY, milliseconds)),
     notRunning: async () => ((await runningRouters(layout)).length === 0 ? notRunning(layout.namespace) : undefined),
+    lastSeen: async () => (await listRuntime(layout, 'Site'))[0],
+    hasBundle: () => Promise.resolve(undefined),
+    selectorOf: () => Promise.reject(new EarshotError('usage', 'There are no pods without a cluster: give the server with --host.')),
+    linkTo: (site, host) => linkToHere(layout, site, host),
+    revoked: () => readRevoked(layout.internal.root),
+    about: () => aboutOf(layout),
+  };
+}
+
+async function aboutOf(layout: NamespaceLayout): Promise<About> {
+  const [routers, problems] = await Promise.all([runningRouters(layout), readProblems(layout)]);
+  return {
+    kept: ['Directory', layout.root],
+    running: routers.map(({ router, pid, version }) => `${router} (process ${pid}, version ${version})`),
+    routers,
+    problems,
+    troubles: { title: `Problems with files below ${layout.input.root}`, lines: problems.map(locationText) },
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { markedStale, type StaleStatus } from '../../agent/stale-status.ts';
 import { writeYaml } from '../../text/write-yaml.ts';
 import { readText } from '../../files/durable.ts';
-import { commandIn } from './command-in.ts';
+import { commandIn } from '../../text/command-in.ts';
 import { modeOf } from './report.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { parseWritten } from '../../text/yaml.ts';

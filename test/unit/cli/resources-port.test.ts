@@ -3,13 +3,17 @@ import { test } from 'node:test';
 import type { SkupperResource } from '../../../src/api/skupper/index.ts';
 import { validateResource } from '../../../src/api/skupper/validate.ts';
 import { createResource, deleteResource, showStatus, updateResource, type Target } from '../../../src/cli/actions/resource-actions.ts';
-import type { Manifest, OfKind, Resources, Written } from '../../../src/platform/resources.ts';
+import { layoutOf } from '../../../src/platform/linux/layout.ts';
+import { directoryResources } from '../../../src/platform/linux/resources.ts';
+import type { About, Manifest, OfferedLink, OfKind, Resources, Written } from '../../../src/platform/resources.ts';
 
 const configured = { type: 'Configured', status: 'True', lastTransitionTime: '2030-01-01T00:00:00Z', reason: 'Ok', message: '' };
 
 /** A namespace in memory. What is written is taken up while somebody waits. */
 class MemoryResources implements Resources {
   readonly namespace = 'west';
+  readonly commandFlags = ' -n west';
+  readonly ways = directoryResources(layoutOf('west', '/nowhere')).ways;
   readonly #written = new Map<string, Written>();
   readonly #taken = new Map<string, SkupperResource>();
 
@@ -48,6 +52,30 @@ class MemoryResources implements Resources {
       if (resource !== undefined)
         this.#taken.set(key, { ...resource, status: { status: 'Ready', conditions: [configured] } } as SkupperResource);
     }
+  }
+
+  follow(): Disposable {
+    return { [Symbol.dispose]: () => {} };
+  }
+
+  async lastSeen(): Promise<undefined> {}
+
+  async hasBundle(): Promise<undefined> {}
+
+  async selectorOf(): Promise<string> {
+    return 'app=backend';
+  }
+
+  async linkTo(): Promise<OfferedLink> {
+    return { documents: [] };
+  }
+
+  async revoked(): Promise<readonly []> {
+    return [];
+  }
+
+  async about(): Promise<About> {
+    return { kept: ['Memory', 'here'], running: [], routers: [], problems: [] };
   }
 
   async notRunning(): Promise<undefined> {

@@ -1,0 +1,57 @@
+import { CONTROLLER_NAME, ROUTER } from '../../api/skupper/cluster-names.ts';
+import { sites } from '../../api/skupper/index.ts';
+import type { KubeObject } from '../../kube/objects.ts';
+import { deployments } from '../../kube/resource.ts';
+import { controllerOf } from '../../platform/kubernetes/cluster-resources/controller-runs.ts';
+import { explained } from '../../platform/kubernetes/cluster-resources/explain.ts';
+import { messageOf } from '../../telemetry/log.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
+import { VERSION } from '../../version.ts';
+import { fieldLines, structured, type OutputFormat } from '../output/output.ts';
+import type { Terminal } from '../output/terminal.ts';
+import type { PlaceWords } from '../place.ts';
+import { openCluster, platformFor, type Cluster } from '../resources.ts';
+
+/** Milliseconds: the program's own version is told in any case. */
+const PATIENCE = 5_000;
+
+export async function showVersion(words: PlaceWords, output: OutputFormat | undefined, terminal: Terminal): Promise<void> {
+  const own = { earshot: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` };
+  const { platform } = await platformFor(words);
+  const versions = platform === 'linux' ? own : { ...own, ...(await clusterVersions(words)) };
+  terminal.out(output === undefined ? fieldLines(Object.entries(versions)) : structured(versions, output));
+}
+
+/** What can be told of it with one's rights, and why the rest cannot. */
+async function clusterVersions(words: PlaceWords): Promise<Readonly<Record<string, string>>> {
+  let cluster: Cluster;
+  try {
+    cluster = await openCluster(words, PATIENCE);
+  } catch (error) {
+    return { cluster: messageOf(error) };
+  }
+  const { client, place } = cluster;
+  try {
+    const found: KubeObject[] = [];
+    for await (const site of client.list(sites, { namespace: place.namespace })) found.push(site);
+    const { name, namespace } = controllerOf(found);
+    const [controller, router] = await Promise.all([
+      imageOf(cluster, namespace, name, CONTROLLER_NAME),
+      imageOf(cluster, place.namespace, ROUTER, 'router'),
+    ]);
+    return { cluster: place.cluster, namespace: place.namespace, ...(controller && { controller }), ...(router && { router }) };
+  } catch (error) {
+    return { cluster: messageOf(explained(error, place)) };
+  }
+}
+
+/** @param container that is asked for; else the first */
+async function imageOf({ client }: Cluster, namespace: string, name: string, container: string): Promise<string | undefined> {
+  const found = await client.find(deployments, { namespace, name }).catch(() => undefined);
+  const template = found?.spec?.template;
+  const spec = isRecord(template) && isRecord(template['spec']) ? template['spec'] : {};
+  const containers = (Array.isArray(spec['containers']) ? spec['containers'] : []).filter(isRecord);
+  const image = (containers.find((one) => one['name'] === container) ?? containers[0])?.['image'];
+  return typeof image === 'string' ? printable(image, 300) : undefined;
+}

@@ -1,0 +1,109 @@
+import type { Cache, KubeClient } from '../../../kube/contract.ts';
+import { ApiError } from '../../../kube/errors.ts';
+import type { KubeObject } from '../../../kube/objects.ts';
+import type { Resource } from '../../../kube/resource.ts';
+import { startInformer } from '../../../kube/watch/informer.ts';
+import { bounded } from '../../../telemetry/boundary.ts';
+import { pause } from '../../../work/pause.ts';
+import type { StoredObject } from './objects.ts';
+
+/**
+ * Reads objects of a namespace. While it follows, what was read once is watched: reading it again costs nothing, and `changed` tells
+ * when it is worth it. A change between a read and the wait after it is not lost.
+ */
+export class ClusterReader {
+  readonly #client: KubeClient;
+  readonly #namespace: string;
+  readonly #caches = new Map<string, Promise<Cache<StoredObject>>>();
+  #end: AbortController | undefined;
+  /** Of what is watched, since the last wait. */
+  #hasChanged = false;
+  #tell: (() => void) | undefined;
+
+  constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    this.#namespace = namespace;
+  }
+
+  follow(): Disposable {
+    const end = new AbortController();
+    this.#end = end;
+    return {
+      [Symbol.dispose]: () => {
+        end.abort();
+        this.#end = undefined;
+        this.#caches.clear();
+      },
+    };
+  }
+
+  /** By name. */
+  async list(of: Resource): Promise<readonly StoredObject[]> {
+    const found = this.#end === undefined ? await this.#listed(of) : [...(await this.#watched(of, undefined, this.#end.signal)).values()];
+    return found.toSorted((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
+  }
+
+  async find(of: Resource, name: string): Promise<StoredObject | undefined> {
+    const key = { namespace: this.#namespace, name };
+    if (this.#end !== undefined) return (await this.#watched(of, name, this.#end.signal)).get(`${this.#namespace}/${name}`);
+    const found = await this.#client.find(of as Resource<StoredObject>, key);
+    return found === undefined ? undefined : withoutManagedFields(found);
+  }
+
+  async changed(milliseconds: number): Promise<void> {
+    if (!this.#hasChanged) {
+      const over = new AbortController();
+      this.#tell = () => over.abort();
+      await pause(milliseconds, over.signal).catch(() => undefined);
+      this.#tell = undefined;
+    }
+    this.#hasChanged = false;
+  }
+
+  async #listed(of: Resource): Promise<readonly StoredObject[]> {
+    const found: StoredObject[] = [];
+    for await (const object of this.#client.list(of as Resource<StoredObject>, { namespace: this.#namespace })) {
+      found.push(withoutManagedFields(object));
+    }
+    return found;
+  }
+
+  #watched(of: Resource, name: string | undefined, signal: AbortSignal): Promise<Cache<StoredObject>> {
+    return this.#caches.getOrInsertComputed(`${of.plural}.${of.group}/${name ?? ''}`, () => this.#watch(of, name, signal));
+  }
+
+  async #watch(of: Resource, name: string | undefined, signal: AbortSignal): Promise<Cache<StoredObject>> {
+    const startedAt = performance.now();
+    const { promise: refused, reject } = Promise.withResolvers<never>();
+    const cache = startInformer<StoredObject>(this.#client, of as Resource<StoredObject>, {
+      namespace: this.#namespace,
+      ...(name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }),
+      signal,
+      onTrouble: ({ error }) => {
+        if (isFinal(error) || performance.now() - startedAt > FIRST_LIST_WITHIN) reject(error);
+      },
+    });
+    cache.synced.catch(() => undefined);
+    refused.catch(() => undefined);
+    await Promise.race([cache.synced, refused]);
+    const onChange = (): void => {
+      this.#hasChanged = true;
+      this.#tell?.();
+    };
+    cache.onChange(bounded('look/resource-changed', onChange));
+    return cache;
+  }
+}
+
+/** Milliseconds in which a server that is troubled may come back. */
+const FIRST_LIST_WITHIN = 10_000;
+
+/** Trying again does not help. Other refusals are those of a way to list that an older server does not know. */
+function isFinal(error: unknown): boolean {
+  return error instanceof ApiError && [401, 403, 404].includes(error.status);
+}
+
+function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}

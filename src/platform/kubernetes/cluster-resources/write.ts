@@ -1,0 +1,92 @@
+/** Puts and removes what commands write: made where it is absent, else only what differs is changed. */
+import { isDeepStrictEqual } from 'node:util';
+import { skupperResources } from '../../../api/skupper/index.ts';
+import { isSkupperKind, validateResource } from '../../../api/skupper/validate.ts';
+import { EarshotError } from '../../../errors/earshot-error.ts';
+import type { KubeClient } from '../../../kube/contract.ts';
+import { isNotFound } from '../../../kube/errors.ts';
+import { difference } from '../../../kube/merge-patch.ts';
+import type { KubeObject, StringMap } from '../../../kube/objects.ts';
+import { secrets, type Resource } from '../../../kube/resource.ts';
+import { isRecord } from '../../../text/is-record.ts';
+import { quoted } from '../../../text/printable.ts';
+import type { Manifest } from '../../resources.ts';
+import type { StoredObject } from './objects.ts';
+
+/** The kinds that commands write. */
+export function knownResource(kind: string): Resource | undefined {
+  return isSkupperKind(kind) ? skupperResources[kind] : kind === 'Secret' ? secrets : undefined;
+}
+
+export async function writeManifest(
+  client: KubeClient,
+  namespace: string,
+  manifest: Manifest,
+): Promise<'created' | 'changed' | 'unchanged'> {
+  const of = resourceOf(manifest.kind);
+  const key = { namespace, name: manifest.metadata.name };
+  const wanted = { ...withData(manifest), metadata: { ...manifest.metadata, namespace } };
+  const found = await client.find(of, key);
+  if (found === undefined) {
+    await client.create(of, wanted as KubeObject);
+    return 'created';
+  }
+  const patch = changeOf({ ...found, kind: manifest.kind, apiVersion: manifest.apiVersion }, wanted);
+  if (patch === undefined) return 'unchanged';
+  await client.patch(of, key, patch, { type: 'merge' });
+  return 'changed';
+}
+
+/** @returns whether it was there */
+export async function removeObject(client: KubeClient, namespace: string, kind: string, name: string): Promise<boolean> {
+  try {
+    await client.delete(resourceOf(kind), { namespace, name });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) && error instanceof Error && 'reason' in error && error.reason === 'NotFound') return false;
+    throw error;
+  }
+}
+
+/** A merge patch. Labels and annotations of others stay, and so do defaults that the API server filled in. */
+function changeOf(found: StoredObject, wanted: Manifest): object | undefined {
+  const { metadata } = found;
+  const ownMetadata = Object.fromEntries(
+    (['labels', 'annotations'] as const).flatMap((field) => {
+      const changed = Object.entries(isRecord(wanted.metadata[field]) ? wanted.metadata[field] : {}).filter(
+        ([name, value]) => metadata[field]?.[name] !== value,
+      );
+      return changed.length === 0 ? [] : [[field, Object.fromEntries(changed)]];
+    }),
+  );
+  const fields = Object.fromEntries(
+    ['spec', 'data'].flatMap((field) => {
+      const [before, after] = [found, wanted].map((object) => new Map(Object.entries(object)).get(field));
+      return after === undefined || isSame(field, found, wanted) ? [] : [[field, difference(before, after)]];
+    }),
+  );
+  const patch = { ...(Object.keys(ownMetadata).length === 0 ? {} : { metadata: ownMetadata }), ...fields };
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function isSame(field: string, ...objects: readonly object[]): boolean {
+  const [before, after] = objects.map((object) =>
+    field === 'spec' ? validateResource({ ...object, status: undefined }).resource?.spec : new Map(Object.entries(object)).get(field),
+  );
+  return before !== undefined && isDeepStrictEqual(before, after);
+}
+
+/** `stringData` is written and never read. */
+function withData({ stringData, ...manifest }: Manifest): Manifest {
+  if (!isRecord(stringData)) return manifest;
+  const encoded: StringMap = Object.fromEntries(
+    Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString('base64')]),
+  );
+  return { ...manifest, data: { ...(isRecord(manifest['data']) ? manifest['data'] : {}), ...encoded } };
+}
+
+function resourceOf(kind: string): Resource {
+  const of = knownResource(kind);
+  if (of === undefined) throw new EarshotError('usage', `${quoted(kind)} is no kind that this command writes; use kubectl for it.`);
+  return of;
+}

@@ -1,0 +1,155 @@
+/** The resources of a namespace in a cluster, as commands work on them: by the API server, with the rights of whoever types. */
+import { skupperResources, type SkupperResource } from '../../api/skupper/index.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { ApiError } from '../../kube/errors.ts';
+import type { Manifest, OfKind, Resources, Written } from '../resources.ts';
+import { aboutOf } from './cluster-resources/about.ts';
+import { notRunning } from './cluster-resources/controller-runs.ts';
+import { explained, type ClusterPlace } from './cluster-resources/explain.ts';
+import { linkToHere } from './cluster-resources/link-to-here.ts';
+import { asManifest, isMadeByController, takenUp, type StoredObject } from './cluster-resources/objects.ts';
+import { ClusterReader } from './cluster-resources/reader.ts';
+import { knownResource, removeObject, writeManifest } from './cluster-resources/write.ts';
+import { selectorOf } from './cluster-resources/workload.ts';
+import { ways } from './ways.ts';
+
+export type { ClusterPlace } from './cluster-resources/explain.ts';
+
+export function clusterResources(client: KubeClient, place: ClusterPlace): Resources {
+  const resources = new ClusterResources(client, place);
+  return resources;
+}
+
+class ClusterResources implements Resources {
+  readonly ways = ways;
+  readonly #client: KubeClient;
+  readonly #place: ClusterPlace;
+  readonly #reader: ClusterReader;
+  /** What was found of the controller, and when. */
+  #controller: { readonly advice: string | undefined; readonly at: number } | undefined;
+
+  constructor(client: KubeClient, place: ClusterPlace) {
+    this.#client = client;
+    this.#place = place;
+    this.#reader = new ClusterReader(client, place.namespace);
+  }
+
+  get namespace(): string {
+    return this.#place.namespace;
+  }
+
+  get commandFlags(): string {
+    return this.#place.commandFlags;
+  }
+
+  list<K extends SkupperResource['kind']>(kind: K): Promise<readonly OfKind<K>[]> {
+    // What the server lists under a kind's path is of that kind.
+    return this.#explained(async () => (await this.#reader.list(skupperResources[kind])).map(withSpec) as unknown as OfKind<K>[]);
+  }
+
+  get<K extends SkupperResource['kind']>(kind: K, name: string): Promise<OfKind<K> | undefined> {
+    return this.#explained(async () => {
+      const found = await this.#reader.find(skupperResources[kind], name);
+      return found === undefined ? undefined : (takenUp(withSpec(found)) as unknown as OfKind<K>);
+    });
+  }
+
+  find(kind: string, name: string): Promise<Written | undefined> {
+    return this.#explained(async () => {
+      const of = knownResource(kind);
+      const found = of === undefined ? undefined : await this.#reader.find(of, name);
+      return found === undefined ? undefined : this.#written({ ...found, kind });
+    });
+  }
+
+  written(): Promise<readonly Written[]> {
+    return this.#explained(async () => {
+      const kinds = Object.values(skupperResources);
+      const lists = await Promise.all(
+        kinds.map(async (of) => (await this.#reader.list(of)).map((object) => ({ ...object, kind: of.kind }))),
+      );
+      return lists
+        .flat()
+        .filter((object) => !isMadeByController(object))
+        .map((object) => this.#written(object));
+    });
+  }
+
+  put(manifest: Manifest): Promise<'created' | 'changed' | 'unchanged'> {
+    return this.#explained(() => writeManifest(this.#client, this.namespace, manifest));
+  }
+
+  remove(kind: string, name: string): Promise<boolean> {
+    return this.#explained(() => removeObject(this.#client, this.namespace, kind, name));
+  }
+
+  follow(): Disposable {
+    return this.#reader.follow();
+  }
+
+  wait(milliseconds: number): Promise<void> {
+    return this.#explained(() => this.#reader.changed(milliseconds));
+  }
+
+  async notRunning(): Promise<string | undefined> {
+    const before = this.#controller;
+    const now = performance.now();
+    // What runs goes on for as long as a command takes; what does not may come.
+    if (before !== undefined && (before.advice === undefined || now - before.at < LOOK_AGAIN)) return before.advice;
+    const advice = await this.#explained(() => notRunning(this.#client, this.#place, this.#reader));
+    this.#controller = { advice, at: now };
+    return advice;
+  }
+
+  async lastSeen(): ReturnType<Resources['lastSeen']> {
+    const sites = await this.list('Site');
+    return sites.find(({ status }) => status?.network !== undefined) ?? sites[0];
+  }
+
+  hasBundle(name: string): Promise<boolean | undefined> {
+    return this.#explained(async () => {
+      try {
+        return (await this.find('Secret', name)) !== undefined;
+      } catch (error) {
+        if (error instanceof Error && error.cause instanceof ApiError && error.cause.status === 403) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  selectorOf(workload: string): Promise<string> {
+    return this.#explained(() => selectorOf(this.#client, this.namespace, workload));
+  }
+
+  linkTo(...[site, host]: Parameters<Resources['linkTo']>): ReturnType<Resources['linkTo']> {
+    return this.#explained(() => linkToHere({ client: this.#client, reader: this.#reader, namespace: this.namespace }, site, host));
+  }
+
+  /** The controller alone knows. */
+  revoked(): Promise<readonly []> {
+    return Promise.resolve([]);
+  }
+
+  about(): ReturnType<Resources['about']> {
+    return this.#explained(() => aboutOf(this.#client, this.#place));
+  }
+
+  #written(object: StoredObject & { readonly kind: string }): Written {
+    return { manifest: asManifest(object), location: `the namespace ${this.namespace} of ${this.#place.cluster}` };
+  }
+
+  async #explained<T>(act: () => Promise<T>): Promise<T> {
+    try {
+      return await act();
+    } catch (error) {
+      throw explained(error, this.#place);
+    }
+  }
+}
+
+/** Milliseconds between looks for a controller that does not run. */
+const LOOK_AGAIN = 2_000;
+
+function withSpec<T extends StoredObject>(object: T): T {
+  return { ...object, spec: object.spec ?? {} };
+}

@@ -1,0 +1,44 @@
+import type { Site } from '../../api/skupper/index.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable, quoted } from '../../text/printable.ts';
+import { parseYaml } from '../../text/yaml.ts';
+import type { OfferedLink } from '../resources.ts';
+import type { NamespaceLayout } from './layout.ts';
+import { OfflineLinkFiles } from './offline-links.ts';
+
+/** What the running process keeps in `runtime/links` once it is asked to. */
+export async function linkToHere(layout: NamespaceLayout, { status }: Site, wanted: string | undefined): Promise<OfferedLink> {
+  const links = new OfflineLinkFiles(layout.runtime.links);
+  const offered = (status?.endpoints ?? []).flatMap(({ host, group }) =>
+    host === undefined || group === undefined ? [] : [{ host, access: group }],
+  );
+  if (offered.length === 0) return { waitingFor: 'nothing listens for links yet' };
+  const { host, access } = choose(offered, wanted);
+  const text = await links.read(`link-${access}`, host);
+  const documents = text === undefined || text === '' ? [] : parseYaml(text).filter(isRecord);
+  if (documents.length > 0) return { documents };
+  await links.ask(`link-${access}`, host);
+  return { waitingFor: 'its certificate is not there yet' };
+}
+
+/** Where other sites reach this one, by which of its accesses. */
+interface Offered {
+  readonly host: string;
+  readonly access: string;
+}
+
+/** @throws EarshotError not-found where the site has no such host */
+function choose(offered: readonly Offered[], host: string | undefined): Offered {
+  // Loopback addresses last: another machine cannot use them.
+  const found = host === undefined ? offered.toSorted(byUse)[0] : offered.find((one) => one.host === host);
+  if (found !== undefined) return found;
+  const hosts = [...new Set(offered.map((one) => printable(one.host)))].join(', ');
+  throw new EarshotError('not-found', `Other sites do not reach this one by ${quoted(host ?? '')}; there is ${hosts}.`);
+}
+
+function byUse(one: Offered, other: Offered): number {
+  return Number(isLoopback(one)) - Number(isLoopback(other));
+}
+
+const isLoopback = ({ host }: Offered): boolean => host === 'localhost' || host === '::1' || host.startsWith('127.');
