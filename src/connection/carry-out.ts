@@ -35,7 +35,8 @@ export async function carryOut(
     } catch (error) {
       signal.throwIfAborted();
       failed ??= error;
-      if (resource !== undefined) problems.push(refused(resource, what, error));
+      // Somebody was quicker: the next pass sees what he did.
+      if (resource !== undefined && !isConflict(error)) problems.push(refused(resource, what, error));
     }
   };
   const jobs = [

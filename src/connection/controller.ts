@@ -1,6 +1,6 @@
 /** The controller of sites: one queue, whose keys are namespaces. */
 import { skupperResources } from '../api/skupper/index.ts';
-import type { KubeClient } from '../kube/contract.ts';
+import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
 import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -15,6 +15,7 @@ export interface SiteControllerOptions {
   readonly client: KubeClient;
   readonly caches: SiteCaches;
   readonly settings: ControllerSettings;
+  readonly events: EventRecorder;
   readonly log: Logger;
   /** Namespaces that are looked at at once. */
   readonly concurrency: number;
@@ -23,11 +24,18 @@ export interface SiteControllerOptions {
 const BACKOFF = { first: 100, max: 60_000 };
 
 /** Starts once every cache is synced. Rejects when one is stopped before. */
-export async function startSiteController({ client, caches, settings, log, concurrency }: SiteControllerOptions): Promise<Controller> {
+export async function startSiteController({
+  client,
+  caches,
+  settings,
+  events,
+  log,
+  concurrency,
+}: SiteControllerOptions): Promise<Controller> {
   await caches.synced;
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
   const wake = (namespace: string): void => queue.add(namespace);
-  const keeper = new NamespaceKeeper({ client, caches, settings, log, now, wake });
+  const keeper = new NamespaceKeeper({ client, caches, settings, events, log, now, wake });
   const queue = new WorkQueue({
     name: 'sites',
     concurrency,

@@ -13,6 +13,8 @@ import { defaultIssuerOf } from './site/site-spec.ts';
 /** Their statuses are written by the router that leads its site. Where a namespace has none, nobody but the controller can say so. */
 const OF_ROUTERS: ReadonlySet<Kind> = new Set(['Listener', 'MultiKeyListener', 'Connector', 'Link']);
 
+export const isOfRouters = (kind: Kind): boolean => OF_ROUTERS.has(kind);
+
 /** What works in a namespace of which nothing else is a site's, as the controller's own is. */
 const WITHOUT_SITE: ReadonlySet<Kind> = new Set(['SecuredAccess', 'Certificate', 'AttachedConnector']);
 

@@ -1,6 +1,6 @@
 import { ROUTER } from '../api/skupper/cluster-names.ts';
 import { accessGrants, skupperResources } from '../api/skupper/index.ts';
-import type { KubeClient } from '../kube/contract.ts';
+import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -11,6 +11,7 @@ import type { SiteCaches } from './caches.ts';
 import { carryOut } from './carry-out.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { observeNamespace } from './observe.ts';
+import { tellRefusals } from './refusal-events.ts';
 import { serviceObjects } from './services/service-objects.ts';
 import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
@@ -24,6 +25,7 @@ export interface NamespaceKeeperOptions {
   readonly client: KubeClient;
   readonly caches: SiteCaches;
   readonly settings: ControllerSettings;
+  readonly events: EventRecorder;
   readonly log: Logger;
   /** RFC 3339, seconds. */
   readonly now: () => string;
@@ -50,7 +52,7 @@ export class NamespaceKeeper implements AsyncDisposable {
 
   /** @returns milliseconds until something is due, where anything is */
   async pass(namespace: string, signal: AbortSignal): Promise<number | undefined> {
-    const { client, caches, now } = this.#options;
+    const { client, caches, events, now } = this.#options;
     const seen = this.#viewOf(namespace);
     await this.#desk.follow(seen);
     const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
@@ -59,6 +61,7 @@ export class NamespaceKeeper implements AsyncDisposable {
     const objects = wishes.flatMap((each) => each.objects);
     const unwanted = wishes.flatMap((each) => each.unwanted);
     const { problems: refused, failed } = await carryOut({ objects, unwanted }, { namespace, caches, client, signal });
+    tellRefusals(view.resources, refused, events);
     const problems = [...ofTrust, ...wishes.flatMap((each) => each.problems), ...refused];
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
     const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };

@@ -1,6 +1,7 @@
 /** `earshot site-controller`: one process, of which several may run and one leads. */
 import { customResourceDefinitionsResource } from '../../api/crd.ts';
 import { skupperDefinitions } from '../../api/skupper/crds.ts';
+import { GROUP } from '../../api/skupper/names.ts';
 import { ownerOf } from '../../connection/namespace-view.ts';
 import { labelLeader } from '../../connection/tokens/leader-label.ts';
 import { deployments } from '../../kube/resource.ts';
@@ -12,6 +13,8 @@ import type { ControllerSettings } from '../../connection/settings.ts';
 import type { KubeClient, StartInformer } from '../../kube/contract.ts';
 import { bringUpToDate } from '../../kube/controller/definitions.ts';
 import { runElected, runWhileLeading } from '../../kube/controller/leadership.ts';
+import { isNamespaceTerminating } from '../../kube/errors.ts';
+import { createEventRecorder } from '../../kube/events/events.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
 import { logInternalErrors } from '../../telemetry/boundary.ts';
 import { serveTelemetry } from '../../telemetry/http.ts';
@@ -67,13 +70,22 @@ export async function runSiteController(command: SiteControllerCommand, until: A
       ? { connect: (signal: AbortSignal) => connectAs('lease', signal), namespace: settings.namespace, name: settings.name, identity }
       : undefined;
     await runElected({ election, client, stopped, log }, async (leading, fenced) => {
+      await using events = createEventRecorder({
+        client: fenced,
+        controller: `${GROUP}/${settings.name}`,
+        instance: identity,
+        onResult: (_outcome, error) => {
+          // Events about what goes with a namespace come too late; nobody misses them.
+          if (error !== undefined) log[isNamespaceTerminating(error) ? 'debug' : 'warn']({ error }, 'an event could not be written');
+        },
+      });
       await using _installing = command.manageCrds ? installing(log, (signal) => applyDefinitions(fenced, log, signal)) : undefined;
       await runWhileLeading({ leading, stopped, log }, async () => {
         const { namespace, name } = settings;
         const deployment = await fenced.find(deployments, { namespace, name }, { signal: leading });
         await labelLeader(fenced, { namespace, pod: identity }, leading);
         const owned = deployment === undefined ? settings : { ...settings, owner: ownerOf(deployment) };
-        return startSiteController({ client: fenced, caches, settings: owned, log, concurrency: command.concurrency });
+        return startSiteController({ client: fenced, caches, settings: owned, events, log, concurrency: command.concurrency });
       });
     });
   } finally {

@@ -25,6 +25,6 @@ function at(wanted: LocalListener, { podKey, service, routerPort }: ListenerPort
 }
 
 function noServiceYet(resource: ResourceKey, host: string): ResourceProblem {
-  const message = `Service ${host} does not lead to it yet. The controller of sites sees to that; if it stays so, see the events and the controller's log.`;
+  const message = `Service ${host} does not lead to it yet. The controller of sites sees to that; if it stays so, see the events of the listener, and whether that controller runs.`;
   return errorIn(resource, 'spec.host', 'service-awaited', message);
 }

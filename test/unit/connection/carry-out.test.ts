@@ -81,6 +81,14 @@ describe('what another manager has put into an object', () => {
   });
 });
 
+test('an object that somebody else has changed meanwhile is looked at again, and nobody is told', async () => {
+  using cluster = await playedCluster();
+  cluster.api.meets = () => refuse(409, 'Conflict', 'the object has been modified');
+  const { problems, failed } = await carry(cluster, service([['web', 80]]));
+  assert.deepEqual(problems, []);
+  assert.ok(failed instanceof Error);
+});
+
 describe('what differs from what is wanted', () => {
   for (const [what, change, writes] of [
     ['a label more in a selector is taken out', service([['web', 80]], { selector: { app: 'router', more: 'x' } }), 1],
