@@ -13,6 +13,7 @@ import { siteAuthority } from '../trust/authority.ts';
 import { issueBundle } from '../trust/issue.ts';
 import type { Bundles, BundleSet, Ledger } from '../trust/stores.ts';
 import { isRenewalDue } from '../trust/renewal.ts';
+import { namesAll } from '../x509/alternative-names.ts';
 import { certificateFacts } from '../x509/facts.ts';
 import { Use } from '../x509/parts.ts';
 import type { Authorities } from './authorities.ts';
@@ -150,10 +151,7 @@ const nameTaken = (name: string): TrustError =>
 
 /** Names that it has besides do no harm: an address that comes and goes does not make a new certificate each time. */
 function serves(facts: CertificateFacts, { order }: WantedBundle): boolean {
-  const hosts = new Set(facts.hosts.map(canonical));
-  return (
-    facts.commonName === order.subject && facts.isAuthority === order.signing && order.hosts.every((host) => hosts.has(canonical(host)))
-  );
+  return facts.commonName === order.subject && facts.isAuthority === order.signing && namesAll(facts.hosts, order.hosts);
 }
 
 function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {
@@ -161,14 +159,4 @@ function isFor(certificate: X509Certificate, { order }: WantedBundle): boolean {
   if (order.signing) return true;
   const found = new Set(certificate.keyUsage);
   return order.server === found.has(Use.server) && order.client === found.has(Use.client);
-}
-
-/** One address may be written in several ways. */
-function canonical(host: string): string {
-  if (!host.includes(':')) return host.toLowerCase();
-  try {
-    return new URL(`http://[${host}]/`).hostname;
-  } catch {
-    return host.toLowerCase();
-  }
 }

@@ -11,13 +11,16 @@ const ABSENT_FOR = 400;
  */
 export class Withdrawals {
   readonly #ledger: Ledger;
+  readonly #absentFor: number;
   /** Resources, as on record. Undefined: read it. */
   #given: Set<string> | undefined;
   /** Since when. */
   readonly #absent = new Map<string, number>();
 
-  constructor(ledger: Ledger) {
+  /** @param absentFor milliseconds for which one must be missing */
+  constructor(ledger: Ledger, absentFor = ABSENT_FOR) {
     this.#ledger = ledger;
+    this.#absentFor = absentFor;
   }
 
   /** @param resource its key */
@@ -35,7 +38,7 @@ export class Withdrawals {
     for (const resource of this.#given) {
       if (present.has(resource)) continue;
       // Either way: a clock that is set back must not hold it up.
-      if (Math.abs(now - this.#absent.getOrInsert(resource, now)) < ABSENT_FOR) continue;
+      if (Math.abs(now - this.#absent.getOrInsert(resource, now)) < this.#absentFor) continue;
       await this.#revoke(resource);
       this.#given.delete(resource);
       this.#absent.delete(resource);

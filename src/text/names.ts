@@ -24,6 +24,11 @@ export function isSiteName(text: string): boolean {
   return text.length <= 64 && isResourceName(text);
 }
 
+/** As much of it as a certificate has room for; command lines write all hosts of a site there, with commas between. */
+export function asCommonName(text: string): string {
+  return text.slice(0, 64).toWellFormed();
+}
+
 /** A grant's name becomes a file's, with an ending, and part of a URL. */
 export function isGrantName(text: string): boolean {
   return text.length <= 200 && isResourceName(text);

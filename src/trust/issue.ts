@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, randomBytes, type KeyObject, type X509Certificate } from 'node:crypto';
 import { alternativeNames } from '../x509/alternative-names.ts';
 import { APPLICATION_COMMENT, LINK_URI } from '../identity/certificate-purpose.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
@@ -119,6 +119,22 @@ export function buildRoot(subject: string, key: KeyObject, days: number, now: nu
   }).der;
 }
 
+/** The successor of a root, with its name and key: what comes from the one comes from the other. DER. */
+export function renewRoot(root: X509Certificate, key: KeyObject, days: number, now: number): Buffer {
+  const { subject, extensions: before } = readCertificateParts(root.raw);
+  return buildCertificate({
+    subject,
+    publicKey: createPublicKey(key),
+    validity: { notBefore: wholeSecond(now - BACKDATE), notAfter: wholeSecond(now + days * DAY) },
+    issuer: subject,
+    issuerKey: key,
+    issuerKeyIdentifier: undefined,
+    // What it has signed names it by that.
+    keyIdentifier: before.get(Extension.subjectKeyIdentifier),
+    order: { subject: '', signing: true },
+  }).der;
+}
+
 interface Parts {
   readonly subject: Buffer;
   readonly publicKey: KeyObject;
@@ -126,6 +142,8 @@ interface Parts {
   readonly issuer: Buffer;
   readonly issuerKey: KeyObject;
   readonly issuerKeyIdentifier: Buffer | undefined;
+  /** Its own; left out: made of its key. */
+  readonly keyIdentifier?: Buffer | undefined;
   readonly order: CertificateOrder;
 }
 
@@ -153,7 +171,7 @@ function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial
   };
 }
 
-function extensions({ order, publicKey, issuerKeyIdentifier }: Parts, spki: Buffer): Buffer[] {
+function extensions({ order, publicKey, issuerKeyIdentifier, keyIdentifier }: Parts, spki: Buffer): Buffer[] {
   const uses = [...(order.server === true ? [Use.server] : []), ...(order.client === true ? [Use.client] : [])];
   const siteUris = order.siteId === undefined ? [] : [`urn:uuid:${order.siteId}`];
   const names = alternativeNames(order.hosts ?? [], order.purpose === 'link' ? [...siteUris, LINK_URI] : siteUris);
@@ -163,7 +181,7 @@ function extensions({ order, publicKey, issuerKeyIdentifier }: Parts, spki: Buff
     extension(Extension.keyUsage, keyUsage(isAuthority, publicKey), 'critical'),
     ...(uses.length === 0 ? [] : [extension(Extension.extendedKeyUsage, sequence(...uses.map(objectIdentifier)))]),
     // SHA-256 of the key, cut to 160 bits (RFC 7093 section 2, method 1, but of the whole SubjectPublicKeyInfo: method 4).
-    extension(Extension.subjectKeyIdentifier, octetString(createHash('sha256').update(spki).digest().subarray(0, 20))),
+    extension(Extension.subjectKeyIdentifier, keyIdentifier ?? octetString(createHash('sha256').update(spki).digest().subarray(0, 20))),
     ...authorityKeyIdentifier(issuerKeyIdentifier),
     ...(names === undefined ? [] : [extension(Extension.subjectAltName, names)]),
     ...(order.purpose === 'application' ? [extension(Extension.comment, ia5String(APPLICATION_COMMENT))] : []),

@@ -10,6 +10,7 @@ import { BACKDATE, issueCertificate } from './issue.ts';
 import type { RenewalPace } from './renewal-pace.ts';
 import { isResource, refuseRenewal } from './revocation.ts';
 import { checkRequest, createRequest } from '../x509/request.ts';
+import { asCommonName } from '../text/names.ts';
 import { Use } from '../x509/parts.ts';
 
 /**
@@ -23,7 +24,12 @@ export function renewalTime({ notBefore, notAfter, serial }: Lifetime): number {
 
 /** Never in the first half of the time that it was issued for: a short-lived one would otherwise be due at once, since it is backdated. */
 export function isRenewalDue(facts: Lifetime, now: number): boolean {
-  return now >= renewalTime(facts) && now >= lastHalf(facts);
+  return now >= renewalDue(facts);
+}
+
+/** When it is due. */
+export function renewalDue(facts: Lifetime): number {
+  return Math.max(renewalTime(facts), lastHalf(facts));
 }
 
 /** Milliseconds for which it was issued. */
@@ -38,7 +44,7 @@ type Lifetime = Pick<CertificateFacts, 'notBefore' | 'notAfter' | 'serial'>;
 export async function requestRenewal(bundle: TlsBundle, pending: PendingKeys): Promise<RenewalRequest> {
   const { commonName } = readCertificates(bundle.cert ?? '', `bundle ${bundle.name}: tls.crt`)[0].facts;
   const key = await pending.keyFor(bundle.name);
-  return { key, csr: createRequest(key, commonName ?? bundle.name) };
+  return { key, csr: createRequest(key, asCommonName(commonName ?? bundle.name)) };
 }
 
 export interface RenewForOptions {
@@ -46,6 +52,10 @@ export interface RenewForOptions {
   readonly pace: RenewalPace;
   readonly clock?: Clock;
   readonly days?: number;
+  /** Whoever asks has found it to be a link's. Left out: its mark, the site that it names, or the record must say so. */
+  readonly isLink?: true;
+  /** As whose the successor is on record, where that is not the site itself. It is then known by its serial number alone. */
+  readonly holder?: string;
 }
 
 /**
@@ -57,7 +67,7 @@ export async function renewFor(
   authority: Authority,
   peer: { readonly certificate: Uint8Array; readonly siteId: string },
   request: string,
-  { ledger, pace, clock = Date.now, days = 30 }: RenewForOptions,
+  { ledger, pace, clock = Date.now, days = 30, isLink, holder }: RenewForOptions,
 ): Promise<NewCertificate> {
   const { siteId } = peer;
   const shown = readCertificate(peer.certificate, "the peer's certificate");
@@ -66,7 +76,7 @@ export async function renewFor(
   const siteName = checkRenewable(shown, siteId);
   using _turn = pace.begin(shown.facts.serial, siteId, lifetimeOf(shown.facts), isTime(shown, clock()));
   refuseRenewal(shown.facts.serial, siteId, siteName, await ledger.revoked());
-  await checkLinks(shown, ledger);
+  if (isLink !== true) await checkLinks(shown, ledger);
   const wanted = checkRequest(request).commonName;
   if (wanted !== undefined && wanted !== siteName) {
     throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
@@ -75,7 +85,8 @@ export async function renewFor(
   const order = { subject: siteName, siteId, hosts: shown.facts.hosts, client: true, server, purpose: 'link', csr: request, days } as const;
   const issued = issueCertificate(authority, order, clock);
   // Once more: it may have been revoked meanwhile.
-  await ledger.record({ siteName, siteId, serial: issued.serial, notAfter: issued.notAfter }, shown.facts.serial);
+  const entry = { serial: issued.serial, notAfter: issued.notAfter };
+  await ledger.record(holder === undefined ? { siteName, siteId, ...entry } : { siteName: holder, ...entry }, shown.facts.serial);
   return issued;
 }
 
@@ -105,7 +116,7 @@ function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string):
         'a token of its own',
     );
   }
-  return facts.commonName;
+  return asCommonName(facts.commonName);
 }
 
 /**

@@ -132,7 +132,7 @@ const distinct = (values: readonly string[]): readonly string[] => [...new Set(v
 
 /** @throws TrustError `revoked` where the certificate is for a site that is out, or the successor of one that is */
 export function refuseEntry({ siteId, siteName }: IssuedEntry, revoked: readonly RevokedSite[], before?: string): void {
-  if (before !== undefined && siteId !== undefined) refuseRenewal(before, siteId, siteName, revoked);
+  if (before !== undefined) refuseRenewal(before, siteId, siteName, revoked);
   if (!isRevoked({ site: siteId }, revoked)) return;
   throw new TrustError(
     'revoked',
@@ -165,7 +165,10 @@ export function refuseRedemption(attempt: RedeemAttempt, grant: Grant, revoked: 
 }
 
 /** The serial too: a certificate without a site id in it may be shown by a site with a new id. @throws TrustError `revoked` */
-export function refuseRenewal(serial: string, siteId: string, name: string, revoked: readonly RevokedSite[]): void {
+export function refuseRenewal(serial: string, siteId: string | undefined, name: string, revoked: readonly RevokedSite[]): void {
   if (!isRevoked({ site: siteId, certificate: { serials: [serial], sites: [] } }, revoked)) return;
-  throw new TrustError('revoked', `site ${name} (${siteId}) is revoked: its certificate ${serial} is not renewed`);
+  throw new TrustError(
+    'revoked',
+    `site ${name}${siteId === undefined ? '' : ` (${siteId})`} is revoked: its certificate ${serial} is not renewed`,
+  );
 }

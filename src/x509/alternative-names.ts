@@ -10,6 +10,22 @@ export function alternativeNames(hosts: readonly string[], uris: readonly string
   return names.length === 0 ? undefined : sequence(...names);
 }
 
+/** Whether all hosts are among a certificate's names, in whichever way each is written. */
+export function namesAll(names: readonly string[], hosts: readonly string[]): boolean {
+  const known = new Set(names.map(canonical));
+  return hosts.every((host) => known.has(canonical(host)));
+}
+
+/** One address may be written in several ways, and a name with a dot behind it. */
+function canonical(host: string): string {
+  if (!host.includes(':')) return host.toLowerCase().replace(/\.$/, '');
+  try {
+    return new URL(`http://[${host}]/`).hostname;
+  } catch {
+    return host.toLowerCase();
+  }
+}
+
 function hostName(host: string): Buffer {
   if (isIP(host) !== 0) return contextBytes(7, addressBytes(host));
   const name = host.endsWith('.') ? host.slice(0, -1) : host;

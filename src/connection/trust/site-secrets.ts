@@ -12,9 +12,8 @@ export interface SiteSecretsOptions {
   readonly namespace: string;
   readonly client: KubeClient;
   readonly caches: Pick<SiteCaches, 'list' | 'view'>;
-  /** The Site that they are for. */
-  readonly site: OwnerReference;
-  readonly signal?: AbortSignal;
+  /** The Site that they are for; left out where there is none, and nothing that would be its own is kept. */
+  readonly site?: OwnerReference;
 }
 
 /** What is to become of a Secret; undefined: it stays as it is. */
@@ -42,7 +41,9 @@ export class SiteSecrets {
   }
 
   get site(): OwnerReference {
-    return this.#options.site;
+    const { site, namespace } = this.#options;
+    if (site === undefined) throw new TrustError('state-unavailable', `namespace ${namespace} has no Site that it could be kept for`);
+    return site;
   }
 
   /** For messages. */
@@ -71,7 +72,7 @@ export class SiteSecrets {
         return await this.#write(name, current, wanted);
       } catch (error) {
         if (tries === MOST_TRIES || !(isConflict(error) || isNotFound(error))) throw error;
-        current = await client.find(secrets, { namespace, name }, this.#signal);
+        current = await client.find(secrets, { namespace, name });
       }
     }
   }
@@ -96,7 +97,7 @@ export class SiteSecrets {
     const view = caches.view(secrets);
     if (current === undefined) {
       const object = { apiVersion: 'v1', kind: 'Secret', ...wanted, metadata: { ...wanted.metadata, name, namespace } };
-      const made = await client.create(secrets, object, this.#signal);
+      const made = await client.create(secrets, object);
       view.wrote(made);
       return made;
     }
@@ -104,7 +105,7 @@ export class SiteSecrets {
     const { metadata, ...others } = difference(current, wanted) as Partial<Secret>;
     if (metadata === undefined && Object.keys(others).length === 0) return current;
     const patch = { ...others, metadata: { ...metadata, uid, resourceVersion } };
-    const changed = await client.patch(secrets, { namespace, name }, patch, { type: 'merge', ...this.#signal });
+    const changed = await client.patch(secrets, { namespace, name }, patch, { type: 'merge' });
     view.wrote(changed);
     return changed;
   }
@@ -139,11 +140,6 @@ export class SiteSecrets {
       type: current?.type ?? 'Opaque',
       data: dataOf(texts),
     };
-  }
-
-  get #signal(): { readonly signal?: AbortSignal } {
-    const { signal } = this.#options;
-    return signal === undefined ? {} : { signal };
   }
 }
 

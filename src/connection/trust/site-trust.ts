@@ -1,20 +1,30 @@
+import { Withdrawals } from '../../agent/withdrawals.ts';
+import type { Identity } from '../../agent/ports.ts';
+import type { Site } from '../../api/skupper/index.ts';
 import type { Revocations } from '../../identity/issued.ts';
-import { EarshotError } from '../../errors/earshot-error.ts';
-import { problemOf } from '../../errors/problem.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import { noTrust, type TrustFacts } from '../../site/observe/trust-facts.ts';
+import { noTrust, type CertificateState, type TrustFacts } from '../../site/observe/trust-facts.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
-import { keyOf } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Clock } from '../../trust/contract.ts';
-import { TrustError } from '../../trust/errors.ts';
+import type { TrustError } from '../../trust/errors.ts';
 import { revocationsOf } from '../../trust/revocation.ts';
 import type { SiteCaches } from '../caches.ts';
-import type { GrantDesk } from '../tokens/grant-desk.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import type { GrantDesk } from '../tokens/grant-desk.ts';
+import { openSecretGrants } from '../tokens/secret-grants.ts';
+import { SiteTokens, type TokensStep } from '../tokens/site-tokens.ts';
+import { isControlled } from './certificate-object.ts';
+import { CertificateSecrets } from './certificate-secrets.ts';
+import { Findings } from './findings.ts';
+import { RenewalDesk } from './renewals.ts';
+import { SecretBundles } from './secret-bundles.ts';
 import { SecretLedger } from './secret-ledger.ts';
+import { SecretPendingKeys } from './secret-pending-keys.ts';
 import { siteIdentity } from './site-key.ts';
 import { SiteSecrets } from './site-secrets.ts';
+import { unrecorded } from './unrecorded.ts';
+import { defaultIssuerOf, wantedSecrets, type WantedSecret } from './wanted-secrets.ts';
 
 export interface SiteTrustOptions {
   readonly namespace: string;
@@ -38,9 +48,17 @@ export interface TrustStep {
   readonly failed?: unknown;
 }
 
+/** Timers take no more than 24 days. */
+const LONGEST_WAIT = 20 * 86_400_000;
+/** What fell due a moment ago, and could not be had, is not asked for again at once. */
+const SHORTEST_WAIT = 1_000;
+
 /** Keys, authorities and certificates of one site, and what others are let in by: kept in step with its resources. */
 export class SiteTrust implements AsyncDisposable {
   readonly #options: SiteTrustOptions;
+  #kept: Kept | undefined;
+  #site: Site | undefined;
+  #tokens: { readonly id: string; readonly tokens: SiteTokens } | undefined;
 
   constructor(options: SiteTrustOptions) {
     this.#options = options;
@@ -48,23 +66,147 @@ export class SiteTrust implements AsyncDisposable {
 
   async step(view: NamespaceView, signal: AbortSignal): Promise<TrustStep> {
     const { site } = view;
-    if (site === undefined) return { facts: noTrust, problems: [], revoked: undefined };
-    const { namespace, client, caches, clock = Date.now } = this.#options;
-    const secrets = new SiteSecrets({ namespace, client, caches, site: ownerOf(site), signal });
-    const ledger = new SecretLedger(secrets, { clock });
-    try {
-      await siteIdentity(secrets);
-      return { facts: noTrust, problems: [], revoked: revocationsOf(await ledger.revoked()) };
-    } catch (error) {
-      signal.throwIfAborted();
-      const problem: ResourceProblem = { resource: keyOf(site), severity: 'error', ...problemOf(error) };
-      return { facts: noTrust, problems: [problem], revoked: undefined, ...(isForPeople(error) ? {} : { failed: error }) };
-    }
+    if (site === undefined) return this.#stepWithoutSite(view, signal);
+    const kept = await this.#keptFor(site);
+    this.#site = site;
+    const found = new Findings(site, signal);
+    const identity = await found.attempt(() => siteIdentity(kept.secrets));
+    // Who is revoked comes first: without it nothing is signed.
+    const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
+    const wanted = wantedSecrets(view.resources, site);
+    const issued = revoked === undefined ? noIssue : await this.#issue(kept, wanted, revoked, found);
+    const tokens =
+      identity === undefined || revoked === undefined ? undefined : await found.attempt(() => this.#stepTokens(kept, identity, view));
+    if (revoked !== undefined) await found.attempt(() => kept.renewals.step(view, site, wanted));
+    const after = revoked === undefined ? undefined : await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));
+    return {
+      facts: { ...noTrust, ...tokens?.facts, certificates: issued.certificates, defaultIssuer: defaultIssuerOf(site) },
+      problems: [...found.problems, ...(tokens?.problems ?? [])],
+      revoked: after,
+      ...this.#again(issued.due),
+      ...(found.failed === undefined ? {} : { failed: found.failed }),
+    };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#kept = undefined;
+    const { tokens } = this.#tokens ?? {};
+    this.#tokens = undefined;
+    await tokens?.[Symbol.asyncDispose]();
+  }
+
+  /** The controller's own namespace has certificates for the server of tokens, also where it is no site. */
+  async #stepWithoutSite(view: NamespaceView, signal: AbortSignal): Promise<TrustStep> {
+    await this[Symbol.asyncDispose]();
+    if (view.namespace !== view.settings.namespace) return { facts: noTrust, problems: [], revoked: undefined };
+    const { namespace, client, caches, clock = Date.now } = this.#options;
+    const certificates = new CertificateSecrets(new SiteSecrets({ namespace, client, caches }), unrecorded, clock);
+    const found = new Findings(undefined, signal);
+    const wanted = wantedSecrets(view.resources, undefined).filter(({ certificate }) => isControlled(certificate));
+    const { certificates: states, due } = await ensureAll(certificates, wanted, new Set(), found);
+    const failed = found.failed === undefined ? {} : { failed: found.failed };
+    return { facts: { ...noTrust, certificates: states }, problems: [], revoked: undefined, ...this.#again(due), ...failed };
+  }
+
+  /** Another Site of the namespace is another site. */
+  async #keptFor(site: Site): Promise<Kept> {
+    const { uid = '' } = site.metadata;
+    if (this.#kept?.uid === uid) return this.#kept;
+    await this[Symbol.asyncDispose]();
+    const { namespace, client, caches, log, clock = Date.now } = this.#options;
+    const secrets = new SiteSecrets({ namespace, client, caches, site: ownerOf(site) });
+    const onDamage = (damage: TrustError): void => log.error({ namespace, error: damage }, damage.message);
+    const ledger = new SecretLedger(secrets, { clock, onDamage });
+    const certificates = new CertificateSecrets(secrets, ledger, clock);
+    const renewals = new RenewalDesk({ client, caches, ledger, certificates, log, clock });
+    this.#kept = { uid, secrets, ledger, certificates, renewals, withdrawals: new Withdrawals(ledger, 0) };
+    return this.#kept;
+  }
+
+  async #issue(
+    { certificates, withdrawals }: Kept,
+    wanted: readonly WantedSecret[],
+    revoked: Revocations,
+    found: Findings,
+  ): Promise<Issue> {
+    // Certificates of the API server are there or are not: nobody writes one anew in two steps.
+    await found.attempt(() => withdrawals.step(new Set(wanted.map(({ resource }) => resource)), 0));
+    const issue = await ensureAll(certificates, wanted, new Set(revoked.serials), found);
+    for (const { name, resource, hosts } of issue.written) {
+      withdrawals.gave(resource);
+      this.#options.log.info({ namespace: this.#options.namespace, secret: name, hosts }, 'certificate issued');
+    }
+    return issue;
+  }
+
+  async #stepTokens(kept: Kept, identity: Identity, view: NamespaceView): Promise<TokensStep> {
+    const { clock = Date.now } = this.#options;
+    if (this.#tokens?.id !== identity.id) {
+      await this.#tokens?.tokens[Symbol.asyncDispose]();
+      this.#tokens = { id: identity.id, tokens: this.#openTokens(kept, identity) };
+    }
+    return this.#tokens.tokens.step(view, clock());
+  }
+
+  #openTokens({ secrets, ledger, certificates }: Kept, identity: Identity): SiteTokens {
+    const { namespace, client, caches, desk, log, wake, clock = Date.now } = this.#options;
+    return new SiteTokens({
+      client,
+      caches,
+      desk,
+      namespace,
+      identity,
+      ledger,
+      grants: openSecretGrants(secrets, { ledger, clock }),
+      bundles: new SecretBundles(secrets),
+      pendingKeys: new SecretPendingKeys(secrets),
+      authority: (issuer = '') => certificates.issuers.find(issuer === '' ? defaultIssuerOf(this.#site) : issuer),
+      log,
+      onChange: () => wake(namespace),
+    });
+  }
+
+  #again(due: number | undefined): { readonly again?: number } {
+    if (due === undefined) return {};
+    const { clock = Date.now } = this.#options;
+    return { again: Math.min(Math.max(due - clock(), SHORTEST_WAIT), LONGEST_WAIT) };
+  }
 }
 
-/** Trying again changes nothing until somebody has changed something, which is told. */
-const isForPeople = (error: unknown): boolean =>
-  error instanceof TrustError || (error instanceof EarshotError && error.code === 'site-key');
+/** What is kept for one Site while it is the namespace's. */
+interface Kept {
+  readonly uid: string;
+  readonly secrets: SiteSecrets;
+  readonly ledger: SecretLedger;
+  readonly certificates: CertificateSecrets;
+  readonly renewals: RenewalDesk;
+  readonly withdrawals: Withdrawals;
+}
+
+interface Issue {
+  readonly certificates: ReadonlyMap<string, CertificateState>;
+  readonly written: readonly WantedSecret[];
+  /** When the first of them is to be made anew. */
+  readonly due: number | undefined;
+}
+
+const noIssue: Issue = { certificates: new Map(), written: [], due: undefined };
+
+async function ensureAll(
+  secrets: CertificateSecrets,
+  wanted: readonly WantedSecret[],
+  revoked: ReadonlySet<string>,
+  found: Findings,
+): Promise<Issue> {
+  const certificates = new Map<string, CertificateState>();
+  const written: WantedSecret[] = [];
+  const dues: number[] = [];
+  for (const each of wanted) {
+    const { state, due, isWritten, failed } = await secrets.ensure(each, revoked);
+    if (state !== undefined) certificates.set(each.name, state);
+    if (due !== undefined) dues.push(due);
+    if (isWritten === true) written.push(each);
+    found.failed ??= failed;
+  }
+  return { certificates, written, due: dues.length === 0 ? undefined : Math.min(...dues) };
+}

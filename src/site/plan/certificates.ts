@@ -3,6 +3,7 @@ import type { Site } from '../../api/skupper/index.ts';
 import { certificateHosts, type Reach } from '../reach.ts';
 import { listAccesses } from './access.ts';
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
+import { asCommonName } from '../../text/names.ts';
 
 export interface WantedBundle {
   readonly name: string;
@@ -41,7 +42,7 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
       resource: keyOf(certificate),
       issuer: ca === '' ? { kind: 'self' } : issuerOf(ca),
       order: {
-        subject: commonName(subject),
+        subject: asCommonName(subject),
         hosts: hosts ?? [],
         client: client ?? false,
         server: server ?? false,
@@ -69,11 +70,6 @@ export function planCertificates(resources: SiteResources, site: Site, reach: Re
     });
   }
   return [...wanted.values()].sort((one, other) => Number(other.order.signing) - Number(one.order.signing));
-}
-
-/** A certificate has no room for more (RFC 5280, ub-common-name); command lines write all hosts of a site here, with commas between. */
-function commonName(subject: string): string {
-  return subject.slice(0, 64).toWellFormed();
 }
 
 function issuerOf(name: string): WantedBundle['issuer'] {

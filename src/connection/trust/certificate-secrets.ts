@@ -1,0 +1,190 @@
+import { createPrivateKey, type X509Certificate } from 'node:crypto';
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import type { Certificate } from '../../api/skupper/index.ts';
+import { problemOf } from '../../errors/problem.ts';
+import { purposeOf } from '../../identity/certificate-purpose.ts';
+import type { TlsBundle } from '../../identity/tls-bundle.ts';
+import type { Secret } from '../../kube/objects.ts';
+import type { CertificateState } from '../../site/observe/trust-facts.ts';
+import type { Clock } from '../../trust/contract.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { issueBundle } from '../../trust/issue.ts';
+import { renewalDue } from '../../trust/renewal.ts';
+import type { Ledger } from '../../trust/stores.ts';
+import { CertificateError } from '../../x509/errors.ts';
+import { readCertificates } from '../../x509/facts.ts';
+import { ownerOf } from '../namespace-view.ts';
+import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
+import { isOurs, SecretBundles, type BundleMarks } from './secret-bundles.ts';
+import type { SiteSecrets } from './site-secrets.ts';
+import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './wanted-secrets.ts';
+
+export interface SecretState {
+  /** Undefined: nothing can be said yet. */
+  readonly state: CertificateState | undefined;
+  /** When it is to be made anew. */
+  readonly due?: number;
+  readonly isWritten?: true;
+  /** What failed and may not fail the next time. */
+  readonly failed?: unknown;
+}
+
+/** Makes and renews the Secrets of Certificates, each certificate on record before it is there. */
+export class CertificateSecrets {
+  readonly #secrets: SiteSecrets;
+  readonly #bundles: SecretBundles;
+  readonly #issuers: Issuers;
+  readonly #ledger: Ledger;
+  readonly #clock: Clock;
+  /** Read once for each bundle: passes come with every change. */
+  readonly #read = new WeakMap<TlsBundle, Standing | CertificateError>();
+  /** Of those that are written. */
+  readonly #certificates = new Map<string, Certificate>();
+
+  constructor(secrets: SiteSecrets, ledger: Ledger, clock: Clock) {
+    this.#secrets = secrets;
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#bundles = new SecretBundles(secrets, (name) => marksOf(this.#certificates.get(name)));
+    this.#issuers = new Issuers(this.#bundles, clock);
+  }
+
+  get issuers(): Issuers {
+    return this.#issuers;
+  }
+
+  /** Brings one up to date. */
+  async ensure(wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    try {
+      refuseSettings(wanted);
+      const secret = this.#secrets.find(wanted.name);
+      if (secret !== undefined && isOfAnother(secret, wanted.certificate)) return { state: undefined };
+      const bundle = await this.#bundles.get(wanted.name);
+      if (secret !== undefined && !isOurs(secret)) return { state: this.#stateOfForeign(bundle, wanted) };
+      return await this.#ensureOwn(bundle, wanted, revoked);
+    } catch (error) {
+      const state = { problem: problemOf(error) };
+      return error instanceof TrustError || error instanceof CertificateError ? { state } : { state, failed: error };
+    }
+  }
+
+  /** The serial number of what is there. */
+  async serialOf(name: string): Promise<string | undefined> {
+    const standing = this.#standingOf(await this.#bundles.get(name));
+    return standing === undefined || standing instanceof CertificateError ? undefined : standing.facts.serial;
+  }
+
+  async #ensureOwn(bundle: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    const now = this.#clock();
+    const standing = this.#standingOf(bundle);
+    if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
+    const isRead = standing !== undefined && !(standing instanceof CertificateError);
+    if (isRead && !isMadeAnew(standing, wanted, revoked, now)) return stateOf(standing);
+    if (isRead && wanted.purpose === 'application' && standing.purpose !== 'application') await this.#refuse(wanted, standing, revoked);
+    return this.#issue(wanted);
+  }
+
+  /** An authority is never replaced by another: all that it has signed hangs on it. It goes on with its name and key. */
+  async #ensureRoot(
+    bundle: TlsBundle | undefined,
+    standing: Standing | CertificateError | undefined,
+    wanted: WantedSecret,
+    now: number,
+  ): Promise<SecretState> {
+    if (standing instanceof CertificateError) throw this.#damaged(wanted, standing.message);
+    if (standing?.facts.isAuthority === false || bundle === undefined) {
+      return this.#put(makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
+    }
+    if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not belong together');
+    if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
+    if (renewalDue(standing.facts) > now) return stateOf(standing);
+    return this.#put(renewedRoot(bundle, wanted.days, now), wanted);
+  }
+
+  async #issue(wanted: WantedSecret): Promise<SecretState> {
+    const { name, subject, hosts, signing, purpose, days, ca = '' } = wanted;
+    const authority = await this.#issuers.find(ca);
+    const uses = signing ? { signing } : { client: true, server: true, ...(purpose === undefined ? {} : { purpose }) };
+    const { serial, ...bundle } = issueBundle(authority, name, { subject, hosts, days, ...uses }, this.#clock);
+    const { notAfter } = readCertificates(bundle.cert, name)[0].facts;
+    await this.#ledger.record({ siteName: wanted.resource, serial, notAfter });
+    return this.#put(bundle, wanted);
+  }
+
+  async #put(bundle: TlsBundle, { name, certificate }: WantedSecret): Promise<SecretState> {
+    this.#certificates.set(name, certificate);
+    await this.#bundles.put(bundle);
+    this.#certificates.delete(name);
+    const standing = this.#standingOf(await this.#bundles.get(name));
+    if (standing === undefined || standing instanceof CertificateError) return { state: undefined, isWritten: true };
+    return { ...stateOf(standing), isWritten: true };
+  }
+
+  /** One that opened links, and is an application's from now on. */
+  async #refuse({ resource }: WantedSecret, { facts: { serial, notAfter } }: Standing, revoked: ReadonlySet<string>): Promise<void> {
+    if (revoked.has(serial)) return;
+    await this.#ledger.record({ siteName: resource, serial, notAfter });
+    await this.#ledger.revoke(resource);
+  }
+
+  #stateOfForeign(bundle: TlsBundle | undefined, wanted: WantedSecret): CertificateState {
+    const standing = this.#standingOf(bundle);
+    const isRead = standing !== undefined && !(standing instanceof CertificateError);
+    const expires = isRead ? { expires: standing.facts.notAfter } : {};
+    if (isRead && serves(standing, wanted, this.#clock())) return expires;
+    const message =
+      `secret exists but is not controlled by skupper: ${this.#secrets.locationOf(wanted.name)} is used as it is, though its certificate ` +
+      'has other names or another subject than this asks for, or has ended. Put one there that has, or delete it';
+    return { ...expires, problem: { code: 'name-taken', message } };
+  }
+
+  /** @returns undefined where there is nothing to read, and what is wrong where it cannot be read */
+  #standingOf(bundle: TlsBundle | undefined): Standing | CertificateError | undefined {
+    if (bundle?.cert === undefined || bundle.key === undefined) return undefined;
+    const { name, cert, key } = bundle;
+    return this.#read.getOrInsertComputed(bundle, () => {
+      try {
+        const [{ facts, x509 }] = readCertificates(cert, `${this.#secrets.locationOf(name)}: tls.crt`);
+        return { facts, purpose: purposeOf(x509), isWhole: isKeyOf(x509, key) };
+      } catch (error) {
+        if (error instanceof CertificateError) return error;
+        throw error;
+      }
+    });
+  }
+
+  #damaged({ name }: WantedSecret, what: string): TrustError {
+    return new TrustError(
+      'state-damaged',
+      `the certificate authority in ${this.#secrets.locationOf(name)} is damaged: ${what}. Restore it from a backup; or delete the Secret, and ` +
+        'a new authority is made: then all that hangs on it must be issued anew',
+    );
+  }
+}
+
+function isKeyOf(certificate: X509Certificate, pem: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(pem));
+  } catch {
+    // It is no key that can be read.
+    return false;
+  }
+}
+
+function stateOf({ facts }: Standing): SecretState {
+  return { state: { expires: facts.notAfter }, due: renewalDue(facts) };
+}
+
+/** What an earlier Certificate of this name gave goes with that, a moment later. */
+function isOfAnother({ metadata }: Secret, certificate: Certificate): boolean {
+  const owners = metadata.ownerReferences?.filter(({ kind }) => kind === 'Certificate') ?? [];
+  return owners.length > 0 && owners.every(({ uid }) => uid !== certificate.metadata.uid);
+}
+
+function marksOf(certificate: Certificate | undefined): BundleMarks {
+  if (certificate === undefined) return {};
+  return {
+    annotations: { [annotation.certificate]: 'true', [annotation.hosts]: (certificate.spec.hosts ?? []).join(',') },
+    ownerReferences: [ownerOf(certificate)],
+  };
+}

@@ -1,0 +1,69 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { TlsBundle } from '../../identity/tls-bundle.ts';
+import { authorityOf } from '../../trust/authority.ts';
+import type { Authority, Clock } from '../../trust/contract.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { buildRoot, renewRoot } from '../../trust/issue.ts';
+import type { Bundles } from '../../trust/stores.ts';
+import { isResourceName } from '../../text/names.ts';
+import { quoted } from '../../text/printable.ts';
+import { writePem } from '../../x509/pem.ts';
+import { createKey } from '../../x509/request.ts';
+
+/** The certificate authorities of a namespace: those of signing Certificates, and people's own. Each is opened once while it stays as it is. */
+export class Issuers {
+  readonly #bundles: Bundles;
+  readonly #clock: Clock;
+  readonly #opened = new WeakMap<TlsBundle, Authority>();
+
+  constructor(bundles: Bundles, clock: Clock) {
+    this.#bundles = bundles;
+    this.#clock = clock;
+  }
+
+  /** @throws TrustError */
+  async find(name: string): Promise<Authority> {
+    const bundle = isResourceName(name) ? await this.#bundles.get(name) : undefined;
+    if (bundle?.cert === undefined && bundle?.key === undefined) throw this.#missing(name);
+    const opened = this.#opened.get(bundle) ?? authorityOf(bundle, name, this.#clock);
+    this.#opened.set(bundle, opened);
+    return opened;
+  }
+
+  /** Of those named, the one that signed a certificate. @throws TrustError */
+  async signerOf(certificate: X509Certificate, names: Iterable<string>): Promise<Authority> {
+    for (const name of names) {
+      const authority = await this.find(name).catch((error: unknown) => {
+        if (error instanceof TrustError) return undefined;
+        throw error;
+      });
+      if (authority !== undefined && certificate.checkIssued(authority.certificate)) return authority;
+    }
+    throw new TrustError(
+      'authority-missing',
+      `no certificate authority of this site has signed the certificate ${certificate.serialNumber}`,
+    );
+  }
+
+  #missing(name: string): TrustError {
+    const shown = isResourceName(name) ? this.#bundles.locationOf(name).replace(/^Secret /, '') : quoted(name, 100);
+    // As Skupper's controller begins, for people who search for it.
+    return new TrustError('authority-missing', `CA "${shown}" not found: a Secret of that name with tls.crt and tls.key must be there`);
+  }
+}
+
+/** An authority that signs itself. */
+export function makeRoot(name: string, subject: string, days: number, now: number): TlsBundle {
+  const key = createKey();
+  return rootBundle(name, key, buildRoot(subject, createPrivateKey(key), days, now));
+}
+
+/** @param bundle of an authority that signs itself */
+export function renewedRoot({ name, cert = '', key = '' }: TlsBundle, days: number, now: number): TlsBundle {
+  return rootBundle(name, key, renewRoot(new X509Certificate(cert), createPrivateKey(key), days, now));
+}
+
+function rootBundle(name: string, key: string, der: Buffer): TlsBundle {
+  const cert = writePem('CERTIFICATE', der);
+  return { name, key, cert, ca: cert };
+}

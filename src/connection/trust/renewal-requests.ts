@@ -1,0 +1,92 @@
+/** What routers ask the controller to sign for the sites that are linked to them, and what they are told: texts in a ConfigMap. */
+import { EarlyRenewalError } from '../../identity/issued.ts';
+import type { IssuedCertificate } from '../../identity/issued.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { isUuid } from '../../text/names.ts';
+import { printable } from '../../text/printable.ts';
+
+export interface AskedRenewal {
+  /** 32 hexadecimal digits, the asker's choice. */
+  readonly id: string;
+  /** DER. */
+  readonly certificate: Buffer;
+  readonly siteId: string;
+  /** PKCS #10, PEM. */
+  readonly request: string;
+}
+
+/** An entry that is none has its answer as well: whoever waits for it must not wait for long. */
+export type OpenRequest = AskedRenewal | { readonly id: string; readonly malformed: string };
+
+export interface OpenRequests {
+  /** Not answered yet. */
+  readonly open: readonly OpenRequest[];
+  /** Keys that nobody waits for any more. */
+  readonly stale: readonly string[];
+}
+
+/** Milliseconds: whoever waits has given up long before. */
+const KEPT = 3_600_000;
+/** Asked at once. A site asks once in weeks. */
+const MOST_OPEN = 64;
+const LONGEST = 32_768;
+
+/** @param data of the ConfigMap, which routers write */
+export function readRequests(data: Readonly<Record<string, string>>, now: number): OpenRequests {
+  const ids = Object.keys(data).filter((key) => ID.test(key));
+  const open = ids.filter((id) => !Object.hasOwn(data, answerKey(id)));
+  const isStale = (key: string): boolean => {
+    if (!key.endsWith(ANSWER)) return !ID.test(key);
+    const at = answeredAt(data[key] ?? '');
+    return at === undefined || Math.abs(now - at) > KEPT;
+  };
+  const staleAnswers = Object.keys(data).filter(isStale);
+  const theirs = staleAnswers.map((key) => key.slice(0, -ANSWER.length)).filter((id) => Object.hasOwn(data, id));
+  return {
+    open: open.slice(0, MOST_OPEN).map((id) => parseRequest(id, data[id] ?? '')),
+    stale: [...new Set([...staleAnswers, ...theirs, ...open.slice(MOST_OPEN)])],
+  };
+}
+
+export function answerKey(id: string): string {
+  return `${id}${ANSWER}`;
+}
+
+export function answerOf(issued: IssuedCertificate, now: number): string {
+  return JSON.stringify({ cert: issued.cert, ca: issued.ca, at: new Date(now).toISOString() });
+}
+
+export function refusalOf(error: unknown, now: number): string {
+  const refused = printable(error instanceof Error ? error.message : String(error), 1_000);
+  const early = error instanceof EarlyRenewalError ? { retryAfter: Math.round(error.retryAfter) } : {};
+  return JSON.stringify({ refused, ...early, at: new Date(now).toISOString() });
+}
+
+function parseRequest(id: string, text: string): OpenRequest {
+  if (text.length > LONGEST) return { id, malformed: `it has more than ${LONGEST} characters` };
+  const value = parseJson(text);
+  if (!isRecord(value)) return { id, malformed: 'it is no JSON object' };
+  const { certificate, siteId, request } = value;
+  if (typeof certificate !== 'string' || typeof siteId !== 'string' || typeof request !== 'string') {
+    return { id, malformed: 'it must have certificate, siteId and request' };
+  }
+  if (!isUuid(siteId)) return { id, malformed: 'siteId is no UUID' };
+  return { id, certificate: Buffer.from(certificate, 'base64'), siteId, request };
+}
+
+function answeredAt(text: string): number | undefined {
+  const value = parseJson(text);
+  const at = isRecord(value) && typeof value['at'] === 'string' ? Date.parse(value['at']) : Number.NaN;
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const ID = /^[0-9a-f]{32}$/;
+const ANSWER = '.answer';

@@ -1,0 +1,139 @@
+import { X509Certificate } from 'node:crypto';
+import { RENEWALS } from '../../api/skupper/cluster-names.ts';
+import { readSettings } from '../../agent/settings.ts';
+import type { Site } from '../../api/skupper/index.ts';
+import { purposeOf } from '../../identity/certificate-purpose.ts';
+import type { IssuedCertificate } from '../../identity/issued.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { isNotFound } from '../../kube/errors.ts';
+import { configMaps } from '../../kube/resource.ts';
+import { UNMARKED } from '../../site/plan/access.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import type { Clock } from '../../trust/contract.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { RenewalPace } from '../../trust/renewal-pace.ts';
+import { renewFor } from '../../trust/renewal.ts';
+import { isResource } from '../../trust/revocation.ts';
+import type { Ledger } from '../../trust/stores.ts';
+import type { SiteCaches } from '../caches.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import type { CertificateSecrets } from './certificate-secrets.ts';
+import { answerKey, answerOf, readRequests, refusalOf, type AskedRenewal, type OpenRequest } from './renewal-requests.ts';
+import { defaultIssuerOf, type WantedSecret } from './wanted-secrets.ts';
+
+export interface RenewalDeskOptions {
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly ledger: Ledger;
+  readonly certificates: CertificateSecrets;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/**
+ * Renews certificates of links for other sites, as the site's routers ask for it. A router tells whom it has in front of it; whether that one may have
+ * a certificate is decided by the record alone, so that whoever has taken over a router gets none for a name that has none.
+ */
+export class RenewalDesk {
+  readonly #options: RenewalDeskOptions;
+  readonly #pace = new RenewalPace();
+
+  constructor(options: RenewalDeskOptions) {
+    this.#options = options;
+  }
+
+  async step(view: NamespaceView, site: Site, wanted: readonly WantedSecret[]): Promise<void> {
+    const { client, caches, clock } = this.#options;
+    const { namespace } = view;
+    const object = view.find(configMaps, RENEWALS);
+    if (object?.data === undefined) return;
+    const { open, stale } = readRequests(object.data, clock());
+    if (open.length === 0) return;
+    const answers: Record<string, string | null> = Object.fromEntries(stale.map((key) => [key, null]));
+    for (const asked of open) answers[answerKey(asked.id)] = await this.#answer(asked, site, wanted, view);
+    try {
+      const patch = { metadata: { uid: object.metadata.uid }, data: answers };
+      caches.view(configMaps).wrote(await client.patch(configMaps, { namespace, name: RENEWALS }, patch, { type: 'merge' }));
+    } catch (error) {
+      // Nobody waits for an answer.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** What is asked for by mistake or in bad faith is refused, and keeps no other from its answer. */
+  async #answer(asked: OpenRequest, site: Site, wanted: readonly WantedSecret[], view: NamespaceView): Promise<string> {
+    const { clock, log } = this.#options;
+    try {
+      if ('malformed' in asked) throw new TrustError('request-malformed', `the request is malformed: ${asked.malformed}`);
+      const issued = await this.#renew(asked, site, wanted, view);
+      log.info({ namespace: view.namespace, site: asked.siteId }, 'certificate of a link renewed for another site');
+      return answerOf(issued, clock());
+    } catch (error) {
+      log.warn({ namespace: view.namespace, error }, 'a certificate of a link is not renewed for another site');
+      return refusalOf(error, clock());
+    }
+  }
+
+  async #renew(
+    { certificate, siteId, request }: AskedRenewal,
+    site: Site,
+    wanted: readonly WantedSecret[],
+    view: NamespaceView,
+  ): Promise<IssuedCertificate> {
+    const { ledger, certificates, clock } = this.#options;
+    const shown = readShown(certificate);
+    const authority = await certificates.issuers.signerOf(shown, issuersOf(view, site));
+    const holder = await this.#holderOf(shown, siteId, site, wanted);
+    const { certificateDays: days } = readSettings(site).settings;
+    return renewFor(authority, { certificate, siteId }, request, {
+      ledger,
+      pace: this.#pace,
+      clock,
+      isLink: true,
+      ...(holder === undefined ? {} : { holder }),
+      ...(days === undefined ? {} : { days }),
+    });
+  }
+
+  /** @returns as whose the successor is on record; undefined: as that of the other site. @throws TrustError where it is no link's that is known here */
+  async #holderOf(shown: X509Certificate, siteId: string, site: Site, wanted: readonly WantedSecret[]): Promise<string | undefined> {
+    const { ledger, certificates } = this.#options;
+    const serial = shown.serialNumber;
+    for await (const entry of ledger.issued()) {
+      if (entry.serial !== serial) continue;
+      if (!isResource(entry.siteName)) {
+        if (entry.siteId === undefined || entry.siteId === siteId) return undefined;
+        throw refused(serial, `it is that of site ${entry.siteId}`);
+      }
+      // Its successors go with the Certificate as well.
+      if (wanted.some(({ resource, isGivenAway }) => resource === entry.siteName && isGivenAway)) return entry.siteName;
+      throw refused(serial, `${entry.siteName} is none, or no longer there`);
+    }
+    // Of before the move to this controller: nothing was recorded then.
+    for (const { name, resource, isGivenAway } of wanted) {
+      if ((await certificates.serialOf(name)) !== serial) continue;
+      if (isGivenAway) return resource;
+      throw refused(serial, `it is that of ${resource}`);
+    }
+    if (purposeOf(shown) === undefined && site.spec.settings?.[UNMARKED] !== 'refuse') return undefined;
+    throw refused(serial, 'it is not on record');
+  }
+}
+
+function refused(serial: string, why: string): TrustError {
+  return new TrustError('tls-wrong-purpose', `the certificate ${serial} is not renewed, since nothing says that it is a link's: ${why}`);
+}
+
+function readShown(der: Buffer): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch (error) {
+    throw new TrustError('request-malformed', 'the certificate that is to be renewed cannot be read', error);
+  }
+}
+
+/** Who signs for links. */
+function issuersOf({ resources }: NamespaceView, site: Site): ReadonlySet<string> {
+  const named = [...resources.RouterAccess, ...resources.AccessGrant].map(({ spec }) => spec.issuer ?? '');
+  return new Set([defaultIssuerOf(site), ...named.filter((name) => name !== '')]);
+}

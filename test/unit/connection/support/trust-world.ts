@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { LOCAL_CA, LOCAL_SERVER, SITE_CA } from '../../../../src/api/skupper/cluster-names.ts';
+import type { Certificate, Site } from '../../../../src/api/skupper/index.ts';
+import { API_VERSION } from '../../../../src/api/skupper/names.ts';
+import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
+import { GrantDesk } from '../../../../src/connection/tokens/grant-desk.ts';
+import { SiteTrust, type TrustStep } from '../../../../src/connection/trust/site-trust.ts';
+import type { KubeClient } from '../../../../src/kube/contract.ts';
+import type { KubeObject, Secret } from '../../../../src/kube/objects.ts';
+import { secrets } from '../../../../src/kube/resource.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
+import type { Clock } from '../../../../src/trust/contract.ts';
+import { makeClock } from '../../trust/support/site.ts';
+import { playedCluster, type PlayedCluster } from './played-cluster.ts';
+import { settings, viewOf } from './view.ts';
+
+/** The trust of one site, on an API server in memory. */
+export interface TrustWorld extends AsyncDisposable {
+  readonly cluster: PlayedCluster;
+  readonly clock: Clock & { advance(milliseconds: number): void };
+  step(objects: readonly KubeObject[], options?: { readonly namespace?: string }): Promise<TrustStep>;
+  secret(name: string): Secret;
+  /** The texts of a Secret. */
+  texts(name: string): Readonly<Record<string, string>>;
+  leaf(name: string): X509Certificate;
+}
+
+export async function trustWorld({
+  cluster,
+  clock = makeClock(),
+  client,
+}: { readonly cluster?: PlayedCluster; readonly clock?: TrustWorld['clock']; readonly client?: KubeClient } = {}): Promise<TrustWorld> {
+  const played = cluster ?? (await playedCluster());
+  const { api, caches } = played;
+  const log = createLogger({ level: 'silent', component: 'test' });
+  const desk = new GrantDesk({ settings: { ...settings.grants, enabled: false }, log, onChange: () => {} });
+  const options = { client: client ?? api, caches, log, desk, wake: () => {}, clock };
+  const trusts = new Map<string, SiteTrust>();
+  const texts = (name: string): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(secret(name).data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+  const secret = (name: string): Secret => {
+    const found = api.read(secrets, `west/${name}`);
+    assert.ok(found !== undefined, `there is no Secret ${name}`);
+    return found;
+  };
+  return {
+    cluster: played,
+    clock,
+    secret,
+    texts,
+    leaf: (name) => new X509Certificate(texts(name)['tls.crt'] ?? ''),
+    step: (objects, { namespace = 'west' } = {}) => {
+      const find: NamespaceView['find'] = (of, name) => caches.view(of).get(`${namespace}/${name}`);
+      const trust = trusts.getOrInsertComputed(namespace, () => new SiteTrust({ ...options, namespace }));
+      return trust.step({ ...viewOf(objects, { namespace }), find }, played.signal);
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const trust of trusts.values()) await trust[Symbol.asyncDispose]();
+      played[Symbol.dispose]();
+    },
+  };
+}
+
+export function site(changes: Partial<Site['spec']> = {}, uid = 'site-1'): Site {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Site',
+    metadata: { name: 'west', namespace: 'west', uid },
+    spec: { linkAccess: 'default', ...changes },
+  };
+}
+
+export function certificate(name: string, spec: Partial<Certificate['spec']> = {}, metadata: KubeObject['metadata'] = {}): Certificate {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Certificate',
+    metadata: { namespace: 'west', uid: `uid-${name}`, ...metadata, name },
+    spec: { ca: SITE_CA, subject: name, ...spec },
+  };
+}
+
+export const siteCa = certificate(SITE_CA, { ca: '', subject: 'west site CA', signing: true });
+export const localCa = certificate(LOCAL_CA, { ca: '', subject: 'west local CA', signing: true });
+export const localServer = certificate(LOCAL_SERVER, {
+  ca: LOCAL_CA,
+  subject: 'skupper-router-local',
+  hosts: ['skupper-router-local', 'skupper-router-local.west'],
+  server: true,
+});
+export const linkWest = certificate('link-west', { client: true, subject: '10.77.0.11,10.77.0.11' });
