@@ -1,7 +1,113 @@
-import type { NamespaceView } from '../namespace-view.ts';
+import type { Site } from '../../api/skupper/index.ts';
+import {
+  label,
+  NETWORK_STATUS,
+  RENEWALS,
+  ROUTER,
+  ROUTER_DATA,
+  ROUTER_LOCAL,
+  ROUTER_PORTS,
+  SECOND_ROUTER,
+} from '../../api/skupper/cluster-names.ts';
+import type { ConfigMap, KubeObject, Service } from '../../kube/objects.ts';
+import { configMaps, deployments, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
+import { keyOf, nameOf } from '../../site/resources.ts';
+import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wishes } from '../wishes.ts';
+import { linkAccessObjects } from './link-access.ts';
+import { gone, joined, own } from './own-objects.ts';
+import { ROUTER_LABELS, routerDeployment } from './router-deployment.ts';
+import { routerRights, secretRights } from './router-rights.ts';
+import { routerSecrets } from './router-secrets.ts';
+import { siteCertificates } from './site-certificates.ts';
+import { isTwofold, specProblems } from './site-spec.ts';
+import { sizeOf } from './size.ts';
 
 /** What the site itself needs in its namespace: routers, their accounts and rights, configuration, authorities. */
-export function siteObjects(_view: NamespaceView): Wishes {
-  return noWishes;
+export function siteObjects(view: NamespaceView): Wishes {
+  const { site, settings } = view;
+  if (site === undefined) return noWishes;
+  return joined([
+    { ...noWishes, problems: specProblems(site, settings.access) },
+    accounts(view, site),
+    configs(view, site),
+    siteCertificates(view, site),
+    own(view, services, localService(site), keyOf(site)),
+    linkAccessObjects(view, site),
+    routers(view, site),
+  ]);
+}
+
+function routers(view: NamespaceView, site: Site): Wishes {
+  const { settings } = view;
+  const twofold = isTwofold(site);
+  const pods = {
+    serviceAccount: accountOf(site) ?? ROUTER,
+    resources: sizeOf(site, view.elsewhere(configMaps, settings.namespace)),
+    spread: twofold && site.spec.settings?.['disable-anti-affinity'] !== 'true',
+  };
+  const wanted = (group: string): Wishes => own(view, deployments, routerDeployment(site, settings, { group, ...pods }), keyOf(site));
+  return joined([wanted(ROUTER), twofold ? wanted(SECOND_ROUTER) : gone(view, deployments, SECOND_ROUTER)]);
+}
+
+/** A person's own ServiceAccount, whose rights are that person's to give. */
+function accountOf({ spec: { serviceAccount } }: Site): string | undefined {
+  return serviceAccount === '' ? undefined : serviceAccount;
+}
+
+function accounts(view: NamespaceView, site: Site): Wishes {
+  if (accountOf(site) !== undefined) {
+    return joined([roleBindings, roles, serviceAccounts].map((of) => gone(view, of, ROUTER)));
+  }
+  const metadata = { name: ROUTER, ownerReferences: [ownerOf(site)] };
+  const rbac = 'rbac.authorization.k8s.io';
+  const { problems, ...names } = routerSecrets(view, site);
+  const wanted = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): Wishes => own(view, of, object, keyOf(site));
+  return joined([
+    { ...noWishes, problems },
+    wanted(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }),
+    wanted(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: [...routerRights, ...secretRights(names)] }),
+    wanted(roleBindings, {
+      apiVersion: `${rbac}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: rbac, kind: 'Role', name: ROUTER },
+      subjects: [{ kind: 'ServiceAccount', name: ROUTER }],
+    }),
+  ]);
+}
+
+function configs(view: NamespaceView, site: Site): Wishes {
+  const labels = { [label.routerConfig]: '' };
+  const told = view.find(configMaps, ROUTER)?.data?.[ROUTER_DATA.revoked];
+  const revoked = view.revoked === undefined ? told : JSON.stringify(view.revoked);
+  const data = {
+    [ROUTER_DATA.site]: JSON.stringify({ name: nameOf(site), uid: site.metadata.uid }),
+    ...(revoked === undefined ? {} : { [ROUTER_DATA.revoked]: revoked }),
+    [ROUTER_JSON]: '[]',
+  };
+  const wanted = (name: string, more: Partial<ConfigMap> = {}): Wishes => {
+    const metadata = { name, ...(more.data === undefined ? {} : { labels }), ownerReferences: [ownerOf(site)] };
+    return own(view, configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, ...more }, keyOf(site));
+  };
+  return joined([
+    wanted(ROUTER, { data }),
+    isTwofold(site) ? wanted(SECOND_ROUTER, { data }) : gone(view, configMaps, SECOND_ROUTER),
+    // What is in these is the routers'.
+    wanted(NETWORK_STATUS),
+    wanted(RENEWALS),
+  ]);
+}
+
+/** What tools of Skupper look for: the configuration of its router, which has none here. */
+const ROUTER_JSON = 'skrouterd.json';
+
+function localService(site: Site): Service {
+  const port = { name: 'amqps', port: ROUTER_PORTS.siblings, protocol: 'TCP', targetPort: ROUTER_PORTS.siblings };
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: ROUTER_LOCAL, ownerReferences: [ownerOf(site)] },
+    spec: { selector: ROUTER_LABELS, ports: [port] },
+  };
 }

@@ -1,7 +1,67 @@
+/** What the fields of a Site ask of a cluster. */
+import { createHash } from 'node:crypto';
 import type { Site } from '../../api/skupper/index.ts';
 import { SITE_CA } from '../../api/skupper/cluster-names.ts';
+import { letsIn } from '../../site/plan/access.ts';
+import { errorIn, type ResourceProblem } from '../../site/problem.ts';
+import { keyOf } from '../../site/resources.ts';
+import { shortened } from '../../text/printable.ts';
+import type { AccessSettings } from '../settings.ts';
 
 /** The Secret of the authority that signs where nothing else is named. */
 export function defaultIssuerOf({ spec }: Site): string {
-  return spec.defaultIssuer || SITE_CA;
+  return spec.defaultIssuer === undefined || spec.defaultIssuer === '' ? SITE_CA : spec.defaultIssuer;
+}
+
+/** Whether there are two routers: what an edge site may not have. */
+export function isTwofold({ spec }: Site): boolean {
+  return spec.ha === true && spec.edge !== true;
+}
+
+/** `none`: no other site can link to it. `unsupported`: nobody knows what was meant. Else the type of its RouterAccess. */
+export type LinkAccess = { readonly kind: 'none' | 'unsupported' } | { readonly kind: 'by'; readonly accessType: string };
+
+export function linkAccessOf(site: Site, { enabledTypes }: Pick<AccessSettings, 'enabledTypes'>): LinkAccess {
+  const { linkAccess = '', edge } = site.spec;
+  if (!letsIn(site) || edge === true) return { kind: 'none' };
+  if (linkAccess === 'default') return { kind: 'by', accessType: '' };
+  return enabledTypes.includes(linkAccess) || BY_CLASS.test(linkAccess) ? { kind: 'by', accessType: linkAccess } : { kind: 'unsupported' };
+}
+
+/** Of the exposure half. It is not on the list of types, since each class is one. */
+const BY_CLASS = /^listenerclass:./;
+
+export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTypes'>): readonly ResourceProblem[] {
+  const { edge, ha, linkAccess = '' } = site.spec;
+  const problem = (field: string, code: ResourceProblem['code'], message: string) => errorIn(keyOf(site), field, code, message);
+  const found: ResourceProblem[] = [];
+  if (edge === true && ha === true) {
+    found.push(problem('spec.ha', 'bad-argument', 'Edge sites cannot have HA enabled; leave out ha or edge, one router runs meanwhile.'));
+  }
+  if (edge === true && letsIn(site)) {
+    const message = 'an edge site lets no other site in, so no port is opened for links; use none, or leave out edge.';
+    found.push(problem('spec.linkAccess', 'edge-access', message));
+  }
+  if (linkAccessOf(site, access).kind === 'unsupported') {
+    const known = ['none', 'default', ...access.enabledTypes, 'listenerclass:NAME'].join(', ');
+    const message = `Unsupported value for LinkAccess: ${shortened(linkAccess, 80)}; this controller knows ${known}.`;
+    found.push(problem('spec.linkAccess', 'bad-argument', message));
+  }
+  return found;
+}
+
+const LEVEL = /^(?:trace|debug|info|warn|error)$/;
+
+/** `router-logging` of a Site, where it is a level of this program. */
+export function logLevelOf({ spec }: Site): string | undefined {
+  const level = spec.settings?.['router-logging'];
+  return level !== undefined && LEVEL.test(level) ? level : undefined;
+}
+
+/** Changes with the settings for which a router has to be started anew. */
+export function configDigest({ spec }: Site): string {
+  const { 'router-data-connection-count': connections, 'router-logging': logging } = spec.settings ?? {};
+  return createHash('sha256')
+    .update(JSON.stringify([connections ?? '', logging ?? '']))
+    .digest('hex');
 }

@@ -1,0 +1,114 @@
+import type { Site } from '../../api/skupper/index.ts';
+import { annotation, label, ROUTER, ROUTER_PORTS, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
+import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
+import type { Deployment } from '../../kube/objects.ts';
+import { ownerOf } from '../namespace-view.ts';
+import type { ControllerSettings } from '../settings.ts';
+import { configDigest, logLevelOf } from './site-spec.ts';
+import type { ContainerResources } from './size.ts';
+
+/** On every object of a router, and on its pods. */
+export const ROUTER_LABELS = { 'app.kubernetes.io/name': ROUTER, 'app.kubernetes.io/part-of': 'skupper', ...ROUTER_SELECTOR } as const;
+
+const NON_ROOT = 65_532;
+/** What a router has for its connections to end, once it is told to. */
+const GRACE_SECONDS = 30;
+
+export interface RouterPods {
+  /** Name of the Deployment: the group of its routers. */
+  readonly group: string;
+  readonly serviceAccount: string;
+  readonly resources: ContainerResources;
+  /** Whether it stays away from nodes that have a router of the site already. */
+  readonly spread: boolean;
+}
+
+export function routerDeployment(site: Site, settings: ControllerSettings, pods: RouterPods): Deployment {
+  const labels = { ...ROUTER_LABELS, [label.type]: 'site' };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: pods.group, labels, ownerReferences: [ownerOf(site)] },
+    spec: {
+      replicas: 1,
+      // Not the group: it cannot be changed, and those that an earlier controller left have no other.
+      selector: { matchLabels: { [label.component]: 'router' } },
+      // A new router is ready before the old one goes.
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: {
+        metadata: {
+          labels: { ...labels, [label.group]: pods.group },
+          annotations: {
+            'prometheus.io/port': String(ROUTER_PORTS.http),
+            'prometheus.io/scrape': 'true',
+            [annotation.configDigest]: configDigest(site),
+          },
+        },
+        spec: podSpec(site, settings, pods),
+      },
+    },
+  };
+}
+
+function podSpec(site: Site, settings: ControllerSettings, { serviceAccount, spread, ...pods }: RouterPods): unknown {
+  const { imagePullSecrets, disableSecurityContext } = settings;
+  return {
+    serviceAccountName: serviceAccount,
+    // Else the environment has some lines of each of the namespace's Services, and there may be thousands.
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    ...(imagePullSecrets.length === 0 ? {} : { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) }),
+    ...(spread ? { affinity: { podAntiAffinity: elsewhere } } : {}),
+    ...(disableSecurityContext ? {} : { securityContext: { ...asNobody, seccompProfile: { type: 'RuntimeDefault' } } }),
+    containers: [container(site, settings, pods)],
+    volumes: [{ name: 'tmp', emptyDir: {} }],
+  };
+}
+
+const asNobody = { runAsNonRoot: true, runAsUser: NON_ROOT, runAsGroup: NON_ROOT } as const;
+
+const elsewhere = {
+  preferredDuringSchedulingIgnoredDuringExecution: [
+    { weight: 100, podAffinityTerm: { labelSelector: { matchLabels: ROUTER_SELECTOR }, topologyKey: 'kubernetes.io/hostname' } },
+  ],
+};
+
+function container(
+  site: Site,
+  { routerImage, routerImagePullPolicy, disableSecurityContext }: ControllerSettings,
+  { group, resources }: Pick<RouterPods, 'group' | 'resources'>,
+): unknown {
+  const level = logLevelOf(site);
+  return {
+    name: 'router',
+    image: routerImage,
+    imagePullPolicy: routerImagePullPolicy,
+    args: ['router', ...(level === undefined ? [] : [`--log-level=${level}`])],
+    env: [
+      { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
+      { name: 'ROUTER_GROUP', value: group },
+      { name: 'SITE_UID', value: site.metadata.uid ?? '' },
+      { name: 'SITE_NAME', value: site.metadata.name ?? '' },
+    ],
+    ports: [
+      { name: 'amqps', containerPort: ROUTER_PORTS.siblings, protocol: 'TCP' },
+      { name: 'http', containerPort: ROUTER_PORTS.http, protocol: 'TCP' },
+      { name: 'inter-router', containerPort: DEFAULT_PORTS[INTER_ROUTER], protocol: 'TCP' },
+      { name: 'edge', containerPort: DEFAULT_PORTS[EDGE], protocol: 'TCP' },
+      { name: 'metrics', containerPort: ROUTER_PORTS.metrics, protocol: 'TCP' },
+    ],
+    livenessProbe: { ...probe('/livez'), initialDelaySeconds: 10, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+    // Whoever waits for the site waits for this.
+    readinessProbe: { ...probe('/readyz'), periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 3 },
+    resources,
+    ...(disableSecurityContext ? {} : { securityContext: locked }),
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+  };
+}
+
+const locked = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
+
+function probe(path: string): { readonly httpGet: { readonly path: string; readonly port: number } } {
+  return { httpGet: { path, port: ROUTER_PORTS.http } };
+}

@@ -1,0 +1,94 @@
+import { LEDGER, LOCAL_CA, LOCAL_SERVER, SITE_CA, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
+import { attachedConnectors, type Site } from '../../api/skupper/index.ts';
+import { GROUP } from '../../api/skupper/names.ts';
+import type { Secret } from '../../kube/objects.ts';
+import { secrets } from '../../kube/resource.ts';
+import { warningIn, type ResourceProblem } from '../../site/problem.ts';
+import { keyOf, nameOf, type SiteResources } from '../../site/resources.ts';
+import { isResourceName } from '../../text/names.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import { defaultIssuerOf } from './site-spec.ts';
+
+export interface RouterSecrets {
+  /** By name. */
+  readonly read: readonly string[];
+  /** Those of `read` that the router keeps current itself, over the link that they are for. */
+  readonly renew: readonly string[];
+  readonly problems: readonly ResourceProblem[];
+}
+
+/** With names at their longest, a Role is still small enough for the API server. */
+const MOST = 4096;
+
+/** What every router needs. */
+const OWN = [SITE_KEY, LOCAL_SERVER, SITE_SERVER];
+
+/**
+ * The Secrets that a router may read: those that the site's resources name, and nothing by which somebody could sign for the site,
+ * also where a resource names such a one.
+ */
+export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
+  const { resources } = view;
+  const forbidden = signing(view, site);
+  const isAllowed = (name: string): boolean => isResourceName(name) && !forbidden.has(name) && isBundle(view.find(secrets, name));
+  const named = [...new Set([...bundlesOf(resources), ...proxiesOf(resources), ...attachedBundles(view)])].filter(isAllowed).sort();
+  const read = [...OWN, ...named.filter((name) => !OWN.includes(name))].slice(0, MOST);
+  const readable = new Set(read);
+  const ofLinks = new Set(resources.Link.flatMap(({ spec }) => spec.tlsCredentials ?? []));
+  const others = new Set([...bundlesOf({ ...resources, Link: [] }), ...attachedBundles(view)]);
+  const renew = [...ofLinks].filter((name) => readable.has(name) && !others.has(name) && !OWN.includes(name)).sort();
+  return {
+    read,
+    renew: renew.filter((name) => isForRenewal(view.find(secrets, name))),
+    problems: named.length <= MOST - OWN.length ? [] : [tooMany(site, named.length)],
+  };
+}
+
+/**
+ * Whether a router may replace what is in it: what came with a token or a link, or was made for one. What somebody else keeps current (a
+ * Certificate of this namespace, another controller) is left to him.
+ */
+export function isForRenewal(secret: Secret | undefined): boolean {
+  if (secret === undefined) return false;
+  const owners = secret.metadata.ownerReferences ?? [];
+  return owners.every(({ apiVersion, kind }) => apiVersion.startsWith(`${GROUP}/`) && kind !== 'Certificate');
+}
+
+function bundlesOf({ Listener, MultiKeyListener, Connector, Link, RouterAccess }: SiteResources): readonly string[] {
+  return [...Listener, ...MultiKeyListener, ...Connector, ...Link, ...RouterAccess].flatMap(({ spec }) => spec.tlsCredentials ?? []);
+}
+
+/** An AttachedConnector names a Secret of the site's namespace, if the site lets it in. */
+function attachedBundles({ resources, namespace, elsewhere }: NamespaceView): readonly string[] {
+  return resources.AttachedConnectorBinding.flatMap((binding) =>
+    elsewhere(attachedConnectors, binding.spec.connectorNamespace)
+      .filter((attached) => nameOf(attached) === nameOf(binding) && attached.spec.siteNamespace === namespace)
+      .flatMap(({ spec }) => spec.tlsCredentials ?? []),
+  );
+}
+
+function proxiesOf({ Link }: SiteResources): readonly string[] {
+  return Link.flatMap(({ spec }) => spec.settings?.['proxy-configuration'] ?? []);
+}
+
+/** The Secrets of authorities, of this site and of anything else in its namespace; the site's record; the key by which tokens are served. */
+function signing({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
+  const { Certificate, RouterAccess, SecuredAccess, AccessGrant } = resources;
+  const authorities = Certificate.filter(({ spec }) => spec.signing === true).map(nameOf);
+  const issuers = [...RouterAccess, ...SecuredAccess, ...AccessGrant].flatMap(({ spec }) => spec.issuer ?? []);
+  const used = Certificate.map(({ spec }) => spec.ca);
+  const ofController = namespace === settings.namespace ? [settings.grants.tlsCredentials] : [];
+  return new Set([SITE_CA, LOCAL_CA, LEDGER, defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController]);
+}
+
+const TYPES: ReadonlySet<string> = new Set(['kubernetes.io/tls', 'kubernetes.io/basic-auth', 'Opaque']);
+
+/** Nobody's token, nor the password of a registry. What is not there yet, or not known, may become one. */
+function isBundle(secret: Secret | undefined): boolean {
+  return secret?.type === undefined || TYPES.has(secret.type);
+}
+
+function tooMany(site: Site, count: number): ResourceProblem {
+  const message = `its resources name ${count} Secrets, and its routers can be given ${MOST}; let more of them share one.`;
+  return warningIn(keyOf(site), 'spec', 'bad-argument', message);
+}

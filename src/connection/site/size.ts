@@ -1,0 +1,44 @@
+import type { Site } from '../../api/skupper/index.ts';
+import { annotation, label } from '../../api/skupper/cluster-names.ts';
+import type { ConfigMap } from '../../kube/objects.ts';
+import { quantity } from './quantity.ts';
+
+/** `resources` of a container. */
+export interface ContainerResources {
+  readonly requests?: Readonly<Record<string, string>>;
+  readonly limits?: Readonly<Record<string, string>>;
+}
+
+/** What an idle router has, so that a scheduler knows of it at all. */
+const USUAL: ContainerResources = { requests: { cpu: '20m', memory: '96Mi' } };
+
+/**
+ * What the router's container asks for: the size that the Site names, else the one that is marked as the default.
+ * @param sizes ConfigMaps of the controller's namespace, by name
+ */
+export function sizeOf({ spec }: Site, sizes: readonly ConfigMap[]): ContainerResources {
+  const known = sizes.filter(({ metadata }) => metadata.labels?.[label.siteSizing] !== undefined);
+  const wanted = spec.settings?.['size'];
+  const named =
+    wanted === undefined || wanted === '' ? undefined : known.find(({ metadata }) => metadata.labels?.[label.siteSizing] === wanted);
+  const size = named ?? known.find(({ metadata }) => metadata.annotations?.[annotation.defaultSizing] !== undefined);
+  return size === undefined ? USUAL : resourcesOf(size.data ?? {});
+}
+
+const RESOURCES = ['cpu', 'memory'] as const;
+
+/** What is no amount is left out, and so is a request above its limit: the API server would take no pod with it. */
+function resourcesOf(data: NonNullable<ConfigMap['data']>): ContainerResources {
+  const requests: [string, string][] = [];
+  const limits: [string, string][] = [];
+  for (const resource of RESOURCES) {
+    const limit = quantity(data[`router-${resource}-limit`] ?? '');
+    const request = quantity(data[`router-${resource}-request`] ?? '');
+    if (limit !== undefined) limits.push([resource, limit.text]);
+    if (request !== undefined && (limit === undefined || request.amount <= limit.amount)) requests.push([resource, request.text]);
+  }
+  return {
+    ...(requests.length === 0 ? {} : { requests: Object.fromEntries(requests) }),
+    ...(limits.length === 0 ? {} : { limits: Object.fromEntries(limits) }),
+  };
+}
