@@ -8,6 +8,7 @@ import type { ResourceProblem } from '../site/problem.ts';
 import { quoted } from '../text/printable.ts';
 import { hasMore, isAsWanted } from './as-wanted.ts';
 import type { SiteCaches } from './caches.ts';
+import { fateOf } from './fate.ts';
 import type { Unwanted, Wish, Wishes } from './wishes.ts';
 
 export interface CarriedOut {
@@ -36,7 +37,7 @@ export async function carryOut(
       signal.throwIfAborted();
       failed ??= error;
       // Somebody was quicker: the next pass sees what he did.
-      if (resource !== undefined && !isConflict(error)) problems.push(refused(resource, what, error));
+      if (resource !== undefined && !isRace(error)) problems.push(refused(resource, what, error));
     }
   };
   const jobs = [
@@ -55,7 +56,10 @@ async function make({ of, object }: Wish, namespace: string, caches: SiteCaches,
   const view = caches.view(of);
   const key = `${wanted.metadata.namespace}/${wanted.metadata.name}`;
   const current = view.get(key);
-  if (current !== undefined && isAsWanted(current, wanted)) return;
+  const fate = current === undefined ? 'kept' : fateOf(current, wanted);
+  if (current !== undefined && fate === 'replaced') await remove({ of, object: current }, client, signal);
+  // Its end brings the next pass.
+  if (fate !== 'kept' || (current !== undefined && isAsWanted(current, wanted))) return;
   const applied = await apply(of, wanted, current, client, signal);
   view.wrote(applied);
   if (hasMore(specOf(applied), specOf(wanted))) view.wrote(await replaceSpec(of, wanted, applied, client, signal));
@@ -113,6 +117,11 @@ function marked(object: KubeObject): KubeObject {
     ...object,
     metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: hash.digest('base64url').slice(0, 16) } },
   };
+}
+
+/** The object has changed since it was seen. That others have fields that are wanted is no race. */
+function isRace(error: unknown): boolean {
+  return error instanceof ApiError && isConflict(error) && !error.causes.includes('FieldManagerConflict');
 }
 
 function refused(resource: Wish['for'], what: string, error: unknown): ResourceProblem {

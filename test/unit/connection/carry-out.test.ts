@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
 import type { Wish } from '../../../src/connection/wishes.ts';
+import { ApiError } from '../../../src/kube/errors.ts';
 import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
 import { services, type Resource } from '../../../src/kube/resource.ts';
 import { PlayedApi, refuse } from '../exposure/support/played-api.ts';
@@ -98,11 +99,7 @@ describe('what differs from what is wanted', () => {
       service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('other'), owner('ours')] }),
       0,
     ],
-    [
-      'an owner that is missing is put there',
-      service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('other')] }),
-      1,
-    ],
+    ['an owner that is missing is put there', service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [] }), 1],
   ] as const) {
     test(what, async () => {
       using cluster = await playedCluster();
@@ -119,6 +116,50 @@ describe('what differs from what is wanted', () => {
       assert.equal(cluster.api.writes.length - before, writes);
     });
   }
+});
+
+describe('what is of a Site that is gone', () => {
+  const ofBefore = service([['web', 80]], {}, { ownerReferences: [owner('before')] });
+  const wanted = service([['web', 80]], {}, { ownerReferences: [owner('ours')] });
+
+  test('is taken away, and made anew once it is gone', async () => {
+    using cluster = await playedCluster();
+    const { metadata } = cluster.api.put(services, ofBefore);
+    cluster.api.hold(services);
+    await carry(cluster, wanted);
+    assert.deepEqual(cluster.api.writes, ['delete services ns/web']);
+    cluster.api.release(services);
+    await carry(cluster, wanted);
+    assert.deepEqual(cluster.api.writes.slice(1), ['apply services ns/web']);
+    assert.notEqual(cluster.api.read(services, 'ns/web')?.metadata.uid, metadata.uid);
+  });
+
+  test('is left to whoever takes it away already', async () => {
+    using cluster = await playedCluster();
+    cluster.api.put(services, { ...ofBefore, metadata: { ...ofBefore.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    assert.deepEqual(await carry(cluster, wanted), { problems: [], failed: undefined });
+    assert.deepEqual(cluster.api.writes, []);
+  });
+});
+
+describe('a write that somebody else was quicker with', () => {
+  test('is tried again, and told in no status', async () => {
+    using cluster = await playedCluster();
+    cluster.api.put(services, service([['web', 90]]));
+    cluster.api.meets = ({ verb }) => (verb === 'apply' ? refuse(409, 'Conflict', 'the object has been modified') : undefined);
+    const { problems, failed } = await carry(cluster, service([['web', 80]]));
+    assert.deepEqual(problems, []);
+    assert.ok(failed instanceof Error);
+  });
+
+  test('is told where the other one has the field for good', async () => {
+    using cluster = await playedCluster();
+    cluster.api.meets = () => {
+      throw new ApiError('played', { status: 409, reason: 'Conflict', message: 'Apply failed', causes: ['FieldManagerConflict'] });
+    };
+    const { problems } = await carry(cluster, service([['web', 80]]));
+    assert.equal(problems[0]?.code, 'object-refused');
+  });
 });
 
 const ownersOf = (change: Service, made: Service) => ({

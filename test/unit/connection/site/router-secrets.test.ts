@@ -15,7 +15,8 @@ function secretsOf(objects: readonly KubeObject[], options: Parameters<typeof vi
 }
 
 function resource(kind: string, spec: object, name = 'x'): KubeObject {
-  return { apiVersion, kind, metadata: { name }, ...{ spec } };
+  const object: KubeObject & { readonly spec: object } = { apiVersion, kind, metadata: { name }, spec };
+  return object;
 }
 
 function secret(name: string, metadata: KubeObject['metadata'] = {}, type = 'kubernetes.io/tls'): Secret {
