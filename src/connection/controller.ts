@@ -1,5 +1,5 @@
 /** The controller of sites: one queue, whose keys are namespaces. */
-import { skupperResources } from '../api/skupper/index.ts';
+import { sites, skupperResources } from '../api/skupper/index.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
 import { askedToWait } from '../kube/errors.ts';
@@ -10,6 +10,7 @@ import type { SiteCaches } from './caches.ts';
 import { gateways } from './access/kinds.ts';
 import { NamespaceKeeper } from './pass.ts';
 import type { ControllerSettings } from './settings.ts';
+import { concernsAllSites } from './site/shared-config.ts';
 
 export interface SiteControllerOptions {
   readonly client: KubeClient;
@@ -47,8 +48,10 @@ export async function startSiteController({
     },
     onResult: reportResults('sites', log),
   });
-  const stopWatching = caches.onChange((of, { object }) => {
+  const stopWatching = caches.onChange((of, change) => {
+    const { object } = change;
     if (object.metadata.namespace !== undefined) queue.add(object.metadata.namespace);
+    if (concernsAllSites(of, change, settings)) for (const namespace of caches.namespacesWith(sites)) queue.add(namespace);
     // Its address is part of the hosts of all that share it.
     if (of === gateways) for (const namespace of caches.namespacesWith(skupperResources.SecuredAccess)) queue.add(namespace);
   });

@@ -1,8 +1,8 @@
-import { ROUTER } from '../api/skupper/cluster-names.ts';
+import { CONTROL_CONFIG, ROUTER } from '../api/skupper/cluster-names.ts';
 import { accessGrants, skupperResources } from '../api/skupper/index.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
-import { configMaps, type Resource } from '../kube/resource.ts';
+import { configMaps, deployments, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
 import { accessObjects } from './access/access-objects.ts';
@@ -15,11 +15,14 @@ import { tellRefusals } from './refusal-events.ts';
 import { serviceObjects } from './services/service-objects.ts';
 import type { ControllerSettings } from './settings.ts';
 import { activeSite } from './site/active-site.ts';
+import { isControlled } from './site/control.ts';
+import { withTemplates } from './site/label-templates.ts';
 import { siteObjects } from './site/site-objects.ts';
 import { writeStatus } from './statuses.ts';
 import { GrantDesk } from './tokens/grant-desk.ts';
 import { grantServerObjects } from './tokens/grant-server-objects.ts';
 import { SiteTrust } from './trust/site-trust.ts';
+import { joined } from './wishes.ts';
 
 export interface NamespaceKeeperOptions {
   readonly client: KubeClient;
@@ -52,17 +55,19 @@ export class NamespaceKeeper implements AsyncDisposable {
 
   /** @returns milliseconds until something is due, where anything is */
   async pass(namespace: string, signal: AbortSignal): Promise<number | undefined> {
-    const { client, caches, events, now } = this.#options;
+    const { client, caches, events, settings, now } = this.#options;
     const seen = this.#viewOf(namespace);
+    if (!isControlled(namespace, seen.find(configMaps, CONTROL_CONFIG), settings)) {
+      await this.#forget(namespace);
+      return undefined;
+    }
     await this.#desk.follow(seen);
     const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
     const view = { ...seen, revoked };
-    const wishes = RULES.map((rule) => rule(view));
-    const objects = wishes.flatMap((each) => each.objects);
-    const unwanted = wishes.flatMap((each) => each.unwanted);
-    const { problems: refused, failed } = await carryOut({ objects, unwanted }, { namespace, caches, client, signal });
+    const wishes = withTemplates(view, joined(RULES.map((rule) => rule(view))));
+    const { problems: refused, failed } = await carryOut(wishes, { namespace, caches, client, signal });
     tellRefusals(view.resources, refused, events);
-    const problems = [...ofTrust, ...wishes.flatMap((each) => each.problems), ...refused];
+    const problems = [...ofTrust, ...wishes.problems, ...refused];
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
     const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
     for (const object of allOf(view.resources)) {
@@ -82,11 +87,14 @@ export class NamespaceKeeper implements AsyncDisposable {
     const { namespace, site } = view;
     const trust = this.#trust.getOrInsertComputed(namespace, () => new SiteTrust({ ...this.#options, desk: this.#desk, namespace }));
     const step = await trust.step(view, signal);
-    if (site === undefined) {
-      this.#trust.delete(namespace);
-      await trust[Symbol.asyncDispose]();
-    }
+    if (site === undefined) await this.#forget(namespace);
     return step;
+  }
+
+  async #forget(namespace: string): Promise<void> {
+    const trust = this.#trust.get(namespace);
+    this.#trust.delete(namespace);
+    await trust?.[Symbol.asyncDispose]();
   }
 
   #viewOf(namespace: string): NamespaceView {
@@ -97,7 +105,7 @@ export class NamespaceKeeper implements AsyncDisposable {
     return {
       namespace,
       resources,
-      site: activeSite(resources.Site, find(configMaps, ROUTER)),
+      site: activeSite(resources.Site, [find(configMaps, ROUTER), find(deployments, ROUTER)]),
       settings,
       revoked: undefined,
       list,

@@ -27,3 +27,11 @@ export interface Unwanted {
 }
 
 export const noWishes: Wishes = { objects: [], unwanted: [], problems: [] };
+
+export function joined(all: readonly Wishes[]): Wishes {
+  return {
+    objects: all.flatMap(({ objects }) => objects),
+    unwanted: all.flatMap(({ unwanted }) => unwanted),
+    problems: all.flatMap(({ problems }) => problems),
+  };
+}

@@ -4,6 +4,8 @@
 export const CONTROLLER_NAME = 'skupper-controller';
 /** The owner of the fields that the controller applies (metadata.managedFields): one name, so that what an earlier one applied is taken over. */
 export const FIELD_MANAGER = 'skupper-controller';
+/** ConfigMap by which a namespace says which controller it is of. */
+export const CONTROL_CONFIG = 'skupper';
 
 /** Deployment, ServiceAccount, Role, RoleBinding and ConfigMap of a site's router; with `ha` a second Deployment has `-2` behind it. */
 export const ROUTER = 'skupper-router';

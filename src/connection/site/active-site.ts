@@ -1,12 +1,17 @@
 import type { Site } from '../../api/skupper/index.ts';
-import type { ConfigMap } from '../../kube/objects.ts';
+import { GROUP } from '../../api/skupper/names.ts';
+import type { KubeObject } from '../../kube/objects.ts';
 
 /**
- * Which of a namespace's Sites it is: the one that it was before, which the ConfigMap of its router names as its owner; else the first by name.
+ * Which of a namespace's Sites it is: the one that it was before, else the first by name.
  * @param sites by name
+ * @param made what is made for the active one alone, and names it as its owner: several, since any may have been deleted by hand
  */
-export function activeSite(sites: readonly Site[], routerConfig: ConfigMap | undefined): Site | undefined {
-  const before = routerConfig?.metadata.ownerReferences?.find(({ kind }) => kind === 'Site')?.uid;
+export function activeSite(sites: readonly Site[], made: readonly (KubeObject | undefined)[]): Site | undefined {
   const alive = sites.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  return alive.find(({ metadata }) => metadata.uid === before) ?? alive[0];
+  const before = made
+    .flatMap((object) => object?.metadata.ownerReferences ?? [])
+    .filter(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`));
+  const [owner] = before.flatMap(({ kind, uid }) => alive.find(({ metadata }) => kind === 'Site' && metadata.uid === uid) ?? []);
+  return owner ?? alive[0];
 }

@@ -30,11 +30,3 @@ export function gone(view: Pick<NamespaceView, 'find'>, of: Resource, name: stri
   const there = view.find(of, name);
   return there === undefined || !isOurs(there) ? noWishes : { ...noWishes, unwanted: [{ of, object: there }] };
 }
-
-export function joined(all: readonly Wishes[]): Wishes {
-  return {
-    objects: all.flatMap(({ objects }) => objects),
-    unwanted: all.flatMap(({ unwanted }) => unwanted),
-    problems: all.flatMap(({ problems }) => problems),
-  };
-}

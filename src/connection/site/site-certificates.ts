@@ -3,8 +3,7 @@ import { LOCAL_CA, LOCAL_SERVER, ROUTER_LOCAL, SITE_CA } from '../../api/skupper
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { certificateWish, type WantedCertificate } from '../trust/certificate-object.ts';
-import type { Wishes } from '../wishes.ts';
-import { joined } from './own-objects.ts';
+import { joined, type Wishes } from '../wishes.ts';
 
 /** The authorities of a site, and what its routers show each other. */
 export function siteCertificates(view: NamespaceView, site: Site): Wishes {

@@ -1,0 +1,108 @@
+/** Labels and annotations that somebody wants on what sites are made of: those of ConfigMaps with a label of their own. */
+import { label, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
+import type { ConfigMap, KubeObject, ObjectMeta, StringMap } from '../../kube/objects.ts';
+import { configMaps } from '../../kube/resource.ts';
+import { parseSelector, selects, type LabelSelector } from '../../site/plan/label-selector.ts';
+import { warningIn, type ResourceProblem } from '../../site/problem.ts';
+import { keyOf } from '../../site/resources.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+import type { Wishes } from '../wishes.ts';
+
+/** What goes onto the object of a kind beside what it has itself. */
+export type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
+
+/** The last step over what all rules want. What no template wants any more is taken off again, since it is no longer applied. */
+export function withTemplates(view: NamespaceView, wishes: Wishes): Wishes {
+  const { templates, problems } = readTemplates(view);
+  if (templates.length === 0 && problems.length === 0) return wishes;
+  const more = templatesOf(templates);
+  const objects = wishes.objects.map((wish) => ({ ...wish, object: decorated(wish.of.kind, wish.object, more) }));
+  return { ...wishes, objects, problems: [...wishes.problems, ...problems] };
+}
+
+/** For whoever writes objects of these kinds otherwise. */
+export function templatesFor(view: NamespaceView): Templates {
+  return templatesOf(readTemplates(view).templates);
+}
+
+const KINDS: ReadonlySet<string> = new Set(
+  ['Deployment', 'Service', 'ConfigMap', 'Secret', 'Certificate', 'SecuredAccess', 'Route', 'Ingress', 'HTTPProxy', 'TLSRoute'].map(folded),
+);
+
+interface Template {
+  readonly name: string;
+  /** Folded; empty: any. */
+  readonly kind: string;
+  readonly selector: LabelSelector;
+  readonly labels: StringMap;
+  readonly annotations: StringMap;
+}
+
+function templatesOf(templates: readonly Template[]): Templates {
+  return (kind, { name = '', labels = {} }) => {
+    const matching = KINDS.has(folded(kind)) ? templates.filter((template) => isFor(template, folded(kind), name, labels)) : [];
+    return {
+      labels: Object.assign({}, ...matching.map((template) => template.labels)) as StringMap,
+      annotations: Object.assign({}, ...matching.map((template) => template.annotations)) as StringMap,
+    };
+  };
+}
+
+/** What an object has of itself counts more: it is found by that. */
+function decorated<T extends KubeObject>(kind: string, object: T, templates: Templates): T {
+  const { metadata } = object;
+  const { labels, annotations } = templates(kind, metadata);
+  if (Object.keys(labels).length + Object.keys(annotations).length === 0) return object;
+  return {
+    ...object,
+    metadata: { ...metadata, labels: { ...labels, ...metadata.labels }, annotations: { ...annotations, ...metadata.annotations } },
+  };
+}
+
+function isFor(template: Template, kind: string, name: string, labels: StringMap): boolean {
+  if (template.kind !== '' && template.kind !== kind) return false;
+  // The second router is the same to a person.
+  if (template.name !== '' && template.name !== name && !(template.name === ROUTER && name === SECOND_ROUTER)) return false;
+  return selects(template.selector, labels);
+}
+
+/** Those of the controller's namespace behind the namespace's own, since the last counts. */
+function readTemplates(view: NamespaceView): { readonly templates: readonly Template[]; readonly problems: readonly ResourceProblem[] } {
+  const { site, namespace, settings } = view;
+  const own = view.list(configMaps);
+  const all = namespace === settings.namespace ? own : [...own, ...view.elsewhere(configMaps, settings.namespace)];
+  const templates: Template[] = [];
+  const problems: ResourceProblem[] = [];
+  for (const configMap of all.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined)) {
+    const template = readTemplate(configMap);
+    if (!('wrong' in template)) templates.push(template);
+    else if (site !== undefined) {
+      const message = `the label template ${configMap.metadata.name} has no effect: its labelSelector ${template.wrong}.`;
+      problems.push(warningIn(keyOf(site), 'metadata', 'selector', message));
+    }
+  }
+  return { templates, problems };
+}
+
+function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly wrong: string } {
+  const { name = '', kind = '', labelSelector = '', exclude = '' } = data;
+  const parsed = parseSelector(labelSelector);
+  if ('wrong' in parsed) return parsed;
+  const excluded = new Set(exclude.split(',').map((key) => key.trim()));
+  const kept = (from: StringMap = {}): StringMap =>
+    Object.fromEntries(Object.entries(from).filter(([key]) => !excluded.has(key) && !NEVER.test(key)));
+  return {
+    name: name.trim(),
+    kind: folded(kind.trim()),
+    selector: parsed.selector,
+    labels: kept(metadata.labels),
+    annotations: kept(metadata.annotations),
+  };
+}
+
+/** What kubectl notes for itself, and what a controller knows its own objects by. */
+const NEVER = /^(?:kubectl\.kubernetes\.io\/last-applied-configuration|(?:[^/]*\.)?skupper\.io\/.*|earshot\/.*)$/;
+
+function folded(kind: string): string {
+  return kind.toLowerCase();
+}
