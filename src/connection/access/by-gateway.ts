@@ -1,5 +1,5 @@
 /** Access by the one Gateway of the controller, which sites of all namespaces share. */
-import { annotation } from '../../api/skupper/cluster-names.ts';
+import { annotation, label } from '../../api/skupper/cluster-names.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
@@ -37,7 +37,10 @@ export function byGateway(order: Order): Made {
   return { objects: [...shared, ...objects], endpoints, problems: [] };
 }
 
-/** The same for each that asks for it. What it lets in is told apart by the host, which says its namespace. */
+/**
+ * The same for each that asks for it, so it goes with none of them. What it lets in is told apart by the host, which says its namespace.
+ * One of this name that an earlier controller made bears no mark.
+ */
 function gatewayFor({ access, view: { settings } }: Order): Wish {
   const { gatewayClass, gatewayPort } = settings.access;
   const listener = {
@@ -50,7 +53,12 @@ function gatewayFor({ access, view: { settings } }: Order): Wish {
   const object = {
     apiVersion: apiVersionOf(gateways),
     kind: gateways.kind,
-    metadata: { name: GATEWAY, namespace: settings.namespace, annotations: { [annotation.controlled]: 'true' } },
+    metadata: {
+      name: GATEWAY,
+      namespace: settings.namespace,
+      labels: { [label.securedAccess]: 'true' },
+      annotations: { [annotation.controlled]: 'true' },
+    },
     spec: { gatewayClassName: gatewayClass, listeners: [listener] },
   };
   return { of: gateways, object, for: keyOf(access) };
