@@ -1,5 +1,5 @@
 import type { KubeClient } from '../kube/contract.ts';
-import { isNotFound } from '../kube/errors.ts';
+import { isForbidden, isNotFound } from '../kube/errors.ts';
 import type { Resource } from '../kube/resource.ts';
 import { nameOf } from './caches.ts';
 import { keptObjects } from './kept-objects.ts';
@@ -29,7 +29,8 @@ async function isServed(
     await client.page(of, namespace === undefined ? {} : { namespace }, { limit: 1, signal });
     return true;
   } catch (error) {
-    if (isNotFound(error)) return false;
+    // Installed after the controller's rights were written: for it, the cluster does not have it.
+    if (isNotFound(error) || isForbidden(error)) return false;
     throw error;
   }
 }

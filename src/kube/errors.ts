@@ -65,6 +65,9 @@ const statusIs = (error: unknown, status: number): boolean => error instanceof A
 
 export const isNotFound = (error: unknown): boolean => statusIs(error, 404);
 
+/** The caller has no right to it, or something else forbids it. */
+export const isForbidden = (error: unknown): boolean => statusIs(error, 403);
+
 /** The object changed, is another one, or exists already: see `isAlreadyExists` to tell the last apart. */
 export const isConflict = (error: unknown): boolean => statusIs(error, 409);
 

@@ -4,14 +4,18 @@ import { endpoints, settings, statusWith, tlsCredentials } from './parts.ts';
 const role = object('One port for links.', {
   name: text('`inter-router`: links from sites. `edge`: links from edge sites.', { minLength: 1 }),
   port: optional(
-    integer('int32', 'The port to listen on. Left out: 55671, for `edge` 45671. 0: any free one.', { minimum: 0, maximum: 65_535 }),
+    integer('int32', 'The port to listen on. Left out: 55671, for `edge` 45671. 0: any free one; on Kubernetes as left out.', {
+      minimum: 0,
+      maximum: 65_535,
+    }),
   ),
 });
 
 export const accessType = optional(
   text(
-    'By what it can be reached on Kubernetes: `local` (inside the cluster only), `route`, `loadbalancer`, `nodeport` or ' +
-      '`listenerclass:NAME`. Left out, or `default`: as is usual on the platform.',
+    'By what it can be reached on Kubernetes: `local` (inside the cluster only), `loadbalancer`, `nodeport`, `route`, `ingress`, ' +
+      '`ingress-nginx`, `contour-http-proxy`, `gateway`, as far as the controller has them enabled, or `listenerclass:NAME`. Left out, or ' +
+      '`default`: as is usual on the platform.',
   ),
 );
 

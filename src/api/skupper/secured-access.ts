@@ -12,7 +12,7 @@ const securedPort = object('One port.', {
 export const securedAccessSpec = object('What is to be reached, and how.', {
   ports: listOf(securedPort, 'The ports to reach.', { maxItems: 64 }),
   selector: mapOf(text('The value of the label.'), 'The labels of the pods to reach.'),
-  issuer: optional(text("The certificate authority for the certificate. Left out: the site's `defaultIssuer`.")),
+  issuer: optional(text('The certificate authority for the certificate. Left out: none is made.')),
   certificate: optional(text('The TLS bundle to make for the pods. Left out: named like this object.')),
   accessType,
   settings,

@@ -16,7 +16,7 @@ import { endpoint, failed, reachable, type Made, type Order } from './order.ts';
 export function byListener(order: Order, className: string): Made {
   const { access, view } = order;
   if (!view.serves(listeners)) {
-    const remedy = 'install it (exposure.enabled in the chart) and restart the controller, or choose another type.';
+    const remedy = 'install it, then the chart of the controller anew, or choose another type.';
     return failed(
       access,
       'access-type',

@@ -62,7 +62,7 @@ function unserved({ kind }: AccessType, { access, view }: Order): Made | undefin
   const missing = neededFor[kind]?.find((some) => !some.some((of) => view.serves(of)));
   if (missing === undefined) return undefined;
   const names = missing.map(({ plural, group, version }) => `${plural}.${group}/${version}`).join(' or ');
-  const remedy = 'install it and restart the controller, or choose another type.';
+  const remedy = 'install them and restart the controller, or choose another type.';
   return failed(access, 'access-type', `unsupported access type: the cluster does not serve ${names}; ${remedy}`);
 }
 
