@@ -5,6 +5,8 @@ import type { Cache, Change, KubeClient, StartInformer } from '../kube/contract.
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import { FreshView } from '../kube/watch/fresh-view.ts';
+import type { SelectablePod } from '../site/material.ts';
+import { NamespacePods } from './attached/namespace-pods.ts';
 import { keptObjects, type Kept } from './kept-objects.ts';
 
 const NAMESPACE = 'namespace';
@@ -21,8 +23,14 @@ export interface SiteCachesOptions {
 
 export class SiteCaches {
   readonly #views = new Map<string, FreshView<KubeObject>>();
+  readonly #pods: NamespacePods;
+  readonly #podHandlers = new Set<(namespace: string) => void>();
 
   constructor({ start, client, namespace, served, signal }: SiteCachesOptions) {
+    const onChange = (changed: string): void => {
+      for (const handler of this.#podHandlers) handler(changed);
+    };
+    this.#pods = new NamespacePods({ start, client, signal, onChange });
     const selection = namespace === undefined ? {} : { namespace };
     const resources = Object.values(skupperResources).map((of): Kept => ({ of }));
     for (const { of, optional = false, ...how } of [...resources, ...keptObjects]) {
@@ -35,6 +43,22 @@ export class SiteCaches {
       });
       this.#views.set(nameOf(of), new FreshView<KubeObject>(cache, ownPartOf(of)));
     }
+  }
+
+  /** Of namespaces that are followed for their pods; undefined where they have not been listed yet. */
+  podsOf(namespace: string): readonly SelectablePod[] | undefined {
+    return this.#pods.of(namespace);
+  }
+
+  /** Follows the pods of these namespaces, and of no others. */
+  followPods(namespaces: ReadonlySet<string>): void {
+    this.#pods.follow(namespaces);
+  }
+
+  /** Told of namespaces whose pods are followed, each time that they are others than before. */
+  onPods(handler: (namespace: string) => void): () => void {
+    this.#podHandlers.add(handler);
+    return () => this.#podHandlers.delete(handler);
   }
 
   get synced(): Promise<unknown> {

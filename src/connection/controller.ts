@@ -6,6 +6,7 @@ import { askedToWait } from '../kube/errors.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { reportResults, showQueues } from '../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../work/queue.ts';
+import { attachedNamespaces, concernedBy, sitesOf } from './attached/concerned.ts';
 import type { SiteCaches } from './caches.ts';
 import { gateways } from './access/kinds.ts';
 import { NamespaceKeeper } from './pass.ts';
@@ -48,13 +49,19 @@ export async function startSiteController({
     },
     onResult: reportResults('sites', log),
   });
+  const stopPods = caches.onPods((namespace) => [namespace, ...sitesOf(caches, namespace)].forEach(wake));
   const stopWatching = caches.onChange((of, change) => {
     const { object } = change;
     if (object.metadata.namespace !== undefined) queue.add(object.metadata.namespace);
     if (concernsAllSites(of, change, settings)) for (const namespace of caches.namespacesWith(sites)) queue.add(namespace);
     // Its address is part of the hosts of all that share it.
     if (of === gateways) for (const namespace of caches.namespacesWith(skupperResources.SecuredAccess)) queue.add(namespace);
+    const others = concernedBy(of, change);
+    if (others.length === 0) return;
+    caches.followPods(attachedNamespaces(caches));
+    others.forEach(wake);
   });
+  caches.followPods(attachedNamespaces(caches));
   for (const of of Object.values(skupperResources)) for (const namespace of caches.namespacesWith(of)) queue.add(namespace);
   // Also where it has none of these yet: the server for tokens is there.
   queue.add(settings.namespace);
@@ -62,6 +69,7 @@ export async function startSiteController({
   return {
     async stop(deadlineMilliseconds) {
       stopWatching();
+      stopPods();
       await queue.stop(deadlineMilliseconds);
       await keeper[Symbol.asyncDispose]();
       shown[Symbol.dispose]();

@@ -2,7 +2,18 @@
 import { label } from '../api/skupper/cluster-names.ts';
 import { accessKinds, ofAccess } from './access/kinds.ts';
 import type { KubeObject, Secret } from '../kube/objects.ts';
-import { configMaps, deployments, pods, roleBindings, roles, secrets, serviceAccounts, services, type Resource } from '../kube/resource.ts';
+import {
+  configMaps,
+  deployments,
+  endpointSlices,
+  pods,
+  roleBindings,
+  roles,
+  secrets,
+  serviceAccounts,
+  services,
+  type Resource,
+} from '../kube/resource.ts';
 
 export interface Kept {
   readonly of: Resource;
@@ -22,6 +33,7 @@ export const keptObjects: readonly Kept[] = [
   { of: pods, labelSelector: `${label.component}=router` },
   { of: secrets, project: (object) => tlsOnly(object as Secret) },
   { of: configMaps, project: named },
+  { of: endpointSlices, labelSelector: label.attached },
   { of: serviceAccounts, project: named },
   { of: roles, project: named },
   { of: roleBindings, project: named },

@@ -2,6 +2,7 @@ import type { Site } from '../api/skupper/index.ts';
 import type { Revocations } from '../identity/issued.ts';
 import type { KubeObject, OwnerReference } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
+import type { SelectablePod } from '../site/material.ts';
 import type { SiteResources } from '../site/resources.ts';
 import type { ControllerSettings } from './settings.ts';
 
@@ -19,6 +20,8 @@ export interface NamespaceView {
   find<T extends KubeObject>(of: Resource<T>, name: string): T | undefined;
   /** Of another namespace; empty where this controller does not look there. */
   elsewhere<T extends KubeObject>(of: Resource<T>, namespace: string): readonly T[];
+  /** Of a namespace with an AttachedConnector for a site; undefined while they are not known. */
+  podsOf(namespace: string): readonly SelectablePod[] | undefined;
   /** Whether the cluster serves that API, and it is watched. */
   serves(of: Resource): boolean;
 }

@@ -6,6 +6,7 @@ import { chooseSite } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { allOf, keyOf, type Kind, type ResourceKey, type SiteResources } from '../site/resources.ts';
 import { kubernetes } from '../site/cluster-platform.ts';
+import { attachedConnectorsOf } from './attached/attached-connectors.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { routerFacts } from './site/router-facts.ts';
 import { defaultIssuerOf } from './site/site-spec.ts';
@@ -41,14 +42,15 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
           }))
       : [];
   const { name, namespace, version } = settings;
-  return observeSite(
+  const attached = attachedConnectorsOf(view);
+  const statuses = observeSite(
     {
       resources: mine,
       plan: {
         ...(site === undefined ? {} : { site }),
         config: { edge: false, listeners: [], connectors: [], links: [], accesses: [] },
         problems: [],
-        selectedPods: new Map(),
+        selectedPods: attached.selected,
         heldPorts: [],
       },
       wording: 'words',
@@ -62,6 +64,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
     previous,
     now,
   );
+  return new Map([...statuses].filter(([key]) => !attached.unknown.has(key)));
 }
 
 function withoutRouters(resources: SiteResources): SiteResources {

@@ -111,6 +111,7 @@ export class NamespaceKeeper implements AsyncDisposable {
       list,
       find,
       elsewhere: (of, other) => caches.list(of, other),
+      podsOf: (other) => caches.podsOf(other),
       serves: (of) => caches.has(of),
     };
   }

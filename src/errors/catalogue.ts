@@ -142,6 +142,8 @@ export const rooms = {
     selector: ['condition', 'A label selector is none.', 'Correct the field.'],
     'no-pods': ['condition', 'The selector matches no pod that can be connected to.',
       'Start the pods, or correct the selector; pods that are not ready count with `includeNotReadyPods`.'],
+    'not-attached': ['condition', 'An AttachedConnector and an AttachedConnectorBinding do not name each other.',
+      'Make the other one, of the same name; each names the namespace of the other.'],
     host: ['condition', 'A host is missing, or is none.', 'Correct the field.'],
     port: ['condition', 'A port is none, or none of that name is there.', 'Correct the field.'],
     'port-taken-twice': ['condition', 'Two resources want the same port of this machine.', 'Change one of them.'],

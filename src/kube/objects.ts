@@ -170,6 +170,7 @@ export interface Pod extends KubeObject {
   };
   readonly status?: {
     readonly phase?: string;
+    readonly podIP?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
     readonly containerStatuses?: readonly {
       readonly name: string;
@@ -181,8 +182,11 @@ export interface Pod extends KubeObject {
 /** discovery.k8s.io/v1. */
 export interface EndpointSlice extends KubeObject {
   readonly addressType?: string;
+  readonly ports?: readonly { readonly name?: string; readonly port?: number; readonly protocol?: string }[];
   readonly endpoints?: readonly {
+    readonly addresses?: readonly string[];
     readonly nodeName?: string;
+    readonly targetRef?: Partial<ObjectReference>;
     readonly conditions?: { readonly ready?: boolean; readonly serving?: boolean; readonly terminating?: boolean };
   }[];
 }

@@ -51,6 +51,8 @@ export const label = {
   labelTemplate: 'skupper.io/label-template',
   siteSizing: 'skupper.io/site-sizing',
   listener: 'internal.skupper.io/listener',
+  /** On EndpointSlices by which routers are told of the servers of an AttachedConnector. */
+  attached: 'internal.skupper.io/attached',
   routerConfig: 'internal.skupper.io/router-config',
   securedAccess: 'internal.skupper.io/secured-access',
   certificate: 'internal.skupper.io/certificate',
@@ -62,6 +64,8 @@ export const annotation = {
   certificate: 'internal.skupper.io/certificate',
   hosts: 'internal.skupper.io/hosts',
   routerAccess: 'internal.skupper.io/routeraccess',
+  /** Of these EndpointSlices: whose servers, and how they are met. */
+  attached: 'internal.skupper.io/attached',
   configDigest: 'skupper.io/config-digest',
   defaultSizing: 'skupper.io/default-site-sizing',
   /** A hash of all that the controller applied last: what it leaves out the next time is taken away. */

@@ -1,6 +1,7 @@
 /** What the site's resources report: pure. The router's state in, statuses out. */
 import { allOf, keyOf, type Kind, type OfKind, type ResourceKey, type StatusOf } from '../resources.ts';
 import { observeRouterAccess, observeSecuredAccess, observeSiteObject } from './observe-access.ts';
+import { observeAttachedBinding, observeAttachedConnector } from './observe-attached.ts';
 import { observeConnector, observeLink, observeListener, observeMultiKey } from './observe-traffic.ts';
 import { observeCertificate, observeGrant, observeToken } from './observe-trust.ts';
 import { configured, statusOf } from './status.ts';
@@ -18,8 +19,8 @@ const observers: { readonly [K in Kind]: (object: OfKind<K>, view: View) => Stat
   AccessGrant: observeGrant,
   AccessToken: observeToken,
   Certificate: observeCertificate,
-  AttachedConnector: observePlanned,
-  AttachedConnectorBinding: observePlanned,
+  AttachedConnector: observeAttachedConnector,
+  AttachedConnectorBinding: observeAttachedBinding,
   SecuredAccess: observeSecuredAccess,
 };
 

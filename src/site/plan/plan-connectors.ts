@@ -22,7 +22,7 @@ export function planConnectors(resources: SiteResources, material: Material): Pl
   const selected = new Map<ResourceKey, readonly SelectedPod[]>();
   for (const connector of resources.Connector) {
     const name = keyOf(connector);
-    const { tls, problems: ofTls } = tlsOf(connector, material);
+    const { tls, problems: ofTls } = tlsOf(name, connector.spec, material);
     const { hosts, pods, problems: ofServers } = serversOf(connector, material);
     if (pods !== undefined) selected.set(name, pods);
     const found = [...problemsOf(connector, material.capabilities), ...ofServers, ...ofTls];
@@ -38,7 +38,7 @@ export function planConnectors(resources: SiteResources, material: Material): Pl
 }
 
 /** Each pod by a key of its own, beside that of all. */
-function eachPod(config: ConnectorConfig, pods: readonly SelectedPod[]): Planned<ConnectorConfig> {
+export function eachPod(config: ConnectorConfig, pods: readonly SelectedPod[]): Planned<ConnectorConfig> {
   // Names of planned connectors are keys of their resources.
   const resource = config.name as ResourceKey;
   const each = pods.map(({ name, ip }) => ({
@@ -119,12 +119,11 @@ function serversOf(connector: Connector, { pods, capabilities }: Material): Serv
   };
 }
 
-function tlsOf(
-  connector: Connector,
+export function tlsOf(
+  resource: ResourceKey,
+  { tlsCredentials, useClientCert, verifyHostname }: Pick<Connector['spec'], 'tlsCredentials' | 'useClientCert' | 'verifyHostname'>,
   material: Material,
 ): { readonly tls?: NonNullable<ConnectorConfig['tls']>; readonly problems: readonly ResourceProblem[] } {
-  const resource = keyOf(connector);
-  const { tlsCredentials, useClientCert, verifyHostname } = connector.spec;
   if (!isGiven(tlsCredentials)) {
     if (useClientCert !== true) return { problems: [] };
     const message = 'a certificate can be shown only over TLS; name a bundle in spec.tlsCredentials.';

@@ -8,6 +8,7 @@ import { allOf, keyOf, nameOf, type ResourceKey, type SiteResources } from '../r
 import { planAccesses } from './access.ts';
 import { isGiven } from './fields.ts';
 import type { HeldPort } from './held-ports.ts';
+import { planAttached } from './plan-attached.ts';
 import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import type { SelectedPod } from './selected-pods.ts';
@@ -46,18 +47,26 @@ export function planSite(
   }
   const listeners = planListeners(resources, material, previous?.heldPorts ?? []);
   const connectors = planConnectors(resources, material);
+  const attached = planAttached(resources, material);
   const edge = site.spec?.edge ?? false;
   const accesses = planAccesses(resources, site, material);
   const links = planLinks(resources, { edge, accesses: accesses.configs }, material);
   return {
     site,
-    config: { edge, listeners: listeners.configs, connectors: connectors.configs, links: links.configs, accesses: accesses.configs },
+    config: {
+      edge,
+      listeners: listeners.configs,
+      connectors: [...connectors.configs, ...attached.configs],
+      links: links.configs,
+      accesses: accesses.configs,
+    },
     problems: [
       ...siteProblems,
       ...unusedOf(site, material.capabilities),
       ...unsupportedKinds(resources, material.capabilities),
       ...listeners.problems,
       ...connectors.problems,
+      ...attached.problems,
       ...links.problems,
       ...accesses.problems,
     ],

@@ -59,6 +59,7 @@ export function viewOf(
     list: (kind) => of(kind, objects),
     find: (kind, name) => of(kind, objects).find(({ metadata }) => metadata.name === name),
     elsewhere: (kind, other) => of(kind, elsewhere).filter((object) => object.metadata.namespace === other),
+    podsOf: () => [],
     serves: (kind) => !unserved.includes(kind),
   };
 }

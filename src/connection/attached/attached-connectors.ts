@@ -1,0 +1,160 @@
+/** Which AttachedConnectors and AttachedConnectorBindings belong together, and which pods they stand for: pure. */
+import {
+  attachedConnectorBindings,
+  attachedConnectors,
+  type AttachedConnector,
+  type AttachedConnectorBinding,
+} from '../../api/skupper/index.ts';
+import { secrets } from '../../kube/resource.ts';
+import type { SliceNote } from '../../site/attached-slices.ts';
+import { badKey, badPort, badType, isGiven } from '../../site/plan/fields.ts';
+import { selectPods, type SelectedPod } from '../../site/plan/selected-pods.ts';
+import { errorIn, hasErrors, type ResourceProblem } from '../../site/problem.ts';
+import { keyOf, nameOf, type ResourceKey } from '../../site/resources.ts';
+import { secretNames } from '../../site/secret-names.ts';
+import { quoted } from '../../text/printable.ts';
+import type { NamespaceView } from '../namespace-view.ts';
+
+export interface AttachedConnectors {
+  readonly servers: readonly BoundServers[];
+  /** Pods of AttachedConnectors of this namespace. */
+  readonly selected: ReadonlyMap<ResourceKey, readonly SelectedPod[]>;
+  readonly problems: readonly ResourceProblem[];
+  /** Their pods have not been listed yet: what stands of them stays. */
+  readonly unknown: ReadonlySet<ResourceKey>;
+}
+
+/** What the site of this namespace takes in. */
+export interface BoundServers extends SliceNote {
+  readonly pods: readonly SelectedPod[];
+  readonly for: ResourceKey;
+}
+
+/** Of both kinds in this namespace. */
+export function attachedConnectorsOf(view: NamespaceView): AttachedConnectors {
+  const { AttachedConnector: connectors, AttachedConnectorBinding: bindings } = view.resources;
+  const findBinding = finder((namespace) => view.elsewhere(attachedConnectorBindings, namespace));
+  const findConnector = finder((namespace) => view.elsewhere(attachedConnectors, namespace));
+  const here = connectors.map((connector) => ({ key: keyOf(connector), found: seenFromConnector(connector, view, findBinding) }));
+  const there =
+    view.site === undefined ? [] : bindings.map((binding) => ({ key: keyOf(binding), found: seenFromSite(binding, view, findConnector) }));
+  const all = [...here, ...there];
+  return {
+    servers: there.flatMap(({ found }) => found.servers ?? []),
+    selected: new Map(here.flatMap(({ key, found: { pods } }) => (pods === undefined ? [] : [[key, pods] as const]))),
+    problems: all.flatMap(({ found }) => found.problems),
+    unknown: new Set(all.flatMap(({ key, found }) => (found.unknown === true ? [key] : []))),
+  };
+}
+
+/** `tlsCredentials` of the AttachedConnectors that the site of this namespace takes in: the names of Secrets of this namespace. */
+export function attachedCredentials(view: NamespaceView): readonly string[] {
+  const find = finder((namespace) => view.elsewhere(attachedConnectors, namespace));
+  const named = view.resources.AttachedConnectorBinding.map((binding) => connectorFor(binding, view.namespace, find)?.spec.tlsCredentials);
+  return named.filter((name) => isGiven(name));
+}
+
+/** By namespace and name. */
+export type FindConnector = (namespace: string, name: string) => AttachedConnector | undefined;
+
+/** The AttachedConnector that a binding of this namespace names, where that one names this namespace. */
+export function connectorFor(binding: AttachedConnectorBinding, namespace: string, find: FindConnector): AttachedConnector | undefined {
+  const connector = find(binding.spec.connectorNamespace, nameOf(binding));
+  return connector?.spec.siteNamespace === namespace ? connector : undefined;
+}
+
+/** Looks into each namespace once. */
+function finder<T extends { readonly metadata: { readonly name?: string } }>(
+  list: (namespace: string) => readonly T[],
+): (namespace: string, name: string) => T | undefined {
+  const seen = new Map<string, ReadonlyMap<string, T>>();
+  return (namespace, name) =>
+    seen.getOrInsertComputed(namespace, () => new Map(list(namespace).map((object) => [object.metadata.name ?? '', object]))).get(name);
+}
+
+interface Side {
+  readonly servers?: BoundServers;
+  readonly pods?: readonly SelectedPod[];
+  readonly problems: readonly ResourceProblem[];
+  readonly unknown?: true;
+}
+
+function seenFromConnector(
+  connector: AttachedConnector,
+  { namespace, podsOf }: NamespaceView,
+  find: (namespace: string, name: string) => AttachedConnectorBinding | undefined,
+): Side {
+  const key = keyOf(connector);
+  const name = nameOf(connector);
+  const { siteNamespace, selector, includeNotReadyPods, port, type } = connector.spec;
+  const binding = find(siteNamespace, name);
+  if (binding === undefined) {
+    const message = `No matching AttachedConnectorBinding in site namespace: nobody has made ${quoted(name)} in ${quoted(siteNamespace)}, or the site's controller is another.`;
+    return { problems: [notAttached(key, message)] };
+  }
+  const { connectorNamespace } = binding.spec;
+  if (connectorNamespace !== namespace) {
+    const message = `AttachedConnectorBinding ${siteNamespace}/${name} does not allow AttachedConnector in ${namespace} (only ${connectorNamespace})`;
+    return { problems: [notAttached(key, message)] };
+  }
+  const pods = podsOf(namespace);
+  if (pods === undefined) return { problems: [], unknown: true };
+  const found = selectPods(selector, pods, includeNotReadyPods === true);
+  const problems = [...badPort(key, 'spec.port', port), ...badType(key, type)];
+  if ('wrong' in found)
+    return { problems: [...problems, errorIn(key, 'spec.selector', 'selector', `${quoted(selector)} ${found.wrong}.`)] };
+  return {
+    pods: found,
+    problems: [...problems, ...(found.length > 0 ? [] : [noPods(key, `of this namespace that runs and is ready has ${quoted(selector)}`)])],
+  };
+}
+
+function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, find: FindConnector): Side {
+  const key = keyOf(binding);
+  const { connectorNamespace, routingKey } = binding.spec;
+  const own = badKey(key, 'spec.routingKey', routingKey);
+  const connector = connectorFor(binding, view.namespace, find);
+  if (connector === undefined) {
+    const message = `No matching AttachedConnector: none named ${quoted(nameOf(binding))} in ${quoted(connectorNamespace)} is for the site of this namespace.`;
+    return { problems: [...own, notAttached(key, message)] };
+  }
+  const { selector, includeNotReadyPods, port, type, tlsCredentials, useClientCert } = connector.spec;
+  const pods = view.podsOf(connectorNamespace);
+  if (pods === undefined) return { problems: [], unknown: true };
+  const found = selectPods(selector, pods, includeNotReadyPods === true);
+  const problems: ResourceProblem[] = [...own, ...badCredentials(key, tlsCredentials, view)];
+  if ('wrong' in found || badPort(key, '', port).length > 0 || badType(key, type).length > 0) {
+    const message = `No matching AttachedConnector: that in ${quoted(connectorNamespace)} is wrong; its status says how.`;
+    return { problems: [...problems, notAttached(key, message)] };
+  }
+  if (found.length === 0)
+    problems.push(noPods(key, `of ${quoted(connectorNamespace)} that runs and is ready has what the AttachedConnector selects`));
+  if (hasErrors(problems)) return { problems };
+  const credentials = isGiven(tlsCredentials) ? { tlsCredentials } : {};
+  const how = { name: nameOf(binding), namespace: connectorNamespace, port, ...credentials, useClientCert: useClientCert === true };
+  return { problems, servers: { ...how, pods: found, for: key } };
+}
+
+/** Told to the site alone: to others the names of its Secrets are no business. */
+function badCredentials(key: ResourceKey, name: string | undefined, view: NamespaceView): readonly ResourceProblem[] {
+  if (!isGiven(name)) return [];
+  if (secretNames(NOTHING, [name]).has(name) && view.find(secrets, name) !== undefined) return [];
+  const message = `TLS credentials secret ${quoted(name)} not found: the AttachedConnector names it, and it has to be in this namespace, of the type kubernetes.io/tls.`;
+  return [{ resource: key, severity: 'error', code: 'tls-missing', message }];
+}
+
+const NOTHING = { Listener: [], MultiKeyListener: [], Connector: [], Link: [], RouterAccess: [] };
+
+const notAttached = (resource: ResourceKey, message: string): ResourceProblem => ({
+  resource,
+  severity: 'error',
+  code: 'not-attached',
+  message,
+});
+
+const noPods = (resource: ResourceKey, which: string): ResourceProblem => ({
+  resource,
+  severity: 'error',
+  code: 'no-pods',
+  message: `No matches for selector: no pod ${which}.`,
+});
