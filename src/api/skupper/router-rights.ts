@@ -3,8 +3,11 @@ import type { PolicyRule } from '../../kube/objects.ts';
 import { NETWORK_STATUS, RENEWALS, ROUTER, SITE_LEADER } from './cluster-names.ts';
 import { GROUP } from './names.ts';
 
-/** @param secrets the names of those that may be read */
-export function routerRights(secrets: ReadonlySet<string>): readonly PolicyRule[] {
+/**
+ * @param read the names of Secrets that may be read
+ * @param renew of those that may be written as well: what a link's other end has renewed. None is ever made or taken away
+ */
+export function routerRights(read: Iterable<string>, renew: Iterable<string>): readonly PolicyRule[] {
   return [
     {
       apiGroups: [GROUP],
@@ -23,9 +26,14 @@ export function routerRights(secrets: ReadonlySet<string>): readonly PolicyRule[
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [SITE_LEADER], verbs: ['get', 'patch'] },
     // A name cannot be asked for where something is made: the first router of a site makes its Lease.
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-    // With `patch`: what a link's other end has renewed is written back. None is ever made or taken away.
-    { apiGroups: [''], resources: ['secrets'], resourceNames: [...secrets].sort(), verbs: [...READ, 'patch'] },
+    ...ofSecrets([...read], READ),
+    ...ofSecrets([...renew], ['patch']),
   ];
+}
+
+/** A rule without names would be for all of them. */
+function ofSecrets(names: readonly string[], verbs: readonly string[]): readonly PolicyRule[] {
+  return names.length === 0 ? [] : [{ apiGroups: [''], resources: ['secrets'], resourceNames: names.toSorted(), verbs }];
 }
 
 const READ = ['get', 'list', 'watch'];

@@ -1,11 +1,11 @@
-import { LEDGER, LOCAL_CA, LOCAL_SERVER, SITE_CA, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
+import { LOCAL_SERVER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import { attachedConnectors, type Site } from '../../api/skupper/index.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
-import { keyOf, nameOf, type SiteResources } from '../../site/resources.ts';
-import { isResourceName } from '../../text/names.ts';
+import { keyOf, nameOf } from '../../site/resources.ts';
+import { secretNames } from '../../site/secret-names.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { defaultIssuerOf } from './site-spec.ts';
 
@@ -21,7 +21,7 @@ export interface RouterSecrets {
 const MOST = 4096;
 
 /** What every router needs. */
-const OWN = [SITE_KEY, LOCAL_SERVER, SITE_SERVER];
+const OWN: ReadonlySet<string> = new Set([SITE_KEY, LOCAL_SERVER, SITE_SERVER]);
 
 /**
  * The Secrets that a router may read: those that the site's resources name, and nothing by which somebody could sign for the site,
@@ -30,17 +30,17 @@ const OWN = [SITE_KEY, LOCAL_SERVER, SITE_SERVER];
 export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const { resources } = view;
   const forbidden = signing(view, site);
-  const isAllowed = (name: string): boolean => isResourceName(name) && !forbidden.has(name) && isBundle(view.find(secrets, name));
-  const named = [...new Set([...bundlesOf(resources), ...proxiesOf(resources), ...attachedBundles(view)])].filter(isAllowed).sort();
-  const read = [...OWN, ...named.filter((name) => !OWN.includes(name))].slice(0, MOST);
+  const attached = attachedBundles(view);
+  const allowed = [...secretNames(resources, attached)].filter((name) => !forbidden.has(name) && isBundle(view.find(secrets, name)));
+  const read = [...OWN, ...allowed.filter((name) => !OWN.has(name))].slice(0, MOST);
   const readable = new Set(read);
   const ofLinks = new Set(resources.Link.flatMap(({ spec }) => spec.tlsCredentials ?? []));
-  const others = new Set([...bundlesOf({ ...resources, Link: [] }), ...attachedBundles(view)]);
-  const renew = [...ofLinks].filter((name) => readable.has(name) && !others.has(name) && !OWN.includes(name)).sort();
+  const others = secretNames({ ...resources, Link: [] }, attached);
+  const renew = [...ofLinks].filter((name) => readable.has(name) && !others.has(name)).sort();
   return {
     read,
     renew: renew.filter((name) => isForRenewal(view.find(secrets, name))),
-    problems: named.length <= MOST - OWN.length ? [] : [tooMany(site, named.length)],
+    problems: allowed.length <= MOST ? [] : [tooMany(site, allowed.length)],
   };
 }
 
@@ -54,10 +54,6 @@ export function isForRenewal(secret: Secret | undefined): boolean {
   return owners.every(({ apiVersion, kind }) => apiVersion.startsWith(`${GROUP}/`) && kind !== 'Certificate');
 }
 
-function bundlesOf({ Listener, MultiKeyListener, Connector, Link, RouterAccess }: SiteResources): readonly string[] {
-  return [...Listener, ...MultiKeyListener, ...Connector, ...Link, ...RouterAccess].flatMap(({ spec }) => spec.tlsCredentials ?? []);
-}
-
 /** An AttachedConnector names a Secret of the site's namespace, if the site lets it in. */
 function attachedBundles({ resources, namespace, elsewhere }: NamespaceView): readonly string[] {
   return resources.AttachedConnectorBinding.flatMap((binding) =>
@@ -67,10 +63,6 @@ function attachedBundles({ resources, namespace, elsewhere }: NamespaceView): re
   );
 }
 
-function proxiesOf({ Link }: SiteResources): readonly string[] {
-  return Link.flatMap(({ spec }) => spec.settings?.['proxy-configuration'] ?? []);
-}
-
 /** The Secrets of authorities, of this site and of anything else in its namespace; the site's record; the key by which tokens are served. */
 function signing({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
   const { Certificate, RouterAccess, SecuredAccess, AccessGrant } = resources;
@@ -78,7 +70,7 @@ function signing({ resources, namespace, settings }: NamespaceView, site: Site):
   const issuers = [...RouterAccess, ...SecuredAccess, ...AccessGrant].flatMap(({ spec }) => spec.issuer ?? []);
   const used = Certificate.map(({ spec }) => spec.ca);
   const ofController = namespace === settings.namespace ? [settings.grants.tlsCredentials] : [];
-  return new Set([SITE_CA, LOCAL_CA, LEDGER, defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController]);
+  return new Set([defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController]);
 }
 
 const TYPES: ReadonlySet<string> = new Set(['kubernetes.io/tls', 'kubernetes.io/basic-auth', 'Opaque']);

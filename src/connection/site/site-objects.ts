@@ -9,6 +9,7 @@ import {
   ROUTER_PORTS,
   SECOND_ROUTER,
 } from '../../api/skupper/cluster-names.ts';
+import { routerRights } from '../../api/skupper/router-rights.ts';
 import type { ConfigMap, KubeObject, Service } from '../../kube/objects.ts';
 import { configMaps, deployments, roleBindings, roles, serviceAccounts, services } from '../../kube/resource.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
@@ -17,7 +18,6 @@ import { joined, noWishes, type Wishes } from '../wishes.ts';
 import { linkAccessObjects } from './link-access.ts';
 import { gone, own } from './own-objects.ts';
 import { ROUTER_LABELS, routerDeployment } from './router-deployment.ts';
-import { routerRights, secretRights } from './router-rights.ts';
 import { routerSecrets } from './router-secrets.ts';
 import { siteCertificates } from './site-certificates.ts';
 import { isTwofold, specProblems } from './site-spec.ts';
@@ -61,12 +61,12 @@ function accounts(view: NamespaceView, site: Site): Wishes {
   }
   const metadata = { name: ROUTER, ownerReferences: [ownerOf(site)] };
   const rbac = 'rbac.authorization.k8s.io';
-  const { problems, ...names } = routerSecrets(view, site);
+  const { read, renew, problems } = routerSecrets(view, site);
   const wanted = <T extends KubeObject>(of: Parameters<typeof own<T>>[1], object: T): Wishes => own(view, of, object, keyOf(site));
   return joined([
     { ...noWishes, problems },
     wanted(serviceAccounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata }),
-    wanted(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: [...routerRights, ...secretRights(names)] }),
+    wanted(roles, { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: routerRights(read, renew) }),
     wanted(roleBindings, {
       apiVersion: `${rbac}/v1`,
       kind: 'RoleBinding',

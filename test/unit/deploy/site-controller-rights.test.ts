@@ -46,7 +46,7 @@ test('it may follow every kind that it keeps', () => {
 });
 
 test('it has every right that it gives to routers, so that it needs none to give what it has not', () => {
-  const given = lines(routerRights(new Set(['skupper-local-server'])));
+  const given = lines(routerRights(['skupper-local-server'], ['link']));
   assert.ok(given.length > 20);
   assert.deepEqual(
     given.filter((line) => !isAllowed(line)),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { routerRights } from '../../../src/api/skupper/router-rights.ts';
 import { secretNames } from '../../../src/site/secret-names.ts';
 import { aConnector, aLink, aListener, resources } from './fixtures.ts';
 
@@ -20,19 +19,4 @@ test('no resource names a Secret with the key of an authority, nor what is no na
   const names = ['skupper-site-ca', 'skupper-local-ca', 'skupper-site-ledger', '', 'a,metadata.name!=b', '../x'];
   const all = resources(...names.map((tlsCredentials, index) => aListener(`l${index}`, { tlsCredentials })));
   assert.deepEqual([...secretNames(all)], own);
-});
-
-test("the rights of a site's routers name every Secret and every object that they write", () => {
-  const rights = routerRights(new Set(['b', 'a']));
-  const secrets = rights.filter(({ resources: of }) => of.includes('secrets'));
-  assert.deepEqual(secrets, [
-    { apiGroups: [''], resources: ['secrets'], resourceNames: ['a', 'b'], verbs: ['get', 'list', 'watch', 'patch'] },
-  ]);
-  const unnamed = rights.filter(
-    ({ resourceNames, verbs }) => resourceNames === undefined && verbs.some((verb) => !/^(?:get|list|watch)$/.test(verb)),
-  );
-  assert.deepEqual(
-    unnamed.flatMap(({ resources: of, verbs }) => of.map((one) => `${verbs.join(',')} ${one}`)),
-    ['patch listeners/status', 'patch multikeylisteners/status', 'patch connectors/status', 'patch links/status', 'create leases'],
-  );
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Site } from '../../../../src/api/skupper/index.ts';
-import { routerRights, secretRights } from '../../../../src/connection/site/router-rights.ts';
+import { routerRights } from '../../../../src/api/skupper/router-rights.ts';
 import { routerSecrets, type RouterSecrets } from '../../../../src/connection/site/router-secrets.ts';
 import type { KubeObject, Secret } from '../../../../src/kube/objects.ts';
 import { viewOf } from '../support/view.ts';
@@ -85,10 +85,11 @@ describe('the Secrets that a router may read', () => {
 
   test('are so many at most that a Role has room for them, and somebody is told', () => {
     const objects = Array.from({ length: 5000 }, (_, index) => resource('Listener', { tlsCredentials: `t${index}` }, `l${index}`));
-    const { read, problems } = secretsOf(objects);
+    const view = { ...viewOf([site, ...objects]), find: () => undefined };
+    const { read, problems } = routerSecrets(view, site);
     assert.equal(read.length, 4096);
     assert.deepEqual(read.slice(0, 3), own);
-    assert.match(problems[0]?.message ?? '', /name 5000 Secrets/);
+    assert.match(problems[0]?.message ?? '', /name 5003 Secrets/);
   });
 });
 
@@ -124,7 +125,7 @@ describe('the Secrets that a router may write', () => {
 });
 
 describe('the rights of a router', () => {
-  const all = [...routerRights, ...secretRights({ read: ['a'], renew: ['a'] })];
+  const all = routerRights(['b', 'a'], ['a']);
 
   test('name each Secret and each ConfigMap', () => {
     const named = new Set(['secrets', 'configmaps']);
@@ -134,7 +135,10 @@ describe('the rights of a router', () => {
   });
 
   test('have no rule for all Secrets where there is none to name', () => {
-    assert.deepEqual(secretRights({ read: [], renew: [] }), []);
+    assert.deepEqual(
+      routerRights([], []).filter(({ resources }) => resources.includes('secrets')),
+      [],
+    );
   });
 
   test('change nothing that somebody wished for', () => {
@@ -143,9 +147,9 @@ describe('the rights of a router', () => {
       writes.map(({ resources, verbs, resourceNames = [] }) => `${verbs.join()} ${resources.join()} ${resourceNames.join()}`.trim()),
       [
         'patch listeners/status,multikeylisteners/status,connectors/status,links/status',
-        'patch configmaps skupper-network-status,skupper-router-renewals',
+        'get,list,watch,patch configmaps skupper-network-status,skupper-router-renewals',
+        'get,patch leases skupper-site-leader',
         'create leases',
-        'get,update,patch leases skupper-site-leader',
         'patch secrets a',
       ],
     );
