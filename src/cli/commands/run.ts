@@ -1,8 +1,8 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { logLevels, type LogLevel } from '../../telemetry/log.ts';
-import { duration, examples, namespaceOf, namespaceOption, portNumber } from './options.ts';
-import { byteSize } from '../../text/byte-size.ts';
+import { examples, namespaceOf, namespaceOption, portNumber } from './options.ts';
 import { untilStopped } from '../processes/signals.ts';
+import { drainOption, memoryOption } from './router-options.ts';
 
 interface RunOptions {
   readonly router?: string;
@@ -11,9 +11,6 @@ interface RunOptions {
   readonly drainTimeout: number;
   readonly memory?: number;
 }
-
-/** Bytes. With less a router does not run. */
-const LEAST_MEMORY = 128 << 20;
 
 /** `earshot run`. */
 export function addRun(program: Command): void {
@@ -24,17 +21,8 @@ export function addRun(program: Command): void {
     .addOption(
       new Option('--http-port <number>', 'loopback port of /metrics, /livez and /readyz; 0 for any').argParser(portNumber).default(0),
     )
-    .addOption(
-      new Option('--drain-timeout <duration>', 'how long open connections may go on after SIGTERM')
-        .argParser(drainTime)
-        .default(30_000, '30s'),
-    )
-    .addOption(
-      new Option(
-        '--memory <size>',
-        'what the process may use, such as 512Mi; left out: what the machine has, or its control group allows',
-      ).argParser(memory),
-    )
+    .addOption(drainOption(30))
+    .addOption(memoryOption())
     .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
     .addOption(namespaceOption())
     .addHelpText('after', examples('earshot run', 'earshot -n west run --http-port 9100', 'earshot -n west run --router second'))
@@ -44,17 +32,4 @@ export function addRun(program: Command): void {
       const given = { ...(router === undefined ? {} : { router }), ...(most === undefined ? {} : { memory: most }) };
       await runSite({ namespace: namespaceOf(command), ...given, httpPort, logLevel, drainSeconds: drainTimeout / 1000 }, untilStopped());
     });
-}
-
-function memory(text: string): number {
-  const bytes = byteSize(text);
-  if (bytes === undefined || bytes < LEAST_MEMORY) throw new InvalidArgumentError('It must be a size like 512Mi or 2Gi, 128Mi at least.');
-  return bytes;
-}
-
-function drainTime(text: string): number {
-  if (/^0s?$/.test(text)) return 0;
-  const milliseconds = duration(text);
-  if (milliseconds > 86_400_000) throw new InvalidArgumentError('It must be a day at most.');
-  return milliseconds;
 }

@@ -9,7 +9,7 @@ import { serveApi } from '../../platform/linux/router-api.ts';
 import { makeNamespace, startSite } from '../../platform/linux/site.ts';
 import { starting, timestamp } from '../../agent/stale-status.ts';
 import { markStale } from '../../platform/linux/stale-status.ts';
-import { openFilesLimit, socketsWithin } from '../../telemetry/open-files.ts';
+import { openFilesLimit } from '../../telemetry/open-files.ts';
 import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
 import { bounded, logInternalErrors } from '../../telemetry/boundary.ts';
@@ -18,6 +18,8 @@ import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
 import { lastResort } from './last-resort.ts';
+import { tellFewFiles } from './open-files.ts';
+import { tune } from './tune.ts';
 
 export interface RunCommand {
   readonly namespace: string;
@@ -31,18 +33,6 @@ export interface RunCommand {
   /** How long open connections may go on after a stop. Default 30. */
   readonly drainSeconds?: number;
 }
-
-/**
- * What V8 needs told to stay small: a young generation of 2 MB instead of 16, and memory before speed where it has the choice
- * (docs/adr/0008-own-http2-session.md has what both are worth).
- */
-const V8_FLAGS: readonly string[] = ['--max-semi-space-size=2', '--optimize-for-size'];
-
-/** Below this a limit of open files is worth a word: each connection needs a file or two. */
-const FEW_FILES = 10_240;
-
-/** glibc otherwise keeps an arena for each thread (mallopt(3)). */
-const ENVIRONMENT: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
 
 /** Runs until `stopped`, then drains. @throws EarshotError */
 export async function runSite(options: RunCommand, until: AbortSignal): Promise<void> {
@@ -113,21 +103,5 @@ function tellRunning(log: Logger, layout: NamespaceLayout, router: string, httpP
   const openFiles = openFilesLimit();
   const { state } = routerFiles(layout, router);
   log.info({ directory: layout.root, httpPort, state, openFiles, memory, version: VERSION }, 'running');
-  if (openFiles === undefined || openFiles >= FEW_FILES) return;
-  const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
-  log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
+  tellFewFiles(log, openFiles);
 }
-
-/** Starts this process once more in its own place, with the flags and the environment that it needs. Does nothing the second time. */
-function tune(): void {
-  const missingFlags = V8_FLAGS.filter((flag) => !process.execArgv.some((given) => given.split('=', 1)[0] === flag.split('=', 1)[0]));
-  const missing = Object.entries(ENVIRONMENT).filter(([name]) => process.env[name] === undefined);
-  const [, script] = process.argv;
-  // Set by ourselves: whatever the system makes of it, there is no second time.
-  if (process.env[TUNED] !== undefined || process.execve === undefined || script === undefined) return;
-  if (missingFlags.length === 0 && missing.length === 0) return;
-  const environment = { ...process.env, ...Object.fromEntries(missing), [TUNED]: '1' };
-  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...missingFlags, script, ...process.argv.slice(2)], environment);
-}
-
-const TUNED = 'EARSHOT_TUNED';

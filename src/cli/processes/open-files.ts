@@ -1,0 +1,11 @@
+import type { Logger } from '../../telemetry/log.ts';
+import { socketsWithin } from '../../telemetry/open-files.ts';
+
+export function tellFewFiles(log: Logger, openFiles: number | undefined): void {
+  if (openFiles === undefined || openFiles >= FEW_FILES) return;
+  const enough = `enough for ${socketsWithin(openFiles)} sockets of clients and servers`;
+  log.warn({ openFiles }, `the limit of open files is ${openFiles}, ${enough}; raise it where more are to come (ulimit -n)`);
+}
+
+/** Below this a limit of open files is worth a word: each connection needs a file or two. */
+const FEW_FILES = 10_240;
