@@ -1,0 +1,62 @@
+/** What is told of the network, cut at a size: it grows with all sites of a network, and an object of a cluster may not. */
+import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
+import type { SiteRecord } from '../../api/skupper/index.ts';
+import { podKeys, siteRecords, toolsStatus, type NetworkSeen, type ToolsStatus } from './network-status.ts';
+
+/** Characters of each entry: three of them, and a ConfigMap may have 1 MiB. */
+const MOST_CHARACTERS = 300_000;
+
+/**
+ * The entries of the ConfigMap, as text.
+ * @param exposed the routing keys of Listeners whose pods are to be met by name
+ */
+export function networkData(seen: NetworkSeen, exposed: readonly string[]): Readonly<Record<string, string>> {
+  const sites = fitting(siteRecords(seen), (site): SiteRecord => ({ ...site, links: [], services: [] }));
+  const tools = toolsStatus(seen);
+  const { addresses, siteStatus } = tools;
+  const toldSites = fitting(siteStatus, ({ site }) => ({ site, routerStatus: [] }));
+  const toldAddresses = fitting(addresses, () => undefined, MOST_CHARACTERS - toldSites.characters);
+  const keys = fitting(podKeys(seen.router.network, exposed), () => undefined);
+  const isCut = [sites, toldSites, toldAddresses, keys].some(({ cut }) => cut);
+  return {
+    [NETWORK_DATA.tools]: JSON.stringify({ addresses: toldAddresses.kept, siteStatus: toldSites.kept } satisfies ToolsStatus),
+    [NETWORK_DATA.sites]: JSON.stringify(sites.kept),
+    [NETWORK_DATA.podKeys]: JSON.stringify(keys.kept),
+    [NETWORK_DATA.cut]: isCut ? CUT : '',
+  };
+}
+
+const CUT =
+  "The network is larger than this object may be, so of farther sites some or all is left out. The routers' /metrics count all of it.";
+
+interface Fitting<T> {
+  readonly kept: readonly T[];
+  readonly characters: number;
+  readonly cut: boolean;
+}
+
+/** In order: whole while there is room, then shorter, then not at all. */
+function fitting<T>(all: readonly T[], shorter: (one: T) => T | undefined, most = MOST_CHARACTERS): Fitting<T> {
+  const kept: T[] = [];
+  let characters = 2;
+  let cut = false;
+  // What is shortened needs its room as well, so that each site is at least named.
+  const short = all.map((one) => shorter(one));
+  let reserved = short.reduce((sum, one) => sum + sizeOf(one), 0);
+  for (const [index, one] of all.entries()) {
+    const brief = short[index];
+    reserved -= sizeOf(brief);
+    const isWhole = characters + sizeOf(one) + reserved <= most;
+    cut ||= !isWhole;
+    const told = isWhole ? one : brief;
+    if (told === undefined || characters + sizeOf(told) > most) continue;
+    kept.push(told);
+    characters += sizeOf(told);
+  }
+  return { kept, characters, cut };
+}
+
+/** With its comma. */
+function sizeOf(value: unknown): number {
+  return value === undefined ? 0 : JSON.stringify(value).length + 1;
+}
