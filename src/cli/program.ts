@@ -9,6 +9,7 @@ import { addLink } from './commands/link.ts';
 import { addListener } from './commands/listener.ts';
 import { placeOptions } from './commands/options.ts';
 import { addOverview } from './commands/overview.ts';
+import { addRouter } from './commands/router.ts';
 import { addRun } from './commands/run.ts';
 import { addSite } from './commands/site.ts';
 import { addSiteController } from './commands/site-controller.ts';
@@ -50,6 +51,7 @@ export function buildProgram(terminal: Terminal): Command {
   addExposure(program);
   program.commandsGroup('Sites, in a cluster:');
   addSiteController(program);
+  addRouter(program);
   program.commandsGroup('This program:');
   addDebug(program, terminal);
   addCompletion(program, terminal);

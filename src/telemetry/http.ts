@@ -10,7 +10,7 @@ export interface TelemetryServer extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Serves `/metrics` (Prometheus text), `/livez` and `/readyz` (200 `ok`, or 503 with the reason). */
+/** Serves `/metrics` (Prometheus text), `/livez`, also called `/healthz`, and `/readyz` (200 `ok`, or 503 with the reason). */
 export async function serveTelemetry(options: {
   /** 0 for any that is free. */
   readonly port: number;
@@ -23,7 +23,7 @@ export async function serveTelemetry(options: {
   readonly live: Probe;
   readonly ready: Probe;
 }): Promise<TelemetryServer> {
-  const probes: Readonly<Record<string, Probe>> = { '/livez': options.live, '/readyz': options.ready };
+  const probes: Readonly<Record<string, Probe>> = { '/healthz': options.live, '/livez': options.live, '/readyz': options.ready };
   const serve: RequestListener = (request, response) => {
     const path = request.url?.split('?', 1)[0] ?? '';
     const probe = Object.hasOwn(probes, path) ? probes[path] : undefined;

@@ -11,6 +11,8 @@ export type Meets = (call: { readonly verb: string; readonly plural: string; rea
 interface Watching {
   readonly plural: string;
   readonly labels: readonly string[];
+  /** `metadata.name` of a selector by field. */
+  readonly name: string | undefined;
   readonly send: (event: WatchEvent<KubeObject>) => void;
 }
 
@@ -72,9 +74,13 @@ export class PlayedApi implements KubeClient {
     throw new Error('pages are not played');
   }
 
-  async watch<T extends KubeObject>(of: Resource<T>, { signal, labelSelector = '', onEvent }: WatchOptions<T>): Promise<void> {
+  async watch<T extends KubeObject>(
+    of: Resource<T>,
+    { signal, labelSelector = '', fieldSelector, onEvent }: WatchOptions<T>,
+  ): Promise<void> {
     const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
-    const watching: Watching = { plural: of.plural, labels: labelSelector.split(',').filter((label) => label !== ''), send };
+    const labels = labelSelector.split(',').filter((label) => label !== '');
+    const watching: Watching = { plural: of.plural, labels, name: fieldSelector?.replace('metadata.name=', ''), send };
     for (const [id, object] of this.#objects) {
       if (id.startsWith(`${of.plural} `) && isSelected(object, watching)) send({ type: 'ADDED', object });
     }
@@ -200,7 +206,8 @@ function merge(target: unknown, patch: unknown, depth = Number.POSITIVE_INFINITY
   return result;
 }
 
-function isSelected({ metadata }: KubeObject, { labels }: Watching): boolean {
+function isSelected({ metadata }: KubeObject, { labels, name }: Watching): boolean {
+  if (name !== undefined && metadata.name !== name) return false;
   return labels.every((label) =>
     label.startsWith('!') ? metadata.labels?.[label.slice(1)] === undefined : metadata.labels?.[label] !== undefined,
   );

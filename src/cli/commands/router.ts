@@ -1,0 +1,44 @@
+import { Option, type Command } from 'commander';
+import { ROUTER, ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
+import { logLevels, type LogLevel } from '../../telemetry/log.ts';
+import { untilStopped } from '../processes/signals.ts';
+import { examples, portNumber } from './options.ts';
+import { drainOption, memoryOption } from './router-options.ts';
+
+interface RouterOptions {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly group: string;
+  readonly siteUid?: string;
+  readonly httpPort: number;
+  readonly metricsPort: number;
+  readonly kubeconfig?: string;
+  readonly logLevel: LogLevel;
+  readonly drainTimeout: number;
+  readonly memory?: number;
+}
+
+/** `earshot router`. */
+export function addRouter(program: Command): void {
+  const { env } = process;
+  const { http, metrics } = ROUTER_PORTS;
+  program
+    .command('router')
+    .description("run a router of the namespace's site; runs in the pods that the controller of sites makes")
+    .requiredOption('--namespace <name>', 'namespace of the site', env['POD_NAMESPACE'])
+    .requiredOption('--pod <name>', 'name of this pod, and so of the router', env['POD_NAME'])
+    .option('--group <name>', 'group of routers that this one is of: its Deployment', env['ROUTER_GROUP'] ?? ROUTER)
+    .option('--site-uid <uid>', 'uid of the Site that this pod is for; left out: what the controller of sites says', env['SITE_UID'])
+    .addOption(new Option('--http-port <number>', 'port of /metrics, /livez and /readyz').argParser(portNumber).default(http))
+    .addOption(new Option('--metrics-port <number>', 'where the same is served once more').argParser(portNumber).default(metrics))
+    .option('--kubeconfig <path>', "reach the API server as this file says; left out: as a pod's service account")
+    .addOption(drainOption(25))
+    .addOption(memoryOption())
+    .addOption(new Option('--log-level <level>').choices(logLevels).default('info'))
+    .addHelpText('after', examples('earshot router --namespace west --pod $(hostname) --kubeconfig ~/.kube/config'))
+    .addHelpText('after', '\nResources and Secrets may change while it runs. SIGTERM ends it in order.')
+    .action(async ({ drainTimeout, ...options }: RouterOptions) => {
+      const { runRouter } = await import('../processes/run-router.ts');
+      await runRouter({ ...options, drainSeconds: drainTimeout / 1000 }, untilStopped());
+    });
+}

@@ -1,0 +1,109 @@
+/** `earshot router`: one router of a site in a cluster. */
+import { Agent } from '../../agent/agent.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
+import { startInformer } from '../../kube/watch/informer.ts';
+import { clusterPlatform, type ClusterPlatform } from '../../platform/kubernetes/platform.ts';
+import { memoryLimit } from '../../router/memory/limit.ts';
+import { startRouter } from '../../router/router.ts';
+import { logInternalErrors } from '../../telemetry/boundary.ts';
+import { serveTelemetry, type TelemetryServer } from '../../telemetry/http.ts';
+import { createLogger, type Logger, type LogLevel } from '../../telemetry/log.ts';
+import { registerProcessMetrics } from '../../telemetry/metrics.ts';
+import { openFilesLimit } from '../../telemetry/open-files.ts';
+import { isLabel } from '../../text/names.ts';
+import { quoted } from '../../text/printable.ts';
+import { VERSION } from '../../version.ts';
+import { aborted, pause } from '../../work/pause.ts';
+import { connect, logTrouble } from './connect.ts';
+import { lastResort, type LastResort } from './last-resort.ts';
+import { tellFewFiles } from './open-files.ts';
+import { tune } from './tune.ts';
+
+export interface RouterCommand {
+  readonly namespace: string;
+  /** The router's name. */
+  readonly pod: string;
+  readonly group: string;
+  readonly siteUid?: string;
+  /** On all addresses: those who ask are the kubelet, and Prometheus. */
+  readonly httpPort: number;
+  readonly metricsPort: number;
+  readonly kubeconfig?: string;
+  readonly logLevel: LogLevel;
+  /** Bytes that the process may use. Left out: what its control group allows. */
+  readonly memory?: number;
+  readonly drainSeconds: number;
+}
+
+/** Milliseconds for which new connections are taken after SIGTERM: until all nodes have heard that the pod ends, some still send any here. */
+const FAREWELL = 2_000;
+
+/** Runs until `stopped`, then drains. @throws EarshotError */
+export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
+  const { namespace, pod, group, httpPort, metricsPort } = options;
+  if (!isLabel(pod)) throw new EarshotError('bad-name', `${quoted(pod)} cannot be a router's name: use a label, as the names of pods are.`);
+  tune();
+  const log = createLogger({ level: options.logLevel, component: 'router' }).child({ namespace, router: pod, group });
+  logInternalErrors(log);
+  using resort = lastResort(log, until);
+  registerProcessMetrics();
+  let unready: () => string | undefined = () => 'starting';
+  const probes = { live: () => undefined, ready: () => unready() };
+  const end = new AbortController();
+  const watching = new AbortController();
+  try {
+    await using _http = await serveTelemetry({ port: httpPort, ...probes });
+    await using _metrics = await serveOnce(metricsPort, httpPort, probes);
+    await using client = await connect('router', options, end.signal);
+    await using leaseClient = await connect('router-lease', options, end.signal);
+    // Before the clients are closed, so that no watch is told as cut.
+    using _watches = { [Symbol.dispose]: () => watching.abort() };
+    const given = { ...options, client, leaseClient, start: startInformer, log, onTrouble: logTrouble(log), signal: watching.signal };
+    await using cluster = clusterPlatform(given);
+    unready = cluster.waitsFor;
+    await Promise.race([cluster.synced(), aborted(resort.stopped)]);
+    if (!resort.stopped.aborted) await serve({ options, cluster, log, resort, onReadiness: (now) => (unready = now) });
+  } finally {
+    end.abort();
+  }
+  log.info('stopped');
+}
+
+async function serve({
+  options: { pod, memory, drainSeconds, httpPort },
+  cluster,
+  log,
+  resort,
+  onReadiness,
+}: {
+  readonly options: RouterCommand;
+  readonly cluster: ClusterPlatform;
+  readonly log: Logger;
+  readonly resort: LastResort;
+  readonly onReadiness: (unready: () => string | undefined) => void;
+}): Promise<void> {
+  const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
+  await using agent = new Agent({ platform: cluster.platform, router: pod, version: VERSION, log, start });
+  onReadiness(() => agent.unready);
+  await agent.start();
+  if (agent.unready !== undefined) log.info(`not ready: ${agent.unready}`);
+  const openFiles = openFilesLimit();
+  log.info({ httpPort, openFiles, memory: memoryLimit(memory), version: VERSION }, 'running');
+  tellFewFiles(log, openFiles);
+  await aborted(resort.stopped);
+  onReadiness(() => 'draining');
+  const deadline = resort.drain(drainSeconds * 1000);
+  log.info({ seconds: deadline / 1000 }, 'draining');
+  const farewell = Math.min(FAREWELL, deadline / 4);
+  await pause(farewell);
+  await agent.drain(deadline - farewell);
+}
+
+/** Nothing, where it is the same port. */
+async function serveOnce(
+  port: number,
+  other: number,
+  probes: Pick<Parameters<typeof serveTelemetry>[0], 'live' | 'ready'>,
+): Promise<TelemetryServer | undefined> {
+  return port === other && port !== 0 ? undefined : serveTelemetry({ port, ...probes });
+}

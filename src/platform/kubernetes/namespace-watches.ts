@@ -1,0 +1,128 @@
+import { NETWORK_DATA, NETWORK_STATUS, ROUTER } from '../../api/skupper/cluster-names.ts';
+import {
+  attachedConnectorBindings,
+  connectors,
+  links,
+  listeners,
+  multiKeyListeners,
+  routerAccesses,
+  sites,
+  type SkupperKind,
+} from '../../api/skupper/index.ts';
+import type { Cache, Change, InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { ConfigMap, KubeObject, Service } from '../../kube/objects.ts';
+import { configMaps, pods, services, type Resource } from '../../kube/resource.ts';
+import { FreshView } from '../../kube/watch/fresh-view.ts';
+import type { NamespaceService } from '../../site/material.ts';
+import { namespaceService } from '../../site/namespace-service.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { watchedPod, type WatchedPod } from './watched-pod.ts';
+
+/** What a site's router carries out, or needs to know for that. */
+export const followed = [sites, listeners, multiKeyListeners, connectors, links, routerAccesses, attachedConnectorBindings] as const;
+
+/** As the API has it: nothing of it is checked yet. */
+export interface StoredResource extends KubeObject {
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+interface WatchedService extends KubeObject {
+  readonly service: NamespaceService;
+}
+
+export interface NamespaceWatchesOptions {
+  readonly client: KubeClient;
+  readonly start: StartInformer;
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+  readonly onTrouble: (trouble: InformerTrouble) => void;
+  /** Something is another than before that a pass takes in; statuses are not among it. */
+  readonly onChange: () => void;
+  /** What tells of the network is another than before. */
+  readonly onNetworkChange: () => void;
+}
+
+/** What the router's pod follows of its namespace, but for Secrets. */
+export class NamespaceWatches {
+  readonly pods: Cache<WatchedPod>;
+  readonly services: Cache<WatchedService>;
+  readonly #options: NamespaceWatchesOptions;
+  readonly #resources = new Map<SkupperKind, FreshView<StoredResource>>();
+  readonly #router: Cache<ConfigMap>;
+  readonly #network: Cache<ConfigMap>;
+
+  constructor(options: NamespaceWatchesOptions) {
+    this.#options = options;
+    for (const of of followed) {
+      const cache = this.#start<StoredResource>(of, {}, ({ metadata: { uid, generation }, spec }) => [uid, generation, spec]);
+      // Resources are named by their kinds.
+      this.#resources.set(of.kind as SkupperKind, new FreshView(cache));
+    }
+    this.pods = this.#start(pods, { project: watchedPod }, ({ metadata: { uid }, pod, isRouter }) => [uid, pod, isRouter]);
+    this.services = this.#start(services, { project: watchedService }, ({ service }) => service);
+    this.#router = this.#start(configMaps, named(ROUTER), ({ data }) => data);
+    // The rest of it is what this process, or another router of the site, has found out itself.
+    this.#network = this.#start(configMaps, named(NETWORK_STATUS), ({ data }) => data?.[NETWORK_DATA.podKeys]);
+    this.#network.onChange(options.onNetworkChange);
+  }
+
+  /** The kinds of which the first list is not in yet. */
+  get missing(): readonly string[] {
+    const all: readonly (readonly [string, { readonly isSynced: boolean }])[] = [
+      ...[...this.#resources].map(([kind, view]) => [`${kind}s`, view] as const),
+      ['pods', this.pods],
+      ['Services', this.services],
+      [`ConfigMap ${ROUTER}`, this.#router],
+      [`ConfigMap ${NETWORK_STATUS}`, this.#network],
+    ];
+    return all.filter(([, { isSynced }]) => !isSynced).map(([what]) => what);
+  }
+
+  get synced(): Promise<unknown> {
+    return Promise.all([...this.#resources.values(), this.pods, this.services, this.#router, this.#network].map(({ synced }) => synced));
+  }
+
+  /** @throws TypeError where the kind is not followed: a mistake of the program */
+  resources(kind: SkupperKind): FreshView<StoredResource> {
+    const view = this.#resources.get(kind);
+    if (view === undefined) throw new TypeError(`${kind}s are not followed`);
+    return view;
+  }
+
+  /** What the site's controller tells its routers. */
+  get router(): ConfigMap | undefined {
+    return this.#router.get(`${this.#options.namespace}/${ROUTER}`);
+  }
+
+  /** What the router that leads tells of the network. */
+  get network(): ConfigMap | undefined {
+    return this.#network.get(`${this.#options.namespace}/${NETWORK_STATUS}`);
+  }
+
+  /** @param content what a pass takes in of an object */
+  #start<S extends KubeObject, T extends KubeObject = S>(
+    of: Resource<S>,
+    how: { readonly project?: (object: S) => T; readonly fieldSelector?: string },
+    content: (object: T) => unknown,
+  ): Cache<T> {
+    const { client, start, namespace, signal, onTrouble, onChange } = this.#options;
+    const cache = start<S, T>(client, of, { namespace, signal, onTrouble, ...how });
+    cache.onChange((change) => {
+      if (!isSame(change, content)) onChange();
+    });
+    cache.synced.then(onChange, () => undefined);
+    return cache;
+  }
+}
+
+function isSame<T>({ object, previous }: Change<T>, content: (object: T) => unknown): boolean {
+  return previous !== undefined && isDeepStrictEqual(content(previous), content(object));
+}
+
+const named = (name: string): { readonly fieldSelector: string } => ({ fieldSelector: `metadata.name=${name}` });
+
+function watchedService(service: Service): WatchedService {
+  const { managedFields: _, ...metadata } = service.metadata;
+  return { metadata, service: namespaceService(service) };
+}

@@ -1,0 +1,31 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Report } from '../../agent/ports.ts';
+import { NETWORK_STATUS } from '../../api/skupper/cluster-names.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import type { ConfigMap } from '../../kube/objects.ts';
+import { configMaps } from '../../kube/resource.ts';
+import { networkData } from '../../site/observe/bounded-network.ts';
+
+/** Where the site's controller has made the ConfigMap, and it says something else. */
+export async function writeNetworkStatus(
+  { resources, plan, router }: Report,
+  {
+    client,
+    namespace,
+    standing,
+    signal,
+  }: {
+    readonly client: Pick<KubeClient, 'patch'>;
+    readonly namespace: string;
+    readonly standing: ConfigMap | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  if (router === undefined || standing === undefined) return;
+  const exposed = resources.Listener.filter(({ spec }) => spec.exposePodsByName === true).map(({ spec }) => spec.routingKey);
+  const data = networkData({ router, plan }, exposed);
+  const now = Object.fromEntries(Object.keys(data).map((key) => [key, standing.data?.[key]]));
+  if (isDeepStrictEqual(now, data)) return;
+  const patch = { metadata: { uid: standing.metadata.uid }, data };
+  await client.patch(configMaps, { namespace, name: NETWORK_STATUS }, patch, { type: 'merge', signal });
+}

@@ -1,0 +1,57 @@
+/** What a Secret is to a site: pure. */
+import type { TlsBundle } from '../../identity/tls-bundle.ts';
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import { GROUP } from '../../api/skupper/names.ts';
+import type { Problem } from '../../errors/problem.ts';
+import type { Secret } from '../../kube/objects.ts';
+import { isHost } from '../../text/names.ts';
+import { quoted } from '../../text/printable.ts';
+import type { ProxyConfig } from '../../router/contract.ts';
+
+const PARTS = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
+
+/** Why it is no TLS bundle, or the bundle with what is there of it. */
+export function bundleOf(secret: Secret): TlsBundle | Problem {
+  const { metadata, type = 'Opaque' } = secret;
+  const name = metadata.name ?? '';
+  const ca = textIn(secret, PARTS.ca);
+  if (type !== 'kubernetes.io/tls' && (type !== 'Opaque' || ca === undefined)) {
+    const what = type === 'Opaque' ? 'is Opaque and has no ca.crt' : `is of the type ${quoted(type)}`;
+    const message = `the Secret ${quoted(name)} ${what}; use one of the type kubernetes.io/tls, or an Opaque one with ca.crt.`;
+    return { code: 'tls-unreadable', message };
+  }
+  const [cert, key] = [textIn(secret, PARTS.cert), textIn(secret, PARTS.key)];
+  return { name, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }), ...(ca === undefined ? {} : { ca }) };
+}
+
+export function isProblem(found: object): found is Problem {
+  return 'code' in found;
+}
+
+/** The `data` of a Secret that holds the bundle. */
+export function dataOf(bundle: TlsBundle): Readonly<Record<string, string>> {
+  const parts = Object.entries(PARTS).map(([part, key]) => [key, bundle[part as keyof typeof PARTS]] as const);
+  return Object.fromEntries(parts.flatMap(([key, text]) => (text === undefined ? [] : [[key, Buffer.from(text).toString('base64')]])));
+}
+
+/** Whether the site may replace what is in it: it was made for the site, and not by its users. */
+export function isOurs({ metadata: { annotations, ownerReferences = [] } }: Secret): boolean {
+  if (annotations?.[annotation.controlled] === 'true') return true;
+  return ownerReferences.some(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`));
+}
+
+/** Undefined where there is no proxy in it. */
+export function proxyOf(secret: Secret): ProxyConfig | undefined {
+  const host = textIn(secret, 'host')?.trim();
+  const port = Number(textIn(secret, 'port'));
+  if (!isHost(host) || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  const [username, password] = [textIn(secret, 'username'), textIn(secret, 'password')];
+  return { host, port, ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
+}
+
+/** Left out and empty are the same: who makes a Secret of type kubernetes.io/tls has to write both keys. */
+export function textIn({ data }: Secret, key: string): string | undefined {
+  const encoded = data !== undefined && Object.hasOwn(data, key) ? data[key] : undefined;
+  const text = Buffer.from(encoded ?? '', 'base64').toString('utf8');
+  return text.trim() === '' ? undefined : text;
+}

@@ -1,0 +1,40 @@
+import type { Siblings } from '../../agent/ports.ts';
+import { LOCAL_SERVER, ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
+import type { Cache } from '../../kube/contract.ts';
+import type { SiblingAddress, SiblingConfig } from '../../router/contract.ts';
+import { isLabel } from '../../text/names.ts';
+import type { SecretBundles } from './secret-bundles.ts';
+import type { WatchedPod } from './watched-pod.ts';
+
+/**
+ * The other router pods of the site, of whichever Deployment: with `ha` there are two, and during a rollout one more of each. One that is
+ * about to end is among them until it has: connections go on through it.
+ */
+export class SiblingPods implements Siblings {
+  readonly #pods: Pick<Cache<WatchedPod>, 'values'>;
+  readonly #bundles: Pick<SecretBundles, 'get'>;
+  readonly #router: string;
+
+  constructor(pods: Pick<Cache<WatchedPod>, 'values'>, bundles: Pick<SecretBundles, 'get'>, router: string) {
+    this.#pods = pods;
+    this.#bundles = bundles;
+    this.#router = router;
+  }
+
+  /** Also where there is none yet: a rollout brings another at any time. Without the site's own certificate none can be met. */
+  async config(): Promise<SiblingConfig | undefined> {
+    const tls = await this.#bundles.get(LOCAL_SERVER);
+    return tls === undefined ? undefined : { kind: 'tls', port: ROUTER_PORTS.siblings, tls, others: this.#others() };
+  }
+
+  run(): Promise<boolean> {
+    return Promise.resolve(this.#others().length > 0);
+  }
+
+  #others(): readonly SiblingAddress[] {
+    return [...this.#pods.values()]
+      .filter(({ isRouter, pod }) => isRouter && pod.name !== this.#router && isLabel(pod.name))
+      .flatMap(({ pod: { name, ip } }) => (ip === undefined ? [] : [{ router: name, host: ip, port: ROUTER_PORTS.siblings }]))
+      .toSorted((one, other) => (one.router < other.router ? -1 : 1));
+  }
+}

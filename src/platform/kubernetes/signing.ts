@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import type { Buffer } from 'node:buffer';
+import type { Signing } from '../../agent/ports.ts';
+import { RENEWALS, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
+import { EarlyRenewalError, type IssuedCertificate, type Revocations } from '../../identity/issued.ts';
+import type { KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { ConfigMap } from '../../kube/objects.ts';
+import { configMaps } from '../../kube/resource.ts';
+import { cacheUntil } from '../../kube/watch/cache-until.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
+import { TrustError } from '../../trust/errors.ts';
+import { revocationsIn } from './told-by-controller.ts';
+import type { SecretBundles } from './secret-bundles.ts';
+
+type Elsewhere = Extract<Signing, { readonly kind: 'elsewhere' }>;
+
+export interface ControllerSigningOptions {
+  readonly client: KubeClient;
+  readonly start: StartInformer;
+  readonly namespace: string;
+  /** What the site's controller tells its routers. */
+  readonly told: () => ConfigMap | undefined;
+  readonly bundles: Pick<SecretBundles, 'get'>;
+  /** Milliseconds until the controller must have answered. */
+  readonly patience?: number;
+}
+
+const PATIENCE = 20_000;
+/** Requests that wait for the controller at once: each lies in one ConfigMap. */
+const MOST_WAITING = 16;
+
+/**
+ * The site's controller signs, which has the authorities' keys and does not face other sites. It is asked by an entry in a ConfigMap, and
+ * answers by another; both go when the answer is read.
+ */
+export class ControllerSigning implements Elsewhere {
+  readonly kind = 'elsewhere';
+  readonly #options: ControllerSigningOptions;
+  /** The sites that wait. */
+  readonly #waiting = new Set<string>();
+  #revoked: { readonly from: ConfigMap; readonly revoked: Revocations } | undefined;
+
+  constructor(options: ControllerSigningOptions) {
+    this.#options = options;
+  }
+
+  /** The last that is known, also where its ConfigMap is gone or damaged: nobody comes back in by that. */
+  async revocations(): Promise<Revocations> {
+    const told = this.#options.told();
+    if (this.#revoked === undefined && told === undefined) {
+      throw new EarshotError('state-unavailable', "the site's controller has not said yet who is revoked");
+    }
+    if (told !== undefined && this.#revoked?.from !== told) this.#revoked = { from: told, revoked: this.#read(told) };
+    return this.#revoked?.revoked ?? { sites: [], serials: [] };
+  }
+
+  async siteAuthority(): Promise<string | undefined> {
+    return (await this.#options.bundles.get(SITE_SERVER))?.ca;
+  }
+
+  async renew(
+    { certificate, siteId }: { readonly certificate: Buffer; readonly siteId: string },
+    request: string,
+  ): Promise<IssuedCertificate> {
+    if (this.#waiting.has(siteId) || this.#waiting.size >= MOST_WAITING) throw busy();
+    this.#waiting.add(siteId);
+    const entry = createHash('sha256').update(request).digest('hex').slice(0, 32);
+    const question = JSON.stringify({ certificate: certificate.toString('base64'), siteId, request });
+    try {
+      await this.#put({ [entry]: question });
+      return answerIn(await this.#answerTo(entry));
+    } finally {
+      this.#waiting.delete(siteId);
+      // What stays is taken away by the next one who asks the same.
+      await this.#put({ [entry]: null, [`${entry}.answer`]: null }).catch(() => undefined);
+    }
+  }
+
+  #read(told: ConfigMap): Revocations {
+    try {
+      return revocationsIn(told);
+    } catch (error) {
+      if (this.#revoked === undefined) throw error;
+      return this.#revoked.revoked;
+    }
+  }
+
+  async #answerTo(entry: string): Promise<string> {
+    const { client, start, namespace, patience = PATIENCE } = this.#options;
+    const signal = AbortSignal.timeout(patience);
+    const end = new AbortController();
+    try {
+      const cache = start<ConfigMap>(client, configMaps, {
+        namespace,
+        fieldSelector: `metadata.name=${RENEWALS}`,
+        signal: AbortSignal.any([signal, end.signal]),
+        // It is asked again until time is over.
+        onTrouble: () => undefined,
+      });
+      return await cacheUntil(cache, (seen) => seen.get(`${namespace}/${RENEWALS}`)?.data?.[`${entry}.answer`], signal);
+    } catch (error) {
+      throw signal.aborted ? busy() : error;
+    } finally {
+      end.abort();
+    }
+  }
+
+  async #put(data: Readonly<Record<string, string | null>>): Promise<void> {
+    const { client, namespace } = this.#options;
+    await client.patch(configMaps, { namespace, name: RENEWALS }, { data }, { type: 'merge' });
+  }
+}
+
+function answerIn(text: string): IssuedCertificate {
+  const answer: unknown = JSON.parse(text);
+  if (isRecord(answer) && typeof answer['cert'] === 'string' && typeof answer['ca'] === 'string') {
+    return { cert: answer['cert'], ca: answer['ca'] };
+  }
+  const { refused, retryAfter } = isRecord(answer) ? answer : {};
+  const words = typeof refused === 'string' ? printable(refused, 500) : 'the answer of the controller cannot be read';
+  if (typeof retryAfter === 'number' && retryAfter > 0) throw new EarlyRenewalError(words, retryAfter);
+  throw new TrustError('server-failed', words);
+}
+
+function busy(): TrustError {
+  return new TrustError('server-busy', 'the site cannot renew certificates at the moment: ask again later');
+}

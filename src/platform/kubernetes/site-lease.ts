@@ -1,0 +1,88 @@
+import type { Leadership } from '../../agent/ports.ts';
+import { SITE_LEADER } from '../../api/skupper/cluster-names.ts';
+import { whileLeading, type LeaseOptions } from '../../kube/lease/lease.ts';
+import { detached } from '../../telemetry/boundary.ts';
+import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { aborted, pause } from '../../work/pause.ts';
+
+export interface SiteLeaseOptions extends Pick<LeaseOptions, 'client' | 'namespace' | 'identity' | 'timing'> {
+  readonly log: Logger;
+  /** It leads from now on, or no longer. */
+  readonly onChange: () => void;
+}
+
+/** Milliseconds after a lease was lost. */
+const RETRY = 1_000;
+
+/** Of a site's routers the one that holds the Lease leads. Who loses it goes on carrying traffic, and asks for it again. */
+export class SiteLease implements Leadership, AsyncDisposable {
+  readonly #options: SiteLeaseOptions;
+  readonly #end = new AbortController();
+  #running: Promise<void> | undefined;
+  #stillLeading: (() => boolean) | undefined;
+
+  constructor(options: SiteLeaseOptions) {
+    this.#options = options;
+  }
+
+  lead(): boolean {
+    if (this.#running === undefined && !this.#end.signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#running = promise;
+      detached(
+        'pass/site-lease',
+        async () => {
+          await this.#run();
+          resolve();
+        },
+        () => resolve(),
+      );
+    }
+    return this.stillLeading;
+  }
+
+  /** For the moment before a write. */
+  get stillLeading(): boolean {
+    return !this.#end.signal.aborted && this.#stillLeading?.() === true;
+  }
+
+  resign(): void {
+    this.#end.abort();
+  }
+
+  /** Resolves once another may lead. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.resign();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { log, onChange, timing, ...lease } = this.#options;
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      try {
+        await whileLeading(
+          {
+            ...lease,
+            ...(timing === undefined ? {} : { timing }),
+            name: SITE_LEADER,
+            signal,
+            onChange: (event, holder) => log.info({ event, holder }, 'the lease of the site'),
+            onTrouble: (error) => log.warn({ error }, `the lease of the site cannot be read or renewed: ${messageOf(error)}`),
+          },
+          async (leading, stillLeading) => {
+            this.#stillLeading = stillLeading;
+            onChange();
+            await aborted(leading);
+          },
+        );
+      } catch (error) {
+        log.warn({ error }, messageOf(error));
+        await pause(RETRY, signal).catch(() => undefined);
+      } finally {
+        this.#stillLeading = undefined;
+        onChange();
+      }
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import type { Snapshot, Source } from '../../agent/ports.ts';
+import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
+import { secretNames } from '../../site/secret-names.ts';
+import { bounded } from '../../telemetry/boundary.ts';
+import type { NamespaceWatches } from './namespace-watches.ts';
+import type { SecretBundles, SecretsRead } from './secret-bundles.ts';
+import type { StoredResources } from './stored-resources.ts';
+import type { WatchedSecrets } from './watched-secrets.ts';
+
+export interface ClusterSourceOptions {
+  readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network'>;
+  readonly stored: StoredResources;
+  readonly secrets: Pick<WatchedSecrets, 'follow' | 'answered'>;
+  readonly bundles: SecretBundles;
+}
+
+/** Milliseconds. What depends on the time happens by the first; a Secret that was named a moment ago is waited for so long. */
+const POLL = 5_000;
+const ANSWER = 1_000;
+
+type Content = Omit<Snapshot, 'bundles' | 'proxies'>;
+
+/** What a namespace of a cluster holds for the site that it is: all from watches. */
+export class ClusterSource implements Source {
+  readonly #options: ClusterSourceOptions;
+  readonly #followers = new Set<() => void>();
+  #content: Content | undefined;
+  #latest: { readonly content: Content; readonly secrets: SecretsRead; readonly snapshot: Snapshot } | undefined;
+
+  constructor(options: ClusterSourceOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<Snapshot> {
+    const { secrets, bundles } = this.#options;
+    const content = (this.#content ??= this.#gather());
+    secrets.follow(secretNames(content.resources));
+    await secrets.answered(ANSWER);
+    const read = bundles.read();
+    const latest = this.#latest;
+    if (latest !== undefined && latest.content === content && latest.secrets === read) return latest.snapshot;
+    const snapshot: Snapshot = { ...content, bundles: read.users, proxies: read.proxies };
+    this.#latest = { content, secrets: read, snapshot };
+    return snapshot;
+  }
+
+  /** Something of the namespace is another than before. */
+  changed(): void {
+    this.#content = undefined;
+    this.wake();
+  }
+
+  /** Something else is: a Secret, who leads, what is asked of the site. */
+  wake(): void {
+    for (const follower of this.#followers) follower();
+  }
+
+  follow(onChange: () => void): Disposable {
+    // Each call is a follower of its own, also of a function that is there already.
+    const own = (): void => onChange();
+    this.#followers.add(own);
+    const poll = setInterval(bounded('look/namespace', own), POLL);
+    poll.unref();
+    return {
+      [Symbol.dispose]: () => {
+        clearInterval(poll);
+        this.#followers.delete(own);
+      },
+    };
+  }
+
+  bundleLocation(name: string): string {
+    return `the Secret ${name}, of the type kubernetes.io/tls`;
+  }
+
+  #gather(): Content {
+    const { watches, stored } = this.#options;
+    return {
+      ...stored.read(),
+      pods: [...watches.pods.values()].map(({ pod }) => pod),
+      services: {
+        services: [...watches.services.values()].map(({ service }) => service),
+        podKeys: textsIn(watches.network?.data?.[NETWORK_DATA.podKeys]),
+      },
+      attached: [],
+      incomplete: false,
+      restless: false,
+    };
+  }
+}
+
+/** A list of texts in JSON; of anything else none. */
+function textsIn(json: string | undefined): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(json ?? '[]');
+    return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  } catch {
+    return [];
+  }
+}

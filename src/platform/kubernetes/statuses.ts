@@ -1,0 +1,132 @@
+import type { Report, StatusSink } from '../../agent/ports.ts';
+import { skupperResources } from '../../api/skupper/index.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { askedToWait, isConflict, isNotFound, LeaseLostError } from '../../kube/errors.ts';
+import type { Resource } from '../../kube/resource.ts';
+import { writeStatus } from '../../kube/write-status.ts';
+import type { AnyStatus } from '../../site/observe/observe.ts';
+import type { Kind, ResourceKey } from '../../site/resources.ts';
+import type { Logger } from '../../telemetry/log.ts';
+import { reportResults } from '../../telemetry/queue-metrics.ts';
+import { WorkQueue } from '../../work/queue.ts';
+import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
+import { writeNetworkStatus } from './network-writer.ts';
+import { Paced } from './paced.ts';
+import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
+
+export interface ClusterStatusesOptions {
+  /** It writes only while this router leads. */
+  readonly client: KubeClient;
+  readonly watches: Pick<NamespaceWatches, 'resources' | 'network'>;
+  readonly namespace: string;
+  readonly log: Logger;
+  /** The last word has been written. */
+  readonly onClose: () => void;
+  /** RFC 3339, seconds. */
+  readonly now: () => string;
+  /** Milliseconds between two rounds of writing. */
+  readonly round?: number;
+}
+
+/** Milliseconds. */
+const ROUND = 1_000;
+const BACKOFF = { first: 500, max: 60_000 };
+const CLOSE_DEADLINE = 3_000;
+const CONCURRENCY = 16;
+/** No resource's key. */
+const NETWORK = 'network';
+
+/**
+ * The statuses that a site's routers tell of, and what they see of the network. What stands already is left alone; what is refused is tried
+ * again by itself, and hinders nothing else.
+ */
+export class ClusterStatuses implements StatusSink {
+  readonly #options: ClusterStatusesOptions;
+  readonly #pace: Paced;
+  readonly #networkPace: Paced;
+  readonly #queue: WorkQueue;
+  #report: Report | undefined;
+  #wanted: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
+
+  constructor(options: ClusterStatusesOptions) {
+    const { round = ROUND } = options;
+    this.#options = options;
+    this.#pace = new Paced(() => this.#round(), round);
+    this.#networkPace = new Paced(() => this.#queue.add(NETWORK), round);
+    this.#queue = new WorkQueue({
+      name: 'statuses',
+      concurrency: CONCURRENCY,
+      backoff: BACKOFF,
+      askedToWait,
+      reconcile: async (key, signal) => {
+        await this.#bringAbout(key, signal).catch(leaveToOthers);
+        return undefined;
+      },
+      onResult: reportResults('statuses', options.log),
+    });
+  }
+
+  write(report: Report): void {
+    this.#report = report;
+    this.#pace.request();
+  }
+
+  /** What tells of the network is gone, or another than what was written. */
+  networkChanged(): void {
+    if (this.#report !== undefined) this.#networkPace.request();
+  }
+
+  /**
+   * A pod that ends leaves the statuses to the one in its place: a rollout is no news of a Listener. Where none comes, the Site's
+   * condition Running says so, which is its controller's to write.
+   */
+  markStale(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** What is left then, whoever leads next writes. */
+  async close(): Promise<void> {
+    this.#pace[Symbol.dispose]();
+    this.#networkPace[Symbol.dispose]();
+    await this.#queue.stop(CLOSE_DEADLINE);
+    this.#options.onClose();
+  }
+
+  #round(): void {
+    if (this.#report === undefined) return;
+    this.#wanted = wantedStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
+    for (const key of this.#wanted.keys()) if (this.#standing(key) !== undefined) this.#queue.add(key);
+    this.#networkPace.request();
+  }
+
+  async #bringAbout(key: string, signal: AbortSignal): Promise<void> {
+    const { client, watches, namespace } = this.#options;
+    if (key === NETWORK) {
+      if (this.#report !== undefined) await writeNetworkStatus(this.#report, { client, namespace, standing: watches.network, signal });
+      return;
+    }
+    // All other keys are of resources.
+    const resource = key as ResourceKey;
+    const object = this.#standing(resource);
+    const status = this.#wanted.get(resource);
+    if (object === undefined || status === undefined) return;
+    const kind = kindOf(resource);
+    const of = skupperResources[kind] as Resource<StoredResource>;
+    await writeStatus(of, object, withStandingTimes(status, object.status), { client, view: watches.resources(kind), signal });
+  }
+
+  #standing(key: ResourceKey): StoredResource | undefined {
+    const name = key.slice(key.indexOf('/') + 1);
+    return this.#options.watches.resources(kindOf(key)).get(`${this.#options.namespace}/${name}`);
+  }
+}
+
+function kindOf(key: ResourceKey): Kind {
+  // What stands before the first slash of a key.
+  return key.slice(0, key.indexOf('/')) as Kind;
+}
+
+/** Another leads by now, or the object is gone, or another one: nothing of that is ours to mend. */
+function leaveToOthers(error: unknown): void {
+  if (!(error instanceof LeaseLostError) && !isConflict(error) && !isNotFound(error)) throw error;
+}

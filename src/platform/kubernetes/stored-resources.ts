@@ -1,0 +1,72 @@
+import { isDeepStrictEqual } from 'node:util';
+import { validateResource } from '../../api/skupper/validate.ts';
+import { apiVersionOf } from '../../kube/resource.ts';
+import type { ResourceProblem } from '../../site/problem.ts';
+import { sortResources, type Kind, type ResourceKey, type SiteObject, type SiteResources } from '../../site/resources.ts';
+import { followed, type NamespaceWatches, type StoredResource } from './namespace-watches.ts';
+
+export interface ReadResources {
+  readonly resources: SiteResources;
+  readonly problems: readonly ResourceProblem[];
+}
+
+interface ReadResource {
+  readonly from: StoredResource;
+  readonly resource?: SiteObject;
+  readonly problems: readonly ResourceProblem[];
+}
+
+/**
+ * The resources of a namespace, without their statuses. The API server has checked each by the definition of its kind as that was at the time:
+ * what is no good by today's is left out, and told as its own problem.
+ */
+export class StoredResources {
+  readonly #watches: Pick<NamespaceWatches, 'resources'>;
+  /** A namespace may have several; its routers carry out this one. Undefined: whatever there is. */
+  readonly #site: () => string | undefined;
+  #known: ReadonlyMap<string, ReadResource> = new Map();
+
+  constructor(watches: Pick<NamespaceWatches, 'resources'>, site: () => string | undefined) {
+    this.#watches = watches;
+    this.#site = site;
+  }
+
+  read(): ReadResources {
+    const known = new Map<string, ReadResource>();
+    const site = this.#site();
+    for (const of of followed) {
+      // Resources are named by their kinds.
+      const kind = of.kind as Kind;
+      for (const object of this.#watches.resources(kind).values()) {
+        const { uid, name = '' } = object.metadata;
+        if (kind === 'Site' && site !== undefined && uid !== site) continue;
+        const before = this.#known.get(`${kind}/${name}`);
+        const isSame = before !== undefined && isDeepStrictEqual(contentOf(before.from), contentOf(object));
+        known.set(`${kind}/${name}`, isSame ? before : readResource(kind, { ...object, apiVersion: apiVersionOf(of), kind }));
+      }
+    }
+    this.#known = known;
+    const all = [...known.values()];
+    return { resources: sortResources(all.flatMap(({ resource }) => resource ?? [])), problems: all.flatMap(({ problems }) => problems) };
+  }
+}
+
+function contentOf({ metadata: { uid, generation }, spec }: StoredResource): unknown {
+  return [uid, generation, spec];
+}
+
+function readResource(kind: Kind, from: StoredResource): ReadResource {
+  const { resource, problems } = validateResource(from);
+  const key: ResourceKey = `${kind}/${from.metadata.name ?? ''}`;
+  return {
+    from,
+    ...(resource === undefined ? {} : { resource }),
+    problems: problems.map(({ severity, path, message }) => ({
+      resource: key,
+      severity,
+      code: 'invalid',
+      ...(path === '' ? {} : { field: path }),
+      message,
+    })),
+  };
+}

@@ -1,0 +1,31 @@
+import { ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
+import type { KubeObject, Pod } from '../../kube/objects.ts';
+import type { SelectablePod } from '../../site/material.ts';
+
+/** What is kept of a pod of the site's namespace. */
+export interface WatchedPod extends KubeObject {
+  readonly pod: SelectablePod;
+  /** It runs one of the site's routers, also one that is about to end. */
+  readonly isRouter: boolean;
+}
+
+export function watchedPod({ metadata, status }: Pod): WatchedPod {
+  const { name = '', namespace, uid, resourceVersion, labels = {}, deletionTimestamp } = metadata;
+  const isRunning = status?.phase === 'Running';
+  return {
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    pod: {
+      name,
+      labels,
+      ...(status?.podIP === undefined ? {} : { ip: status.podIP }),
+      running: isRunning && deletionTimestamp === undefined,
+      ready: status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true,
+    },
+    isRouter: isRunning && Object.entries(ROUTER_SELECTOR).every(([key, value]) => labels[key] === value),
+  };
+}

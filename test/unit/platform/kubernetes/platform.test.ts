@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connectors, links, listeners, multiKeyListeners, sites } from '../../../../src/api/skupper/index.ts';
+import type { KubeObject } from '../../../../src/kube/objects.ts';
+import { configMaps, pods, secrets, type Resource } from '../../../../src/kube/resource.ts';
+import { eventually } from '../../../harness/wait.ts';
+import type { PlayedApi } from '../../exposure/support/played-api.ts';
+import { freshCertificate } from '../../support/certificate.ts';
+import { aNamespace, aPod, namespace, put, putListener, putSecret } from './support.ts';
+
+interface Status {
+  readonly status?: string;
+  readonly message?: string;
+}
+
+function statusOf(api: PlayedApi, of: Resource, name: string): Status | undefined {
+  return api.read(of as Resource<KubeObject & { readonly status?: Status }>, `${namespace}/${name}`)?.status;
+}
+
+function becomes(api: PlayedApi, of: Resource, name: string, word: string): Promise<unknown> {
+  return eventually(`${name} ${word}`, () => statusOf(api, of, name)?.status === word);
+}
+
+/** Leases apart. */
+function writesOf(api: PlayedApi): readonly string[] {
+  return api.writes.filter((call) => !call.includes(' leases '));
+}
+
+test('a pod runs what its namespace says, and writes the statuses of what it runs and what it sees of the network', async () => {
+  const api = aNamespace();
+  putListener(api, 'web', 1024);
+  put(api, connectors, 'web', { spec: { routingKey: 'web', port: 80, host: '192.0.2.9' } }, { generation: 1 });
+  await using pod = await aPod(api);
+  assert.equal(pod.agent.unready, undefined);
+  assert.deepEqual(
+    pod.router.config.listeners.map(({ name, port, host }) => [name, port, host]),
+    [['Listener/web', 1024, undefined]],
+  );
+  await becomes(api, listeners, 'web', 'Pending');
+  pod.router.reach('web');
+  await becomes(api, listeners, 'web', 'Ready');
+  await becomes(api, connectors, 'web', 'Pending');
+  const network = await eventually('the network', () => api.read(configMaps, `${namespace}/skupper-network-status`)?.data);
+  assert.equal(JSON.parse(network['sites.json'] ?? '')[0].name, 'west');
+  const written = new Set(writesOf(api).map((call) => call.split(' ', 2).join(' ')));
+  assert.deepEqual(written, new Set(['patch-status listeners', 'patch-status connectors', 'patch configmaps']));
+});
+
+test('what stands already is not written, not even by the next pod that leads', async () => {
+  const api = aNamespace();
+  putListener(api, 'web', 1024);
+  const first = await aPod(api);
+  await becomes(api, listeners, 'web', 'Pending');
+  const standing = statusOf(api, listeners, 'web');
+  await eventually('the network', () => writesOf(api).some((call) => call.startsWith('patch configmaps')));
+  await first[Symbol.asyncDispose]();
+  const before = writesOf(api).length;
+  await using _second = await aPod(api, 'two');
+  // What is new tells that the second leads.
+  put(api, connectors, 'late', { spec: { routingKey: 'late', port: 80, host: '192.0.2.9' } });
+  await becomes(api, connectors, 'late', 'Pending');
+  assert.deepEqual(statusOf(api, listeners, 'web'), standing);
+  const statuses = writesOf(api)
+    .slice(before)
+    .filter((call) => call.startsWith('patch-status'));
+  assert.deepEqual(statuses, ['patch-status connectors west/late']);
+});
+
+test('what was stored under another definition is told as its own problem, and hinders nothing else', async () => {
+  const api = aNamespace();
+  putListener(api, 'web', 1024);
+  put(api, links, 'odd', { spec: { endpoints: 'none', cost: 'dear' } }, { generation: 3 });
+  await using _pod = await aPod(api);
+  await becomes(api, listeners, 'web', 'Pending');
+  await becomes(api, links, 'odd', 'Error');
+  assert.match(statusOf(api, links, 'odd')?.message ?? '', /must be a list.*\(spec\.endpoints\).*\(spec\.cost\)/);
+});
+
+test('a status that is refused is tried again, and the others are written', async () => {
+  const api = aNamespace();
+  putListener(api, 'a', 1024);
+  putListener(api, 'b', 1025);
+  put(api, multiKeyListeners, 'first', { spec: { host: 'x', port: 1, strategy: { priority: { routingKeys: ['a'] } } } }, { uid: 'first' });
+  let refusals = 0;
+  api.meets = ({ verb, object }) => {
+    if (verb !== 'patch-status' || !JSON.stringify(object).includes('"uid":"first"') || refusals > 0) return;
+    refusals += 1;
+    throw new Error('etcd is busy');
+  };
+  await using _pod = await aPod(api);
+  await becomes(api, listeners, 'a', 'Pending');
+  await becomes(api, listeners, 'b', 'Pending');
+  await becomes(api, multiKeyListeners, 'first', 'Pending');
+  assert.equal(refusals, 1);
+});
+
+test('a Secret that a Listener names is taken up when it comes, and when it changes', async () => {
+  const api = aNamespace();
+  putListener(api, 'web', 1024, { tlsCredentials: 'cert' });
+  await using pod = await aPod(api);
+  await becomes(api, listeners, 'web', 'Error');
+  assert.match(statusOf(api, listeners, 'web')?.message ?? '', /^TLS credentials secret "cert" not found: /);
+  for (const { cert, key } of [freshCertificate(), freshCertificate()]) {
+    putSecret(api, 'cert', { 'tls.crt': cert, 'tls.key': key });
+    await eventually('the certificate in use', () => pod.router.config.listeners[0]?.tls?.cert === cert);
+  }
+});
+
+test('of several Sites a pod carries out the one that it is told', async () => {
+  const api = aNamespace();
+  put(api, sites, 'another', { spec: {} });
+  await using pod = await aPod(api);
+  const { name, platform } = pod.router.config.site;
+  assert.deepEqual({ name, platform }, { name: 'west', platform: 'kubernetes' });
+});
+
+test('a pod is not ready before the site has its key, and is as soon as it has', async () => {
+  const api = aNamespace();
+  const key = api.read(secrets, `${namespace}/skupper-site-key`);
+  assert.ok(key);
+  api.remove(secrets, `${namespace}/skupper-site-key`);
+  await using pod = await aPod(api);
+  assert.match(pod.agent.unready ?? '', /has not made its key yet/);
+  api.put(secrets, key);
+  await eventually('readiness', () => pod.agent.unready === undefined);
+});
+
+test('the pods of a site know each other by their addresses, and meet by a certificate of the site', async () => {
+  const api = aNamespace();
+  const { cert, key, ca } = freshCertificate();
+  putSecret(api, 'skupper-local-server', { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca });
+  const labels = { application: 'skupper-router', 'skupper.io/component': 'router' };
+  const running = (podIP: string): object => ({ status: { phase: 'Running', podIP } });
+  put(api, pods, 'one', running('192.0.2.1'), { labels });
+  put(api, pods, 'other', running('192.0.2.3'), { labels: { application: 'web' } });
+  await using pod = await aPod(api);
+  const others = () => {
+    const { siblings } = pod.router.config;
+    return siblings?.kind === 'tls' ? siblings.others : undefined;
+  };
+  assert.deepEqual(others(), []);
+  put(api, pods, 'two', running('192.0.2.2'), { labels });
+  await eventually('the other pod', () => others()?.length === 1);
+  assert.deepEqual(others(), [{ router: 'two', host: '192.0.2.2', port: 5671 }]);
+});
+
+test('a pod that no longer leads carries traffic, and writes nothing', async () => {
+  const api = aNamespace();
+  putListener(api, 'web', 1024);
+  await using pod = await aPod(api);
+  await becomes(api, listeners, 'web', 'Pending');
+  pod.cluster.platform.leadership.resign();
+  putListener(api, 'late', 1025);
+  await eventually('the listener', () => pod.router.config.listeners.length === 2);
+  assert.equal(statusOf(api, listeners, 'late'), undefined);
+  assert.equal(pod.agent.unready, undefined);
+});

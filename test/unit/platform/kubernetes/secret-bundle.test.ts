@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObjectMeta, Secret } from '../../../../src/kube/objects.ts';
+import { bundleOf, dataOf, isOurs, proxyOf } from '../../../../src/platform/kubernetes/secret-bundle.ts';
+
+function aSecret(texts: Readonly<Record<string, string>>, type?: string, metadata: ObjectMeta = {}): Secret {
+  const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
+  return { metadata: { name: 'web', ...metadata }, ...(type === undefined ? {} : { type }), data };
+}
+
+for (const [what, secret, expected] of [
+  [
+    'of the type for TLS',
+    aSecret({ 'tls.crt': 'C', 'tls.key': 'K', 'ca.crt': 'A' }, 'kubernetes.io/tls'),
+    { cert: 'C', key: 'K', ca: 'A' },
+  ],
+  ['without an authority', aSecret({ 'tls.crt': 'C', 'tls.key': 'K' }, 'kubernetes.io/tls'), { cert: 'C', key: 'K' }],
+  ['whose certificate has yet to come', aSecret({ 'tls.crt': '', 'tls.key': '\n' }, 'kubernetes.io/tls'), {}],
+  ['that is Opaque, with an authority', aSecret({ 'ca.crt': 'A', other: 'x' }, 'Opaque'), { ca: 'A' }],
+  ['of no type, with an authority', aSecret({ 'ca.crt': 'A' }), { ca: 'A' }],
+] as const) {
+  test(`a Secret ${what} is a bundle of what it has`, () => {
+    assert.deepEqual(bundleOf(secret), { name: 'web', ...expected });
+  });
+}
+
+for (const [what, secret, message] of [
+  [
+    'that is Opaque and has no authority',
+    aSecret({ 'tls.crt': 'C', 'tls.key': 'K' }, 'Opaque'),
+    /is Opaque and has no ca\.crt; use one of/,
+  ],
+  ['of another type', aSecret({ 'ca.crt': 'A' }, 'example.com/\u202Ex'), /is of the type "example\.com\/\\u\{202e\}x"; use one of/],
+] as const) {
+  test(`a Secret ${what} is none, and it is said what would be`, () => {
+    const found = bundleOf(secret);
+    assert.ok('code' in found && found.code === 'tls-unreadable');
+    assert.match(found.message, message);
+  });
+}
+
+test('what is written into a Secret is what was read from it', () => {
+  const bundle = { name: 'web', cert: 'C', key: 'K', ca: 'A' };
+  assert.deepEqual(bundleOf({ metadata: { name: 'web' }, type: 'kubernetes.io/tls', data: dataOf(bundle) }), bundle);
+});
+
+test("a Secret is the site's own where its controller has marked it, or a resource of the site owns it", () => {
+  const owned = (apiVersion: string): ObjectMeta => ({ ownerReferences: [{ apiVersion, kind: 'Site', name: 'west', uid: '1' }] });
+  const metadatas = [
+    {},
+    { annotations: { 'internal.skupper.io/controlled': 'true' } },
+    owned('skupper.io/v2alpha1'),
+    owned('cert-manager.io/v1'),
+    { annotations: { 'internal.skupper.io/controlled': 'false' } },
+  ];
+  assert.deepEqual(
+    metadatas.map((metadata) => isOurs(aSecret({}, undefined, metadata))),
+    [false, true, true, false, false],
+  );
+});
+
+test('a proxy needs a host and a port', () => {
+  assert.deepEqual(proxyOf(aSecret({ host: 'proxy\n', port: '3128\n', username: 'u', password: ' p' })), {
+    host: 'proxy',
+    port: 3128,
+    username: 'u',
+    password: ' p',
+  });
+  for (const texts of [{ host: 'proxy' }, { host: 'no host', port: '1' }, { host: 'proxy', port: '0' }, { host: 'proxy', port: 'x' }]) {
+    assert.equal(proxyOf(aSecret(texts as Readonly<Record<string, string>>)), undefined);
+  }
+});
