@@ -1,5 +1,5 @@
-import { flag, listOf, object, optional, text } from '../schema.ts';
-import { settings, statusWith } from './parts.ts';
+import { flag, listOf, mapOf, object, optional, text } from '../schema.ts';
+import { statusWith } from './parts.ts';
 
 export const certificateSpec = object("What the certificate is to say. It is kept as a TLS bundle of this object's name, and renewed.", {
   ca: text('The certificate authority that signs: a TLS bundle of this namespace. Empty: it signs itself, which a `signing` one may.'),
@@ -15,7 +15,13 @@ export const certificateSpec = object("What the certificate is to say. It is kep
   client: optional(flag('Whether clients can show it.', { default: false })),
   server: optional(flag('Whether servers can show it.', { default: false })),
   signing: optional(flag('Whether it is a certificate authority.', { default: false })),
-  settings,
+  settings: optional(
+    mapOf(
+      text('The value of the setting.'),
+      'Further settings by name. `purpose`: `link` or `application`, where that does not follow from the rest. `lifetime`: on Kubernetes, for how long ' +
+        'it is issued, such as `720h`; left out: a year.',
+    ),
+  ),
 });
 
 export const certificateStatus = statusWith('`Ready`: the TLS bundle is there.', {

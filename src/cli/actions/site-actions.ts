@@ -19,6 +19,7 @@ import {
   type SpecChange,
   type Target,
 } from './resource-actions.ts';
+import { notRevoked, revokedWords } from './revocation-words.ts';
 import type { Wait, WaitOptions } from './waiting.ts';
 import { printable } from '../../text/printable.ts';
 
@@ -94,11 +95,7 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
   const onDamage = ({ message }: Error): void => terminal.note(`Warning: ${message}.\n`);
   const layout = layoutOf(namespace);
   const ledger = await openLedger(layout.internal.root, { onDamage });
-  const { name, serials, siteIds } = await ledger.revoke(site);
-  const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
-  const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
-  const what = name.startsWith('Certificate/') || (siteIds.length === 0 && serials[0] === name) ? 'Certificate' : 'Site';
-  terminal.out(`${what} "${printable(name.replace(/^Certificate\//, ''))}" is revoked: ${refused} are refused from now on.\n`);
+  terminal.out(revokedWords(await ledger.revoke(site)));
   const end = performance.now() + within;
   for (;;) {
     const behind = await routersBehind(layout, revocationsOf(await ledger.revoked()));
@@ -114,9 +111,6 @@ export async function revokeSite(namespace: string, site: string, terminal: Term
 
 export async function unrevokeSite(namespace: string, site: string, terminal: Terminal): Promise<void> {
   const ledger = await openLedger(layoutOf(namespace).internal.root);
-  if (!(await ledger.unrevoke(site))) {
-    const names = (await ledger.revoked()).map(({ name }) => printable(name)).join(', ');
-    throw new CliError('not-found', `No site "${printable(site)}" is revoked; ${names === '' ? 'none is' : `revoked are ${names}`}.`);
-  }
+  if (!(await ledger.unrevoke(site))) throw notRevoked(site, await ledger.revoked());
   terminal.out(`Site "${printable(site)}" may link again. The links that it still has come back by themselves.\n`);
 }

@@ -1,6 +1,7 @@
 /** Options that several commands have. Nothing heavy is imported here: each start of the program reads this file. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { parseDuration } from '../../api/skupper/duration.ts';
+import type { KubeClient } from '../../kube/contract.ts';
 import { machineNamespace, platforms, type PlaceWords } from '../place.ts';
 import type { Context, Wait } from '../actions/waiting.ts';
 import type { OutputFormat } from '../output/output.ts';
@@ -57,6 +58,17 @@ export function placeWords(command: Command): PlaceWords {
 export async function contextOf(command: Command, terminal: Terminal): Promise<Context> {
   const { openResources } = await import('../resources.ts');
   return { resources: await openResources(placeWords(command)), terminal };
+}
+
+/** The cluster that is meant; undefined where it is this machine. */
+export async function clusterOf(
+  command: Command,
+): Promise<({ readonly client: KubeClient; readonly namespace: string } & AsyncDisposable) | undefined> {
+  const { openCluster, platformFor } = await import('../resources.ts');
+  const words = placeWords(command);
+  if ((await platformFor(words)).platform !== 'kubernetes') return undefined;
+  const { client, place } = await openCluster(words);
+  return { client, namespace: place.namespace, [Symbol.asyncDispose]: () => client[Symbol.asyncDispose]() };
 }
 
 /** The namespace of a command that works on this machine only. @throws CliError usage where a cluster is meant */

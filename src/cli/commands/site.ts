@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { SpecChange } from '../actions/resource-actions.ts';
-import { duration, durationText, onMachine, servicePort, type OutputOptions } from './options.ts';
+import { clusterOf, duration, durationText, namespaceOf, servicePort, type OutputOptions } from './options.ts';
 import {
   createVerb,
   deleteVerb,
@@ -71,8 +71,13 @@ are to be deleted with \`earshot link delete NAME\`. Other sites go on as before
 and nothing of it is open here any more.`,
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
+    await using cluster = await clusterOf(command);
+    if (cluster !== undefined) {
+      const { revokeInCluster } = await import('../actions/cluster-revocations.ts');
+      return revokeInCluster(cluster, site, terminal);
+    }
     const { revokeSite } = await import('../actions/site-actions.ts');
-    await revokeSite(await onMachine(command, 'site revoke'), site, terminal);
+    await revokeSite(namespaceOf(command), site, terminal);
   },
 };
 
@@ -82,8 +87,13 @@ const unrevoke: Verb = {
   examples: ['earshot site unrevoke east'],
   arguments: [otherSite],
   run: async ({ command, terminal }, _options, site: string) => {
+    await using cluster = await clusterOf(command);
+    if (cluster !== undefined) {
+      const { unrevokeInCluster } = await import('../actions/cluster-revocations.ts');
+      return unrevokeInCluster(cluster, site, terminal);
+    }
     const { unrevokeSite } = await import('../actions/site-actions.ts');
-    await unrevokeSite(await onMachine(command, 'site unrevoke'), site, terminal);
+    await unrevokeSite(namespaceOf(command), site, terminal);
   },
 };
 

@@ -3,15 +3,20 @@ import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isConflict, isNotFound } from '../../kube/errors.ts';
 import type { OwnerReference, Secret, StringMap } from '../../kube/objects.ts';
-import { secrets } from '../../kube/resource.ts';
+import { secrets, type Resource } from '../../kube/resource.ts';
 import { TrustError } from '../../trust/errors.ts';
-import type { SiteCaches } from '../caches.ts';
 import { difference } from '../../kube/merge-patch.ts';
+
+/** Where Secrets are as they were seen last: with the controller, its caches. */
+export interface SecretCaches {
+  view(of: Resource<Secret>): { get(key: string): Secret | undefined; wrote(object: Secret): void };
+  list(of: Resource<Secret>, namespace: string): readonly Secret[];
+}
 
 export interface SiteSecretsOptions {
   readonly namespace: string;
   readonly client: KubeClient;
-  readonly caches: Pick<SiteCaches, 'list' | 'view'>;
+  readonly caches: SecretCaches;
   /** The Site that they are for; left out where there is none, and nothing that would be its own is kept. */
   readonly site?: OwnerReference;
 }

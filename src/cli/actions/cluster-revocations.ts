@@ -1,0 +1,52 @@
+import { ROUTER, ROUTER_DATA } from '../../api/skupper/cluster-names.ts';
+import { ledgerOf } from '../../connection/trust/ledger-of-namespace.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import { configMaps } from '../../kube/resource.ts';
+import { isRecord } from '../../text/is-record.ts';
+import { printable } from '../../text/printable.ts';
+import type { Ledger, RevokedSite } from '../../trust/stores.ts';
+import { pause } from '../../work/pause.ts';
+import { CliError } from '../errors.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { notRevoked, revokedWords } from './revocation-words.ts';
+
+export interface SiteInCluster {
+  readonly client: KubeClient;
+  readonly namespace: string;
+}
+
+/** Milliseconds in which a controller that runs takes up what is revoked, and between two looks whether it has. */
+const IN_FORCE = 10_000;
+const LOOK = 200;
+
+/** Returns once the routers' configuration says so. */
+export async function revokeInCluster(
+  { client, namespace }: SiteInCluster,
+  site: string,
+  terminal: Terminal,
+  within = IN_FORCE,
+): Promise<void> {
+  const revoked = await (await ledgerOf(client, namespace)).revoke(site);
+  terminal.out(revokedWords(revoked));
+  const end = performance.now() + within;
+  while (!isTold((await client.find(configMaps, { namespace, name: ROUTER }))?.data?.[ROUTER_DATA.revoked], revoked)) {
+    if (performance.now() >= end) {
+      const advice = 'See that the controller of sites runs; until then what is open there goes on.';
+      throw new CliError('not-ready', `Waited ${within / 1000} s for the site's routers to be told, and they are not yet. ${advice}`);
+    }
+    await pause(LOOK);
+  }
+}
+
+export async function unrevokeInCluster({ client, namespace }: SiteInCluster, site: string, terminal: Terminal): Promise<void> {
+  const ledger: Ledger = await ledgerOf(client, namespace);
+  if (!(await ledger.unrevoke(site))) throw notRevoked(site, await ledger.revoked());
+  terminal.out(`Site "${printable(site)}" may link again. The links that it still has come back by themselves.\n`);
+}
+
+function isTold(text: string | undefined, { siteIds, serials }: RevokedSite): boolean {
+  const told: unknown = text === undefined ? undefined : JSON.parse(text);
+  if (!isRecord(told)) return false;
+  const has = (list: unknown, wanted: readonly string[]): boolean => Array.isArray(list) && wanted.every((one) => list.includes(one));
+  return has(told['sites'], siteIds) && has(told['serials'], serials);
+}

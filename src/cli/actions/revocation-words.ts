@@ -1,0 +1,16 @@
+import type { RevokedSite } from '../../trust/stores.ts';
+import { printable } from '../../text/printable.ts';
+import { CliError } from '../errors.ts';
+
+/** What a revocation has come to. */
+export function revokedWords({ name, serials, siteIds }: RevokedSite): string {
+  const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
+  const refused = `${count(serials.length, 'certificate')} and ${count(siteIds.length, 'site id')}`;
+  const what = name.startsWith('Certificate/') || (siteIds.length === 0 && serials[0] === name) ? 'Certificate' : 'Site';
+  return `${what} "${printable(name.replace(/^Certificate\//, ''))}" is revoked: ${refused} are refused from now on.\n`;
+}
+
+export function notRevoked(site: string, revoked: readonly RevokedSite[]): CliError {
+  const names = revoked.map(({ name }) => printable(name)).join(', ');
+  return new CliError('not-found', `No site "${printable(site)}" is revoked; ${names === '' ? 'none is' : `revoked are ${names}`}.`);
+}

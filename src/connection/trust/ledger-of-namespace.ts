@@ -1,0 +1,33 @@
+import { LEDGER, ROUTER } from '../../api/skupper/cluster-names.ts';
+import { sites } from '../../api/skupper/index.ts';
+import { API_VERSION } from '../../api/skupper/names.ts';
+import type { KubeClient } from '../../kube/contract.ts';
+import type { Secret } from '../../kube/objects.ts';
+import { configMaps, secrets } from '../../kube/resource.ts';
+import { TrustError } from '../../trust/errors.ts';
+import type { Ledger } from '../../trust/stores.ts';
+import { ownerOf } from '../namespace-view.ts';
+import { activeSite } from '../site/active-site.ts';
+import { SecretLedger } from './secret-ledger.ts';
+import { SiteSecrets } from './site-secrets.ts';
+
+/** The record of the site in a namespace, for a command. The controller tells the site's routers of what is changed in it. */
+export async function ledgerOf(client: KubeClient, namespace: string): Promise<Ledger> {
+  const [all, router, seen] = await Promise.all([
+    Array.fromAsync(client.list(sites, { namespace })),
+    client.find(configMaps, { namespace, name: ROUTER }),
+    client.find(secrets, { namespace, name: LEDGER }),
+  ]);
+  const byName = all.toSorted((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
+  const site = activeSite(byName, [router, seen]);
+  if (site === undefined) throw new TrustError('state-unavailable', `namespace ${namespace} has no Site`);
+  let current: Secret | undefined = seen;
+  const caches = {
+    view: () => ({ get: () => current, wrote: (object: Secret) => void (current = object) }),
+    list: () => (current === undefined ? [] : [current]),
+  };
+  return new SecretLedger(new SiteSecrets({ namespace, client, caches, site: ownerOf({ ...site, ...KIND }) }));
+}
+
+/** Lists leave it out of their items. */
+const KIND = { apiVersion: API_VERSION, kind: 'Site' } as const;
