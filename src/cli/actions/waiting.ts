@@ -110,7 +110,7 @@ export async function noteWhereStopped({ resources, terminal }: Context): Promis
 
 /** The same failure, and what is to be known besides. */
 export function withSentence(error: CliError, sentence: string): CliError {
-  return new CliError(error.code, `${withoutStop(error.message)}. ${sentence}`, error);
+  return new CliError(error.code, `${withoutStop(error.message)}. ${sentence}`, error.cause);
 }
 
 /** @throws CliError not-running */

@@ -2,6 +2,7 @@
 import { skupperResources, type SkupperResource } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { ApiError } from '../../kube/errors.ts';
+import { secrets } from '../../kube/resource.ts';
 import type { Manifest, OfKind, Resources, Written } from '../resources.ts';
 import { aboutOf } from './cluster-resources/about.ts';
 import { notRunning } from './cluster-resources/controller-runs.ts';
@@ -16,8 +17,7 @@ import { ways } from './ways.ts';
 export type { ClusterPlace } from './cluster-resources/explain.ts';
 
 export function clusterResources(client: KubeClient, place: ClusterPlace): Resources {
-  const resources = new ClusterResources(client, place);
-  return resources;
+  return new ClusterResources(client, place);
 }
 
 class ClusterResources implements Resources {
@@ -109,9 +109,9 @@ class ClusterResources implements Resources {
   hasBundle(name: string): Promise<boolean | undefined> {
     return this.#explained(async () => {
       try {
-        return (await this.find('Secret', name)) !== undefined;
+        return (await this.#reader.find(secrets, name)) !== undefined;
       } catch (error) {
-        if (error instanceof Error && error.cause instanceof ApiError && error.cause.status === 403) return undefined;
+        if (error instanceof ApiError && error.status === 403) return undefined;
         throw error;
       }
     });

@@ -1,6 +1,8 @@
 /** What the API server refuses, and what stands before it: in words that say what to do. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { describe, it } from 'node:test';
 import { failure, RawServer } from '../kube/raw-server.ts';
 import { freePort } from '../support/free-port.ts';
@@ -145,3 +147,18 @@ function kubeconfig(cluster: object): string {
   const contexts = [{ name: 'here', context: { cluster: 'c' } }];
   return JSON.stringify({ 'current-context': 'here', contexts, clusters: [{ name: 'c', cluster }] });
 }
+
+describe('a command as a process of its own', () => {
+  it('ends once it is done, and says what is wrong once', async () => {
+    await using cluster = await Cluster.start();
+    cluster.refuse = ({ query }) => (query.has('watch') ? undefined : failure(401, 'Unauthorized', 'Unauthorized'));
+    const main = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
+    const run = promisify(execFile)(process.execPath, [main, '--kubeconfig', cluster.kubeconfig, 'status']);
+    const { stderr, code } = (await run.catch((error: { readonly stderr: string; readonly code: number }) => error)) as {
+      readonly stderr: string;
+      readonly code: number;
+    };
+    assert.equal(code, 1);
+    assert.match(stderr, /^earshot: The API server of [^\n]* choose another context with --context\.\n$/);
+  });
+});

@@ -19,7 +19,8 @@ export function explained(error: unknown, place: ClusterPlace): unknown {
     error instanceof ApiError ? afterAnswer(error, place) : error instanceof TransportError ? afterSilence(error, place) : undefined;
   if (found === undefined) return error;
   const [code, message] = found;
-  return new EarshotError(code, message, error);
+  // The cause has said its part in it: a message with all of a chain says things twice.
+  return new EarshotError(code, message);
 }
 
 type Explanation = readonly [code: 'failed' | 'usage' | 'exists' | 'not-found', message: string];
