@@ -94,7 +94,7 @@ async function clusterTier(): Promise<Tally> {
     const cluster = await startCluster({ name: 'e2e', log: (line) => console.log(`  ${line}`) });
     let tally: Tally = { ...NONE, failed: 1 };
     try {
-      await installEarshot(cluster, { log: (line) => console.log(`  ${line}`) });
+      await installEarshot(cluster, { connection: true, log: (line) => console.log(`  ${line}`) });
       tally = await testTier(files, E2E, { EARSHOT_CLUSTER_STATE: `${cluster.layout.dir}/state.json` });
     } finally {
       const isOfInterest = tally.failed > 0 || tally.flaky.length > 0;
