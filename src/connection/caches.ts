@@ -1,7 +1,7 @@
 /** What the controller of sites keeps of the cluster: every kind in one way, so that rules ask for all of them alike. */
 import { skupperResources } from '../api/skupper/index.ts';
 import { GROUP } from '../api/skupper/names.ts';
-import type { Cache, Change, KubeClient, StartInformer } from '../kube/contract.ts';
+import type { Change, KubeClient, StartInformer } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import { FreshView } from '../kube/watch/fresh-view.ts';
@@ -21,28 +21,61 @@ export interface SiteCachesOptions {
   readonly signal: AbortSignal;
 }
 
+type Handler = (of: Resource, change: Change<KubeObject>) => void;
+
 export class SiteCaches {
+  readonly #options: Omit<SiteCachesOptions, 'served'>;
   readonly #views = new Map<string, FreshView<KubeObject>>();
+  readonly #handlers = new Set<Handler>();
+  readonly #ofKinds = new Set<() => void>();
   readonly #pods: NamespacePods;
   readonly #podHandlers = new Set<(namespace: string) => void>();
 
-  constructor({ start, client, namespace, served, signal }: SiteCachesOptions) {
+  constructor({ served, ...options }: SiteCachesOptions) {
+    const { start, client, signal } = options;
     const onChange = (changed: string): void => {
       for (const handler of this.#podHandlers) handler(changed);
     };
+    this.#options = options;
     this.#pods = new NamespacePods({ start, client, signal, onChange });
-    const selection = namespace === undefined ? {} : { namespace };
     const resources = Object.values(skupperResources).map((of): Kept => ({ of }));
-    for (const { of, optional = false, ...how } of [...resources, ...keptObjects]) {
-      if (optional && !served.has(nameOf(of))) continue;
-      const cache = start<KubeObject>(client, of, {
-        ...selection,
-        ...how,
-        signal,
-        indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
-      });
-      this.#views.set(nameOf(of), new FreshView<KubeObject>(cache, ownPartOf(of)));
+    for (const kept of [...resources, ...keptObjects]) {
+      if (kept.optional !== true || served.has(nameOf(kept.of))) this.#keep(kept.of, this.#start(kept));
     }
+  }
+
+  /** Keeps an optional kind that the cluster serves only now, once the first list of it is in. Without effect on one that is kept already. */
+  async add(of: Resource): Promise<void> {
+    const kept = keptObjects.find((each) => each.of === of);
+    if (kept === undefined || this.has(of)) return;
+    const view = this.#start(kept);
+    await view.synced;
+    this.#keep(of, view);
+    for (const told of this.#ofKinds) told();
+  }
+
+  /** Told when a kind was added. Returns the way to stop. */
+  onKind(handler: () => void): () => void {
+    this.#ofKinds.add(handler);
+    return () => this.#ofKinds.delete(handler);
+  }
+
+  #start({ of, optional: _optional, ...how }: Kept): FreshView<KubeObject> {
+    const { start, client, namespace, signal } = this.#options;
+    const cache = start<KubeObject>(client, of, {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...how,
+      signal,
+      indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
+    });
+    return new FreshView<KubeObject>(cache, ownPartOf(of));
+  }
+
+  #keep(of: Resource, view: FreshView<KubeObject>): void {
+    this.#views.set(nameOf(of), view);
+    view.onChange((change) => {
+      if (!view.isEcho(change)) for (const handler of this.#handlers) handler(of, change);
+    });
   }
 
   /** Of namespaces that are followed for their pods; undefined where they have not been listed yet. */
@@ -97,21 +130,10 @@ export class SiteCaches {
   }
 
   /** Told of every change of every kind that is not the echo of a status that this process wrote. */
-  onChange(handler: (of: Resource, change: Change<KubeObject>) => void): () => void {
-    const stops = [...keptObjects, ...Object.values(skupperResources).map((of): Kept => ({ of }))].flatMap(({ of }) => {
-      const view = this.#views.get(nameOf(of));
-      return view === undefined ? [] : [follow(view, (change) => handler(of, change))];
-    });
-    return () => {
-      for (const stop of stops) stop();
-    };
+  onChange(handler: Handler): () => void {
+    this.#handlers.add(handler);
+    return () => this.#handlers.delete(handler);
   }
-}
-
-function follow(view: FreshView<KubeObject>, handler: (change: Change<KubeObject>) => void): () => void {
-  return (view satisfies Cache<KubeObject>).onChange((change) => {
-    if (!view.isEcho(change)) handler(change);
-  });
 }
 
 /** As kubectl takes it: `routes.v1.route.openshift.io`; `services` of the core group. */

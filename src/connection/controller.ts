@@ -62,7 +62,11 @@ export async function startSiteController({
     others.forEach(wake);
   });
   caches.followPods(attachedNamespaces(caches));
-  for (const of of Object.values(skupperResources)) for (const namespace of caches.namespacesWith(of)) queue.add(namespace);
+  const wakeAll = (): void => {
+    for (const of of Object.values(skupperResources)) caches.namespacesWith(of).forEach(wake);
+  };
+  const stopKinds = caches.onKind(wakeAll);
+  wakeAll();
   // Also where it has none of these yet: the server for tokens is there.
   queue.add(settings.namespace);
   const shown = showQueues({ sites: queue });
@@ -70,6 +74,7 @@ export async function startSiteController({
     async stop(deadlineMilliseconds) {
       stopWatching();
       stopPods();
+      stopKinds();
       await queue.stop(deadlineMilliseconds);
       await keeper[Symbol.asyncDispose]();
       shown[Symbol.dispose]();

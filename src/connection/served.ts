@@ -1,36 +1,111 @@
-import type { KubeClient } from '../kube/contract.ts';
-import { isForbidden, isNotFound } from '../kube/errors.ts';
+import { customResourceDefinitionsResource, type CustomResourceDefinition } from '../api/crd.ts';
+import type { Cache, KubeClient, StartInformer } from '../kube/contract.ts';
+import { askedToWait, isForbidden, isNotFound } from '../kube/errors.ts';
+import type { Condition } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
-import { nameOf } from './caches.ts';
+import type { Logger } from '../telemetry/log.ts';
+import { reportResults } from '../telemetry/queue-metrics.ts';
+import { WorkQueue } from '../work/queue.ts';
+import { nameOf, type SiteCaches } from './caches.ts';
 import { keptObjects } from './kept-objects.ts';
 
+type Definition = CustomResourceDefinition & { readonly status?: { readonly conditions?: readonly Condition[] } };
+
+interface Look {
+  readonly client: Pick<KubeClient, 'page'>;
+  /** Left out: all namespaces. */
+  readonly namespace?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
 /**
- * Which of the optional kinds the cluster serves. It is asked once: an API that is installed later is found at the next start.
+ * Which of the optional kinds the cluster serves to this account.
  * @returns their names as `nameOf` gives them
  */
-export async function servedOptional(
-  client: Pick<KubeClient, 'page'>,
-  { namespace, signal }: { readonly namespace?: string | undefined; readonly signal: AbortSignal },
-): Promise<ReadonlySet<string>> {
+export async function servedOptional(from: Look): Promise<ReadonlySet<string>> {
   const served = new Set<string>();
   for (const { of, optional = false } of keptObjects) {
-    if (optional && (await isServed(client, of, namespace, signal))) served.add(nameOf(of));
+    if (optional && (await isServed(of, from))) served.add(nameOf(of));
   }
   return served;
 }
 
-async function isServed(
-  client: Pick<KubeClient, 'page'>,
-  of: Resource,
-  namespace: string | undefined,
-  signal: AbortSignal,
-): Promise<boolean> {
+/** Keeps those, too, of which the cluster gets the definition while this process runs: the other half may be installed in the same moment. */
+export async function followServed({
+  start,
+  client,
+  caches,
+  namespace,
+  log,
+  signal,
+}: Look & {
+  readonly start: StartInformer;
+  readonly client: KubeClient;
+  readonly caches: SiteCaches;
+  readonly log: Logger;
+}): Promise<AsyncDisposable> {
+  const absent = keptObjects.filter(({ of, optional = false }) => optional && !caches.has(of)).map(({ of }) => of);
+  const byDefinition = Map.groupBy(absent, ({ plural, group }) => `${plural}.${group}`);
+  const queue = new WorkQueue({
+    name: 'kinds',
+    concurrency: 1,
+    backoff: { first: 100, max: 15_000 },
+    askedToWait,
+    reconcile: async (name, stopping) => {
+      const definition = definitions.get(name)?.get(name);
+      for (const of of byDefinition.get(name) ?? []) {
+        if (definition === undefined || caches.has(of) || !isEstablished(definition, of)) continue;
+        await addServed(of, { client, namespace, signal: stopping }, caches);
+        log.info({ kind: nameOf(of), kept: caches.has(of) }, 'the cluster serves another kind now');
+      }
+      return undefined;
+    },
+    onResult: reportResults('kinds', log),
+  });
+  const definitions = new Map<string, Cache<Definition>>();
+  for (const name of byDefinition.keys()) {
+    const selection = { fieldSelector: `metadata.name=${name}` };
+    // Where this account may not, there is nothing to wait for.
+    if (!(await isAllowed(() => client.page(customResourceDefinitionsResource, selection, { limit: 1, signal })))) continue;
+    const cache = start<Definition>(client, customResourceDefinitionsResource, { ...selection, signal });
+    definitions.set(name, cache);
+    cache.onChange(() => queue.add(name));
+  }
+  return queue;
+}
+
+function isEstablished({ spec, status }: Definition, { version }: Resource): boolean {
+  return (
+    spec.versions.some(({ name, served }) => name === version && served) &&
+    status?.conditions?.some((condition) => condition.type === 'Established' && condition.status === 'True') === true
+  );
+}
+
+/** Rejects while the API server does not serve it yet, which it may not for a moment. */
+async function addServed(of: Resource, { client, namespace, signal }: Look, caches: SiteCaches): Promise<void> {
+  if (await isAllowed(() => look(of, { client, namespace, signal }))) await caches.add(of);
+}
+
+async function isServed(of: Resource, { client, namespace, signal }: Look): Promise<boolean> {
   try {
-    await client.page(of, namespace === undefined ? {} : { namespace }, { limit: 1, signal });
+    // Rights are asked first: without them it makes no difference whether there is such an API.
+    return await isAllowed(() => look(of, { client, namespace, signal }));
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+function look(of: Resource, { client, namespace, signal }: Look): Promise<unknown> {
+  return client.page(of, namespace === undefined ? {} : { namespace }, { limit: 1, signal });
+}
+
+async function isAllowed(ask: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await ask();
     return true;
   } catch (error) {
-    // Installed after the controller's rights were written: for it, the cluster does not have it.
-    if (isNotFound(error) || isForbidden(error)) return false;
+    if (isForbidden(error)) return false;
     throw error;
   }
 }

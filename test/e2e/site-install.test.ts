@@ -64,10 +64,10 @@ describe('the chart’s connection half on a cluster', { timeout: 400_000 }, () 
   });
 
   it('comes without the other half being touched', async () => {
-    await apart.create(pod('mounted', { volumes: { address: byClass('cluster-internal') } }));
+    await apart.create(pod('mounted', { volumes: { address: byClass('cluster-internal') }, ports: [{ containerPort: 8080 }] }));
     await apart.running('mounted');
     const tree = (): Promise<string> =>
-      apart.exec('mounted', ['sh', '-c', 'cd /address; find . -type f -exec stat -c "%i %n" {} + | sort']);
+      apart.exec('mounted', ['sh', '-c', 'cd /listeners/address; find . -type f -exec stat -c "%i %n" {} + | sort']);
     const [seen, own, others] = [await tree(), await podsOf('apart'), await podsOf(SYSTEM)];
     assert.match(seen, /address/);
     await installEarshot(cluster, { connection: true });
