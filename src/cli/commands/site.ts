@@ -74,7 +74,8 @@ and nothing of it is open here any more.`,
     await using cluster = await clusterOf(command);
     if (cluster !== undefined) {
       const { revokeInCluster } = await import('../actions/cluster-revocations.ts');
-      return revokeInCluster(cluster, site, terminal);
+      await revokeInCluster(cluster, site, terminal);
+      return;
     }
     const { revokeSite } = await import('../actions/site-actions.ts');
     await revokeSite(namespaceOf(command), site, terminal);
@@ -90,7 +91,8 @@ const unrevoke: Verb = {
     await using cluster = await clusterOf(command);
     if (cluster !== undefined) {
       const { unrevokeInCluster } = await import('../actions/cluster-revocations.ts');
-      return unrevokeInCluster(cluster, site, terminal);
+      await unrevokeInCluster(cluster, site, terminal);
+      return;
     }
     const { unrevokeSite } = await import('../actions/site-actions.ts');
     await unrevokeSite(namespaceOf(command), site, terminal);
