@@ -43,7 +43,8 @@ const before = `
 
 # The command line
 
-\`earshot COMMAND --help\` shows what stands here. Commands of the connection half work on a *namespace*, a directory below
+\`earshot COMMAND --help\` shows what stands here. Commands of the connection half work on a *namespace*: one of a cluster, or one of this
+machine, see [below](#machines-and-clusters). On a machine it is a directory below
 \`/var/lib/earshot/namespaces\` for root and below \`$XDG_DATA_HOME/earshot/namespaces\` (usually
 \`~/.local/share/earshot/namespaces\`) for others; \`EARSHOT_HOME\` names another base. \`-n\` or \`EARSHOT_NAMESPACE\` says which
 namespace; it may stand before the command or after it.
@@ -55,11 +56,39 @@ they are told to.
 
 Results go to standard output, progress and advice to standard error. \`-o json\` and \`-o yaml\` are for programs.
 
+## Machines and clusters
+
+The same commands work on both. Which is meant, the first of these says:
+
+1. \`--platform kubernetes\` or \`--platform linux\`; \`--context\` and \`--kubeconfig\` mean a cluster, too
+2. \`EARSHOT_PLATFORM\`, or \`SKUPPER_PLATFORM\`; where \`EARSHOT_HOME\` is set, this machine
+3. what is found: this machine where it has a directory of that namespace, or no kubeconfig; else the cluster
+
+A cluster is found as kubectl finds it: \`--kubeconfig\`, the files of \`KUBECONFIG\`, \`~/.kube/config\`, or the account of the pod that
+the command runs in; \`--context\`, or the current one. The namespace is that of \`-n\`, \`EARSHOT_NAMESPACE\`, or the context.
+\`earshot status\` and \`earshot version\` say which cluster it is.
+
+In a cluster commands write resources with the rights of whoever types: those of the role \`edit\` in the namespace, and all on its
+\`skupper.io\`, are enough. \`--wait\` watches what becomes of them; where a resource is not in order, it waits until \`--timeout\`, since
+pods and Secrets may still come. What differs besides:
+
+| | on a machine | in a cluster |
+| --- | --- | --- |
+| \`listener create NAME\` without \`--host\` | listens on all IPv4 addresses | makes a Service of that name |
+| \`connector create NAME\` without a server | connects to a host of that name | to pods with the label \`app=NAME\`; \`--selector\`, \`--workload\` |
+| \`--tls-credentials NAME\` | a directory below \`input/certs\`, also later | a Secret, which must be there |
+| \`link generate\` | one Link, with a certificate for it | a Certificate \`link-SITE\`, and a Link \`link-SITE-GROUP\` for each group of routers; deleting the Certificate ends them |
+| \`token issue\` | redeemed at the site's addresses | redeemed at the controller |
+| \`apply\` of a file that names another namespace | is applied here, with a warning | is refused |
+| \`debug dump\` | files, journal and metrics | objects, events and logs of the site's pods and of the controller, as far as one's rights reach |
+| \`system\`, \`link renew\` | | not there |
+
 ## Exit codes
 
 | code | meaning |
 | --- | --- |
 ${meanings.map(([code, meaning]) => `| ${code} | ${meaning} |`).join('\n')}
 
-A resource whose status is \`Error\` for three seconds while a command waits for it ends the command with 1.
+On a machine a resource whose status is \`Error\` for three seconds while a command waits for it ends the command with 1; in a cluster one
+whose status is \`Error\` at the end of \`--timeout\`.
 `.trim();

@@ -353,7 +353,7 @@ describe('where nothing looks after a site in a cluster', () => {
 });
 
 describe('what only machines have', () => {
-  for (const words of ['system status', 'link renew x', 'site revoke x', 'site unrevoke x']) {
+  for (const words of ['system status', 'link renew x']) {
     it(`${words} is refused`, async () => {
       await using cluster = await withSite();
       const { code, err } = await cluster.earshot(words.split(' '));
