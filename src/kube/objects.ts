@@ -152,6 +152,7 @@ export interface ContainerPort {
 export interface Container {
   readonly name: string;
   readonly ports?: readonly ContainerPort[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
   readonly restartPolicy?: string;
 }
 

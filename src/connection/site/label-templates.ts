@@ -1,28 +1,38 @@
 /** Labels and annotations that somebody wants on what sites are made of: those of ConfigMaps with a label of their own. */
-import { label, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
+import { annotation, label, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
 import type { ConfigMap, KubeObject, ObjectMeta, StringMap } from '../../kube/objects.ts';
-import { configMaps } from '../../kube/resource.ts';
+import { configMaps, secrets } from '../../kube/resource.ts';
 import { parseSelector, selects, type LabelSelector } from '../../site/plan/label-selector.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { Wishes } from '../wishes.ts';
+import { isOurs } from './own-objects.ts';
 
 /** What goes onto the object of a kind beside what it has itself. */
-export type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
+type Templates = (kind: string, metadata: ObjectMeta) => { readonly labels: StringMap; readonly annotations: StringMap };
 
 /** The last step over what all rules want. What no template wants any more is taken off again, since it is no longer applied. */
 export function withTemplates(view: NamespaceView, wishes: Wishes): Wishes {
   const { templates, problems } = readTemplates(view);
-  if (templates.length === 0 && problems.length === 0) return wishes;
   const more = templatesOf(templates);
   const objects = wishes.objects.map((wish) => ({ ...wish, object: decorated(wish.of.kind, wish.object, more) }));
-  return { ...wishes, objects, problems: [...wishes.problems, ...problems] };
+  return { ...wishes, objects: [...objects, ...onSecrets(view, more)], problems: [...wishes.problems, ...problems] };
 }
 
-/** For whoever writes objects of these kinds otherwise. */
-export function templatesFor(view: NamespaceView): Templates {
-  return templatesOf(readTemplates(view).templates);
+/** What is in the site's Secrets others write. Here is wanted what templates put on them, and nothing more. */
+function onSecrets({ site, list }: NamespaceView, templates: Templates): Wishes['objects'] {
+  if (site === undefined) return [];
+  return list(secrets).flatMap(({ metadata }): Wishes['objects'] => {
+    const { name, uid, annotations = {} } = metadata;
+    const more = templates('Secret', metadata);
+    const isBare = Object.keys(more.labels).length + Object.keys(more.annotations).length === 0;
+    // One that has had some before is to lose them.
+    if (!isOurs({ metadata }) || (isBare && annotations[annotation.applied] === undefined)) return [];
+    // With its uid: none is ever made by this.
+    const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name, uid, ...more } } as KubeObject;
+    return [{ of: secrets, object, for: keyOf(site) }];
+  });
 }
 
 const KINDS: ReadonlySet<string> = new Set(

@@ -10,6 +10,9 @@ import type { ContainerResources } from './size.ts';
 /** On every object of a router, and on its pods. */
 export const ROUTER_LABELS = { 'app.kubernetes.io/name': ROUTER, 'app.kubernetes.io/part-of': 'skupper', ...ROUTER_SELECTOR } as const;
 
+/** Variable of a router's container. */
+export const SITE_UID = 'SITE_UID';
+
 const NON_ROOT = 65_532;
 /** What a router has for its connections to end, once it is told to. */
 const GRACE_SECONDS = 30;
@@ -88,7 +91,7 @@ function container(
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'POD_NAMESPACE', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } },
       { name: 'ROUTER_GROUP', value: group },
-      { name: 'SITE_UID', value: site.metadata.uid ?? '' },
+      { name: SITE_UID, value: site.metadata.uid ?? '' },
       { name: 'SITE_NAME', value: site.metadata.name ?? '' },
     ],
     ports: [

@@ -1,23 +1,43 @@
+import type { Site } from '../../api/skupper/index.ts';
 import { label, NETWORK_DATA, NETWORK_STATUS, ROUTER, SECOND_ROUTER } from '../../api/skupper/cluster-names.ts';
 import type { Deployment, Pod } from '../../kube/objects.ts';
 import { configMaps, deployments, pods } from '../../kube/resource.ts';
 import type { RouterFacts } from '../../site/observe/router-facts.ts';
 import { done, waiting } from '../../site/observe/status.ts';
+import { quoted } from '../../text/printable.ts';
 import { accessEndpoints } from '../access/access-endpoints.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { readNetwork } from './network-record.ts';
+import { SITE_UID } from './router-deployment.ts';
 
 /** What the cluster tells of the site's router pods, and they of the network. */
 export function routerFacts(view: NamespaceView): RouterFacts {
   const network = view.find(configMaps, NETWORK_STATUS)?.data?.[NETWORK_DATA.sites];
   return {
-    running: runningOf(
-      view.list(pods).filter(({ metadata }) => metadata.labels?.[label.type] === 'site'),
-      [ROUTER, SECOND_ROUTER].flatMap((name) => view.find(deployments, name) ?? []),
+    running: withAccount(
+      view.site,
+      runningOf(
+        view.list(pods).filter((pod) => isOfSite(pod, view.site)),
+        [ROUTER, SECOND_ROUTER].flatMap((name) => view.find(deployments, name) ?? []),
+      ),
     ),
     endpoints: accessEndpoints(view),
     ...readNetwork(network),
   };
+}
+
+/** Not one of a Site of before, which takes a moment to end. Those of an earlier controller do not tell. */
+export function isOfSite({ metadata, spec }: Pod, site: Site | undefined): boolean {
+  const uid = spec?.containers.flatMap(({ env = [] }) => env.find(({ name }) => name === SITE_UID)?.value ?? [])[0];
+  return metadata.labels?.[label.type] === 'site' && (uid === undefined || uid === site?.metadata.uid);
+}
+
+/** A router that may read nothing can say nothing of it. */
+function withAccount(site: Site | undefined, running: RouterFacts['running']): RouterFacts['running'] {
+  const account = site?.spec.serviceAccount ?? '';
+  if (account === '' || running.kind === 'done') return running;
+  const advice = `see that the ServiceAccount ${quoted(account)} of the Site has the rights of a router`;
+  return { ...running, message: `${running.message}; ${advice}` };
 }
 
 const NONE_READY = 'No router pod is ready';

@@ -105,6 +105,30 @@ describe('labels and annotations of a template', () => {
   });
 });
 
+describe('the Secrets of a site', () => {
+  const secret = (annotations: Readonly<Record<string, string>>): KubeObject => ({
+    kind: 'Secret',
+    metadata: { name: 'x', uid: 'u7', resourceVersion: '5', labels: { own: '1' }, annotations },
+  });
+  const controlled = { 'internal.skupper.io/controlled': 'true' };
+  const wantedOf = (...objects: readonly KubeObject[]): unknown =>
+    withTemplates(viewOf([site, ...objects]), noWishes).objects.map(({ object }) => object);
+  const bare = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x', uid: 'u7', labels: {}, annotations: {} } };
+
+  for (const [what, objects, expected] of [
+    [
+      'get what a template has, and nothing else is written',
+      [secret(controlled), template({})],
+      [{ ...bare, metadata: { ...bare.metadata, ...both } }],
+    ],
+    ['are left alone where there is none', [secret(controlled)], []],
+    ['lose what they had, once there is none', [secret({ ...controlled, 'earshot/applied': 'x' })], [bare]],
+    ["are not a person's", [secret({}), template({})], []],
+  ] as const) {
+    test(what, () => assert.deepEqual(wantedOf(...objects), expected));
+  }
+});
+
 describe('a change that concerns all sites', () => {
   const object = template({}, {}, 'skupper');
   const plain = { ...object, metadata: { ...object.metadata, labels: {} } };

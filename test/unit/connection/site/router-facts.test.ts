@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { runningOf } from '../../../../src/connection/site/router-facts.ts';
-import type { Deployment, Pod } from '../../../../src/kube/objects.ts';
+import { isOfSite, routerFacts, runningOf } from '../../../../src/connection/site/router-facts.ts';
+import type { Site } from '../../../../src/api/skupper/index.ts';
+import type { Deployment, KubeObject, Pod } from '../../../../src/kube/objects.ts';
+import { viewOf } from '../support/view.ts';
 
 type Status = NonNullable<Pod['status']>;
 
@@ -46,6 +48,32 @@ describe('whether a site runs', () => {
       assert.equal(running.kind === 'done' ? undefined : running.message, expected);
     });
   }
+});
+
+const site: Site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name: 'west', uid: 'u1' }, spec: {} };
+
+describe('whose a router pod is', () => {
+  for (const [what, type, uid, expected] of [
+    ["the site's", 'site', 'u1', true],
+    ["another Site's", 'site', 'u0', false],
+    ["an earlier controller's", 'site', undefined, true],
+    ['something else with the label of a component', undefined, 'u1', false],
+  ] as const) {
+    test(what, () => {
+      const labels = type === undefined ? {} : { 'skupper.io/type': type };
+      const env = uid === undefined ? [] : [{ name: 'SITE_UID', value: uid }];
+      assert.equal(isOfSite({ metadata: { labels }, spec: { containers: [{ name: 'router', env }] } }, site), expected);
+    });
+  }
+});
+
+test("a person's own ServiceAccount is named where no router is ready", () => {
+  const messageOf = (serviceAccount: string): string | undefined => {
+    const { running } = routerFacts(viewOf([{ ...site, spec: { serviceAccount } } as KubeObject]));
+    return running.kind === 'done' ? undefined : running.message;
+  };
+  assert.equal(messageOf(''), 'No router pod is ready');
+  assert.match(messageOf('mine') ?? '', /^No router pod is ready; see that the ServiceAccount "mine"/);
 });
 
 function pod(status: Status, metadata: Pod['metadata'] = {}): Pod {
