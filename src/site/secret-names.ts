@@ -1,4 +1,4 @@
-import { LEDGER, LOCAL_CA, LOCAL_SERVER, SITE_CA, SITE_KEY, SITE_SERVER } from '../api/skupper/cluster-names.ts';
+import { CONTROLLERS_SECRETS, LOCAL_SERVER, SITE_KEY, SITE_SERVER } from '../api/skupper/cluster-names.ts';
 import { isResourceName } from '../text/names.ts';
 import type { SiteResources } from './resources.ts';
 
@@ -19,9 +19,6 @@ export function secretNames(resources: Naming, attached: readonly (string | unde
     ...Link.map(({ spec }) => (spec.settings != null && Object.hasOwn(spec.settings, PROXY) ? spec.settings[PROXY] : undefined)),
     ...attached,
   ];
-  const usable = named.filter((name) => name !== undefined && isResourceName(name) && !kept.has(name));
+  const usable = named.filter((name) => name !== undefined && isResourceName(name) && !CONTROLLERS_SECRETS.has(name));
   return new Set([SITE_KEY, SITE_SERVER, LOCAL_SERVER, ...usable.filter((name) => name !== undefined)].sort());
 }
-
-/** For the controller alone. */
-const kept: ReadonlySet<string> = new Set([SITE_CA, LOCAL_CA, LEDGER]);

@@ -82,3 +82,9 @@ export const GRANT_SERVER_CA = 'skupper-grant-server-ca';
 export const LEADER_LABEL = 'earshot/leader';
 /** Secret with what became of the site's grants: codes, counts, and whose keys were certified; for the controller alone. */
 export const GRANTS = 'skupper-site-grants';
+
+/**
+ * Secrets that only the controller reads, whoever names them in a resource: by the first three somebody could sign, the others are a site's
+ * records, and keys that wait for their certificate.
+ */
+export const CONTROLLERS_SECRETS: ReadonlySet<string> = new Set([SITE_CA, LOCAL_CA, GRANT_SERVER_CA, LEDGER, GRANTS, PENDING_KEYS]);

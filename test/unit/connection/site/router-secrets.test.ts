@@ -58,6 +58,8 @@ describe('the Secrets that a router may read', () => {
     ['the authority of its routers', 'skupper-local-ca', []],
     ['the default issuer', 'my-ca', []],
     ['the record of what was issued', 'skupper-site-ledger', []],
+    ['the record of grants', 'skupper-site-grants', []],
+    ['keys that wait for their certificate', 'skupper-pending-keys', []],
     ['what a Certificate signs with', 'root', [resource('Certificate', { ca: '', subject: 'r', signing: true }, 'root')]],
     ['what a Certificate was signed with', 'theirs', [resource('Certificate', { ca: 'theirs', subject: 's' })]],
     [
