@@ -17,7 +17,10 @@ export async function openResources(words: PlaceWords): Promise<Resources> {
     return directoryResources(layoutOf(namespace), machineFlags(words, namespace));
   }
   const [{ client, place }, { clusterResources }] = await Promise.all([openCluster(words), import('../platform/kubernetes/resources.ts')]);
-  return clusterResources(client, place);
+  return clusterResources(client, place, async () => {
+    const { ledgerOf } = await import('../connection/trust/ledger-of-namespace.ts');
+    return (await ledgerOf(client, place.namespace)).revoked();
+  });
 }
 
 export async function platformFor(words: PlaceWords): Promise<Choice> {

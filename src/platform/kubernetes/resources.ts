@@ -16,8 +16,9 @@ import { ways } from './ways.ts';
 
 export type { ClusterPlace } from './cluster-resources/explain.ts';
 
-export function clusterResources(client: KubeClient, place: ClusterPlace): Resources {
-  return new ClusterResources(client, place);
+/** @param revoked who is in the site's record, which whoever may read its Secret can see */
+export function clusterResources(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']): Resources {
+  return new ClusterResources(client, place, revoked);
 }
 
 class ClusterResources implements Resources {
@@ -25,10 +26,12 @@ class ClusterResources implements Resources {
   readonly #client: KubeClient;
   readonly #place: ClusterPlace;
   readonly #reader: ClusterReader;
+  readonly #revoked: Resources['revoked'];
   /** What was found of the controller, and when. */
   #controller: { readonly advice: string | undefined; readonly at: number } | undefined;
 
-  constructor(client: KubeClient, place: ClusterPlace) {
+  constructor(client: KubeClient, place: ClusterPlace, revoked: Resources['revoked']) {
+    this.#revoked = revoked;
     this.#client = client;
     this.#place = place;
     this.#reader = new ClusterReader(client, place.namespace);
@@ -125,9 +128,16 @@ class ClusterResources implements Resources {
     return this.#explained(() => linkToHere({ client: this.#client, reader: this.#reader, namespace: this.namespace }, site, host));
   }
 
-  /** The controller alone knows. */
-  revoked(): Promise<readonly []> {
-    return Promise.resolve([]);
+  revoked(): ReturnType<Resources['revoked']> {
+    return this.#explained(async () => {
+      try {
+        return await this.#revoked();
+      } catch (error) {
+        // It is not what was asked for: whoever may not see Secrets sees the rest.
+        if (error instanceof ApiError && error.status === 403) return [];
+        throw error;
+      }
+    });
   }
 
   about(): ReturnType<Resources['about']> {

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parseYaml } from '../../../src/text/yaml.ts';
+import { formatRevoked } from '../../../src/trust/disk/ledger-files.ts';
+import { failure } from '../kube/raw-server.ts';
 import { Cluster, condition, ready, type Stored } from './cluster.ts';
 
 const ENDPOINTS = [
@@ -305,6 +307,18 @@ describe('what is shown of a site in a cluster', () => {
     const { out } = await cluster.earshot(['site', 'status', '-o', 'json']);
     assert.doesNotMatch(out, /managedFields/);
     assert.match((await cluster.earshot(['site', 'status'])).out, /NAME +STATUS.*\nwest +Ready/);
+  });
+
+  it('has those that it has revoked, for whoever may see the record', async () => {
+    await using cluster = await withSite();
+    const text = formatRevoked([{ name: 'east', siteIds: ['a'.repeat(64)], serials: [], at: Date.parse('2030-01-02T00:00:00Z') }]);
+    const metadata = { ownerReferences: [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid: 'uid-sites/west' }] };
+    cluster.store('secrets/skupper-site-ledger', { metadata, data: { 'revoked.yaml': Buffer.from(text).toString('base64') } });
+    assert.match((await cluster.earshot(['site', 'status'])).out, /\nRevoked: east \(2030-01-02\)\n/);
+    cluster.refuse = ({ what }) => (what.startsWith('secrets') ? failure(403, 'Forbidden', 'no') : undefined);
+    const { code, out } = await cluster.earshot(['site', 'status']);
+    assert.equal(code, 0);
+    assert.doesNotMatch(out, /Revoked/);
   });
 
   it('is packed for a report, with no code and no key', async () => {
