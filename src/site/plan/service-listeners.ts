@@ -12,8 +12,9 @@ export function atServices(wanted: readonly LocalListener[], { ports, problems }
     // Names of planned listeners are keys of their resources.
     const resource = config.name as ResourceKey;
     const own = byListener.get(resource) ?? [];
-    if (own.some(({ podKey, told }) => podKey === undefined && !told)) waiting.push(noServiceYet(resource, config.host));
-    return own.filter(({ told }) => told).map((port) => at(config, port));
+    const late = own.find(({ podKey, told }) => podKey === undefined && !told);
+    if (late !== undefined) waiting.push(noServiceYet(late));
+    return own.filter(({ held }) => held).map((port) => at(config, port));
   });
   return { configs, held: [], problems: [...problems, ...waiting] };
 }
@@ -24,7 +25,7 @@ function at(wanted: LocalListener, { podKey, service, routerPort }: ListenerPort
   return { ...config, name: `${config.name}/${service}`, port: routerPort, destination: { kind: 'key', routingKey: podKey } };
 }
 
-function noServiceYet(resource: ResourceKey, host: string): ResourceProblem {
-  const message = `Service ${host} does not lead to it yet. The controller of sites sees to that; if it stays so, see the events of the listener, and whether that controller runs.`;
-  return errorIn(resource, 'spec.host', 'service-awaited', message);
+function noServiceYet({ listener, service, port, held }: ListenerPort): ResourceProblem {
+  const message = `Service ${service} does not lead to it at port ${port} yet. The controller of sites sees to that; if it stays so, see the events of the listener, and whether that controller runs.`;
+  return { ...errorIn(listener, 'spec.host', 'service-awaited', message), ...(held ? { runs: true } : {}) };
 }

@@ -21,7 +21,9 @@ export interface ServicePlan {
 /** A port of a Service, and where routers listen for it. */
 export interface ListenerPort extends ServiceClaim {
   readonly routerPort: number;
-  /** The Service says so already. */
+  /** The Service leads there already, if perhaps from another port than it is to have. */
+  readonly held: boolean;
+  /** Nothing in the Service has to change for it. */
   readonly told: boolean;
 }
 
@@ -131,7 +133,10 @@ function assign(
   const problems: ResourceProblem[] = [];
   const ports = claims.flatMap((claim): readonly ListenerPort[] => {
     const routerPort = kept.get(claim) ?? free.takeNext();
-    if (routerPort !== undefined) return [{ ...claim, routerPort, told: kept.has(claim) }];
+    if (routerPort !== undefined) {
+      const held = kept.has(claim);
+      return [{ ...claim, routerPort, held, told: held && portBefore(claim, before)?.port === claim.port }];
+    }
     problems.push(
       problemOf(claim, 'no-router-port', 'no port of the routers is left for it; remove listeners, or divide them among sites.'),
     );

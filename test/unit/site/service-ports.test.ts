@@ -60,8 +60,12 @@ describe('ports of routers', () => {
     );
     assert.deepEqual(ports(planned), ['new/aaa 1>1024', 'other/admin 80>1025', 'backend/web 8081>1030']);
     assert.deepEqual(
-      planned.ports.map(({ told: isTold }) => isTold),
-      [false, true, true],
+      planned.ports.map(({ held, told: isTold }) => [held, isTold]),
+      [
+        [false, false],
+        [true, true],
+        [true, false],
+      ],
     );
   });
 
@@ -237,6 +241,18 @@ describe('a site in a cluster', () => {
     );
   });
 
+  test('goes on where it was while the Service gets another port, and says that it waits', () => {
+    const { config, problems } = site([ours('h', ['web', 80, 1027])], [], aListener('web', at('h', 81)));
+    assert.deepEqual(
+      config.listeners.map(({ port }) => port),
+      [1027],
+    );
+    assert.deepEqual(
+      problems.map(({ code, runs }) => [code, runs]),
+      [['service-awaited', true]],
+    );
+  });
+
   test('says of a listener what the rule says', () => {
     const { config, problems } = site([foreign('web')], [], aListener('web', at('web', 80)));
     assert.deepEqual(config.listeners, []);
@@ -282,6 +298,7 @@ test('what was carried out is wanted again as it is, in whatever order it is rea
 function carriedOutAgain({ services }: ServicePlan): ServicePlan['services'] {
   return services.map((service) => {
     const [first, ...others] = service.ports;
-    return { ...service, ports: [{ ...first, told: true }, ...others.map((each) => ({ ...each, told: true }))] };
+    const there = { held: true, told: true };
+    return { ...service, ports: [{ ...first, ...there }, ...others.map((each) => ({ ...each, ...there }))] };
   });
 }
