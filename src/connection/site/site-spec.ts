@@ -31,16 +31,13 @@ export function linkAccessOf(site: Site, { enabledTypes }: Pick<AccessSettings, 
 /** Of the exposure half. It is not on the list of types, since each class is one. */
 const BY_CLASS = /^listenerclass:./;
 
+/** But for link access at the edge: every access is refused there in the same way (`listAccesses`). */
 export function specProblems(site: Site, access: Pick<AccessSettings, 'enabledTypes'>): readonly ResourceProblem[] {
   const { edge, ha, linkAccess = '' } = site.spec;
   const problem = (field: string, code: ResourceProblem['code'], message: string) => errorIn(keyOf(site), field, code, message);
   const found: ResourceProblem[] = [];
   if (edge === true && ha === true) {
     found.push(problem('spec.ha', 'bad-argument', 'Edge sites cannot have HA enabled; leave out ha or edge, one router runs meanwhile.'));
-  }
-  if (edge === true && letsIn(site)) {
-    const message = 'an edge site lets no other site in, so no port is opened for links; use none, or leave out edge.';
-    found.push(problem('spec.linkAccess', 'edge-access', message));
   }
   if (linkAccessOf(site, access).kind === 'unsupported') {
     const known = ['none', 'default', ...access.enabledTypes, 'listenerclass:NAME'].join(', ');

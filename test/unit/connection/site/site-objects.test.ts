@@ -96,7 +96,6 @@ describe('what a site needs', () => {
 
   for (const [spec, message] of [
     [{ edge: true, ha: true }, /^Edge sites cannot have HA enabled/],
-    [{ edge: true, linkAccess: 'default' }, /^an edge site lets no other site in/],
     [
       { linkAccess: 'carrier-pigeon' },
       /^Unsupported value for LinkAccess: carrier-pigeon; this controller knows none, default, local, loadbalancer, route, /,
