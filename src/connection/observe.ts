@@ -7,6 +7,7 @@ import type { ResourceProblem } from '../site/problem.ts';
 import { allOf, keyOf, type Kind, type ResourceKey, type SiteResources } from '../site/resources.ts';
 import { kubernetes } from '../site/cluster-platform.ts';
 import { attachedConnectorsOf } from './attached/attached-connectors.ts';
+import { passedOn } from './access/passed-on.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { routerFacts } from './site/router-facts.ts';
 import { defaultIssuerOf } from './site/site-spec.ts';
@@ -54,7 +55,7 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
         heldPorts: [],
       },
       wording: 'words',
-      problems: [...ofSites, ...absent, ...problems],
+      problems: [...ofSites, ...absent, ...problems, ...passedOn(problems, resources)],
       trust: site === undefined ? trust : { defaultIssuer: defaultIssuerOf(site), ...trust },
       reach: { kind: 'forwarded', addresses: {} },
       routers: routerFacts(view),

@@ -4,14 +4,12 @@ import { annotation } from '../../api/skupper/cluster-names.ts';
 import { skupperResources, type SecuredAccess } from '../../api/skupper/index.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import { services, type Resource } from '../../kube/resource.ts';
-import type { ResourceProblem } from '../../site/problem.ts';
-import { keyOf } from '../../site/resources.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { Unwanted, Wish, Wishes } from '../wishes.ts';
 import { certificatesOf } from './certificates.ts';
 import { earlyTlsRoutes, httpProxies, ingresses, isMade, routes, tlsRoutes } from './kinds.ts';
 import { madeIn } from './made.ts';
-import { isOfRouter, type Asked } from './router-access.ts';
+import { isOfRouter } from './router-access.ts';
 
 export function accessObjects(view: NamespaceView): Wishes {
   const { asked, made, problems: ofRouters } = madeIn(view);
@@ -22,16 +20,7 @@ export function accessObjects(view: NamespaceView): Wishes {
     ...certificates.flatMap((each) => each.objects),
   ];
   const ofAccesses = [...made.flatMap(({ problems }) => problems), ...certificates.flatMap((each) => each.problems)];
-  return { objects, unwanted: unwantedIn(view, objects), problems: [...ofRouters, ...ofAccesses, ...passedOn(ofAccesses, asked)] };
-}
-
-/** What keeps a site from being reached is told by the RouterAccess as well, which is what people look at. */
-function passedOn(problems: readonly ResourceProblem[], asked: readonly Asked[]): readonly ResourceProblem[] {
-  const askedBy = new Map(asked.map(({ wish, by }) => [keyOf(wish.object), by]));
-  return problems.flatMap(({ resource, severity, code, message }) => {
-    const by = askedBy.get(resource);
-    return by === undefined ? [] : [{ resource: by, severity, code, message }];
-  });
+  return { objects, unwanted: unwantedIn(view, objects), problems: [...ofRouters, ...ofAccesses] };
 }
 
 const kinds: readonly Resource[] = [services, ingresses, routes, httpProxies, tlsRoutes, earlyTlsRoutes, listeners];

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SecuredAccess } from '../../../../src/api/skupper/index.ts';
+import { accessObjects } from '../../../../src/connection/access/access-objects.ts';
+import { observeNamespace } from '../../../../src/connection/observe.ts';
+import { noTrust } from '../../../../src/site/observe/trust-facts.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
 import { aRouterAccess, aSite, anAccess, problems, seen, told, unwanted, wanted, wish } from './support.ts';
 
@@ -131,12 +134,40 @@ describe('a RouterAccess', () => {
     });
   }
 
-  test('tells what is wrong with its SecuredAccess', () => {
-    const view = seen([aSite(), aRouterAccess({ accessType: 'pigeon' }), askedFor('skupper-router')]);
-    assert.deepEqual(
-      problems(view).map((each) => each.split(' ')[0]),
-      ['SecuredAccess/skupper-router', 'RouterAccess/skupper-router'],
-    );
+  test('tells what is wrong with its SecuredAccesses, and so does the Site that has it for linkAccess', () => {
+    const site = aSite({ ha: true });
+    const access = aRouterAccess({ accessType: 'pigeon' });
+    const ownerReferences = [{ apiVersion: site.apiVersion, kind: 'Site', name: 'west', uid: 'site' }];
+    const ofSite = { ...access, metadata: { ...access.metadata, ownerReferences } };
+    const view = seen([site, ofSite, askedFor('skupper-router'), askedFor('skupper-router-2')]);
+    const statuses = observeNamespace(view, { problems: accessObjects(view).problems, trust: noTrust }, '2026-01-01T00:00:00Z');
+    for (const key of ['SecuredAccess/skupper-router', 'RouterAccess/skupper-router', 'Site/west'] as const) {
+      const { conditions, message } = statuses.get(key) ?? {};
+      assert.equal(conditions?.find(({ type }) => type === 'Configured')?.reason, 'Error');
+      assert.match(message ?? '', /^unsupported access type: "pigeon" is none;[^;]*$/);
+    }
+  });
+
+  test('is resolved once its SecuredAccess is reached, and pending before', () => {
+    const view = (accessType: string): ReturnType<typeof observeNamespace> =>
+      observeNamespace(
+        seen([aSite(), aRouterAccess({ accessType }), askedFor('skupper-router')]),
+        { problems: [], trust: noTrust },
+        '2026-01-01T00:00:00Z',
+      );
+    for (const key of ['SecuredAccess/skupper-router', 'RouterAccess/skupper-router', 'Site/west'] as const) {
+      const resolvedOf = (accessType: string): readonly unknown[] => {
+        const { status, reason, message } =
+          view(accessType)
+            .get(key)
+            ?.conditions?.find(({ type }) => type === 'Resolved') ?? {};
+        return [status, reason, message];
+      };
+      assert.deepEqual(resolvedOf('local'), ['True', 'Ready', 'OK']);
+      const [status, reason, message] = resolvedOf('loadbalancer');
+      assert.deepEqual([status, reason], ['False', 'Pending']);
+      assert.match(String(message), /^Pending: /);
+    }
   });
 
   test('whose second name is another’s own leaves it to that', () => {
