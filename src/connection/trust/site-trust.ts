@@ -95,17 +95,17 @@ export class SiteTrust implements AsyncDisposable {
     await tokens?.[Symbol.asyncDispose]();
   }
 
-  /** The controller's own namespace has certificates for the server of tokens, also where it is no site. */
+  /** What the controller itself asks for it gets: for the server of tokens, for a SecuredAccess. None of it is a site's. */
   async #stepWithoutSite(view: NamespaceView, signal: AbortSignal): Promise<TrustStep> {
     await this[Symbol.asyncDispose]();
-    if (view.namespace !== view.settings.namespace) return { facts: noTrust, problems: [], revoked: undefined };
     const { namespace, client, caches, clock = Date.now } = this.#options;
     const certificates = new CertificateSecrets(new SiteSecrets({ namespace, client, caches }), unrecorded, clock);
     const found = new Findings(undefined, signal);
-    const wanted = wantedSecrets(view.resources, undefined).filter(({ certificate }) => isControlled(certificate));
-    const { certificates: states, due } = await ensureAll(certificates, wanted, new Set(), found);
+    const [own, others] = parted(wantedSecrets(view.resources, undefined), ({ certificate }) => isControlled(certificate));
+    const { certificates: states, due } = await ensureAll(certificates, own, new Set(), found);
+    const facts = { ...noTrust, certificates: new Map([...states, ...others.map(({ name }) => [name, NO_SITE] as const)]) };
     const failed = found.failed === undefined ? {} : { failed: found.failed };
-    return { facts: { ...noTrust, certificates: states }, problems: [], revoked: undefined, ...this.#again(due), ...failed };
+    return { facts, problems: [], revoked: undefined, ...this.#again(due), ...failed };
   }
 
   /** Another Site of the namespace is another site. */
@@ -171,6 +171,14 @@ export class SiteTrust implements AsyncDisposable {
     const { clock = Date.now } = this.#options;
     return { again: Math.min(Math.max(due - clock(), SHORTEST_WAIT), LONGEST_WAIT) };
   }
+}
+
+const NO_SITE: CertificateState = {
+  problem: { code: 'no-site', message: 'this namespace has no Site, so nothing is issued in it; create one.' },
+};
+
+function parted<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
 /** What is kept for one Site while it is the namespace's. */

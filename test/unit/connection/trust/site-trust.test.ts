@@ -232,14 +232,16 @@ describe('the trust of a site in a cluster', () => {
     assert.ok(after.some(({ message }) => message.includes(LEDGER)));
   });
 
-  it("serves the Certificates of the controller's own namespace where that has no Site, and those of no other", async () => {
+  it('serves what the controller asks for itself also where there is no Site, and says to others that there is none', async () => {
     await using world = await trustWorld();
-    const controlled = { namespace: 'skupper', annotations: { [annotation.controlled]: 'true' } };
+    const controlled = { annotations: { [annotation.controlled]: 'true' } };
     const own = certificate('skupper-grant-server-ca', { ca: '', signing: true }, controlled);
-    const { facts } = await world.step([own, certificate('his', {}, { namespace: 'skupper' })], { namespace: 'skupper' });
-    assert.deepEqual([...facts.certificates.keys()], ['skupper-grant-server-ca']);
-    await world.step([siteCa]);
-    assert.deepEqual(world.cluster.api.calls, ['create secrets skupper/skupper-grant-server-ca']);
+    const shown = certificate('skupper-grant-server', { ca: 'skupper-grant-server-ca', server: true, hosts: ['a'] }, controlled);
+    const { facts, again } = await world.step([own, shown, linkWest]);
+    assert.equal(facts.certificates.get('link-west')?.problem?.code, 'no-site');
+    assert.deepEqual(world.cluster.api.calls, ['create secrets west/skupper-grant-server-ca', 'create secrets west/skupper-grant-server']);
+    assert.ok(world.leaf('skupper-grant-server').verify(world.leaf('skupper-grant-server-ca').publicKey));
+    assert.ok(again !== undefined);
   });
 
   for (const when of ['before', 'after'] as const) {
