@@ -44,7 +44,9 @@ export async function followServed({
   readonly caches: SiteCaches;
   readonly log: Logger;
 }): Promise<AsyncDisposable> {
-  const absent = keptObjects.filter(({ of, optional = false }) => optional && !caches.has(of)).map(({ of }) => of);
+  // Definitions are the cluster's: an account of one namespace does not see them.
+  const absent =
+    namespace !== undefined ? [] : keptObjects.filter(({ of, optional = false }) => optional && !caches.has(of)).map(({ of }) => of);
   const byDefinition = Map.groupBy(absent, ({ plural, group }) => `${plural}.${group}`);
   const queue = new WorkQueue({
     name: 'kinds',
