@@ -1,11 +1,10 @@
 import { LOCAL_SERVER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import { attachedConnectors, type Site } from '../../api/skupper/index.ts';
-import { GROUP } from '../../api/skupper/names.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
-import { secretNames } from '../../site/secret-names.ts';
+import { isForRenewal, secretNames } from '../../site/secret-names.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { defaultIssuerOf } from './site-spec.ts';
 
@@ -39,19 +38,9 @@ export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const renew = [...ofLinks].filter((name) => readable.has(name) && !others.has(name)).sort();
   return {
     read,
-    renew: renew.filter((name) => isForRenewal(view.find(secrets, name))),
+    renew: renew.filter((name) => isForRenewal(view.find(secrets, name)?.metadata)),
     problems: allowed.length <= MOST ? [] : [tooMany(site, allowed.length)],
   };
-}
-
-/**
- * Whether a router may replace what is in it: what came with a token or a link, or was made for one. What somebody else keeps current (a
- * Certificate of this namespace, another controller) is left to him.
- */
-export function isForRenewal(secret: Secret | undefined): boolean {
-  if (secret === undefined) return false;
-  const owners = secret.metadata.ownerReferences ?? [];
-  return owners.every(({ apiVersion, kind }) => apiVersion.startsWith(`${GROUP}/`) && kind !== 'Certificate');
 }
 
 /** An AttachedConnector names a Secret of the site's namespace, if the site lets it in. */

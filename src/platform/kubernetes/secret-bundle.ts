@@ -1,7 +1,5 @@
 /** What a Secret is to a site: pure. */
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
-import { annotation } from '../../api/skupper/cluster-names.ts';
-import { GROUP } from '../../api/skupper/names.ts';
 import type { Problem } from '../../errors/problem.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { isHost } from '../../text/names.ts';
@@ -32,12 +30,6 @@ export function isProblem(found: object): found is Problem {
 export function dataOf(bundle: TlsBundle): Readonly<Record<string, string>> {
   const parts = Object.entries(PARTS).map(([part, key]) => [key, bundle[part as keyof typeof PARTS]] as const);
   return Object.fromEntries(parts.flatMap(([key, text]) => (text === undefined ? [] : [[key, Buffer.from(text).toString('base64')]])));
-}
-
-/** Whether the site may replace what is in it: it was made for the site, and not by its users. */
-export function isOurs({ metadata: { annotations, ownerReferences = [] } }: Secret): boolean {
-  if (annotations?.[annotation.controlled] === 'true') return true;
-  return ownerReferences.some(({ apiVersion }) => apiVersion.startsWith(`${GROUP}/`));
 }
 
 /** Undefined where there is no proxy in it. */

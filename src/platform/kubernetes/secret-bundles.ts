@@ -5,12 +5,13 @@ import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { TrustError } from '../../trust/errors.ts';
 import type { Bundles, BundleSet } from '../../trust/stores.ts';
-import { bundleOf, dataOf, isOurs, isProblem, proxyOf } from './secret-bundle.ts';
+import { bundleOf, dataOf, isProblem, proxyOf } from './secret-bundle.ts';
+import { isForRenewal } from '../../site/secret-names.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
 /** The same as before while no Secret has changed. */
 export interface SecretsRead {
-  /** The users' own: never replaced. */
+  /** Kept current by somebody else: never replaced. */
   readonly users: BundleSet;
   readonly ours: BundleSet;
   readonly proxies: ReadonlyMap<string, ProxyConfig>;
@@ -38,8 +39,8 @@ export class SecretBundles implements Bundles {
     }
     const there = from.filter((secret) => secret !== undefined);
     const read = {
-      users: this.#setOf(there.filter((secret) => !isOurs(secret))),
-      ours: this.#setOf(there.filter(isOurs)),
+      users: this.#setOf(there.filter(({ metadata }) => !isForRenewal(metadata))),
+      ours: this.#setOf(there.filter(({ metadata }) => isForRenewal(metadata))),
       proxies: new Map(there.flatMap((secret) => entryOf(secret.metadata.name, proxyOf(secret)))),
     };
     this.#latest = { from, read };
@@ -58,7 +59,7 @@ export class SecretBundles implements Bundles {
   async put(bundle: TlsBundle): Promise<void> {
     const { name } = bundle;
     const secret = this.#watched.get(name);
-    if (secret === undefined || !isOurs(secret)) throw notOurs(name);
+    if (secret === undefined || !isForRenewal(secret.metadata)) throw notForRenewal(name);
     const { uid, resourceVersion } = secret.metadata;
     // Whoever replaced it meanwhile knows something newer.
     const patch = { metadata: { uid, resourceVersion }, data: dataOf(bundle) };
@@ -66,7 +67,7 @@ export class SecretBundles implements Bundles {
   }
 
   make(name: string): Promise<TlsBundle> {
-    return Promise.reject(notOurs(name));
+    return Promise.reject(notForRenewal(name));
   }
 
   locationOf(name: string): string {
@@ -86,6 +87,6 @@ function entryOf<T>(name: string | undefined, value: T | undefined): readonly (r
   return name === undefined || value === undefined ? [] : [[name, value]];
 }
 
-function notOurs(name: string): TrustError {
+function notForRenewal(name: string): TrustError {
   return new TrustError('state-unavailable', `there is no Secret ${name} that may be written here`);
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ObjectMeta, Secret } from '../../../../src/kube/objects.ts';
-import { bundleOf, dataOf, isOurs, proxyOf } from '../../../../src/platform/kubernetes/secret-bundle.ts';
+import type { Secret } from '../../../../src/kube/objects.ts';
+import { bundleOf, dataOf, proxyOf } from '../../../../src/platform/kubernetes/secret-bundle.ts';
 
-function aSecret(texts: Readonly<Record<string, string>>, type?: string, metadata: ObjectMeta = {}): Secret {
+function aSecret(texts: Readonly<Record<string, string>>, type?: string): Secret {
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]));
-  return { metadata: { name: 'web', ...metadata }, ...(type === undefined ? {} : { type }), data };
+  return { metadata: { name: 'web' }, ...(type === undefined ? {} : { type }), data };
 }
 
 for (const [what, secret, expected] of [
@@ -42,21 +42,6 @@ for (const [what, secret, message] of [
 test('what is written into a Secret is what was read from it', () => {
   const bundle = { name: 'web', cert: 'C', key: 'K', ca: 'A' };
   assert.deepEqual(bundleOf({ metadata: { name: 'web' }, type: 'kubernetes.io/tls', data: dataOf(bundle) }), bundle);
-});
-
-test("a Secret is the site's own where its controller has marked it, or a resource of the site owns it", () => {
-  const owned = (apiVersion: string): ObjectMeta => ({ ownerReferences: [{ apiVersion, kind: 'Site', name: 'west', uid: '1' }] });
-  const metadatas = [
-    {},
-    { annotations: { 'internal.skupper.io/controlled': 'true' } },
-    owned('skupper.io/v2alpha1'),
-    owned('cert-manager.io/v1'),
-    { annotations: { 'internal.skupper.io/controlled': 'false' } },
-  ];
-  assert.deepEqual(
-    metadatas.map((metadata) => isOurs(aSecret({}, undefined, metadata))),
-    [false, true, true, false, false],
-  );
 });
 
 test('a proxy needs a host and a port', () => {
