@@ -26,6 +26,8 @@ export function routerRights(read: Iterable<string>, renew: Iterable<string>): r
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [SITE_LEADER], verbs: ['get', 'patch'] },
     // A name cannot be asked for where something is made: the first router of a site makes its Lease.
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+    // It says which Secrets may be read, and when that changes.
+    { apiGroups: ['rbac.authorization.k8s.io'], resources: ['roles'], resourceNames: [ROUTER], verbs: READ },
     ...ofSecrets([...read], READ),
     ...ofSecrets([...renew], ['patch']),
   ];

@@ -70,7 +70,7 @@ export class NamespaceWatches {
   /** The kinds of which the first list is not in yet. */
   get missing(): readonly string[] {
     const all: readonly (readonly [string, { readonly isSynced: boolean }])[] = [
-      ...[...this.#resources].map(([kind, view]) => [`${kind}s`, view] as const),
+      ...[...this.#resources].map(([kind, view]) => [kind, view] as const),
       ['pods', this.pods],
       ['Services', this.services],
       [`ConfigMap ${ROUTER}`, this.#router],

@@ -1,6 +1,8 @@
 import type { SitePlatform } from '../../agent/ports.ts';
+import { ROUTER } from '../../api/skupper/cluster-names.ts';
 import { timestamp } from '../../agent/stale-status.ts';
 import type { InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
+import { roles } from '../../kube/resource.ts';
 import { FencedClient } from '../../kube/lease/fenced-client.ts';
 import { kubernetes } from '../../site/cluster-platform.ts';
 import { secretNames } from '../../site/secret-names.ts';
@@ -67,6 +69,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
     // Whoever leads next writes what comes next: it need not wait until connections here have ended.
     onClose: () => leadership.resign(),
   });
+  followRights(options, () => secrets.again());
   // The site's own, before any resource is known.
   secrets.follow(secretNames(sortResources([])));
   return {
@@ -88,6 +91,12 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
     waitsFor: () => (watches.missing.length === 0 ? undefined : `waiting for the first list of ${watches.missing.join(', ')}`),
     [Symbol.asyncDispose]: () => leadership[Symbol.asyncDispose](),
   };
+}
+
+/** The Role of the site's routers, where this pod's account has that and may read it: it says at once which Secrets may be read from now on. */
+function followRights({ client, start, namespace, signal }: ClusterPlatformOptions, onChange: () => void): void {
+  const how = { namespace, fieldSelector: `metadata.name=${ROUTER}`, signal, onTrouble: () => undefined };
+  start(client, roles, how).onChange(onChange);
 }
 
 /** The same each time: nothing is compared then. */

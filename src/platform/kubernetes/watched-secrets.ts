@@ -3,6 +3,7 @@ import type { Cache, InformerTrouble, ListWatch, StartInformer } from '../../kub
 import { ApiError } from '../../kube/errors.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import { isResourceName } from '../../text/names.ts';
 
 export interface WatchedSecretsOptions {
@@ -14,11 +15,16 @@ export interface WatchedSecretsOptions {
   readonly onChange: () => void;
 }
 
+/** Milliseconds until what may not be read is asked for again, where nobody says earlier that it may. */
+const ASK_AGAIN = 30_000;
+
 interface Watched {
   readonly cache: Cache<Secret>;
   readonly end: AbortController;
   /** Resolves once the first answer is in: what is there, or that nobody may look. */
   readonly answered: Promise<void>;
+  /** Nobody may look; it is not watched. */
+  refused: boolean;
 }
 
 /**
@@ -28,6 +34,7 @@ interface Watched {
 export class WatchedSecrets {
   readonly #options: WatchedSecretsOptions;
   readonly #watched = new Map<string, Watched>();
+  #later: NodeJS.Timeout | undefined;
 
   constructor(options: WatchedSecretsOptions) {
     this.#options = options;
@@ -48,6 +55,13 @@ export class WatchedSecrets {
     for (const name of names) if (!this.#watched.has(name) && isResourceName(name)) this.#watched.set(name, this.#watch(name));
   }
 
+  /** The rights of this process are others than before: what was refused is asked for again. */
+  again(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    for (const [name, { refused }] of this.#watched) if (refused) this.#watched.set(name, this.#watch(name));
+  }
+
   get(name: string): Secret | undefined {
     return this.#watched.get(name)?.cache.get(`${this.#options.namespace}/${name}`);
   }
@@ -64,6 +78,13 @@ export class WatchedSecrets {
     const { client, start, namespace, signal, onTrouble, onChange } = this.#options;
     const end = new AbortController();
     const answer = Promise.withResolvers<void>();
+    const refuse = (): void => {
+      watched.refused = true;
+      end.abort();
+      const again = (): void => this.again();
+      this.#later ??= setTimeout(bounded('look/refused-secrets', again), ASK_AGAIN);
+      this.#later.unref();
+    };
     const cache = start<Secret>(client, secrets, {
       namespace,
       fieldSelector: `metadata.name=${name}`,
@@ -71,12 +92,14 @@ export class WatchedSecrets {
       project: needed,
       onTrouble: (trouble) => {
         answer.resolve();
-        if (!isForbidden(trouble.error)) onTrouble(trouble);
+        if (isForbidden(trouble.error)) refuse();
+        else onTrouble(trouble);
       },
     });
     cache.onChange(onChange);
     cache.synced.then(answer.resolve, answer.resolve);
-    return { cache, end, answered: answer.promise };
+    const watched: Watched = { cache, end, answered: answer.promise, refused: false };
+    return watched;
   }
 }
 
@@ -85,5 +108,5 @@ function needed({ metadata, type, data }: Secret): Secret {
   return { metadata: kept, ...(type === undefined ? {} : { type }), ...(data === undefined ? {} : { data }) };
 }
 
-/** Its name is not in the Role yet: it is asked for again, and nobody need hear of it. */
+/** Its name is not in the Role, or no longer: nobody need hear of it. */
 const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.status === 403;

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../../../src/kube/errors.ts';
+import { startInformer } from '../../../../src/kube/watch/informer.ts';
+import { WatchedSecrets } from '../../../../src/platform/kubernetes/watched-secrets.ts';
+import { eventually } from '../../../harness/wait.ts';
+import { Scripted } from '../../kube/scripted.ts';
+
+function watchedSecrets(): {
+  readonly client: Scripted;
+  readonly secrets: WatchedSecrets;
+  readonly troubles: unknown[];
+  readonly end: AbortController;
+} {
+  const client = new Scripted();
+  const end = new AbortController();
+  const troubles: unknown[] = [];
+  const secrets = new WatchedSecrets({
+    client,
+    start: startInformer,
+    namespace: 'west',
+    signal: end.signal,
+    onTrouble: ({ error }) => troubles.push(error),
+    onChange: () => undefined,
+  });
+  return { client, secrets, troubles, end };
+}
+
+test('each Secret is watched by its name, and no longer than it is named', async () => {
+  const { client, secrets, end } = watchedSecrets();
+  secrets.follow(new Set(['a', 'a,metadata.name!=b']));
+  const watch = await client.nextWatch();
+  assert.equal(watch.options.fieldSelector, 'metadata.name=a');
+  watch.send('ADDED', { metadata: { namespace: 'west', name: 'a', uid: '1', resourceVersion: '1' } });
+  watch.bookmark(1, true);
+  await secrets.answered(60_000);
+  assert.equal(secrets.get('a')?.metadata.uid, '1');
+  secrets.follow(new Set());
+  assert.equal(watch.options.signal?.aborted, true);
+  assert.equal(secrets.get('a'), undefined);
+  assert.equal(client.watches, 1);
+  end.abort();
+});
+
+test('what may not be read is asked for again when rights change, and nobody hears of it', async () => {
+  const { client, secrets, troubles, end } = watchedSecrets();
+  secrets.follow(new Set(['a']));
+  const refused = await client.nextWatch();
+  refused.fail(new ApiError('watch', { status: 403, reason: 'Forbidden', message: 'no' }));
+  await secrets.answered(60_000);
+  assert.equal(secrets.get('a'), undefined);
+  secrets.again();
+  const allowed = await client.nextWatch();
+  allowed.send('ADDED', { metadata: { namespace: 'west', name: 'a', uid: '1', resourceVersion: '1' } });
+  allowed.bookmark(1, true);
+  await eventually('the Secret', () => secrets.get('a'));
+  secrets.again();
+  assert.deepEqual([client.watches, troubles], [2, []]);
+  end.abort();
+});
