@@ -1,11 +1,11 @@
-import { annotation, label, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
+import { annotation, label, NETWORK_DATA, NETWORK_STATUS, ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
 import type { Service } from '../../kube/objects.ts';
-import { services as serviceResource } from '../../kube/resource.ts';
+import { configMaps, services as serviceResource } from '../../kube/resource.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
+import { podKeysIn } from '../../site/pod-keys.ts';
 import { servicePorts, type WantedService } from '../../site/plan/service-ports.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
 import { noWishes, type Wish, type Wishes } from '../wishes.ts';
-import { podKeysIn } from './pod-keys.ts';
 
 /**
  * The Services of Listeners and MultiKeyListeners, and those of pods behind them. What is wrong with a listener is told by the router that
@@ -15,7 +15,8 @@ export function serviceObjects(view: NamespaceView): Wishes {
   if (view.site === undefined) return noWishes;
   const site = ownerOf(view.site);
   const there = view.list(serviceResource);
-  const material = { services: there.map(namespaceService), podKeys: podKeysIn(view) };
+  const told = view.find(configMaps, NETWORK_STATUS);
+  const material = { services: there.map(namespaceService), podKeys: podKeysIn(told?.data?.[NETWORK_DATA.podKeys]) };
   const { services } = servicePorts(view.resources, material);
   const wanted = new Set(services.map(({ name }) => name));
   const isOurs = (service: Service): boolean => {

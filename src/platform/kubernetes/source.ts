@@ -1,5 +1,6 @@
 import type { Snapshot, Source } from '../../agent/ports.ts';
 import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
+import { podKeysIn } from '../../site/pod-keys.ts';
 import { secretNames } from '../../site/secret-names.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
@@ -80,21 +81,11 @@ export class ClusterSource implements Source {
       pods: [...watches.pods.values()].map(({ pod }) => pod),
       services: {
         services: [...watches.services.values()].map(({ service }) => service),
-        podKeys: textsIn(watches.network?.data?.[NETWORK_DATA.podKeys]),
+        podKeys: podKeysIn(watches.network?.data?.[NETWORK_DATA.podKeys]),
       },
       attached: [],
       incomplete: false,
       restless: false,
     };
-  }
-}
-
-/** A list of texts in JSON; of anything else none. */
-function textsIn(json: string | undefined): readonly string[] {
-  try {
-    const value: unknown = JSON.parse(json ?? '[]');
-    return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
-  } catch {
-    return [];
   }
 }
