@@ -80,7 +80,7 @@ export class PlayedApi implements KubeClient {
   ): Promise<void> {
     const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
     const labels = labelSelector.split(',').filter((label) => label !== '');
-    const watching: Watching = { plural: of.plural, labels, name: fieldSelector?.replace('metadata.name=', ''), send };
+    const watching: Watching = { plural: of.plural, labels, name: /^metadata\.name=(.+)$/.exec(fieldSelector ?? '')?.[1], send };
     for (const [id, object] of this.#objects) {
       if (id.startsWith(`${of.plural} `) && isSelected(object, watching)) send({ type: 'ADDED', object });
     }
