@@ -11,9 +11,10 @@ import { badKey, badPort, badType, isGiven } from '../../site/plan/fields.ts';
 import { selectPods, type SelectedPod } from '../../site/plan/selected-pods.ts';
 import { errorIn, hasErrors, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf, type ResourceKey } from '../../site/resources.ts';
-import { secretNames } from '../../site/secret-names.ts';
 import { quoted } from '../../text/printable.ts';
 import type { NamespaceView } from '../namespace-view.ts';
+import { routerSecrets } from '../site/router-secrets.ts';
+import { connectorFor, finder, type FindConnector } from './bound.ts';
 
 export interface AttachedConnectors {
   readonly servers: readonly BoundServers[];
@@ -45,31 +46,6 @@ export function attachedConnectorsOf(view: NamespaceView): AttachedConnectors {
     problems: all.flatMap(({ found }) => found.problems),
     unknown: new Set(all.flatMap(({ key, found }) => (found.unknown === true ? [key] : []))),
   };
-}
-
-/** `tlsCredentials` of the AttachedConnectors that the site of this namespace takes in: the names of Secrets of this namespace. */
-export function attachedCredentials(view: NamespaceView): readonly string[] {
-  const find = finder((namespace) => view.elsewhere(attachedConnectors, namespace));
-  const named = view.resources.AttachedConnectorBinding.map((binding) => connectorFor(binding, view.namespace, find)?.spec.tlsCredentials);
-  return named.filter((name) => isGiven(name));
-}
-
-/** By namespace and name. */
-export type FindConnector = (namespace: string, name: string) => AttachedConnector | undefined;
-
-/** The AttachedConnector that a binding of this namespace names, where that one names this namespace. */
-export function connectorFor(binding: AttachedConnectorBinding, namespace: string, find: FindConnector): AttachedConnector | undefined {
-  const connector = find(binding.spec.connectorNamespace, nameOf(binding));
-  return connector?.spec.siteNamespace === namespace ? connector : undefined;
-}
-
-/** Looks into each namespace once. */
-function finder<T extends { readonly metadata: { readonly name?: string } }>(
-  list: (namespace: string) => readonly T[],
-): (namespace: string, name: string) => T | undefined {
-  const seen = new Map<string, ReadonlyMap<string, T>>();
-  return (namespace, name) =>
-    seen.getOrInsertComputed(namespace, () => new Map(list(namespace).map((object) => [object.metadata.name ?? '', object]))).get(name);
 }
 
 interface Side {
@@ -138,12 +114,10 @@ function seenFromSite(binding: AttachedConnectorBinding, view: NamespaceView, fi
 /** Told to the site alone: to others the names of its Secrets are no business. */
 function badCredentials(key: ResourceKey, name: string | undefined, view: NamespaceView): readonly ResourceProblem[] {
   if (!isGiven(name)) return [];
-  if (secretNames(NOTHING, [name]).has(name) && view.find(secrets, name) !== undefined) return [];
+  if (view.site !== undefined && view.find(secrets, name) !== undefined && routerSecrets(view, view.site).read.includes(name)) return [];
   const message = `TLS credentials secret ${quoted(name)} not found: the AttachedConnector names it, and it has to be in this namespace, of the type kubernetes.io/tls.`;
   return [{ resource: key, severity: 'error', code: 'tls-missing', message }];
 }
-
-const NOTHING = { Listener: [], MultiKeyListener: [], Connector: [], Link: [], RouterAccess: [] };
 
 const notAttached = (resource: ResourceKey, message: string): ResourceProblem => ({
   resource,

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../kube/objects.ts';
 import type { Resource } from '../../kube/resource.ts';
 import type { SiteCaches } from '../caches.ts';
 import { isRecord } from '../../text/is-record.ts';
-import { connectorFor, type FindConnector } from './attached-connectors.ts';
+import { connectorFor, type FindConnector } from './bound.ts';
 
 /** The field of each kind that names another namespace. */
 const NAMING: Readonly<Record<string, string>> = {

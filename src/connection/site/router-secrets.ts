@@ -1,10 +1,11 @@
 import { LOCAL_SERVER, SITE_KEY, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
-import { attachedConnectors, type Site } from '../../api/skupper/index.ts';
+import type { Site } from '../../api/skupper/index.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
 import { isForRenewal, secretNames } from '../../site/secret-names.ts';
+import { attachedCredentials } from '../attached/bound.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { defaultIssuerOf } from './site-spec.ts';
 
@@ -29,7 +30,7 @@ const OWN: ReadonlySet<string> = new Set([SITE_KEY, LOCAL_SERVER, SITE_SERVER]);
 export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const { resources } = view;
   const forbidden = signing(view, site);
-  const attached = attachedBundles(view);
+  const attached = attachedCredentials(view);
   const allowed = [...secretNames(resources, attached)].filter((name) => !forbidden.has(name) && isBundle(view.find(secrets, name)));
   const read = [...OWN, ...allowed.filter((name) => !OWN.has(name))].slice(0, MOST);
   const readable = new Set(read);
@@ -41,15 +42,6 @@ export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
     renew: renew.filter((name) => isForRenewal(view.find(secrets, name)?.metadata)),
     problems: allowed.length <= MOST ? [] : [tooMany(site, allowed.length)],
   };
-}
-
-/** An AttachedConnector names a Secret of the site's namespace, if the site lets it in. */
-function attachedBundles({ resources, namespace, elsewhere }: NamespaceView): readonly string[] {
-  return resources.AttachedConnectorBinding.flatMap((binding) =>
-    elsewhere(attachedConnectors, binding.spec.connectorNamespace)
-      .filter((attached) => nameOf(attached) === nameOf(binding) && attached.spec.siteNamespace === namespace)
-      .flatMap(({ spec }) => spec.tlsCredentials ?? []),
-  );
 }
 
 /** The Secrets of authorities, of this site and of anything else in its namespace; the site's record; the key by which tokens are served. */

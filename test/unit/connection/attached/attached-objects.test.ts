@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NETWORK_DATA, NETWORK_STATUS } from '../../../../src/api/skupper/cluster-names.ts';
 import type { AttachedConnector, AttachedConnectorBinding } from '../../../../src/api/skupper/index.ts';
-import { attachedCredentials } from '../../../../src/connection/attached/attached-connectors.ts';
+import { attachedCredentials } from '../../../../src/connection/attached/bound.ts';
 import { attachedObjects } from '../../../../src/connection/attached/attached-objects.ts';
 import type { NamespaceView } from '../../../../src/connection/namespace-view.ts';
 import { observeNamespace } from '../../../../src/connection/observe.ts';

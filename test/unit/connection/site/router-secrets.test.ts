@@ -47,9 +47,10 @@ describe('the Secrets that a router may read', () => {
       attached('west', 'apps', 'x', 'named'),
       attached('west', 'apps', 'y', 'of-no-binding'),
       attached('west', 'others', 'x', 'of-another-namespace'),
-      attached('east', 'apps', 'x', 'of-another-site'),
+      attached('east', 'apps', 'z', 'of-another-site'),
     ];
-    assert.deepEqual(secretsOf([binding], { elsewhere }).read, [...own, 'named']);
+    const others = resource('AttachedConnectorBinding', { connectorNamespace: 'apps', routingKey: 'z' }, 'z');
+    assert.deepEqual(secretsOf([binding, others], { elsewhere }).read, [...own, 'named']);
   });
 
   const listener = (name: string): KubeObject => resource('Listener', { tlsCredentials: name });

@@ -13,6 +13,7 @@ interface Watching {
   readonly labels: readonly string[];
   /** `metadata.name` of a selector by field. */
   readonly name: string | undefined;
+  readonly namespace: string | undefined;
   readonly send: (event: WatchEvent<KubeObject>) => void;
 }
 
@@ -76,11 +77,11 @@ export class PlayedApi implements KubeClient {
 
   async watch<T extends KubeObject>(
     of: Resource<T>,
-    { signal, labelSelector = '', fieldSelector, onEvent }: WatchOptions<T>,
+    { signal, namespace, labelSelector = '', fieldSelector, onEvent }: WatchOptions<T>,
   ): Promise<void> {
     const send = onEvent as (event: WatchEvent<KubeObject>) => void; // Only told of its own kind.
     const labels = labelSelector.split(',').filter((label) => label !== '');
-    const watching: Watching = { plural: of.plural, labels, name: /^metadata\.name=(.+)$/.exec(fieldSelector ?? '')?.[1], send };
+    const watching: Watching = { plural: of.plural, labels, name: /^metadata\.name=(.+)$/.exec(fieldSelector ?? '')?.[1], namespace, send };
     for (const [id, object] of this.#objects) {
       if (id.startsWith(`${of.plural} `) && isSelected(object, watching)) send({ type: 'ADDED', object });
     }
@@ -206,7 +207,8 @@ function merge(target: unknown, patch: unknown, depth = Number.POSITIVE_INFINITY
   return result;
 }
 
-function isSelected({ metadata }: KubeObject, { labels, name }: Watching): boolean {
+function isSelected({ metadata }: KubeObject, { labels, name, namespace }: Watching): boolean {
+  if (namespace !== undefined && metadata.namespace !== namespace) return false;
   if (name !== undefined && metadata.name !== name) return false;
   return labels.every((label) =>
     label.startsWith('!') ? metadata.labels?.[label.slice(1)] === undefined : metadata.labels?.[label] !== undefined,
