@@ -1,4 +1,4 @@
-import { NETWORK_DATA, NETWORK_STATUS, ROUTER } from '../../api/skupper/cluster-names.ts';
+import { annotation, label, NETWORK_DATA, NETWORK_STATUS, ROUTER } from '../../api/skupper/cluster-names.ts';
 import {
   attachedConnectorBindings,
   connectors,
@@ -10,12 +10,14 @@ import {
   type SkupperKind,
 } from '../../api/skupper/index.ts';
 import type { Cache, Change, InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
-import type { ConfigMap, KubeObject, Service } from '../../kube/objects.ts';
-import { configMaps, pods, services, type Resource } from '../../kube/resource.ts';
+import type { ConfigMap, EndpointSlice, KubeObject, Service } from '../../kube/objects.ts';
+import { configMaps, endpointSlices, pods, services, type Resource } from '../../kube/resource.ts';
 import { FreshView } from '../../kube/watch/fresh-view.ts';
-import type { NamespaceService } from '../../site/material.ts';
+import { attachedServersIn } from '../../site/attached-slices.ts';
+import type { AttachedServers, NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { isDeepStrictEqual } from 'node:util';
+import { siteUidIn } from './told-by-controller.ts';
 import { watchedPod, type WatchedPod } from './watched-pod.ts';
 
 /** What a site's router carries out, or needs to know for that. */
@@ -47,6 +49,7 @@ export interface NamespaceWatchesOptions {
 export class NamespaceWatches {
   readonly pods: Cache<WatchedPod>;
   readonly services: Cache<WatchedService>;
+  readonly #slices: Cache<EndpointSlice>;
   readonly #options: NamespaceWatchesOptions;
   readonly #resources = new Map<SkupperKind, FreshView<StoredResource>>();
   readonly #router: Cache<ConfigMap>;
@@ -61,6 +64,11 @@ export class NamespaceWatches {
     }
     this.pods = this.#start(pods, { project: watchedPod }, ({ metadata: { uid }, pod, isRouter }) => [uid, pod, isRouter]);
     this.services = this.#start(services, { project: watchedService }, ({ service }) => service);
+    this.#slices = this.#start(endpointSlices, { labelSelector: label.attached }, ({ metadata, endpoints }) => [
+      metadata.annotations?.[annotation.attached],
+      metadata.ownerReferences,
+      endpoints,
+    ]);
     this.#router = this.#start(configMaps, named(ROUTER), ({ data }) => data);
     // The rest of it is what this process, or another router of the site, has found out itself.
     this.#network = this.#start(configMaps, named(NETWORK_STATUS), ({ data }) => data?.[NETWORK_DATA.podKeys]);
@@ -73,6 +81,7 @@ export class NamespaceWatches {
       ...[...this.#resources].map(([kind, view]) => [kind, view] as const),
       ['pods', this.pods],
       ['Services', this.services],
+      ['EndpointSlices', this.#slices],
       [`ConfigMap ${ROUTER}`, this.#router],
       [`ConfigMap ${NETWORK_STATUS}`, this.#network],
     ];
@@ -80,7 +89,9 @@ export class NamespaceWatches {
   }
 
   get synced(): Promise<unknown> {
-    return Promise.all([...this.#resources.values(), this.pods, this.services, this.#router, this.#network].map(({ synced }) => synced));
+    return Promise.all(
+      [...this.#resources.values(), this.pods, this.services, this.#slices, this.#router, this.#network].map(({ synced }) => synced),
+    );
   }
 
   /** @throws TypeError where the kind is not followed: a mistake of the program */
@@ -88,6 +99,12 @@ export class NamespaceWatches {
     const view = this.#resources.get(kind);
     if (view === undefined) throw new TypeError(`${kind}s are not followed`);
     return view;
+  }
+
+  /** The servers of AttachedConnectors, as the site's controller tells of them. */
+  get attachedServers(): readonly AttachedServers[] {
+    const site = siteUidIn(this.router);
+    return site === undefined ? [] : attachedServersIn([...this.#slices.values()], site);
   }
 
   /** What the site's controller tells its routers. */
@@ -103,7 +120,7 @@ export class NamespaceWatches {
   /** @param content what a pass takes in of an object */
   #start<S extends KubeObject, T extends KubeObject = S>(
     of: Resource<S>,
-    how: { readonly project?: (object: S) => T; readonly fieldSelector?: string },
+    how: { readonly project?: (object: S) => T; readonly fieldSelector?: string; readonly labelSelector?: string },
     content: (object: T) => unknown,
   ): Cache<T> {
     const { client, start, namespace, signal, onTrouble, onChange } = this.#options;

@@ -2,9 +2,9 @@
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Problem } from '../../errors/problem.ts';
 import type { Secret } from '../../kube/objects.ts';
-import { isHost } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 import type { ProxyConfig } from '../../router/contract.ts';
+import { PROXY_SECRET, proxyIn } from '../../site/proxy.ts';
 
 const PARTS = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
 
@@ -34,11 +34,7 @@ export function dataOf(bundle: TlsBundle): Readonly<Record<string, string>> {
 
 /** Undefined where there is no proxy in it. */
 export function proxyOf(secret: Secret): ProxyConfig | undefined {
-  const host = textIn(secret, 'host')?.trim();
-  const port = Number(textIn(secret, 'port'));
-  if (!isHost(host) || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
-  const [username, password] = [textIn(secret, 'username'), textIn(secret, 'password')];
-  return { host, port, ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
+  return secret.type === PROXY_SECRET ? proxyIn((key) => textIn(secret, key)) : undefined;
 }
 
 /** Left out and empty are the same: who makes a Secret of type kubernetes.io/tls has to write both keys. */

@@ -1,6 +1,7 @@
 import type { Snapshot, Source } from '../../agent/ports.ts';
 import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
+import { nameOf } from '../../site/resources.ts';
 import { secretNames } from '../../site/secret-names.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
@@ -9,7 +10,7 @@ import type { StoredResources } from './stored-resources.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
 export interface ClusterSourceOptions {
-  readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network'>;
+  readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network' | 'attachedServers'>;
   readonly stored: StoredResources;
   readonly secrets: Pick<WatchedSecrets, 'follow' | 'answered'>;
   readonly bundles: SecretBundles;
@@ -35,7 +36,7 @@ export class ClusterSource implements Source {
   async read(): Promise<Snapshot> {
     const { secrets, bundles } = this.#options;
     const content = (this.#content ??= this.#gather());
-    secrets.follow(secretNames(content.resources));
+    secrets.follow(secretNames(content.resources, credentialsIn(content)));
     await secrets.answered(ANSWER);
     const read = bundles.read();
     const latest = this.#latest;
@@ -79,6 +80,7 @@ export class ClusterSource implements Source {
     return {
       ...stored.read(),
       pods: [...watches.pods.values()].map(({ pod }) => pod),
+      attachedServers: watches.attachedServers,
       services: {
         services: [...watches.services.values()].map(({ service }) => service),
         podKeys: podKeysIn(watches.network?.data?.[NETWORK_DATA.podKeys]),
@@ -88,4 +90,10 @@ export class ClusterSource implements Source {
       restless: false,
     };
   }
+}
+
+/** Of AttachedConnectors that the site takes in: the rights of its routers name no others. */
+function credentialsIn({ resources, attachedServers = [] }: Content): readonly (string | undefined)[] {
+  const bindings = new Map(resources.AttachedConnectorBinding.map((binding) => [nameOf(binding), binding.spec.connectorNamespace]));
+  return attachedServers.filter(({ name, namespace }) => bindings.get(name) === namespace).map(({ tlsCredentials }) => tlsCredentials);
 }

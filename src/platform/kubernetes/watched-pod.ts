@@ -1,6 +1,7 @@
 import { ROUTER_SELECTOR } from '../../api/skupper/cluster-names.ts';
 import type { KubeObject, Pod } from '../../kube/objects.ts';
 import type { SelectablePod } from '../../site/material.ts';
+import { selectablePod } from '../../site/selectable-pod.ts';
 
 /** What is kept of a pod of the site's namespace. */
 export interface WatchedPod extends KubeObject {
@@ -9,8 +10,9 @@ export interface WatchedPod extends KubeObject {
   readonly isRouter: boolean;
 }
 
-export function watchedPod({ metadata, status }: Pod): WatchedPod {
-  const { name = '', namespace, uid, resourceVersion, labels = {}, deletionTimestamp } = metadata;
+export function watchedPod(object: Pod): WatchedPod {
+  const { metadata, status } = object;
+  const { name = '', namespace, uid, resourceVersion, labels = {} } = metadata;
   const isRunning = status?.phase === 'Running';
   return {
     metadata: {
@@ -19,13 +21,7 @@ export function watchedPod({ metadata, status }: Pod): WatchedPod {
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
-    pod: {
-      name,
-      labels,
-      ...(status?.podIP === undefined ? {} : { ip: status.podIP }),
-      running: isRunning && deletionTimestamp === undefined,
-      ready: status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true,
-    },
+    pod: selectablePod(object),
     isRouter: isRunning && Object.entries(ROUTER_SELECTOR).every(([key, value]) => labels[key] === value),
   };
 }

@@ -4,7 +4,8 @@ import { observeRouterAccess, observeSecuredAccess, observeSiteObject } from './
 import { observeAttachedBinding, observeAttachedConnector } from './observe-attached.ts';
 import { observeConnector, observeLink, observeListener, observeMultiKey } from './observe-traffic.ts';
 import { observeCertificate, observeGrant, observeToken } from './observe-trust.ts';
-import type { Observation, View } from './view.ts';
+import { configured, statusOf } from './status.ts';
+import type { Observation, OwnView, View } from './view.ts';
 
 export type AnyStatus = StatusOf<Kind>;
 
@@ -47,4 +48,9 @@ function observeObject<K extends Kind>(object: OfKind<K>, view: View): StatusOf<
   // The row of its own kind.
   const observe = observers[object.kind as K];
   return observe(object, view);
+}
+
+/** Of a kind that no router carries out, or of one that cannot be read: what its problems say. */
+export function observePlanned(_object: unknown, view: OwnView) {
+  return statusOf({ Configured: configured(view) }, view);
 }

@@ -4,6 +4,7 @@ import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
 import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
+import { PROXY } from '../secret-names.ts';
 import { isGiven, parsePort } from './fields.ts';
 import { withoutOwn } from './own-endpoints.ts';
 import { quoted } from '../../text/printable.ts';
@@ -11,9 +12,6 @@ import { isHost } from '../../text/names.ts';
 
 /** As the resource has it (`MAXIMUM_COST` in its schema). */
 const HIGHEST_COST = 65_535;
-
-/** `settings` of a Link: the name of a Secret with a proxy by which its endpoints are reached. */
-const PROXY = 'proxy-configuration';
 
 export interface LinkingSite {
   /** An edge site uses the endpoints named `edge`, any other those named `inter-router`. */

@@ -60,7 +60,8 @@ export function openTunnel({ proxy, endpoint, deadline, signal }: TunnelOptions)
   const onReadable = bounded('connection/tunnel-readable', readHead, faulty);
   const onError = bounded('connection/tunnel-error', faulty, faulty);
   const onEnd = bounded('connection/tunnel-end', onClose, faulty);
-  const ask = (): void => void socket.write(requestOf(proxy, endpoint));
+  const request = requestOf(proxy, endpoint);
+  const ask = (): boolean => socket.write(request);
   socket.once('connect', bounded('connection/tunnel-connect', ask, faulty));
   socket.on('readable', onReadable);
   socket.on('error', onError);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectors, links, listeners, multiKeyListeners, sites } from '../../../../src/api/skupper/index.ts';
+import { attachedConnectorBindings, connectors, links, listeners, multiKeyListeners, sites } from '../../../../src/api/skupper/index.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
-import { configMaps, pods, secrets, type Resource } from '../../../../src/kube/resource.ts';
+import { configMaps, endpointSlices, pods, secrets, type Resource } from '../../../../src/kube/resource.ts';
 import { eventually } from '../../../harness/wait.ts';
 import type { PlayedApi } from '../../exposure/support/played-api.ts';
 import { freshCertificate } from '../../support/certificate.ts';
@@ -104,6 +104,29 @@ test('a Secret that a Listener names is taken up when it comes, and when it chan
     putSecret(api, 'cert', { 'tls.crt': cert, 'tls.key': key });
     await eventually('the certificate in use', () => pod.router.config.listeners[0]?.tls?.cert === cert);
   }
+});
+
+test('a pod connects to the servers of an AttachedConnector that its site takes in, by what the Site owns alone', async () => {
+  const api = aNamespace();
+  const note = { name: 'db', namespace: 'apps', port: 5432, useClientCert: false };
+  const slice = (name: string, uid: string, address: string): void => {
+    const metadata = {
+      labels: { 'internal.skupper.io/attached': 'true' },
+      annotations: { 'internal.skupper.io/attached': JSON.stringify(note) },
+      ownerReferences: [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid }],
+    };
+    put(api, endpointSlices, name, { endpoints: [{ addresses: [address], targetRef: { kind: 'Pod', name: 'db-0' } }] }, metadata);
+  };
+  slice('ours', 'site-uid', '192.0.2.7');
+  slice('forged', 'another', '192.0.2.66');
+  await using pod = await aPod(api);
+  assert.equal(pod.router.config.connectors.length, 0, 'the site has not asked for it');
+  put(api, attachedConnectorBindings, 'db', { spec: { connectorNamespace: 'apps', routingKey: 'db' } }, { generation: 1 });
+  await eventually('the connector', () => pod.router.config.connectors.length === 1);
+  const [connector] = pod.router.config.connectors;
+  assert.deepEqual([connector?.routingKey, connector?.hosts, connector?.port], ['db', ['192.0.2.7'], 5432]);
+  slice('ours', 'site-uid', '192.0.2.8');
+  await eventually('the new address', () => pod.router.config.connectors[0]?.hosts[0] === '192.0.2.8');
 });
 
 test('of several Sites a pod carries out the one that it is told', async () => {

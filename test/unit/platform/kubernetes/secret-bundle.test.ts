@@ -45,13 +45,13 @@ test('what is written into a Secret is what was read from it', () => {
 });
 
 test('a proxy needs a host and a port', () => {
-  assert.deepEqual(proxyOf(aSecret({ host: 'proxy\n', port: '3128\n', username: 'u', password: ' p' })), {
+  assert.deepEqual(proxyOf(aSecret({ host: 'proxy\n', port: '3128\n', username: 'u', password: ' p' }, 'kubernetes.io/basic-auth')), {
     host: 'proxy',
     port: 3128,
     username: 'u',
     password: ' p',
   });
   for (const texts of [{ host: 'proxy' }, { host: 'no host', port: '1' }, { host: 'proxy', port: '0' }, { host: 'proxy', port: 'x' }]) {
-    assert.equal(proxyOf(aSecret(texts as Readonly<Record<string, string>>)), undefined);
+    assert.equal(proxyOf(aSecret(texts as Readonly<Record<string, string>>, 'kubernetes.io/basic-auth')), undefined);
   }
 });
