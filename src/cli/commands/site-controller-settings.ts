@@ -1,4 +1,5 @@
 /** From flags and environment to what the controller of sites runs with: pure. */
+import { InvalidArgumentError } from 'commander';
 import { CONTROLLER_NAME } from '../../api/skupper/cluster-names.ts';
 import type { AccessSettings, ControllerSettings } from '../../connection/settings.ts';
 import type { LogLevel } from '../../telemetry/log.ts';
@@ -42,9 +43,6 @@ export interface Flags {
   readonly allowRedeemByKey?: boolean;
 }
 
-/** What keeps the controller from being started, in words for whoever wrote its manifest. */
-export class StartError extends Error {}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const ACCESS_TYPES = ['local', 'loadbalancer', 'nodeport', 'route', 'ingress', 'ingress-nginx', 'contour-http-proxy', 'gateway'];
@@ -57,7 +55,7 @@ const NO_EFFECT: Readonly<Record<string, string>> = {
   SKUPPER_KUBE_CLIENT_BURST: 'the API server says when to wait',
 };
 
-/** @throws StartError */
+/** @throws InvalidArgumentError what keeps the controller from being started, in words for whoever wrote its manifest */
 export function startOf(given: Flags, environment: Environment, namespaceOfPod: string | undefined): SiteControllerCommand {
   // What is empty is as good as left out.
   const flags = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')) as unknown as Flags;
@@ -119,15 +117,17 @@ function accessOf(flags: Flags): AccessSettings {
   const { enabledTypes, defaultType } = access;
   const has = (type: string): boolean => enabledTypes.includes(type);
   if (defaultType !== '' && !BY_CLASS.test(defaultType) && !has(defaultType)) {
-    throw new StartError(
+    throw new InvalidArgumentError(
       `The default access type "${defaultType}" is not enabled (${enabledTypes.join(', ')}): add it to --enabled-access-types (SKUPPER_ENABLED_ACCESS_TYPES).`,
     );
   }
   if (has('nodeport') && access.clusterHost === '') {
-    throw new StartError('Access type nodeport needs the host by which other sites reach nodes: --cluster-host (SKUPPER_CLUSTER_HOST).');
+    throw new InvalidArgumentError(
+      'Access type nodeport needs the host by which other sites reach nodes: --cluster-host (SKUPPER_CLUSTER_HOST).',
+    );
   }
   if (has('gateway') && access.gatewayClass === '') {
-    throw new StartError('Access type gateway needs the class of the Gateway: --gateway-class (SKUPPER_GATEWAY_CLASS).');
+    throw new InvalidArgumentError('Access type gateway needs the class of the Gateway: --gateway-class (SKUPPER_GATEWAY_CLASS).');
   }
   return access;
 }
@@ -135,7 +135,7 @@ function accessOf(flags: Flags): AccessSettings {
 function routerImageOf({ routerImage: image, imageRegistry = 'localhost' }: Flags): string {
   if (image === undefined) return `${imageRegistry.replace(/\/+$/, '')}/earshot:${VERSION}`;
   if (/(?:^|\/)skupper-router(?:[:@]|$)/.test(image)) {
-    throw new StartError(`The image ${image} is Skupper's router: name Earshot's by --router-image (SKUPPER_ROUTER_IMAGE).`);
+    throw new InvalidArgumentError(`The image ${image} is Skupper's router: name Earshot's by --router-image (SKUPPER_ROUTER_IMAGE).`);
   }
   return image;
 }
@@ -149,7 +149,7 @@ function deploymentOf(hostname: string | undefined): string | undefined {
 function addressOf(address: string): { readonly httpPort: number; readonly httpHost?: string } {
   const { host = '', port = '' } = /^(?<host>\[[^\]]*\]|[^:]*):(?<port>\d{1,5})$/.exec(address)?.groups ?? {};
   if (port === '' || Number(port) > 65_535)
-    throw new StartError(`"${address}" is no address for metrics (--metrics-address): it must be HOST:PORT or :PORT.`);
+    throw new InvalidArgumentError(`"${address}" is no address for metrics (--metrics-address): it must be HOST:PORT or :PORT.`);
   const bare = host.replace(/^\[(.*)\]$/, '$1');
   return { httpPort: Number(port), ...(bare === '' ? {} : { httpHost: bare }) };
 }
@@ -175,6 +175,6 @@ function listOf(text = ''): readonly string[] {
 }
 
 function required(value: string | undefined, message: string): string {
-  if (value === undefined || value === '') throw new StartError(message);
+  if (value === undefined || value === '') throw new InvalidArgumentError(message);
   return value;
 }

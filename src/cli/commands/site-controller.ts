@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { untilStopped } from '../processes/signals.ts';
 import { flagOptions, withTwoDashes } from './site-controller-flags.ts';
-import { StartError, startOf, type Flags } from './site-controller-settings.ts';
+import { startOf, type Flags } from './site-controller-settings.ts';
 
 /** `earshot site-controller`. Its flags and its environment are those that installations of Skupper's controller set. */
 export function addSiteController(program: Command): void {
@@ -30,7 +30,7 @@ function startIn(flags: Flags, command: Command): ReturnType<typeof startOf> {
   try {
     return startOf(flags, process.env, namespaceOfPod());
   } catch (error) {
-    if (!(error instanceof StartError)) throw error;
+    if (!(error instanceof InvalidArgumentError)) throw error;
     return command.error(`error: ${error.message}`);
   }
 }

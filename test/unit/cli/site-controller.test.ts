@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import type { Flags } from '../../../src/cli/commands/site-controller-settings.ts';
-import { StartError, startOf } from '../../../src/cli/commands/site-controller-settings.ts';
+import { startOf } from '../../../src/cli/commands/site-controller-settings.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
 import { VERSION } from '../../../src/version.ts';
 
@@ -130,7 +130,7 @@ describe('earshot site-controller', () => {
       'my-controller-7c9d8f5b6d-q4zvx',
     ]);
     assert.deepEqual(await names({ HOSTNAME: 'laptop' }), ['mine', 'laptop', 'laptop']);
-    await assert.rejects(start([], {}, ''), StartError);
+    await assert.rejects(start([], {}, ''), /Name the namespace of this controller/);
     await assert.rejects(start([], { HOSTNAME: '' }), /Name this replica/);
   });
 
