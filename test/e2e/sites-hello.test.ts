@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { Site } from '../../src/api/skupper/index.ts';
 import { eventually } from '../harness/index.ts';
-import { pod } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
-import { fetched, linkByToken, SKUPPER, skupper, untilCondition, webDeployment } from './support/sites.ts';
+import { client, fetched, linkByToken, SKUPPER, skupper, untilCondition, webDeployment } from './support/sites.ts';
 
 describe('two sites in namespaces of a cluster', { timeout: 300_000 }, () => {
   const west = useNamespace('west');
@@ -20,7 +19,7 @@ describe('two sites in namespaces of a cluster', { timeout: 300_000 }, () => {
       skupper('Connector', 'backend', { selector: 'app=backend', port: 8080, routingKey: 'e2e-backend' }),
       webDeployment('backend', 3),
     );
-    await west.create(pod('client'));
+    await west.create(await client('client', west.cluster));
   });
 
   it('have a Service for each Listener before any link is there', async () => {

@@ -1,8 +1,9 @@
 /** Sites in namespaces of a cluster, as people write them. */
 import type { AccessGrant, AccessToken, SkupperResource } from '../../../src/api/skupper/index.ts';
 import type { Condition } from '../../../src/kube/objects.ts';
-import { eventually } from '../../harness/index.ts';
-import { webServer, podSpec, type Manifest } from './manifests.ts';
+import { eventually, type Cluster } from '../../harness/index.ts';
+import { earshotImage, nodeCommand } from './earshot.ts';
+import { pod, podSpec, webServer, type Manifest } from './manifests.ts';
 import type { Namespace } from './namespace.ts';
 
 export const SKUPPER = 'skupper.io/v2alpha1';
@@ -54,7 +55,13 @@ export async function linkByToken(from: Namespace, to: Namespace, name: string):
   await untilCondition(from, 'Link', name);
 }
 
-/** What a URL answers to a pod of the namespace, once it answers. */
-export function fetched(namespace: Namespace, pod: string, url: string, timeoutMs = 60_000): Promise<string> {
-  return eventually(`an answer of ${url}`, () => namespace.exec(pod, ['wget', '-q', '-T', '5', '-O', '-', url]), { timeoutMs });
+/** A pod with Node.js, for `fetched`: BusyBox's wget knows no names of a cluster. */
+export async function client(name: string, cluster: Cluster): Promise<Manifest> {
+  return pod(name, { image: await earshotImage(cluster), command: nodeCommand('setInterval(() => {}, 1e9)') });
+}
+
+/** What a URL answers to that pod, once it answers. */
+export function fetched(namespace: Namespace, name: string, url: string, timeoutMs = 60_000): Promise<string> {
+  const script = `void fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(5000) }).then(async (answer) => process.stdout.write(await answer.text()));`;
+  return eventually(`an answer of ${url}`, () => namespace.exec(name, nodeCommand(script)), { timeoutMs });
 }

@@ -66,7 +66,8 @@ async function life(): Promise<void> {
   const base = siteConfig('passing');
   const config: RouterConfig = {
     ...base,
-    links: [link('hub', hubAccess, bundle)],
+    // Whatever listens there, it is no proxy.
+    links: [link('hub', hubAccess, bundle), { ...link('proxied', hubAccess, bundle), proxy: { host: '127.0.0.1', port: echo.port } }],
     accesses: [access(bundle), access(bundle, { name: 'taken', port: hubPort })],
     listeners: [
       listener('key', key),
