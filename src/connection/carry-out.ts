@@ -6,6 +6,7 @@ import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { ResourceProblem } from '../site/problem.ts';
 import { quoted } from '../text/printable.ts';
+import { atOnce } from '../work/at-once.ts';
 import { hasMore, isAsWanted } from './as-wanted.ts';
 import type { SiteCaches } from './caches.ts';
 import { fateOf } from './fate.ts';
@@ -18,7 +19,7 @@ export interface CarriedOut {
 }
 
 /** Requests of one pass under way at once. */
-const CONCURRENCY = 32;
+export const CONCURRENCY = 32;
 
 /**
  * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
@@ -43,11 +44,8 @@ export async function carryOut(
   const jobs = [
     ...objects.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, namespace, caches, client, signal))),
     ...unwanted.map((each) => () => attempt(nameOf(each), undefined, () => remove(each, client, signal))),
-  ].values();
-  const work = async (): Promise<void> => {
-    for (const job of jobs) await job();
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  ];
+  await atOnce(CONCURRENCY, jobs);
   return { problems, failed };
 }
 

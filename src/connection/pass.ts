@@ -4,11 +4,12 @@ import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, deployments, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
+import { atOnce } from '../work/at-once.ts';
 import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
 import { accessObjects } from './access/access-objects.ts';
 import { attachedObjects } from './attached/attached-objects.ts';
 import type { SiteCaches } from './caches.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOut, CONCURRENCY } from './carry-out.ts';
 import type { NamespaceView } from './namespace-view.ts';
 import { observeNamespace } from './observe.ts';
 import { tellRefusals } from './refusal-events.ts';
@@ -70,10 +71,11 @@ export class NamespaceKeeper implements AsyncDisposable {
     const problems = [...ofTrust, ...wishes.problems, ...refused];
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
     const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
-    for (const object of allOf(view.resources)) {
+    const writing = allOf(view.resources).flatMap((object) => {
       const status = statuses.get(keyOf(object));
-      if (status !== undefined) await writeStatus(object, status, { client, views, signal });
-    }
+      return status === undefined ? [] : [() => writeStatus(object, status, { client, views, signal })];
+    });
+    await atOnce(CONCURRENCY, writing);
     if ((failed ?? failedTrust) !== undefined) throw failed ?? failedTrust;
     return again;
   }
