@@ -36,6 +36,8 @@ export interface ClusterPlatformOptions {
   readonly signal: AbortSignal;
   /** Milliseconds between two rounds of writing statuses. */
   readonly round?: number;
+  /** Milliseconds for which a listener's first status waits for its Service. */
+  readonly grace?: number;
 }
 
 /** A site in a namespace of a cluster, as one of its routers' pods has it. */
@@ -66,6 +68,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
     log,
     now: timestamp,
     ...(options.round === undefined ? {} : { round: options.round }),
+    ...(options.grace === undefined ? {} : { grace: options.grace }),
     // Whoever leads next writes what comes next: it need not wait until connections here have ended.
     onClose: () => leadership.resign(),
   });

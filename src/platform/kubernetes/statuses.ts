@@ -26,10 +26,13 @@ export interface ClusterStatusesOptions {
   readonly now: () => string;
   /** Milliseconds between two rounds of writing. */
   readonly round?: number;
+  /** Milliseconds for which a listener's first status waits for its Service. */
+  readonly grace?: number;
 }
 
 /** Milliseconds. */
 const ROUND = 1_000;
+const GRACE = 3_000;
 const BACKOFF = { first: 500, max: 60_000 };
 const CLOSE_DEADLINE = 3_000;
 const CONCURRENCY = 16;
@@ -95,7 +98,14 @@ export class ClusterStatuses implements StatusSink {
   #round(): void {
     if (this.#report === undefined) return;
     this.#wanted = wantedStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
-    for (const key of this.#wanted.keys()) if (this.#standing(key) !== undefined) this.#queue.add(key);
+    const awaiting = awaitingService(this.#report);
+    for (const key of this.#wanted.keys()) {
+      const standing = this.#standing(key);
+      if (standing === undefined) continue;
+      // Its Service is usually made while this looks: that it waits for it would be news for a moment, and a write for each listener.
+      if (standing.status === undefined && awaiting.has(key)) this.#queue.addAfter(key, this.#options.grace ?? GRACE);
+      else this.#queue.add(key);
+    }
     this.#networkPace.request();
   }
 
@@ -119,6 +129,10 @@ export class ClusterStatuses implements StatusSink {
     const name = key.slice(key.indexOf('/') + 1);
     return this.#options.watches.resources(kindOf(key)).get(`${this.#options.namespace}/${name}`);
   }
+}
+
+function awaitingService({ plan }: Report): ReadonlySet<ResourceKey> {
+  return new Set(plan.problems.flatMap(({ code, resource }) => (code === 'service-awaited' ? [resource] : [])));
 }
 
 function kindOf(key: ResourceKey): Kind {

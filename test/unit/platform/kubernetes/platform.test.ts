@@ -66,6 +66,30 @@ test('what stands already is not written, not even by the next pod that leads', 
   assert.deepEqual(statuses, ['patch-status connectors west/late']);
 });
 
+/** As a Listener is before its Service is made. */
+function putLonely(api: PlayedApi, name: string): void {
+  put(api, listeners, name, { spec: { routingKey: name, host: name, port: 8080 } }, { generation: 1 });
+}
+
+test('a new listener whose Service comes soon has one first status, which does not wait for it', async () => {
+  const api = aNamespace();
+  putLonely(api, 'late');
+  putListener(api, 'web', 1024);
+  await using _pod = await aPod(api);
+  await becomes(api, listeners, 'web', 'Pending');
+  putListener(api, 'late', 1025);
+  await eventually('late is listened for', () => JSON.stringify(statusOf(api, listeners, 'late')).includes('no connector'));
+  const writes = writesOf(api).filter((call) => call === 'patch-status listeners west/late');
+  assert.equal(writes.length, 1);
+});
+
+test('a new listener says that it waits for its Service where that does not come', async () => {
+  const api = aNamespace();
+  putLonely(api, 'late');
+  await using _pod = await aPod(api, 'one', { grace: 5 });
+  await eventually('late waits', () => JSON.stringify(statusOf(api, listeners, 'late')).includes('Service late does not lead to it'));
+});
+
 test('what was stored under another definition is told as its own problem, and hinders nothing else', async () => {
   const api = aNamespace();
   putListener(api, 'web', 1024);

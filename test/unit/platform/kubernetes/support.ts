@@ -4,7 +4,7 @@ import { generateSiteKey } from '../../../../src/identity/site-key.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
 import { configMaps, secrets, services, type Resource } from '../../../../src/kube/resource.ts';
 import { startInformer } from '../../../../src/kube/watch/informer.ts';
-import { clusterPlatform, type ClusterPlatform } from '../../../../src/platform/kubernetes/platform.ts';
+import { clusterPlatform, type ClusterPlatform, type ClusterPlatformOptions } from '../../../../src/platform/kubernetes/platform.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import { FakeRouter } from '../../agent/support/fake-router.ts';
 import { PlayedApi } from '../../exposure/support/played-api.ts';
@@ -59,10 +59,10 @@ export interface RunningPod extends AsyncDisposable {
   readonly cluster: ClusterPlatform;
 }
 
-export async function aPod(api: PlayedApi, pod = 'one'): Promise<RunningPod> {
+export async function aPod(api: PlayedApi, pod = 'one', how: Pick<ClusterPlatformOptions, 'grace'> = {}): Promise<RunningPod> {
   const end = new AbortController();
   const common = { client: api, leaseClient: api, start: startInformer, log, signal: end.signal };
-  const cluster = clusterPlatform({ ...common, namespace, pod, round: 5, onTrouble: () => undefined });
+  const cluster = clusterPlatform({ ...common, namespace, pod, round: 5, ...how, onTrouble: () => undefined });
   await cluster.synced();
   const router = new FakeRouter();
   const agent = new Agent({ platform: cluster.platform, router: pod, version: '1', log, start: router.start });
