@@ -20,6 +20,8 @@ export interface CarriedOut {
 
 /** Requests of one pass under way at once. */
 export const CONCURRENCY = 32;
+/** A binding is refused where its Role is not there, and the pods of a Deployment where their account is not. */
+const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment']);
 
 /**
  * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
@@ -41,11 +43,12 @@ export async function carryOut(
       if (resource !== undefined && !isRace(error)) problems.push(refused(resource, what, error));
     }
   };
-  const jobs = [
-    ...objects.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, namespace, caches, client, signal))),
-    ...unwanted.map((each) => () => attempt(nameOf(each), undefined, () => remove(each, client, signal))),
-  ];
-  await atOnce(CONCURRENCY, jobs);
+  const making = (wishes: readonly Wish[]): readonly (() => Promise<void>)[] =>
+    wishes.map((wish) => () => attempt(nameOf(wish), wish.for, () => make(wish, namespace, caches, client, signal)));
+  const { first = [], later = [] } = Object.groupBy(objects, ({ of }) => (NEEDING_OTHERS.has(of.kind) ? 'later' : 'first'));
+  const removing = unwanted.map((each) => () => attempt(nameOf(each), undefined, () => remove(each, client, signal)));
+  await atOnce(CONCURRENCY, [...making(first), ...removing]);
+  await atOnce(CONCURRENCY, making(later));
   return { problems, failed };
 }
 

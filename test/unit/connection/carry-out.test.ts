@@ -4,7 +4,7 @@ import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts'
 import type { Wish } from '../../../src/connection/wishes.ts';
 import { ApiError } from '../../../src/kube/errors.ts';
 import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
-import { services, type Resource } from '../../../src/kube/resource.ts';
+import { deployments, roleBindings, roles, serviceAccounts, services, type Resource } from '../../../src/kube/resource.ts';
 import { PlayedApi, refuse } from '../exposure/support/played-api.ts';
 import { playedCluster, type PlayedCluster } from './support/played-cluster.ts';
 
@@ -164,4 +164,20 @@ describe('a write that somebody else was quicker with', () => {
 
 const ownersOf = (change: Service, made: Service) => ({
   ownerReferences: change.metadata.ownerReferences ?? made.metadata.ownerReferences ?? [],
+});
+
+test('what needs others is made after them, whatever the order of the wishes', async () => {
+  using cluster = await playedCluster();
+  const { api, caches, signal } = cluster;
+  const wishes = [roleBindings, deployments, roles, serviceAccounts].map((of): Wish => {
+    const object = {
+      apiVersion: of.group === '' ? 'v1' : `${of.group}/v1`,
+      kind: of.kind,
+      metadata: { namespace: 'ns', name: 'skupper-router' },
+    };
+    return { of, object, for: 'Site/west' };
+  });
+  await carryOut({ objects: wishes, unwanted: [] }, { namespace: 'ns', caches, client: api, signal });
+  const made = api.calls.filter((call) => call.startsWith('apply ')).map((call) => call.split(' ')[1]);
+  assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
 });
