@@ -1,25 +1,9 @@
-/** Which figures there are, what they should reach, and whether they do: pure. */
-import { format } from '../markdown.ts';
-import { median, percentile } from '../statistics.ts';
+/** Which figures there are, and what they should reach: pure. */
+import { rows, span, type Figure, type Unit } from '../cluster/figures.ts';
 import type { ScenarioName, Sizes } from './options.ts';
 
-export type Unit = '×' | 's' | 'MB' | '%' | '';
-
-export interface Figure {
-  readonly id: string;
-  readonly scenario: ScenarioName;
-  readonly what: string;
-  readonly unit: Unit;
-  /** Which value stands for all samples. */
-  readonly by: 'median' | 'p99' | 'most';
-  /** How many of them a whole run takes. */
-  readonly samples: number;
-  /** The most that it should be. Left out: it explains other figures. */
-  readonly limit?: number;
-}
-
 /** The table, in its order, for runs of this size. */
-export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds }: Sizes): readonly Figure[] {
+export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds }: Sizes): readonly Figure<ScenarioName>[] {
   const many = listeners.toLocaleString('en');
   const most = (5 * listeners).toLocaleString('en');
   const samples: Readonly<Record<ScenarioName, number>> = {
@@ -30,23 +14,7 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
     idle: 1,
     refused: 1,
   };
-  const aim = (scenario: ScenarioName, id: string, what: string, limit: number, unit: Unit = '', by: Figure['by'] = 'median'): Figure => ({
-    scenario,
-    id,
-    what,
-    limit,
-    unit,
-    by,
-    samples: samples[scenario],
-  });
-  const explain = (scenario: ScenarioName, id: string, what: string, unit: Unit = ''): Figure => ({
-    scenario,
-    id,
-    what,
-    unit,
-    by: 'median',
-    samples: samples[scenario],
-  });
+  const { aim, explain } = rows(samples);
   return [
     aim(
       'listeners',
@@ -121,53 +89,12 @@ export function figuresOf({ rounds, listeners, pods, addressChanges, idleSeconds
   ];
 }
 
-export type Outcome =
-  | { readonly kind: 'not-asked' }
-  | { readonly kind: 'failed'; readonly why: string }
-  | {
-      readonly kind: 'measured';
-      readonly value: number;
-      readonly least: number;
-      readonly most: number;
-      readonly count: number;
-      /** Why the scenario broke off before it had all samples. */
-      readonly brokeOff?: string;
-    };
-
-const standsFor: Readonly<Record<Figure['by'], (samples: readonly number[]) => number>> = {
-  median,
-  p99: (samples) => percentile(samples, 0.99),
-  most: (samples) => Math.max(...samples),
-};
-
-/** `failure` is why the figure's scenario broke off; undefined where it ran to its end, or was not asked for. */
-export function outcomeOf(figure: Figure, samples: readonly number[], failure: string | undefined): Outcome {
-  if (samples.length === 0) return failure === undefined ? { kind: 'not-asked' } : { kind: 'failed', why: failure };
-  return {
-    kind: 'measured',
-    value: standsFor[figure.by](samples),
-    least: Math.min(...samples),
-    most: Math.max(...samples),
-    count: samples.length,
-    ...(failure === undefined || samples.length >= figure.samples ? {} : { brokeOff: failure }),
-  };
-}
-
-/** `met`, or by how much it was missed; empty for what has no limit. What is not whole is not met. */
-export function verdictOf({ limit, unit }: Figure, outcome: Outcome): string {
-  if (outcome.kind === 'failed') return 'failed';
-  if (outcome.kind === 'not-asked' || limit === undefined) return '';
-  if (outcome.value <= limit) return outcome.brokeOff === undefined ? 'met' : 'incomplete';
-  const excess = outcome.value - limit;
-  return limit === 0 ? `missed by ${format(excess, unit)}` : `missed by ${format(excess, unit)} (${Math.ceil((100 * excess) / limit)} %)`;
-}
-
 /** When half, nearly all, and all of the pods of a StatefulSet run. */
 function paces(
-  explain: (scenario: ScenarioName, id: string, what: string, unit: Unit) => Figure,
+  explain: (scenario: ScenarioName, id: string, what: string, unit: Unit) => Figure<ScenarioName>,
   variant: string,
   what: string,
-): readonly Figure[] {
+): readonly Figure<ScenarioName>[] {
   return [
     explain('stateful-set', `${variant}-p50`, `${what} until half run`, 's'),
     explain('stateful-set', `${variant}-p90`, 'the same until 90 % run', 's'),
@@ -178,8 +105,4 @@ function paces(
 /** Several times the pause after which a refused Listener is looked at again, for a fifth of what the idle minutes take. */
 export function refusedSeconds(idleSeconds: number): number {
   return idleSeconds / 5;
-}
-
-function span(seconds: number): string {
-  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
 }

@@ -2,14 +2,15 @@
  * What an exposure costs, measured on a real cluster that this program boots and ends: `node bench/exposure/main.ts --help`.
  * docs/benchmarks.md tells what is measured, and how.
  */
-import { startCluster, type Cluster } from '../../test/harness/index.ts';
+import { startCluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';
-import { log, messageOf, runBenchmark } from '../program.ts';
+import { adminClient } from '../cluster/load.ts';
+import { measureAll } from '../cluster/measure.ts';
+import { report } from '../cluster/report.ts';
+import { log, runBenchmark } from '../program.ts';
 import type { Bench } from './bench.ts';
-import { adminClient } from './load.ts';
-import { figuresOf, outcomeOf, type Outcome } from './figures.ts';
-import { isFull, parseOptions, SCENARIOS, USAGE, type Options, type ScenarioName } from './options.ts';
-import { report, type Result } from './report.ts';
+import { figuresOf } from './figures.ts';
+import { isFull, parseOptions, SCENARIOS, USAGE, type ScenarioName } from './options.ts';
 import { measureIdle } from './scenarios/idle.ts';
 import { measureListeners } from './scenarios/listeners.ts';
 import { measureMemory } from './scenarios/memory.ts';
@@ -36,53 +37,19 @@ await runBenchmark({
   measure: async (options, machine) => {
     await using cluster = await startCluster({ name: 'bench', log });
     await installEarshot(cluster, { log });
-    const { results, samples, remarks } = await measure(cluster, options);
+    await using client = await adminClient(cluster);
+    const ground = { cluster, client, log };
+    const left: Bench['left'] = {};
+    const { results, samples, remarks, isWhole } = await measureAll({
+      figures: figuresOf(options),
+      names: SCENARIOS.filter((name) => options.only.includes(name)),
+      run: (name, to) => scenarios[name]({ ...ground, ...to, sizes: options, left }),
+      clear: () => Workspace.clearAll(ground),
+      log,
+    });
     const { gitVersion } = await cluster.api.get<{ readonly gitVersion: string }>('/version');
     const circumstances = { ...machine, kubernetes: gitVersion };
     const text = report(results, circumstances, remarks);
-    return { text, all: { circumstances, options, samples, results, remarks }, isWhole: !results.some(({ outcome }) => isBroken(outcome)) };
+    return { text, all: { circumstances, options, samples, results, remarks }, isWhole };
   },
 });
-
-interface Measured {
-  readonly results: readonly Result[];
-  /** By a figure's id. */
-  readonly samples: Readonly<Record<string, readonly number[]>>;
-  /** What was unlike the rest, in words. */
-  readonly remarks: readonly string[];
-}
-
-/** Runs the scenarios that were asked for. One that fails says so in its figures, and the others still run. */
-async function measure(cluster: Cluster, options: Options): Promise<Measured> {
-  const figures = figuresOf(options);
-  const samples = new Map(figures.map(({ id }): [string, number[]] => [id, []]));
-  const failures = new Map<ScenarioName, string>();
-  const remarks: string[] = [];
-  await using client = await adminClient(cluster);
-  const record = (id: string, sample: number): void => {
-    const known = samples.get(id);
-    if (known === undefined) throw new TypeError(`there is no figure ${id}`);
-    known.push(sample);
-  };
-  const tell = (text: string): void => void remarks.push(text);
-  const bench: Bench = { cluster, client, sizes: options, record, tell, log, left: {} };
-  for (const name of SCENARIOS.filter((scenario) => options.only.includes(scenario))) {
-    log(`== ${name}`);
-    try {
-      await scenarios[name](bench);
-    } catch (error) {
-      failures.set(name, messageOf(error));
-      log(`${name} failed: ${messageOf(error)}`);
-      await Workspace.clearAll(bench).catch((left: unknown) => log(`what it left could not be cleared up: ${messageOf(left)}`));
-    }
-  }
-  const results = figures.map((figure) => ({
-    figure,
-    outcome: outcomeOf(figure, samples.get(figure.id) ?? [], failures.get(figure.scenario)),
-  }));
-  return { results, samples: Object.fromEntries(samples), remarks };
-}
-
-function isBroken(outcome: Outcome): boolean {
-  return outcome.kind === 'failed' || (outcome.kind === 'measured' && outcome.brokeOff !== undefined);
-}

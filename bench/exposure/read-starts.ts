@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { momentOf } from './audit-moments.ts';
-import type { Seen } from './expectation.ts';
+import type { Seen } from '../cluster/expectation.ts';
 import { startsOf, type Moment, type PodStart } from './pod-start.ts';
 import type { Mounts } from './trivial-driver/node-plugin.ts';
 

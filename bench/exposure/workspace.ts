@@ -13,7 +13,7 @@ import {
 } from '../../src/kube/resource.ts';
 import type { KubeObject } from '../../src/kube/objects.ts';
 import { eventually } from '../../test/harness/index.ts';
-import { forEach, patience, secondsSince, type Ground } from './load.ts';
+import { forEach, patience, secondsSince, type Ground } from '../cluster/load.ts';
 
 const namespaces = resource<KubeObject>('v1', 'Namespace', 'namespaces', 'cluster');
 export const statefulSets = resource<KubeObject>('apps/v1', 'StatefulSet', 'statefulsets');

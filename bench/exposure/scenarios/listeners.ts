@@ -3,10 +3,10 @@ import { listenerClasses, listeners, type Listener } from '../../../src/api/list
 import { services } from '../../../src/kube/resource.ts';
 import type { Service } from '../../../src/kube/objects.ts';
 import { listener, listenerClass } from '../../../test/e2e/support/manifests.ts';
-import { CallCounter } from '../audit.ts';
+import { CallCounter } from '../../cluster/audit.ts';
 import type { Bench } from '../bench.ts';
-import { AT_ONCE, forEach, names, patience, secondsSince } from '../load.ts';
-import { expect } from '../expectation.ts';
+import { AT_ONCE, forEach, names, patience, secondsSince } from '../../cluster/load.ts';
+import { expect } from '../../cluster/expectation.ts';
 import { Workspace } from '../workspace.ts';
 
 const PORTS = [{ name: 'http', port: 80 }];

@@ -2,9 +2,10 @@
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
 import { untilInstalled, withoutControllers } from '../../../test/e2e/support/installation.ts';
 import { listenerClass } from '../../../test/e2e/support/manifests.ts';
-import { CallCounter } from '../audit.ts';
+import { CallCounter } from '../../cluster/audit.ts';
 import type { Bench } from '../bench.ts';
-import { controllers, memory } from '../processes.ts';
+import { memory } from '../../cluster/containers.ts';
+import { controllers } from '../processes.ts';
 import { Workspace } from '../workspace.ts';
 import { addListeners, expectAddresses } from './listeners.ts';
 

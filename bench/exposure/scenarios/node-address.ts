@@ -7,7 +7,7 @@ import type { Node, Pod } from '../../../src/kube/objects.ts';
 import { byClass, listenerClass, statefulSet } from '../../../test/e2e/support/manifests.ts';
 import { eventually, HarnessError } from '../../../test/harness/index.ts';
 import type { Bench } from '../bench.ts';
-import { secondsSince } from '../load.ts';
+import { secondsSince } from '../../cluster/load.ts';
 import { statefulSets, Workspace } from '../workspace.ts';
 import { percentile } from '../../statistics.ts';
 

@@ -3,12 +3,13 @@ import { listenerClasses } from '../../../src/api/listeners/index.ts';
 import { pods } from '../../../src/kube/resource.ts';
 import type { Pod } from '../../../src/kube/objects.ts';
 import { byClass, listenerClass, statefulSet, STORAGE_CLASS, type Manifest } from '../../../test/e2e/support/manifests.ts';
-import { CallCounter, sizeOf } from '../audit.ts';
+import { CallCounter, sizeOf } from '../../cluster/audit.ts';
 import type { Bench } from '../bench.ts';
-import { expect } from '../expectation.ts';
+import { expect } from '../../cluster/expectation.ts';
 import { describeStart, paceOf, stragglersOf, type Pace } from '../pod-start.ts';
 import { readStarts } from '../read-starts.ts';
-import { drivers, memory } from '../processes.ts';
+import { memory } from '../../cluster/containers.ts';
+import { drivers } from '../processes.ts';
 import { startTrivialDriver, TRIVIAL, type TrivialDriver } from '../trivial-driver/trivial-driver.ts';
 import { statefulSets, Workspace } from '../workspace.ts';
 

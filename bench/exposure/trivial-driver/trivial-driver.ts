@@ -6,7 +6,7 @@
 import { createLogger } from '../../../src/telemetry/log.ts';
 import { resource } from '../../../src/kube/resource.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
-import { adminClient, type Ground } from '../load.ts';
+import { adminClient, type Ground } from '../../cluster/load.ts';
 import { provision } from './provisioner.ts';
 import { serveNode, type Mounts } from './node-plugin.ts';
 

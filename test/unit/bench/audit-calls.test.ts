@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { callOf, NOTHING, sum, type Tally } from '../../../bench/exposure/audit-calls.ts';
+import { callOf, NOTHING, sum, type Tally } from '../../../bench/cluster/audit-calls.ts';
 
 interface Said {
   readonly verb: string;

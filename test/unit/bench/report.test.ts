@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { figuresOf, outcomeOf, verdictOf, type Figure } from '../../../bench/exposure/figures.ts';
+import { outcomeOf, verdictOf, type Figure } from '../../../bench/cluster/figures.ts';
+import { figuresOf } from '../../../bench/exposure/figures.ts';
 import { FULL, isFull, parseOptions, SCENARIOS } from '../../../bench/exposure/options.ts';
-import { report, type Circumstances } from '../../../bench/exposure/report.ts';
+import { report, type Circumstances } from '../../../bench/cluster/report.ts';
 import { format, replaceBlock } from '../../../bench/markdown.ts';
 
 const figure: Figure = {

@@ -33,7 +33,7 @@ export function report(results: readonly Result[], on: Circumstances, remarks: r
       ['what', 'measured', 'spread (samples)'],
       reasons.map(({ figure, outcome }) => [figure.what, measured(figure, outcome), spread(figure, outcome)]),
     ),
-    ...(remarks.length === 0 ? [] : ['', 'What came late:', '', ...remarks.map((remark) => `- ${remark}`)]),
+    ...(remarks.length === 0 ? [] : ['', 'What was unlike the rest:', '', ...remarks.map((remark) => `- ${remark}`)]),
     ...failed(failures(shown)),
   ].join('\n');
 }

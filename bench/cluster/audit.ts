@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { eventually, type Cluster } from '../../test/harness/index.ts';
-import { callOf, NOTHING, sum, type Program, type Tally } from './audit-calls.ts';
+import { callOf, NOTHING, OWN, sum, type Program, type Tally } from './audit-calls.ts';
 
 const CHUNK = 1_048_576;
 /** Programs that have sent nothing for this long, in milliseconds, are taken to be done. */
@@ -15,6 +15,7 @@ export class CallCounter {
   #offset: number;
   #rest: Buffer = Buffer.alloc(0);
   readonly #first: string[] = [];
+  readonly #kinds = new Map<string, number>();
   #lastCall = 0;
   #lastEvent = 0;
   /** A text that ends the waiting for it. */
@@ -34,12 +35,17 @@ export class CallCounter {
 
   /** Of Earshot's own programs together. */
   get own(): Tally {
-    return (['controller', 'csi-node', 'lease'] as const).map((program) => this.of(program)).reduce(sum);
+    return OWN.map((program) => this.of(program)).reduce(sum);
   }
 
   /** The first writes and reads of all, in words. */
   get first(): readonly string[] {
     return this.#first;
+  }
+
+  /** How often each kind of them was asked for, most often first. */
+  get kinds(): readonly string[] {
+    return [...this.#kinds].toSorted(([, one], [, other]) => other - one).map(([kind, times]) => `${times} × ${kind}`);
   }
 
   of(program: Program): Tally {
@@ -98,7 +104,10 @@ export class CallCounter {
       const call = callOf(line);
       if (call === undefined) continue;
       this.#tallies.set(call.program, sum(this.of(call.program), call.counts));
-      if (call.counts.writes + call.counts.reads > 0 && this.#first.length < SHOWN) this.#first.push(call.text);
+      if (call.counts.writes + call.counts.reads > 0) {
+        if (this.#first.length < SHOWN) this.#first.push(call.text);
+        this.#kinds.set(call.kind, (this.#kinds.get(call.kind) ?? 0) + 1);
+      }
       if (call.counts.events > 0) this.#lastEvent = performance.now();
       else if (call.counts.writes + call.counts.reads > 0) this.#lastCall = performance.now();
     }

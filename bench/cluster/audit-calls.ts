@@ -1,7 +1,7 @@
 /** What the API server's audit log says of the programs that are measured: pure, one line at a time. */
 
 /** Who calls, by user agent. The sidecar is not ours, but it works for us. */
-export type Program = 'controller' | 'csi-node' | 'lease' | 'sidecar';
+export type Program = (typeof PROGRAMS)[number][1];
 
 /** How often a program called. */
 export interface Tally {
@@ -24,14 +24,23 @@ export interface Call {
   readonly counts: Tally;
   /** `controller: patch services/status default/web → 404`, for people who look for an unexpected one. */
   readonly text: string;
+  /** The same of all objects of a kind: `controller: patch services/status` */
+  readonly kind: string;
 }
 
-const PROGRAMS: readonly (readonly [agent: string, program: Program])[] = [
+/** The first that a user agent begins with. */
+const PROGRAMS = [
   ['earshot-controller', 'controller'],
   ['earshot-csi-node', 'csi-node'],
+  ['earshot-site-controller', 'site-controller'],
+  ['earshot-router-lease', 'lease'],
+  ['earshot-router', 'router'],
   ['earshot-lease', 'lease'],
   ['csi-provisioner', 'sidecar'],
-];
+] as const;
+
+/** Earshot's own. */
+export const OWN: readonly Program[] = ['controller', 'csi-node', 'site-controller', 'router', 'lease'];
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
@@ -47,10 +56,12 @@ export function callOf(line: string): Call | undefined {
   const { resource = requestURI, subresource, namespace, name } = objectRef ?? {};
   const what = subresource === undefined ? resource : `${resource}/${subresource}`;
   const which = [namespace, name].filter((part) => part !== undefined).join('/');
+  const kind = `${program}: ${verb} ${what}`;
   return {
     program,
     counts: { ...NOTHING, ...countsOf(verb, resource, requestURI) },
-    text: `${program}: ${verb} ${what}${which === '' ? '' : ` ${which}`} → ${responseStatus?.code ?? 'no answer'}`,
+    text: `${kind}${which === '' ? '' : ` ${which}`} → ${responseStatus?.code ?? 'no answer'}`,
+    kind,
   };
 }
 
