@@ -5,6 +5,7 @@ import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { isResourceName } from '../../text/names.ts';
+import { backoffDelay } from '../../work/backoff.ts';
 
 export interface WatchedSecretsOptions {
   readonly client: ListWatch;
@@ -15,16 +16,19 @@ export interface WatchedSecretsOptions {
   readonly onChange: () => void;
 }
 
-/** Milliseconds until what may not be read is asked for again, where nobody says earlier that it may. */
-const ASK_AGAIN = 30_000;
+/**
+ * Milliseconds until what may not be read is asked for again, where nobody says earlier that it may. Whoever judges rights hears of a new one
+ * from a watch as well, and may hear later: so the first times come soon.
+ */
+const ASK_AGAIN = { first: 100, max: 30_000 } as const;
 
 interface Watched {
   readonly cache: Cache<Secret>;
   readonly end: AbortController;
   /** Resolves once the first answer is in: what is there, or that nobody may look. */
   readonly answered: Promise<void>;
-  /** Nobody may look; it is not watched. */
-  refused: boolean;
+  /** Nobody may look: it is not watched until then. */
+  refused?: NodeJS.Timeout;
 }
 
 /**
@@ -34,7 +38,6 @@ interface Watched {
 export class WatchedSecrets {
   readonly #options: WatchedSecretsOptions;
   readonly #watched = new Map<string, Watched>();
-  #later: NodeJS.Timeout | undefined;
 
   constructor(options: WatchedSecretsOptions) {
     this.#options = options;
@@ -46,9 +49,10 @@ export class WatchedSecrets {
 
   /** From now on these are watched, and no others. */
   follow(names: ReadonlySet<string>): void {
-    for (const [name, { end }] of this.#watched) {
+    for (const [name, { end, refused }] of this.#watched) {
       if (names.has(name)) continue;
       this.#watched.delete(name);
+      clearTimeout(refused);
       end.abort();
     }
     // Anything else would be a selector of its own.
@@ -57,9 +61,11 @@ export class WatchedSecrets {
 
   /** The rights of this process are others than before: what was refused is asked for again. */
   again(): void {
-    clearTimeout(this.#later);
-    this.#later = undefined;
-    for (const [name, { refused }] of this.#watched) if (refused) this.#watched.set(name, this.#watch(name));
+    for (const [name, { refused }] of this.#watched) {
+      if (refused === undefined) continue;
+      clearTimeout(refused);
+      this.#watched.set(name, this.#watch(name));
+    }
   }
 
   get(name: string): Secret | undefined {
@@ -74,16 +80,15 @@ export class WatchedSecrets {
     late.abort();
   }
 
-  #watch(name: string): Watched {
+  #watch(name: string, refusals = 1): Watched {
     const { client, start, namespace, signal, onTrouble, onChange } = this.#options;
     const end = new AbortController();
     const answer = Promise.withResolvers<void>();
     const refuse = (): void => {
-      watched.refused = true;
       end.abort();
-      const again = (): void => this.again();
-      this.#later ??= setTimeout(bounded('look/refused-secrets', again), ASK_AGAIN);
-      this.#later.unref();
+      const again = (): void => void this.#watched.set(name, this.#watch(name, refusals + 1));
+      watched.refused ??= setTimeout(bounded('look/refused-secrets', again), backoffDelay(ASK_AGAIN, refusals, Math.random()));
+      watched.refused.unref();
     };
     const cache = start<Secret>(client, secrets, {
       namespace,
@@ -98,7 +103,7 @@ export class WatchedSecrets {
     });
     cache.onChange(onChange);
     cache.synced.then(answer.resolve, answer.resolve);
-    const watched: Watched = { cache, end, answered: answer.promise, refused: false };
+    const watched: Watched = { cache, end, answered: answer.promise };
     return watched;
   }
 }

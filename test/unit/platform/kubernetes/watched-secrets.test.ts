@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { ApiError } from '../../../../src/kube/errors.ts';
 import { startInformer } from '../../../../src/kube/watch/informer.ts';
 import { WatchedSecrets } from '../../../../src/platform/kubernetes/watched-secrets.ts';
@@ -56,5 +56,21 @@ test('what may not be read is asked for again when rights change, and nobody hea
   await eventually('the Secret', () => secrets.get('a'));
   secrets.again();
   assert.deepEqual([client.watches, troubles], [2, []]);
+  end.abort();
+});
+
+test('what is refused is asked for again soon, since who judges rights may hear of them later than the router', async (t) => {
+  const { client, secrets, end } = watchedSecrets();
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.after(() => mock.timers.reset());
+  secrets.follow(new Set(['a']));
+  const refused = await client.nextWatch();
+  refused.fail(new ApiError('watch', { status: 403, reason: 'Forbidden', message: 'no' }));
+  await secrets.answered(60_000);
+  mock.timers.tick(1_000);
+  assert.equal(client.watches, 2);
+  secrets.follow(new Set());
+  mock.timers.tick(60_000);
+  assert.equal(client.watches, 2);
   end.abort();
 });
