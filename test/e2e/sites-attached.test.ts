@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import type { AttachedConnector, AttachedConnectorBinding } from '../../src/api/skupper/index.ts';
 import { eventually } from '../harness/index.ts';
+import { earshotImage, nodeCommand } from './support/earshot.ts';
 import { pod } from './support/manifests.ts';
 import { useNamespace } from './support/namespace.ts';
-import { fetched, issued, linkByToken, nodePod, SKUPPER, skupper, untilCondition, webDeployment } from './support/sites.ts';
+import { client as clientPod, fetched, issued, linkByToken, SKUPPER, skupper, untilCondition, webDeployment } from './support/sites.ts';
 
 /** Tells who asks, over TLS, and lets nobody in who shows no certificate of the authority. */
 const TLS_SERVER = `
@@ -36,7 +37,7 @@ describe('an attached connector', { timeout: 300_000 }, () => {
       skupper('Site', 'client'),
       skupper('Listener', 'web', { routingKey: 'web', host: 'web', port: 8080 }),
       skupper('Listener', 'tls', { routingKey: 'tls', host: 'tls', port: 8080 }),
-      pod('client'),
+      await clientPod('client', client.cluster),
     );
     await workload.create(webDeployment('web', 1), skupper(...connector('web', 8080)));
   });
@@ -59,7 +60,7 @@ describe('an attached connector', { timeout: 300_000 }, () => {
     const mounted = { container: { volumeMounts: [{ name: 'tls', mountPath: '/tls' }] }, spec: { volumes }, labels: { app: 'tls' } };
     await workload.create(
       { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'tls-server' }, type, data } as never,
-      await nodePod(hub, 'tls', TLS_SERVER, mounted),
+      pod('tls', { ...mounted, image: await earshotImage(hub.cluster), command: nodeCommand(TLS_SERVER) }),
       skupper(...connector('tls', 8443, { tlsCredentials: 'shown', useClientCert: true })),
     );
     await hub.create(skupper(...binding('tls')));

@@ -1,6 +1,6 @@
 /** Sites in namespaces of a cluster, as people write them. */
 import type { AccessGrant, AccessToken, SkupperResource } from '../../../src/api/skupper/index.ts';
-import type { Condition } from '../../../src/kube/objects.ts';
+import type { Condition, Secret } from '../../../src/kube/objects.ts';
 import { eventually, type Cluster } from '../../harness/index.ts';
 import { earshotImage, nodeCommand } from './earshot.ts';
 import { pod, podSpec, webServer, type Manifest } from './manifests.ts';
@@ -64,4 +64,10 @@ export async function client(name: string, cluster: Cluster): Promise<Manifest> 
 export function fetched(namespace: Namespace, name: string, url: string, timeoutMs = 60_000): Promise<string> {
   const script = `void fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(5000) }).then(async (answer) => process.stdout.write(await answer.text()));`;
   return eventually(`an answer of ${url}`, () => namespace.exec(name, nodeCommand(script)), { timeoutMs });
+}
+
+/** Has a site's authority make a certificate for both sides of a connection, and returns its Secret once it is there. */
+export async function issued(namespace: Namespace, name: string, hosts: readonly string[] = [name]): Promise<Secret> {
+  await namespace.create(skupper('Certificate', name, { ca: 'skupper-site-ca', subject: name, hosts, server: true, client: true }));
+  return namespace.until<Secret>({ apiVersion: 'v1', kind: 'Secret', name }, 'is there', () => true);
 }
