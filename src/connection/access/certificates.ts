@@ -38,7 +38,8 @@ function hostsOf(
   existing: Certificate | undefined,
 ): readonly string[] {
   const name = nameOf(access);
-  const own = [name, `${name}.${namespace}`, `${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`];
+  // No more than an earlier controller gave: its certificate goes on.
+  const own = [name, `${name}.${namespace}`];
   const before = existing?.metadata.annotations?.[`${annotation.hosts}-${access.metadata.uid}`]?.split(',') ?? [];
   const told = endpoints.length === 0 ? before.filter((host) => host !== '') : endpoints.flatMap(({ host }) => host ?? []);
   return [...new Set([...own, ...told])].slice(0, MOST_HOSTS);

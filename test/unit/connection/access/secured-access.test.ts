@@ -375,7 +375,7 @@ describe('a SecuredAccess', () => {
     assert.ok(!wanted(seen([anAccess('local')])).some((each) => each.startsWith('Certificate')));
     const view = seen([anAccess('loadbalancer', { issuer: 'ca' })], { there: [balancer({ ip: '192.0.2.1' })] });
     const { metadata, spec } = wish(view, 'Certificate', 'a');
-    const hosts = ['192.0.2.1', 'a', 'a.west', 'a.west.svc', 'a.west.svc.cluster.local'];
+    const hosts = ['192.0.2.1', 'a', 'a.west'];
     assert.deepEqual(spec, { ca: 'ca', subject: 'a', client: false, server: true, signing: false, hosts });
     assert.equal(metadata.annotations?.['internal.skupper.io/hosts-sa-a']?.includes('192.0.2.1'), true);
   });
