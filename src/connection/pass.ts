@@ -1,17 +1,19 @@
 import { CONTROL_CONFIG, ROUTER } from '../api/skupper/cluster-names.ts';
-import { accessGrants, skupperResources } from '../api/skupper/index.ts';
+import { accessGrants, sites, skupperResources, type Site } from '../api/skupper/index.ts';
+import { GROUP } from '../api/skupper/names.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, deployments, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { atOnce } from '../work/at-once.ts';
+import type { AnyStatus } from '../site/observe/observe.ts';
 import { allOf, keyOf, sortResources, type SiteObject } from '../site/resources.ts';
 import { accessObjects } from './access/access-objects.ts';
 import { attachedObjects } from './attached/attached-objects.ts';
 import type { SiteCaches } from './caches.ts';
 import { carryOut, CONCURRENCY } from './carry-out.ts';
 import type { NamespaceView } from './namespace-view.ts';
-import { observeNamespace } from './observe.ts';
+import { isOfRouters, observeNamespace } from './observe.ts';
 import { tellRefusals } from './refusal-events.ts';
 import { serviceObjects } from './services/service-objects.ts';
 import type { ControllerSettings } from './settings.ts';
@@ -20,10 +22,11 @@ import { isControlled } from './site/control.ts';
 import { withTemplates } from './site/label-templates.ts';
 import { siteObjects } from './site/site-objects.ts';
 import { writeStatus } from './statuses.ts';
+import { illegible, illegibleStatus, legible } from './stored-resources.ts';
 import { GrantDesk } from './tokens/grant-desk.ts';
 import { grantServerObjects } from './tokens/grant-server-objects.ts';
 import { SiteTrust } from './trust/site-trust.ts';
-import { joined } from './wishes.ts';
+import { joined, withoutRivals } from './wishes.ts';
 
 export interface NamespaceKeeperOptions {
   readonly client: KubeClient;
@@ -36,6 +39,8 @@ export interface NamespaceKeeperOptions {
   /** Asks for a pass over a namespace. */
   readonly wake: (namespace: string) => void;
 }
+
+const kinds = Object.values(skupperResources) as unknown as readonly Resource<SiteObject>[];
 
 /** What each rule wants, in no order: every pass brings all of it about as far as it can. */
 const RULES = [siteObjects, accessObjects, serviceObjects, attachedObjects, grantServerObjects];
@@ -63,21 +68,40 @@ export class NamespaceKeeper implements AsyncDisposable {
       return undefined;
     }
     await this.#desk.follow(seen);
+    if (!(await this.#tellIllegible(seen, signal))) return undefined;
     const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
     const view = { ...seen, revoked };
-    const wishes = withTemplates(view, joined(RULES.map((rule) => rule(view))));
+    const { rivals, ...wanted } = withoutRivals(joined(RULES.map((rule) => rule(view))));
+    const wishes = withTemplates(view, wanted);
     const { problems: refused, failed } = await carryOut(wishes, { namespace, caches, client, signal });
-    tellRefusals(view.resources, refused, events);
-    const problems = [...ofTrust, ...wishes.problems, ...refused];
+    tellRefusals(view.resources, [...rivals, ...refused], events);
+    const problems = [...ofTrust, ...wishes.problems, ...rivals, ...refused];
     const statuses = observeNamespace(view, { problems, trust: facts }, now());
-    const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
     const writing = allOf(view.resources).flatMap((object) => {
       const status = statuses.get(keyOf(object));
-      return status === undefined ? [] : [() => writeStatus(object, status, { client, views, signal })];
+      return status === undefined ? [] : [() => this.#writeStatus(object, status, signal)];
     });
     await atOnce(CONCURRENCY, writing);
     if ((failed ?? failedTrust) !== undefined) throw failed ?? failedTrust;
     return again;
+  }
+
+  /** @returns whether there is anything to go by: what was made for a Site that cannot be read is left as it is */
+  async #tellIllegible({ namespace, site }: NamespaceView, signal: AbortSignal): Promise<boolean> {
+    const { caches, now } = this.#options;
+    const all = kinds.flatMap((of) => illegible(of, caches.list(of, namespace)));
+    const active = this.#activeIn(namespace);
+    const isGiven = !all.some(({ object }) => object === active);
+    const mine = all.filter(({ object }) => site === undefined || !isOfRouters(object.kind));
+    const writing = mine.map((each) => () => this.#writeStatus(each.object, illegibleStatus(each, now()), signal));
+    await atOnce(CONCURRENCY, writing);
+    return isGiven;
+  }
+
+  async #writeStatus(object: SiteObject, status: AnyStatus, signal: AbortSignal): Promise<void> {
+    const { client, caches } = this.#options;
+    const views = { view: (kind: SiteObject['kind']) => caches.view<SiteObject>(skupperResources[kind] as Resource<never>) };
+    await writeStatus(object, status, { client, views, signal });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -99,20 +123,26 @@ export class NamespaceKeeper implements AsyncDisposable {
     await trust?.[Symbol.asyncDispose]();
   }
 
+  #activeIn(namespace: string): Site | undefined {
+    const { caches } = this.#options;
+    const made = [configMaps, deployments].map((of) => caches.view<KubeObject>(of).get(`${namespace}/${ROUTER}`));
+    return activeSite(caches.list(sites, namespace), made);
+  }
+
   #viewOf(namespace: string): NamespaceView {
     const { caches, settings } = this.#options;
     const list = <T extends KubeObject>(of: Resource<T>): readonly T[] => caches.list(of, namespace);
     const find = <T extends KubeObject>(of: Resource<T>, name: string): T | undefined => caches.view(of).get(`${namespace}/${name}`);
-    const resources = sortResources(Object.values(skupperResources).flatMap((of) => list(of as Resource<SiteObject>)));
+    const resources = sortResources(kinds.flatMap((of) => legible(of, list(of))));
     return {
       namespace,
       resources,
-      site: activeSite(resources.Site, [find(configMaps, ROUTER), find(deployments, ROUTER)]),
+      site: resources.Site.find(({ metadata }) => metadata.uid === this.#activeIn(namespace)?.metadata.uid),
       settings,
       revoked: undefined,
       list,
       find,
-      elsewhere: (of, other) => caches.list(of, other),
+      elsewhere: (of, other) => (of.group === GROUP ? legible(of, caches.list(of, other)) : caches.list(of, other)),
       podsOf: (other) => caches.podsOf(other),
       serves: (of) => caches.has(of),
     };

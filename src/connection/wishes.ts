@@ -1,4 +1,5 @@
 /** What a rule wants of the cluster: plain data, carried out by `carryOut`. */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { ResourceProblem } from '../site/problem.ts';
@@ -34,4 +35,24 @@ export function joined(all: readonly Wishes[]): Wishes {
     unwanted: all.flatMap(({ unwanted }) => unwanted),
     problems: all.flatMap(({ problems }) => problems),
   };
+}
+
+/**
+ * Where two want one object, each in its own way, the first has it, or they would write it in turn for ever.
+ * @returns `rivals`: what the others are told
+ */
+export function withoutRivals(wishes: Wishes): Wishes & { readonly rivals: readonly ResourceProblem[] } {
+  const first = new Map<string, Wish>();
+  const rivals: ResourceProblem[] = [];
+  const objects = wishes.objects.filter((wish) => {
+    const { kind, metadata } = wish.object;
+    const had = first.getOrInsert(`${wish.of.group} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`, wish);
+    if (had === wish) return true;
+    // What is shared is asked for alike by all.
+    if (isDeepStrictEqual(had.object, wish.object)) return false;
+    const message = `${kind} ${metadata.name} is what ${had.for} has already; rename this one.`;
+    rivals.push({ resource: wish.for, severity: 'error', code: 'name-taken', message });
+    return false;
+  });
+  return { ...wishes, objects, rivals };
 }

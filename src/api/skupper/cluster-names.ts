@@ -83,6 +83,9 @@ export const LEADER_LABEL = 'earshot/leader';
 /** Secret with what became of the site's grants: codes, counts, and whose keys were certified; for the controller alone. */
 export const GRANTS = 'skupper-site-grants';
 
+/** Secrets in which a site keeps its key and its records: no certificate ever takes their place, whatever it is called. */
+export const RECORDS: ReadonlySet<string> = new Set([SITE_KEY, LEDGER, GRANTS, PENDING_KEYS]);
+
 /**
  * Secrets that only the controller reads, whoever names them in a resource: by the first three somebody could sign, the others are a site's
  * records, and keys that wait for their certificate.

@@ -4,6 +4,7 @@ import type { Change } from '../../kube/contract.ts';
 import type { KubeObject } from '../../kube/objects.ts';
 import type { Resource } from '../../kube/resource.ts';
 import type { SiteCaches } from '../caches.ts';
+import { legible } from '../stored-resources.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { connectorFor, type FindConnector } from './bound.ts';
 
@@ -25,13 +26,16 @@ export function concernedBy({ kind }: Resource, { object, previous }: Change<Kub
 
 /** The sites that take pods of a namespace in. */
 export function sitesOf(caches: Pick<SiteCaches, 'list'>, namespace: string): readonly string[] {
-  return [...new Set(caches.list(attachedConnectors, namespace).map(({ spec }) => spec.siteNamespace))];
+  return [...new Set(legible(attachedConnectors, caches.list(attachedConnectors, namespace)).map(({ spec }) => spec.siteNamespace))];
 }
 
 /** The namespaces whose pods are needed: an AttachedConnector and its binding name each other. */
 export function attachedNamespaces(caches: Pick<SiteCaches, 'view'>): ReadonlySet<string> {
-  const bindings = [...caches.view(attachedConnectorBindings).values()];
-  const find: FindConnector = (namespace, name) => caches.view(attachedConnectors).get(`${namespace}/${name}`);
+  const bindings = legible(attachedConnectorBindings, [...caches.view(attachedConnectorBindings).values()]);
+  const find: FindConnector = (namespace, name) => {
+    const connector = caches.view(attachedConnectors).get(`${namespace}/${name}`);
+    return legible(attachedConnectors, connector === undefined ? [] : [connector])[0];
+  };
   const bound = bindings.filter((binding) => connectorFor(binding, binding.metadata.namespace ?? '', find) !== undefined);
   return new Set(bound.map(({ spec }) => spec.connectorNamespace));
 }

@@ -1,5 +1,6 @@
 import { Tokens } from '../../agent/tokens.ts';
 import type { Identity } from '../../agent/ports.ts';
+import { CONTROLLERS_SECRETS, LOCAL_SERVER, RECORDS, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { TrustFacts } from '../../site/observe/trust-facts.ts';
 import { uselessGrants } from '../../site/plan/access.ts';
@@ -86,5 +87,5 @@ export class SiteTokens implements AsyncDisposable {
 /** Of Secrets that something else shows, trusts or makes. A token is called as its file says, which may be another site's choice. */
 function takenNames({ Certificate, RouterAccess, Listener, MultiKeyListener, Connector }: SiteResources): ReadonlySet<string> {
   const shown = [...RouterAccess, ...Listener, ...MultiKeyListener, ...Connector].map(({ spec }) => spec.tlsCredentials ?? '');
-  return new Set([...Certificate.map(nameOf), ...shown]);
+  return new Set([...RECORDS, ...CONTROLLERS_SECRETS, SITE_SERVER, LOCAL_SERVER, ...Certificate.map(nameOf), ...shown]);
 }

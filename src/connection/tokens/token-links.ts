@@ -6,6 +6,7 @@ import type { KubeClient } from '../../kube/contract.ts';
 import { isNotFound } from '../../kube/errors.ts';
 import type { OwnerReference } from '../../kube/objects.ts';
 import type { SiteCaches } from '../caches.ts';
+import { legible } from '../stored-resources.ts';
 
 export interface TokenLinksOptions {
   readonly client: Pick<KubeClient, 'apply' | 'delete'>;
@@ -43,7 +44,7 @@ export class TokenLinks implements TokenStore {
 
   async removeLink(name: string): Promise<void> {
     const { client, caches, namespace } = this.#options;
-    const made = caches.list(links, namespace).filter(({ spec }) => spec.tlsCredentials === name);
+    const made = legible(links, caches.list(links, namespace)).filter(({ spec }) => spec.tlsCredentials === name);
     for (const { metadata } of made) {
       if (metadata.name === undefined) continue;
       try {

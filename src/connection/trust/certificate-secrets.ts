@@ -15,7 +15,7 @@ import { CertificateError } from '../../x509/errors.ts';
 import { readCertificates } from '../../x509/facts.ts';
 import { ownerOf } from '../namespace-view.ts';
 import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
-import { isOurs, SecretBundles, type BundleMarks } from './secret-bundles.ts';
+import { isOurs, refuseRecord, SecretBundles, type BundleMarks } from './secret-bundles.ts';
 import type { SiteSecrets } from './site-secrets.ts';
 import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './wanted-secrets.ts';
 
@@ -57,6 +57,8 @@ export class CertificateSecrets {
   async ensure(wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
     try {
       refuseSettings(wanted);
+      // Before anything is on record for it.
+      refuseRecord(wanted.name);
       const secret = this.#secrets.find(wanted.name);
       if (secret !== undefined && isOfAnother(secret, wanted.certificate)) return { state: undefined };
       const bundle = await this.#bundles.get(wanted.name);

@@ -6,7 +6,7 @@ import { TrustError } from '../../trust/errors.ts';
 import { buildRoot, renewRoot } from '../../trust/issue.ts';
 import type { Bundles } from '../../trust/stores.ts';
 import { isResourceName } from '../../text/names.ts';
-import { quoted } from '../../text/printable.ts';
+import { printable } from '../../text/printable.ts';
 import { writePem } from '../../x509/pem.ts';
 import { createKey } from '../../x509/request.ts';
 
@@ -46,7 +46,7 @@ export class Issuers {
   }
 
   #missing(name: string): TrustError {
-    const shown = isResourceName(name) ? this.#bundles.locationOf(name).replace(/^Secret /, '') : quoted(name, 100);
+    const shown = isResourceName(name) ? this.#bundles.locationOf(name).replace(/^Secret /, '') : printable(name, 100);
     // As Skupper's controller begins, for people who search for it.
     return new TrustError('authority-missing', `CA "${shown}" not found: a Secret of that name with tls.crt and tls.key must be there`);
   }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { annotation } from '../../api/skupper/cluster-names.ts';
+import { annotation, RECORDS } from '../../api/skupper/cluster-names.ts';
 import { GROUP } from '../../api/skupper/names.ts';
 import type { ObjectMeta, OwnerReference, Secret } from '../../kube/objects.ts';
 import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
@@ -81,6 +81,7 @@ export class SecretBundles implements Bundles {
   }
 
   #secretOf({ name, cert, key, ca }: TlsBundle, current: Secret | undefined): Secret {
+    refuseRecord(name);
     if (current !== undefined && !isOurs(current)) {
       throw new TrustError('name-taken', `${this.#secrets.locationOf(name)} is there already, and not Earshot's: it is not replaced`);
     }
@@ -101,6 +102,12 @@ export class SecretBundles implements Bundles {
       data: dataOf(Object.assign({ ...none }, ...parts, ca === undefined ? {} : { [KEYS.ca]: ca })),
     };
   }
+}
+
+/** @throws TrustError `name-taken` */
+export function refuseRecord(name: string): void {
+  if (!RECORDS.has(name)) return;
+  throw new TrustError('name-taken', `Secret ${name} is one of the site's own, with its key or its records: choose another name`);
 }
 
 /** A controller of sites has made it, this one or one before; any other is a person's. */
