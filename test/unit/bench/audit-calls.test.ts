@@ -22,11 +22,18 @@ function countsOf(said: Said): Partial<Tally> | undefined {
 
 it('knows the programs by their user agents, and passes over all others', () => {
   const sidecar = 'csi-provisioner/v6.3.0 (linux/amd64) kubernetes/1234567';
-  const agents = ['earshot-controller', 'earshot-csi-node', 'earshot-lease', sidecar, 'bench', 'kubelet/v1.36.3'];
-  assert.deepEqual(
-    agents.map((agent) => callOf(line({ verb: 'get', agent }))?.program),
-    ['controller', 'csi-node', 'lease', 'sidecar', undefined, undefined],
-  );
+  const known = [
+    ['earshot-controller', 'controller'],
+    ['earshot-csi-node', 'csi-node'],
+    ['earshot-site-controller', 'site-controller'],
+    ['earshot-router', 'router'],
+    ['earshot-lease', 'lease'],
+    ['earshot-router-lease', 'lease'],
+    [sidecar, 'sidecar'],
+    ['bench', undefined],
+    ['kubelet/v1.36.3', undefined],
+  ] as const;
+  for (const [agent, program] of known) assert.equal(callOf(line({ verb: 'get', agent }))?.program, program, agent);
 });
 
 it('counts what changes something as a write, and an event as a write that is an event', () => {
@@ -63,6 +70,7 @@ it('says in words what was asked', () => {
     responseStatus: { code: 404 },
   });
   assert.equal(callOf(said)?.text, 'controller: patch listeners/status default/web → 404');
+  assert.equal(callOf(said)?.kind, 'controller: patch listeners/status');
   const bare = JSON.stringify({ stage: 'ResponseComplete', verb: 'get', requestURI: '/version', userAgent: 'earshot-csi-node' });
   assert.equal(callOf(bare)?.text, 'csi-node: get /version → no answer');
 });

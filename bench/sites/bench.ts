@@ -1,0 +1,11 @@
+import type { Ground } from '../cluster/load.ts';
+import type { Notes } from '../cluster/measure.ts';
+import type { Sizes } from './options.ts';
+import type { Pair } from './places.ts';
+
+/** What every scenario works with. */
+export interface Bench extends Ground, Notes {
+  readonly sizes: Sizes;
+  /** What one scenario leaves for the next, since making it anew would take minutes. */
+  readonly left: { many?: Pair };
+}

@@ -1,0 +1,67 @@
+/** Which figures there are, and what they should reach: pure. */
+import { rows, span, type Figure } from '../cluster/figures.ts';
+import type { ScenarioName, Sizes } from './options.ts';
+
+/** The table, in its order, for runs of this size. */
+export function figuresOf({ rounds, sizes, sites, changes, idleSeconds }: Sizes): readonly Figure<ScenarioName>[] {
+  const table = rows<ScenarioName>({ site: rounds, link: rounds, listener: changes, pods: changes, many: rounds, idle: 1, memory: 1 });
+  const { aim, explain } = table;
+  const [first, ...others] = sizes;
+  const idle = `nothing changes for ${span(idleSeconds)} with ${both(first)}`;
+  const all = sites.toLocaleString('en');
+  return [
+    aim('site', 'site-ready', 'Site applied until it is Ready', 3, 's'),
+    aim('listener', 'service', 'Listener applied until its Service is there, 99th percentile', 0.3, 's', 'p99'),
+    aim('listener', 'answer', 'Listener applied until a client gets an answer over a link that is up', 1.5, 's'),
+    aim('many', `services-${first}`, `${both(first)} applied at once in two linked sites: all Services are there`, 4, 's'),
+    aim('many', `configured-${first}`, 'the same: all are Configured', 6, 's'),
+    aim('many', `ready-${first}`, 'the same: all are Ready', 15, 's'),
+    aim('many', `configured-writes-${first}`, 'the same until all are Configured: API writes for each', 2.5),
+    aim('many', `configured-reads-${first}`, 'the same until all are Configured: API reads for each', 0),
+    aim('idle', 'idle-writes', `${idle}: API writes`, 0),
+    aim('idle', 'idle-lists', 'the same: lists', 0),
+    aim('idle', 'idle-cpu', 'the same: CPU of the controllers together, of one core', 0.5, '%'),
+    aim('memory', 'memory-one', 'resident memory of the leading controller at 1 site with 10 Listeners', 90, 'MB'),
+    aim('memory', 'memory-all', `the same at ${all} sites with 10 Listeners each`, 130, 'MB'),
+    aim('site', 'router-memory', "resident memory of a router's pod, fresh", 90, 'MB'),
+    aim('link', 'link-ready', 'AccessToken applied until its Link is Ready', 2, 's'),
+    aim('pods', 'pod-new', 'a pod has the label of a selector until it answers a client over a link, 99th percentile', 1, 's', 'p99'),
+    aim('pods', 'pod-gone', 'a pod has it no more until it answers for the last time, 99th percentile', 1, 's', 'p99'),
+
+    ...[first, ...others].flatMap((size) => [
+      ...(size === first ? [] : secondsOf(table, size)),
+      explain('many', `controller-writes-${size}`, `${both(size)}: writes of the controller until all are Ready, for each`),
+      explain('many', `router-writes-${size}`, 'the same: of the routers'),
+      explain('many', `events-${size}`, 'the same: Kubernetes events among them'),
+      explain('many', `reads-${size}`, 'the same: reads of both'),
+      explain('many', `controller-cpu-${size}`, 'the same: CPU of the controllers', 's'),
+      explain('many', `router-cpu-${size}`, 'the same: CPU of the two routers', 's'),
+      explain('many', `controller-memory-${size}`, 'resident memory of the leading controller then', 'MB'),
+      explain('many', `router-memory-${size}`, 'resident memory of the larger router then', 'MB'),
+    ]),
+    explain('idle', 'idle-router-cpu', `${idle}: CPU of the two routers together, of one core`, '%'),
+    explain('idle', 'idle-leases', 'the same: calls for Leases a minute, of controllers and routers', ''),
+    explain('memory', 'sites-seconds', `${all} Sites in as many namespaces applied at once, with router pods: all are Ready`, 's'),
+    explain('memory', 'sites-controller-writes', 'the same: API writes of the controller for each'),
+    explain('memory', 'sites-router-writes', 'the same: API writes of its router for each'),
+    explain('memory', 'sites-controller-reads', 'the same: API reads of the controller for each'),
+    explain('memory', 'sites-router-reads', 'the same: API reads of its router for each, the lists at its start'),
+    explain('memory', 'sites-controller-cpu', 'the same: CPU of the controllers', 's'),
+    explain('site', 'site-writes', 'one Site until it is Ready: API writes'),
+  ];
+}
+
+function secondsOf({ explain }: ReturnType<typeof rows<ScenarioName>>, size: number): readonly Figure<ScenarioName>[] {
+  return [
+    explain('many', `services-${size}`, `${both(size)} applied at once in two linked sites: all Services are there`, 's'),
+    explain('many', `configured-${size}`, 'the same: all are Configured', 's'),
+    explain('many', `ready-${size}`, 'the same: all are Ready', 's'),
+    explain('many', `configured-writes-${size}`, 'the same until all are Configured: API writes for each'),
+    explain('many', `configured-reads-${size}`, 'the same until all are Configured: API reads for each'),
+  ];
+}
+
+function both(size: number): string {
+  const many = size.toLocaleString('en');
+  return `${many} Listeners and ${many} Connectors`;
+}

@@ -1,0 +1,43 @@
+/** The processes of controllers and routers. */
+import { label, LEADER_LABEL } from '../../src/api/skupper/cluster-names.ts';
+import { eventually } from '../../test/harness/index.ts';
+import { cpuSeconds } from '../../test/harness/proc.ts';
+import { pidOf, type StartedPod } from '../cluster/containers.ts';
+import type { Ground } from '../cluster/load.ts';
+
+export interface Running {
+  readonly pid: number;
+}
+
+/** The leading one first. Waits until one leads. */
+export async function controllers(ground: Ground): Promise<readonly [Running, ...Running[]]> {
+  return eventually('a controller of sites to lead', async () => {
+    const pods = await podsWhere(ground, '/api/v1/pods', `${label.component}=controller`);
+    const [first, ...others] = pods.toSorted((one, other) => Number(leads(other)) - Number(leads(one)));
+    if (first === undefined || !leads(first)) return undefined;
+    return [runningIn(first, 'controller'), ...others.map((pod) => runningIn(pod, 'controller'))] as const;
+  });
+}
+
+export async function routers(ground: Ground, namespace: string): Promise<readonly Running[]> {
+  const pods = await podsWhere(ground, `/api/v1/namespaces/${namespace}/pods`, `${label.component}=router`);
+  return pods.map((pod) => runningIn(pod, 'router'));
+}
+
+export function cpuOf(processes: readonly Running[]): number {
+  return processes.reduce((total, { pid }) => total + cpuSeconds(pid), 0);
+}
+
+function leads({ metadata }: StartedPod): boolean {
+  return metadata.labels?.[LEADER_LABEL] === 'true';
+}
+
+function runningIn(pod: StartedPod, container: string): Running {
+  return { pid: pidOf(pod, container) };
+}
+
+/** Those that are not going. */
+async function podsWhere({ cluster }: Ground, path: string, selector: string): Promise<readonly StartedPod[]> {
+  const found = await cluster.api.get<{ readonly items: readonly StartedPod[] }>(`${path}?labelSelector=${encodeURIComponent(selector)}`);
+  return found.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
