@@ -6,6 +6,7 @@ import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { Passes } from '../work/passes.ts';
+import { Arrival } from './arrival.ts';
 import { OnceLog } from './once-log.ts';
 import { OwnSigning } from './own-signing.ts';
 import { Planner } from './planner.ts';
@@ -49,6 +50,7 @@ export class Agent implements AsyncDisposable {
   readonly #signing: SiteSigning;
   readonly #router: RunningRouter;
   readonly #reporter: Reporter;
+  readonly #arrival: Arrival;
   readonly #once = new OnceLog();
   #unready: string | undefined = 'starting';
   #leads = false;
@@ -60,6 +62,7 @@ export class Agent implements AsyncDisposable {
     const { platform, log, version, start, clock = Date.now } = options;
     this.#options = options;
     this.#clock = clock;
+    this.#arrival = new Arrival(clock);
     this.#passes = new Passes(() => this.#tryPass());
     this.#signing = signingOf(platform, { log, onChange: () => this.#passes.request(), routerState: () => this.#router.state });
     const hooks: RouterHooks = { renew: (...asked) => this.#renew(...asked) };
@@ -89,11 +92,18 @@ export class Agent implements AsyncDisposable {
 
   /** Why the site does not carry traffic yet; undefined when it does. */
   get unready(): string | undefined {
-    return this.#unready;
+    const { config, state } = this.#router;
+    if (this.#unready !== undefined || config === undefined || state === undefined) return this.#unready;
+    return this.#arrival.waitsFor(config, state, this.#options.platform.siblings.serving());
   }
 
   reload(): void {
     this.#passes.request();
+  }
+
+  /** Other sites link elsewhere from now on; all that is there goes on. */
+  leave(): void {
+    this.#router.leave();
   }
 
   /** Lets connections finish for so many milliseconds at most. */

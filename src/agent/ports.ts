@@ -167,6 +167,8 @@ export interface Siblings {
   /** @param expected whether the site is to have several. @returns undefined where this router needs to know of none */
   config(expected: boolean): Promise<SiblingConfig | undefined>;
   run(): Promise<boolean>;
+  /** Those that serve clients, and are not about to end, by name: this router takes none off them before it reaches what they do. */
+  serving(): readonly string[];
 }
 
 /** Links that other sites can use without a token. Whoever can read one can link, so they are for the site's owner alone. */

@@ -64,6 +64,10 @@ export class RunningRouter {
     return true;
   }
 
+  leave(): void {
+    this.#router?.leave();
+  }
+
   async drain(deadline: number): Promise<void> {
     await this.#router?.drain(deadline);
   }

@@ -198,6 +198,8 @@ export interface Router extends AsyncDisposable {
   onChange(listener: () => void): () => void;
   /** Asks the other end of a link for a new certificate. */
   renew(link: string, request: string): Promise<IssuedCertificate>;
+  /** It will be drained soon: other sites are told to link elsewhere, and let in here no more. All that is there goes on. */
+  leave(): void;
   /** Stops accepting, lets connections finish for so many milliseconds at most, then closes. */
   drain(deadline: number): Promise<void>;
 }

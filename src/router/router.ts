@@ -26,7 +26,7 @@ import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId, siteOf } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
-import { ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
+import { LEAVING, ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { pause } from '../work/pause.ts';
@@ -61,7 +61,8 @@ class JoinedRouter implements Router, LinkHost {
   readonly links = new Links();
   readonly liveness = new Liveness();
   readonly memory: Memory;
-  draining = false;
+  #leaving = false;
+  #stopped = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };
   readonly #passing = new Set<LiveRelay>();
   readonly #routing: Routing;
@@ -138,7 +139,7 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   apply(config: RouterConfig): void {
-    if (this.draining) return;
+    if (this.#stopped) return;
     this.#config = config;
     const { sites } = this.#revoked;
     this.#revoked = revokedSets(config.revoked, config.site.id);
@@ -165,8 +166,22 @@ class JoinedRouter implements Router, LinkHost {
     return requestRenewal((head, handler) => opened.request(head, handler), request);
   }
 
+  get draining(): boolean {
+    return this.#leaving;
+  }
+
+  leave(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    const { id } = this.#config.site;
+    // Routers of this site have heard of the others by themselves.
+    for (const { state, dialed, peer, routing } of this.links.all)
+      if (state === 'up' && !dialed && peer.site.id !== id) routing.send(Buffer.of(LEAVING));
+  }
+
   drain(deadline: number): Promise<void> {
-    this.draining = true;
+    this.#leaving = true;
+    this.#stopped = true;
     this.#closed ??= this.#drain(deadline);
     return this.#closed;
   }
@@ -262,6 +277,7 @@ class JoinedRouter implements Router, LinkHost {
     onCost: (link: Link): void => {
       if (link.state === 'up') this.#feed.up(link);
     },
+    onLeaving: (link: Link): void => this.#configured.linkLeaving(link),
   };
 
   /** What leads to these sites, or comes from them by way of others, ends too. */
@@ -274,7 +290,7 @@ class JoinedRouter implements Router, LinkHost {
   #stateFacts(): void {
     const { keys } = this.#local;
     const { edge, site } = this.#config;
-    if (this.draining || (keys === this.#keys && edge === this.#edge && site.name === this.#name)) return;
+    if (this.#stopped || (keys === this.#keys && edge === this.#edge && site.name === this.#name)) return;
     this.#keys = keys;
     this.#edge = edge;
     this.#name = site.name;

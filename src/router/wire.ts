@@ -33,6 +33,8 @@ export const LINK_MESSAGES_FROM = 0xf0;
 export const HELLO = 0xf0;
 /** The dialing side's new cost: a JSON object with `cost`. */
 export const COST = 0xf1;
+/** Of the accepting side: it takes no new links any more, and this one soon ends. Nothing follows the type. */
+export const LEAVING = 0xf2;
 /** Of one link; least is 1. */
 export const MOST_COST = 65_535;
 

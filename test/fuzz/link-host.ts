@@ -70,6 +70,7 @@ export class FuzzedHost implements LinkHost {
       this.links.delete(link);
       this.#send(this.#routing.adjacencyDown(link.id, NOW));
     },
+    onLeaving: (): void => {},
     onCost: (link: Link): void => {
       if (link.state === 'up')
         this.#send(this.#routing.adjacencyUp({ router: link.router, site: link.peer.site, link: link.id, cost: link.cost }, NOW));

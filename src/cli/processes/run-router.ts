@@ -95,6 +95,7 @@ async function serve({
   const deadline = resort.drain(drainSeconds * 1000);
   log.info({ seconds: deadline / 1000 }, 'draining');
   const farewell = Math.min(FAREWELL, deadline / 4);
+  agent.leave();
   await pause(farewell);
   await agent.drain(deadline - farewell);
 }

@@ -2,6 +2,7 @@ import type { Siblings } from '../../agent/ports.ts';
 import { LOCAL_SERVER, ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
 import type { Cache } from '../../kube/contract.ts';
 import type { SiblingAddress, SiblingConfig } from '../../router/contract.ts';
+import type { SelectablePod } from '../../site/material.ts';
 import { isLabel } from '../../text/names.ts';
 import type { SecretBundles } from './secret-bundles.ts';
 import type { WatchedPod } from './watched-pod.ts';
@@ -31,10 +32,18 @@ export class SiblingPods implements Siblings {
     return Promise.resolve(this.#others().length > 0);
   }
 
+  serving(): readonly string[] {
+    return this.#siblings().flatMap(({ name, running, ready }) => (running && ready ? [name] : []));
+  }
+
   #others(): readonly SiblingAddress[] {
-    return [...this.#pods.values()]
-      .filter(({ isRouter, pod }) => isRouter && pod.name !== this.#router && isLabel(pod.name))
-      .flatMap(({ pod: { name, ip } }) => (ip === undefined ? [] : [{ router: name, host: ip, port: ROUTER_PORTS.siblings }]))
+    return this.#siblings()
+      .flatMap(({ name, ip }) => (ip === undefined ? [] : [{ router: name, host: ip, port: ROUTER_PORTS.siblings }]))
       .toSorted((one, other) => (one.router < other.router ? -1 : 1));
+  }
+  #siblings(): readonly SelectablePod[] {
+    return [...this.#pods.values()].flatMap(({ isRouter, pod }) =>
+      isRouter && pod.name !== this.#router && isLabel(pod.name) ? [pod] : [],
+    );
   }
 }

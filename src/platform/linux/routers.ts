@@ -91,6 +91,11 @@ export class SiblingRouters implements Siblings {
     return (await this.#others()).length > 0;
   }
 
+  /** They share their ports: a client that meets a closed one elsewhere meets an open one here. */
+  serving(): readonly string[] {
+    return [];
+  }
+
   async #others(): Promise<string[]> {
     const names = (await announced(this.#layout)).map(({ router }) => router);
     return names.filter((name) => name !== this.#router && isLocked(lockOf(this.#layout, name)));

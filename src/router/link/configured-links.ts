@@ -53,6 +53,10 @@ export class ConfiguredLinks {
     for (const dialers of [this.#dialers, this.#siblings]) for (const dialer of dialers.values()) dialer.linkDown(link);
   }
 
+  linkLeaving(link: Link): void {
+    for (const dialer of this.#dialers.values()) dialer.linkLeaving(link);
+  }
+
   /** Ends what a certificate no longer allows, and lets go of what has left. To be called from time to time. */
   cutExpired(now: number): void {
     for (const part of [...this.#parts(), ...this.#leaving]) guard('look/expired', part, () => part.cutExpired(now));

@@ -25,6 +25,7 @@ export interface LinkHost {
   readonly memory: Memory;
   readonly hooks: RouterHooks;
   readonly events: LinkEvents;
+  /** It lets no new links in. */
   readonly draining: boolean;
   /** What this router says of itself. */
   hello(link: Hello['link']): Hello;

@@ -12,6 +12,8 @@ export interface LinkEvents {
   onDown(link: Link): void;
   /** Its cost is another. */
   onCost(link: Link): void;
+  /** The other end takes it down soon, and lets no other in. */
+  onLeaving(link: Link): void;
 }
 
 export interface LinkOptions {
@@ -53,6 +55,7 @@ export class Link {
   #state: 'joining' | 'up' | 'down' = 'joining';
   /** Why it went down, for logs. */
   reason: string | undefined;
+  #leaving = false;
 
   constructor(options: LinkOptions) {
     this.id = options.id;
@@ -68,6 +71,11 @@ export class Link {
 
   get state(): 'joining' | 'up' | 'down' {
     return this.#state;
+  }
+
+  /** The other end is about to take it down. */
+  get leaving(): boolean {
+    return this.#leaving;
   }
 
   get connections(): ReadonlySet<Connection> {
@@ -117,6 +125,12 @@ export class Link {
     }
     if (best === undefined || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} takes no more connections.`);
     return best.session.request(head, handler);
+  }
+
+  peerLeaves(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    this.#events.onLeaving(this);
   }
 
   /** A connection of it has ended. */

@@ -139,7 +139,10 @@ interface Attempt {
 /** Opens a link as somebody with that identity and certificate. @returns what ends it */
 async function attempt({ who, ports, bundles }: Attempt, opened: (link: Link) => void): Promise<string> {
   const ended = Promise.withResolvers<void>();
-  using host = linkHost({ ...who, router: 'zero' }, { events: { onUp: opened, onDown: () => ended.resolve(), onCost: () => {} } });
+  using host = linkHost(
+    { ...who, router: 'zero' },
+    { events: { onUp: opened, onDown: () => ended.resolve(), onCost: () => {}, onLeaving: () => {} } },
+  );
   const contexts = bundles.map((tls) => openBundle(tls, 'client'));
   const dial: OutgoingOptions['dial'] = (protocol, deadline, signal) => {
     const index = protocol === FORWARD ? 0 : 1;

@@ -19,6 +19,10 @@ const STEADY = 5_000;
 const EARLY = 3_600_000;
 /** The same at least: ends are looked for every second, and a link takes its time to open. */
 const LATEST = 2_500;
+/** Milliseconds that a link stays up beside one to another router that takes its place. */
+const HANDOVER = 1_000;
+/** The same where the other end has said that it goes. */
+const FAREWELL = 10_000;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
@@ -97,13 +101,19 @@ export class Dialer {
   linkDown(link: Link): void {
     const current = this.#current;
     if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
-    const steady = performance.now() - current.upAt >= STEADY;
-    this.#failures = steady ? 0 : this.#failures + 1;
-    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
+    this.#planNext(current);
     this.#problem = { code: 'lost', message: `The link to ${current.peer} ended: ${link.reason ?? 'no reason is known'}.` };
     this.#silentPeer = current.opened.silent ? current.peer : undefined;
     this.#host.log.warn({ linkName: this.name, link: link.id, reason: link.reason }, 'link lost');
     this.#host.changed();
+    this.#wake();
+  }
+
+  /** The other end of a link is about to go: perhaps this one's. */
+  linkLeaving(link: Link): void {
+    const current = this.#current;
+    if (current === undefined || current.opened.link !== link || this.#stop.signal.aborted) return;
+    this.#planNext(current);
     this.#wake();
   }
 
@@ -146,7 +156,7 @@ export class Dialer {
   /** No more attempts; what the link carries may finish. */
   drain(deadline = CLOSE_DEADLINE): void {
     this.stop();
-    this.#current?.opened.link.retire('the link has been taken away');
+    for (const { link } of this.#opened()) link.retire('the link has been taken away');
     if (this.#carriesAny)
       setTimeout(
         bounded('link/drain-deadline', () => this.destroy()),
@@ -168,9 +178,16 @@ export class Dialer {
 
   #fits(): boolean {
     const current = this.#current;
-    return (
-      current !== undefined && current.opened.link.state === 'up' && !this.#isEnding && this.#target.servedBy(current.target, current.peer)
-    );
+    if (current === undefined || this.#isEnding) return false;
+    const { link } = current.opened;
+    return link.state === 'up' && !link.leaving && this.#target.servedBy(current.target, current.peer);
+  }
+
+  /** One in the place of this. */
+  #planNext({ upAt }: Current): void {
+    const steady = performance.now() - upAt >= STEADY;
+    this.#failures = steady ? 0 : this.#failures + 1;
+    this.#nextAt = this.#failures === 0 ? 0 : performance.now() + retryDelay('lost', this.#failures, Math.random());
   }
 
   #start(): void {
@@ -228,8 +245,7 @@ export class Dialer {
     this.#current = next;
     this.#isEnding = false;
     this.#problem = undefined;
-    old?.link.retire('a newer connection has taken its place');
-    if (old !== undefined && old.link.connections.size > 0) this.#replaced.add(old);
+    if (old !== undefined) this.#retire(old, next.opened.link);
     // The peer may have been revoked since it was looked at last.
     this.dropRevoked();
     this.#host.log.info(
@@ -243,6 +259,15 @@ export class Dialer {
       'link up',
     );
     this.#host.changed();
+  }
+
+  /** What another router knows of the network comes a moment after its link: until then the old one leads there. */
+  #retire(old: OpenedLink, next: Link): void {
+    const retire = (): void => old.link.retire('a newer connection has taken its place');
+    if (old.link.router === next.router) retire();
+    // One whose other end goes is taken down by that, in good time.
+    else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : HANDOVER).unref();
+    if (old.link.connections.size > 0) this.#replaced.add(old);
   }
 
   #woken(milliseconds?: number): Promise<void> {

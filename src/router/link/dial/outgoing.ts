@@ -13,7 +13,7 @@ import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
 import { certificateOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
-import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, REVERSE, ROUTING_PATH } from '../../wire.ts';
+import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, LEAVING, REVERSE, ROUTING_PATH } from '../../wire.ts';
 import type { Party } from '../../../identity/revocation.ts';
 import { printableAscii } from '../../../text/printable.ts';
 import { aborted } from '../../../work/pause.ts';
@@ -163,7 +163,7 @@ class Outgoing implements OpenedLink {
     const answered = Promise.withResolvers<Hello>();
     const routing = new RoutingStream({
       onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
-      onMessage: (message) => host.routingMessage(this.link, message),
+      onMessage: (message) => (message[0] === LEAVING ? this.link.peerLeaves() : host.routingMessage(this.link, message)),
       onEnd: (refusal: ResponseHead | undefined) => {
         const reason =
           refusal === undefined

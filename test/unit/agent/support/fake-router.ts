@@ -64,6 +64,8 @@ export class FakeRouter implements Router {
     return this.onRenew(link, request);
   }
 
+  leave(): void {}
+
   drain(): Promise<void> {
     this.drained = true;
     return Promise.resolve();

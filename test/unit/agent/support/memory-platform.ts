@@ -190,6 +190,7 @@ export class MemoryPlatform implements SitePlatform {
       return undefined;
     },
     run: () => Promise.resolve([...this.site.running].some((router) => router !== this.router)),
+    serving: () => [],
   };
 
   readonly #offlineLinks: OfflineLinks = {

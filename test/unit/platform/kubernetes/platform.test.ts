@@ -191,6 +191,19 @@ test('the pods of a site know each other by their addresses, and meet by a certi
   assert.deepEqual(others(), [{ router: 'two', host: '192.0.2.2', port: 5671 }]);
 });
 
+test('a pod is not ready before it is linked to those that serve already, one about to end apart', async () => {
+  const api = aNamespace();
+  const labels = { application: 'skupper-router', 'skupper.io/component': 'router' };
+  const serving = { status: { phase: 'Running', podIP: '192.0.2.2', conditions: [{ type: 'Ready', status: 'True' }] } };
+  put(api, pods, 'ending', serving, { labels, deletionTimestamp: '2026-01-01T00:00:00Z' });
+  put(api, pods, 'starting', { status: { phase: 'Running', podIP: '192.0.2.3' } }, { labels });
+  await using first = await aPod(api);
+  assert.equal(first.agent.unready, undefined);
+  put(api, pods, 'two', serving, { labels });
+  await using second = await aPod(api, 'three');
+  assert.match(second.agent.unready ?? '', /not linked to the site's router two yet/);
+});
+
 test('a pod that no longer leads carries traffic, and writes nothing', async () => {
   const api = aNamespace();
   putListener(api, 'web', 1024);

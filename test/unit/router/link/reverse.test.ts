@@ -104,6 +104,7 @@ describe('a link that ends as soon as it is up', () => {
           losses += 1;
         },
         onCost: () => {},
+        onLeaving: () => {},
       },
     });
     dialer.current = new Dialer(host, 'link', target);

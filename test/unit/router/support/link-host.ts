@@ -17,7 +17,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     liveness,
     memory: roomy(),
     hooks: {},
-    events: { onUp: () => {}, onDown: () => {}, onCost: () => {} },
+    events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onLeaving: () => {} },
     draining: false,
     hello: (link) => ({ versions: [1], router, site, edge, link }),
     isRevoked: () => false,

@@ -1,0 +1,39 @@
+import type { RouterConfig, RouterState } from '../router/contract.ts';
+
+/** Milliseconds: a link whose other end is gone must not keep a router from serving what it can. */
+const PATIENCE = 10_000;
+
+/**
+ * Whether a router that has just started has arrived in the network. While others of its site serve clients it takes none off them before it
+ * reaches what they reach; where it is the only one, no client is better off elsewhere. Once arrived it stays so, whatever goes down later.
+ */
+export class Arrival {
+  readonly #clock: () => number;
+  #since: number | undefined;
+  #arrived = false;
+
+  /** @param clock milliseconds */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /**
+   * What it waits for; undefined once it has arrived.
+   * @param others the routers of the site that serve
+   */
+  waitsFor(config: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
+    if (this.#arrived) return undefined;
+    this.#since ??= this.#clock();
+    const missing = others.length === 0 ? undefined : missingIn(config, state, others);
+    this.#arrived = missing === undefined || this.#clock() - this.#since >= PATIENCE;
+    return this.#arrived ? undefined : missing;
+  }
+}
+
+function missingIn({ site, links }: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
+  const known = new Set(state.network.flatMap((record) => (record.site.id === site.id ? [record.router] : [])));
+  const router = others.find((name) => !known.has(name));
+  if (router !== undefined) return `starting: not linked to the site's router ${router} yet`;
+  const link = links.find(({ name }) => state.links[name]?.operational !== true);
+  return link === undefined ? undefined : `starting: the link ${link.name} is not up yet`;
+}

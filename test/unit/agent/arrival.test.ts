@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Arrival } from '../../../src/agent/arrival.ts';
+import type { RouterConfig, RouterState } from '../../../src/router/contract.ts';
+import { link, siteConfig } from '../router/support/site.ts';
+
+const config: RouterConfig = { ...siteConfig('west'), router: 'new', links: [link('east', 1, { name: 'east' })] };
+
+const state = (routers: readonly string[], operational: boolean): RouterState => ({
+  listeners: {},
+  connectors: {},
+  accesses: {},
+  incoming: [],
+  links: { east: { operational } },
+  network: routers.map((router) => ({ router, site: config.site, edge: false, links: [], keys: [] })),
+});
+
+test('a router waits for the others that serve, and for its links', () => {
+  const arrival = new Arrival(() => 0);
+  assert.match(arrival.waitsFor(config, state(['new'], true), ['old']) ?? '', /router old/);
+  assert.match(arrival.waitsFor(config, state(['new', 'old'], false), ['old']) ?? '', /link east/);
+  assert.equal(arrival.waitsFor(config, state(['new', 'old'], true), ['old']), undefined);
+});
+
+test('once it has arrived nothing that goes down takes that back', () => {
+  const arrival = new Arrival(() => 0);
+  assert.equal(arrival.waitsFor(config, state(['new', 'old'], true), ['old']), undefined);
+  assert.equal(arrival.waitsFor(config, state(['new'], false), ['old', 'newer']), undefined);
+});
+
+test('a router that is alone waits for nothing', () => {
+  assert.equal(new Arrival(() => 0).waitsFor(config, state(['new'], false), []), undefined);
+});
+
+test('it does not wait for ever', () => {
+  let now = 0;
+  const arrival = new Arrival(() => now);
+  assert.notEqual(arrival.waitsFor(config, state(['new'], false), ['old']), undefined);
+  now = 9_999;
+  assert.notEqual(arrival.waitsFor(config, state(['new'], false), ['old']), undefined);
+  now = 10_000;
+  assert.equal(arrival.waitsFor(config, state(['new'], false), ['old']), undefined);
+});
+
+test('a router of another site that has the same name is not the one that is meant', () => {
+  const foreign = { router: 'old', site: siteConfig('east').site, edge: false, links: [], keys: [] };
+  const seen: RouterState = { ...state(['new'], true), network: [foreign] };
+  assert.match(new Arrival(() => 0).waitsFor(config, seen, ['old']) ?? '', /router old/);
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { freePort } from '../support/free-port.ts';
+import { testAuthority } from './support/certificates.ts';
+import { access, accessPort, ask, connector, echoServer, link, listener, siteConfig, start, until } from './support/site.ts';
+import type { RouterConfig } from '../../../src/router/contract.ts';
+
+const ca = await testAuthority();
+const server = siteConfig('server');
+
+/** One of two routers of a site that can be linked to at its own address. */
+const part = async (router: string, port: number): Promise<RouterConfig> => ({
+  ...server,
+  router,
+  accesses: [access(await ca.issue())],
+  connectors: [connector('key', port)],
+});
+
+test('before a router goes its links are opened elsewhere, and nobody misses them', async () => {
+  await using echo = await echoServer('hello');
+  await using one = await start(await part('one', echo.port));
+  await using two = await start(await part('two', echo.port));
+  const [port, atOne, atTwo] = [await freePort(), await accessPort(one), await accessPort(two)];
+  const { endpoints: first, ...rest } = link('to-server', atOne, await ca.issue());
+  const { endpoints: second } = link('to-server', atTwo, await ca.issue());
+  const links = [{ ...rest, endpoints: [...first, ...second] }];
+  await using client = await start({ ...siteConfig('client'), links, listeners: [listener('key', port)] });
+  await until(client, 'the listener', ({ listeners }) => listeners['Listener/key']?.listening === true);
+  const missed: string[] = [];
+  client.onChange(() => {
+    const { links: seen, listeners } = client.state;
+    if (seen['to-server']?.operational !== true) missed.push('link');
+    if (listeners['Listener/key']?.listening !== true) missed.push('listener');
+  });
+  one.leave();
+  await until(client, 'the other end', (state) => state.links['to-server']?.endpoint?.endsWith(`:${atTwo}`) === true);
+  await one.drain(1_000);
+  assert.equal(await ask(port, ''), 'hello');
+  assert.deepEqual(missed, []);
+});
+
+test('where there is nowhere else a link stays until the router goes', async () => {
+  await using echo = await echoServer('hello');
+  await using one = await start(await part('one', echo.port));
+  const port = await freePort();
+  const links = [link('to-server', await accessPort(one), await ca.issue())];
+  await using client = await start({ ...siteConfig('client'), links, listeners: [listener('key', port)] });
+  await until(client, 'the listener', ({ listeners }) => listeners['Listener/key']?.listening === true);
+  one.leave();
+  await until(client, 'the refusal', (state) => state.links['to-server']?.problem?.code === 'draining');
+  assert.equal(client.state.links['to-server']?.operational, true);
+  assert.equal(await ask(port, ''), 'hello');
+});
