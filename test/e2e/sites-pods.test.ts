@@ -57,13 +57,12 @@ describe('pods exposed by name', { timeout: 300_000 }, () => {
   });
 
   it('follow a rollout: the old go, the new come', async () => {
-    const before = await settled(2);
+    const old = await settled(2);
     await east.cluster.kubectl(['rollout', 'restart', 'deployment/backend', '-n', east.name]);
     await eventually('none of the old to be there', async () =>
-      (await namesOf(west, 'services', 'internal.skupper.io/listener')).every((name) => !before.includes(name)),
+      (await namesOf(west, 'services', 'internal.skupper.io/listener')).every((name) => !old.includes(name)),
     );
-    const after = await settled(2);
-    for (const name of after) assert.equal((await fetched(west, 'client', `http://${name}:8080/`)).trim(), name);
+    for (const name of await settled(2)) assert.equal((await fetched(west, 'client', `http://${name}:8080/`)).trim(), name);
   });
 
   it('never take a Service that somebody else has made', async () => {
