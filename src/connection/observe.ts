@@ -4,7 +4,7 @@ import { observeSite } from '../site/observe/observe.ts';
 import type { TrustFacts } from '../site/observe/trust-facts.ts';
 import { chooseSite } from '../site/plan/plan.ts';
 import type { ResourceProblem } from '../site/problem.ts';
-import { allOf, keyOf, type Kind, type ResourceKey, type SiteResources } from '../site/resources.ts';
+import { allOf, keyOf, type Kind, type ResourceKey } from '../site/resources.ts';
 import { kubernetes } from '../site/cluster-platform.ts';
 import { attachedConnectorsOf } from './attached/attached-connectors.ts';
 import { passedOn } from './access/passed-on.ts';
@@ -28,12 +28,13 @@ export interface Observed {
 /** @param now RFC 3339, seconds */
 export function observeNamespace(view: NamespaceView, { problems, trust }: Observed, now: string): ReadonlyMap<ResourceKey, AnyStatus> {
   const { resources, site, settings } = view;
-  const mine = site === undefined ? resources : withoutRouters(resources);
-  const previous = new Map(allOf(mine).flatMap((object) => (object.status === undefined ? [] : [[keyOf(object), object.status] as const])));
+  const previous = new Map(
+    allOf(resources).flatMap((object) => (object.status === undefined ? [] : [[keyOf(object), object.status] as const])),
+  );
   const { problems: ofSites } = chooseSite(resources, site);
   const absent =
     site === undefined
-      ? allOf(mine)
+      ? allOf(resources)
           .filter(({ kind }) => !WITHOUT_SITE.has(kind))
           .map((object): ResourceProblem => ({
             resource: keyOf(object),
@@ -46,7 +47,8 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
   const attached = attachedConnectorsOf(view);
   const statuses = observeSite(
     {
-      resources: mine,
+      resources,
+      ...(site === undefined ? {} : { leftOut: OF_ROUTERS }),
       plan: {
         ...(site === undefined ? {} : { site }),
         config: { edge: false, listeners: [], connectors: [], links: [], accesses: [] },
@@ -66,8 +68,4 @@ export function observeNamespace(view: NamespaceView, { problems, trust }: Obser
     now,
   );
   return new Map([...statuses].filter(([key]) => !attached.unknown.has(key)));
-}
-
-function withoutRouters(resources: SiteResources): SiteResources {
-  return { ...resources, ...Object.fromEntries([...OF_ROUTERS].map((kind) => [kind, []])) };
 }

@@ -36,6 +36,7 @@ export function observeSite(
   const problems = Map.groupBy([...observation.plan.problems, ...observation.problems], ({ resource }) => resource);
   const statuses = new Map<ResourceKey, AnyStatus>();
   for (const object of allOf(observation.resources)) {
+    if (observation.leftOut?.has(object.kind) === true) continue;
     const key = keyOf(object);
     const { generation } = object.metadata;
     const view: View = { ...observation, own: problems.get(key) ?? [], previous: previous.get(key)?.conditions ?? [], generation, now };

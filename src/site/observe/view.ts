@@ -4,13 +4,15 @@ import type { AccessRules } from '../capabilities.ts';
 import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceProblem } from '../problem.ts';
 import type { Reach } from '../reach.ts';
-import type { SiteResources } from '../resources.ts';
+import type { Kind, SiteResources } from '../resources.ts';
 import type { RouterFacts } from './router-facts.ts';
 import type { TrustFacts } from './trust-facts.ts';
 import type { Wording } from './wording.ts';
 
 export interface Observation {
   readonly resources: SiteResources;
+  /** Kinds whose statuses somebody else writes. */
+  readonly leftOut?: ReadonlySet<Kind>;
   readonly plan: SitePlan;
   readonly wording: Wording;
   /** Found outside the plan: in files, by trust. */
