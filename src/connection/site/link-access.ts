@@ -14,18 +14,20 @@ export function linkAccessObjects(view: NamespaceView, site: Site): Wishes {
   if (access.kind === 'unsupported') return noWishes;
   const others = view.resources.RouterAccess.filter((each) => nameOf(each) !== ROUTER);
   const own = view.resources.RouterAccess.find((each) => nameOf(each) === ROUTER);
-  // A person's own of this name says it better; so does another one with these ports.
+  // A person's own of this name says it better; so does another one that had these ports first.
   if (own !== undefined && own.metadata.annotations?.[annotation.controlled] !== 'true') return noWishes;
-  const taken = new Set(others.flatMap(({ spec }) => spec.roles.map(({ name, port }) => port ?? (name === EDGE ? EDGE_PORT : LINK_PORT))));
+  const taken = new Set(others.flatMap(({ spec }) => spec.roles.map(portOf)));
+  const held = new Set(own?.spec.roles.map(portOf));
   const roles = [INTER_ROUTER, EDGE]
-    .map((name) => ({ name, port: name === EDGE ? EDGE_PORT : LINK_PORT }))
-    .filter(({ port }) => !taken.has(port));
+    .map((name) => ({ name, port: portOf({ name }) }))
+    .filter(({ port }) => held.has(port) || !taken.has(port));
   if (access.kind !== 'by' || roles.length === 0) return gone(view, routerAccesses, ROUTER);
   return { ...noWishes, objects: [{ of: routerAccesses, object: routerAccess(site, access.accessType, roles), for: keyOf(site) }] };
 }
 
-const LINK_PORT = DEFAULT_PORTS[INTER_ROUTER];
-const EDGE_PORT = DEFAULT_PORTS[EDGE];
+function portOf({ name, port = 0 }: RouterAccess['spec']['roles'][number]): number {
+  return port === 0 ? DEFAULT_PORTS[name === EDGE ? EDGE : INTER_ROUTER] : port;
+}
 
 function routerAccess(site: Site, accessType: string, roles: RouterAccess['spec']['roles']): RouterAccess {
   const { ingressClassName = '' } = site.spec.settings ?? {};

@@ -1,6 +1,7 @@
 /** What the router listens on for the links of other sites. */
 import { DEFAULT_PORTS, EDGE, INTER_ROUTER } from '../../api/skupper/names.ts';
-import type { Site } from '../../api/skupper/index.ts';
+import { annotation } from '../../api/skupper/cluster-names.ts';
+import type { RouterAccess, Site } from '../../api/skupper/index.ts';
 import type { AccessConfig } from '../../router/contract.ts';
 import type { AccessRules } from '../capabilities.ts';
 import { findBundle } from '../find-bundle.ts';
@@ -52,7 +53,7 @@ export function listAccesses(resources: AccessSources, site: Site, rules: Access
   if (site.spec.edge === true) return { accesses: [], problems: refusedAtEdge(resources, site) };
   const problems: ResourceProblem[] = [];
   const accesses = [...impliedAccess(site, resources, rules)];
-  for (const routerAccess of resources.RouterAccess) {
+  for (const routerAccess of resources.RouterAccess.toSorted(byAge)) {
     const resource = keyOf(routerAccess);
     const { spec } = routerAccess;
     const roles: Access['roles'][number][] = [];
@@ -93,6 +94,14 @@ export function listAccesses(resources: AccessSources, site: Site, rules: Access
     });
   }
   return { accesses, problems };
+}
+
+/** Whoever had a port first keeps it: links use it. The Site's own comes first, since what it has it had before others wanted it. */
+function byAge(one: RouterAccess, other: RouterAccess): number {
+  const [ours, theirs] = [one, other].map(({ metadata }) => metadata.annotations?.[annotation.controlled] === 'true');
+  if (ours !== theirs) return ours === true ? -1 : 1;
+  const [age, others] = [one, other].map(({ metadata }) => metadata.creationTimestamp ?? '');
+  return age === others ? 0 : (age ?? '') < (others ?? '') ? -1 : 1;
 }
 
 /** What carries nothing between others has no use for their links. */

@@ -110,7 +110,18 @@ describe('a RouterAccess', () => {
       { name: 'edge', port: 7 },
     ],
   });
+  const implied = aRouterAccess();
+  const controlled = { ...implied, metadata: { ...implied.metadata, annotations: { 'internal.skupper.io/controlled': 'true' } } };
+  const later = { ...other, metadata: { ...other.metadata, creationTimestamp: '2026-01-02T00:00:00Z' } };
+  const earlier = aRouterAccess({}, 'c');
+  const first = { ...earlier, metadata: { ...earlier.metadata, creationTimestamp: '2026-01-01T00:00:00Z' } };
   for (const [objects, problem, asks] of [
+    [
+      [other, controlled],
+      'RouterAccess/b port-taken-twice RouterAccess "skupper-router" has port 45671;',
+      ['SecuredAccess skupper-router'],
+    ],
+    [[later, first], 'RouterAccess/b port-taken-twice RouterAccess "c" has port 45671;', ['SecuredAccess c']],
     [[aRouterAccess({}, 'a'), other], 'RouterAccess/b port-taken-twice RouterAccess "a" has port 45671;', ['SecuredAccess a']],
     [[twice], 'RouterAccess/skupper-router port-taken-twice another of its roles has port 7;', ['SecuredAccess skupper-router']],
     [[aRouterAccess({ roles: [{ name: 'edge', port: 9090 }] })], 'port-taken-twice the router itself has port 9090;', []],

@@ -282,6 +282,14 @@ describe('the RouterAccess for link access', () => {
     test(JSON.stringify(spec), () => assert.deepEqual(specOf(wishesFor(spec)), expected));
   }
 
+  test('keeps a port that it has, whoever wants it later', () => {
+    const role = { name: 'inter-router', port: 0 };
+    const other = { apiVersion, kind: 'RouterAccess', metadata: { name: 'a' }, spec: { roles: [role], tlsCredentials: 'a' } };
+    const own = wished<KubeObject>(wishesFor({ linkAccess: 'default' }), 'RouterAccess', 'skupper-router');
+    assert.deepEqual(specOf(wishesFor({ linkAccess: 'default' }, [other, own])), { ...common, roles: both, issuer: 'skupper-site-ca' });
+    assert.deepEqual(specOf(wishesFor({ linkAccess: 'default' }, [other])), { ...common, roles: [both[1]], issuer: 'skupper-site-ca' });
+  });
+
   test('leaves a port to a RouterAccess that has it', () => {
     const other = {
       apiVersion,
