@@ -73,8 +73,8 @@ async function apply(
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  // What is not known to be there may have been made by somebody else meanwhile: his fields are left to him.
-  if (current === undefined) return client.apply(of, wanted, { yielding: true, signal });
+  // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
+  if (current === undefined) return client.apply(of, at(NONE, wanted), { yielding: true, signal });
   try {
     return await client.apply(of, at(current, wanted), { signal });
   } catch (error) {
@@ -91,9 +91,13 @@ function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, clie
   return client.patch(of, key, at(current, { metadata: {}, spec: specOf(wanted) }), { type: 'merge', signal });
 }
 
-/** As it was seen: where it is another one by now, this is refused. */
-function at<T extends Pick<KubeObject, 'metadata'>>({ metadata: { resourceVersion } }: KubeObject, object: T): T {
-  return resourceVersion === undefined ? object : { ...object, metadata: { ...object.metadata, resourceVersion } };
+/** No object has this version, and where there is none, none is asked for. */
+const NONE: KubeObject = { metadata: { resourceVersion: '1' } };
+
+/** As it was seen: where it is another one by now, or gone, this is refused. */
+function at<T extends Pick<KubeObject, 'metadata'>>({ metadata: { uid, resourceVersion } }: KubeObject, object: T): T {
+  const seen = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return { ...object, metadata: { ...object.metadata, ...seen } };
 }
 
 function specOf(object: KubeObject & { readonly spec?: unknown }): unknown {

@@ -181,3 +181,26 @@ test('what needs others is made after them, whatever the order of the wishes', a
   const made = api.calls.filter((call) => call.startsWith('apply ')).map((call) => call.split(' ')[1]);
   assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
 });
+
+describe('an object that was made meanwhile', () => {
+  test('by the controller that led before keeps what it was made with', async () => {
+    using cluster = await playedCluster();
+    cluster.api.hold(services);
+    cluster.api.put(services, service([['web', 1025]]));
+    const { problems, failed } = await carry(cluster, service([['web', 1024]]));
+    assert.deepEqual(problems, []);
+    assert.ok(failed instanceof Error, 'it is looked at again');
+    assert.deepEqual(after(cluster), [['web', 1025]]);
+  });
+
+  test('and has gone is not made anew of what it was', async () => {
+    using cluster = await playedCluster();
+    cluster.api.put(services, service([['web', 90]]));
+    cluster.api.hold(services);
+    cluster.api.remove(services, 'ns/web');
+    const { problems, failed } = await carry(cluster, service([['web', 80]]));
+    assert.deepEqual(problems, []);
+    assert.ok(failed instanceof Error, 'it is looked at again');
+    assert.equal(cluster.api.read(services, 'ns/web'), undefined);
+  });
+});

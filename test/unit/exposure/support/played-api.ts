@@ -18,7 +18,7 @@ interface Watching {
 }
 
 /**
- * An API server in memory: objects, patches, labels of a selection (that there is one, or none: `!`), and watches of which each kind can be
+ * An API server in memory: objects, patches, labels of a selection (that there is one, or none: `!`, or which), and watches of which each kind can be
  * held back. Objects get a uid and a resourceVersion, Services a cluster IP and node ports.
  */
 export class PlayedApi implements KubeClient {
@@ -36,6 +36,17 @@ export class PlayedApi implements KubeClient {
   /** Everything but reads. */
   get writes(): readonly string[] {
     return this.calls.filter((call) => !call.startsWith('get '));
+  }
+
+  /** By kind and key. */
+  get objects(): ReadonlyMap<string, KubeObject> {
+    return this.#objects;
+  }
+
+  /** Goes on from where another one stands. */
+  startFrom({ objects }: PlayedApi): void {
+    for (const [id, object] of objects) this.#objects.set(id, object);
+    this.#version = Math.max(this.#version, ...[...objects.values()].map(({ metadata }) => Number(metadata.resourceVersion)));
   }
 
   hold(of: Resource): void {
@@ -115,9 +126,13 @@ export class PlayedApi implements KubeClient {
   }
 
   apply<T extends KubeObject>(of: Resource<T>, object: T): Promise<T> {
-    return this.#serve('apply', of, keyOf(object), object, () =>
-      this.put(of, this.prunes(of, merge(this.read(of, keyOf(object)), object) as T)),
-    );
+    return this.#serve('apply', of, keyOf(object), object, () => {
+      const known = this.read(of, keyOf(object));
+      // One with a uid makes nothing anew, one with a version does.
+      if (known !== undefined) check(known, object.metadata);
+      else if (object.metadata.uid !== undefined) refuse(409, 'Conflict', 'another uid');
+      return this.put(of, this.prunes(of, merge(known, object) as T));
+    });
   }
 
   patch<T extends KubeObject>(of: Resource<T>, key: Key, patch: unknown, { type, subresource }: PatchOptions): Promise<T> {
@@ -210,9 +225,12 @@ function merge(target: unknown, patch: unknown, depth = Number.POSITIVE_INFINITY
 function isSelected({ metadata }: KubeObject, { labels, name, namespace }: Watching): boolean {
   if (namespace !== undefined && metadata.namespace !== namespace) return false;
   if (name !== undefined && metadata.name !== name) return false;
-  return labels.every((label) =>
-    label.startsWith('!') ? metadata.labels?.[label.slice(1)] === undefined : metadata.labels?.[label] !== undefined,
-  );
+  return labels.every((label) => {
+    const [key = '', value] = label.split('=');
+    if (key.startsWith('!')) return metadata.labels?.[key.slice(1)] === undefined;
+    const found = metadata.labels?.[key];
+    return value === undefined ? found !== undefined : found === value;
+  });
 }
 
 function idOf(of: Resource, key: string): string {
