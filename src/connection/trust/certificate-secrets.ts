@@ -83,7 +83,7 @@ export class CertificateSecrets {
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
     if (isRead && !isMadeAnew(standing, wanted, revoked, now)) return stateOf(standing);
     if (isRead && wanted.purpose === 'application' && standing.purpose !== 'application') await this.#refuse(wanted, standing, revoked);
-    return this.#issue(wanted);
+    return this.#issue(bundle, wanted);
   }
 
   /** An authority is never replaced by another: all that it has signed hangs on it. It goes on with its name and key. */
@@ -95,27 +95,27 @@ export class CertificateSecrets {
   ): Promise<SecretState> {
     if (standing instanceof CertificateError) throw this.#damaged(wanted, standing.message);
     if (standing?.facts.isAuthority === false || bundle === undefined) {
-      return this.#put(makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
+      return this.#put(bundle, makeRoot(wanted.name, wanted.subject, wanted.days, now), wanted);
     }
     if (standing?.isWhole === false) throw this.#damaged(wanted, 'its certificate and its key do not belong together');
     if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
     if (renewalDue(standing.facts) > now) return stateOf(standing);
-    return this.#put(renewedRoot(bundle, wanted.days, now), wanted);
+    return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
   }
 
-  async #issue(wanted: WantedSecret): Promise<SecretState> {
+  async #issue(before: TlsBundle | undefined, wanted: WantedSecret): Promise<SecretState> {
     const { name, subject, hosts, signing, purpose, days, ca = '' } = wanted;
     const authority = await this.#issuers.find(ca);
     const uses = signing ? { signing } : { client: true, server: true, ...(purpose === undefined ? {} : { purpose }) };
     const { serial, ...bundle } = issueBundle(authority, name, { subject, hosts, days, ...uses }, this.#clock);
     const { notAfter } = readCertificates(bundle.cert, name)[0].facts;
     await this.#ledger.record({ siteName: wanted.resource, serial, notAfter });
-    return this.#put(bundle, wanted);
+    return this.#put(before, bundle, wanted);
   }
 
-  async #put(bundle: TlsBundle, { name, certificate }: WantedSecret): Promise<SecretState> {
+  async #put(before: TlsBundle | undefined, bundle: TlsBundle, { name, certificate }: WantedSecret): Promise<SecretState> {
     this.#certificates.set(name, certificate);
-    await this.#bundles.put(bundle);
+    await this.#bundles.replace(before, bundle);
     this.#certificates.delete(name);
     const standing = this.#standingOf(await this.#bundles.get(name));
     if (standing === undefined || standing instanceof CertificateError) return { state: undefined, isWritten: true };

@@ -59,6 +59,15 @@ export class SecretBundles implements Bundles {
     await this.#secrets.change(bundle.name, (current) => this.#secretOf(bundle, current));
   }
 
+  /** Puts one where that one stood, or none; what somebody else has put there meanwhile stays. */
+  async replace(before: TlsBundle | undefined, bundle: TlsBundle): Promise<void> {
+    refuseName(bundle.name);
+    await this.#secrets.change(bundle.name, (current) => {
+      const standing = current === undefined ? undefined : this.#bundleOf(current);
+      return sameBundle(before, standing) ? this.#secretOf(bundle, current) : undefined;
+    });
+  }
+
   async make(name: string, make: () => TlsBundle): Promise<TlsBundle> {
     refuseName(name);
     return this.#turns.run(name, async () => {

@@ -68,7 +68,7 @@ export class SiteSecrets {
 
   /** @returns the Secret as it is then */
   async change(name: string, plan: SecretPlan): Promise<Secret | undefined> {
-    const { client, namespace } = this.#options;
+    const { client, namespace, caches } = this.#options;
     let current = this.find(name);
     for (let tries = 1; ; tries += 1) {
       const wanted = await plan(current);
@@ -78,6 +78,7 @@ export class SiteSecrets {
       } catch (error) {
         if (tries === MOST_TRIES || !(isConflict(error) || isNotFound(error))) throw error;
         current = await client.find(secrets, { namespace, name });
+        if (current !== undefined) caches.view(secrets).wrote(current);
       }
     }
   }

@@ -325,3 +325,16 @@ function onRecord(world: TrustWorld): readonly NonNullable<ReturnType<typeof par
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('what another controller has made a moment ago', () => {
+  it('stays: an authority that the watch has not brought yet is not replaced', async () => {
+    await using before = await trustWorld();
+    await before.step([site(), siteCa]);
+    await using world = await trustWorld();
+    world.cluster.api.hold(secrets);
+    world.cluster.api.put(secrets, before.secret(SITE_CA));
+    const { failed } = await world.step([site(), siteCa]);
+    assert.equal(failed, undefined);
+    assert.deepEqual(world.texts(SITE_CA), before.texts(SITE_CA));
+  });
+});
