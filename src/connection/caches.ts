@@ -21,11 +21,18 @@ export interface SiteCachesOptions {
   readonly signal: AbortSignal;
 }
 
+interface Started {
+  readonly view: FreshView<KubeObject>;
+  readonly end: AbortController;
+}
+
 type Handler = (of: Resource, change: Change<KubeObject>) => void;
 
 export class SiteCaches {
   readonly #options: Omit<SiteCachesOptions, 'served'>;
   readonly #views = new Map<string, FreshView<KubeObject>>();
+  /** Of the views, by the same names. */
+  readonly #ends = new Map<string, AbortController>();
   readonly #handlers = new Set<Handler>();
   readonly #ofKinds = new Set<() => void>();
   readonly #pods: NamespacePods;
@@ -44,13 +51,24 @@ export class SiteCaches {
     }
   }
 
+  /**
+   * Lists every kind anew, and resolves once all of it is in: what whoever led before has done is known then. A watch may be late, and kinds
+   * are not late alike: what is there without its cause would be taken away.
+   */
+  async renew(): Promise<void> {
+    const all = [...Object.values(skupperResources).map((of): Kept => ({ of })), ...keptObjects];
+    const started = all.filter(({ of }) => this.has(of)).map((kept) => ({ of: kept.of, started: this.#start(kept) }));
+    await Promise.all(started.map(({ started: { view } }) => view.synced));
+    for (const each of started) this.#keep(each.of, each.started);
+  }
+
   /** Keeps an optional kind that the cluster serves only now, once the first list of it is in. Without effect on one that is kept already. */
   async add(of: Resource): Promise<void> {
     const kept = keptObjects.find((each) => each.of === of);
     if (kept === undefined || this.has(of)) return;
-    const view = this.#start(kept);
-    await view.synced;
-    this.#keep(of, view);
+    const started = this.#start(kept);
+    await started.view.synced;
+    this.#keep(of, started);
     for (const told of this.#ofKinds) told();
   }
 
@@ -60,18 +78,22 @@ export class SiteCaches {
     return () => this.#ofKinds.delete(handler);
   }
 
-  #start({ of, optional: _optional, ...how }: Kept): FreshView<KubeObject> {
+  #start({ of, optional: _optional, ...how }: Kept): Started {
     const { start, client, namespace, signal } = this.#options;
+    const end = new AbortController();
     const cache = start<KubeObject>(client, of, {
       ...(namespace === undefined ? {} : { namespace }),
       ...how,
-      signal,
+      signal: AbortSignal.any([signal, end.signal]),
       indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
     });
-    return new FreshView<KubeObject>(cache, ownPartOf(of));
+    return { view: new FreshView<KubeObject>(cache, ownPartOf(of)), end };
   }
 
-  #keep(of: Resource, view: FreshView<KubeObject>): void {
+  /** In place of what was kept of that kind. */
+  #keep(of: Resource, { view, end }: Started): void {
+    this.#ends.get(nameOf(of))?.abort();
+    this.#ends.set(nameOf(of), end);
     this.#views.set(nameOf(of), view);
     view.onChange((change) => {
       if (!view.isEcho(change)) for (const handler of this.#handlers) handler(of, change);

@@ -85,6 +85,7 @@ export async function runSiteController(command: SiteControllerCommand, until: A
         const { namespace, name } = settings;
         const deployment = await fenced.find(deployments, { namespace, name }, { signal: leading });
         await labelLeader(fenced, { namespace, pod: identity }, leading);
+        if (election !== undefined) await caches.renew();
         const owned = deployment === undefined ? settings : { ...settings, owner: ownerOf(deployment) };
         return startSiteController({ client: fenced, caches, settings: owned, events, log, concurrency: command.concurrency });
       });
