@@ -18,5 +18,5 @@ const clusterScoped: ReadonlySet<string> = new Set(['CustomResourceDefinition', 
 function pluralOf(kind: string): string {
   const lower = kind.toLowerCase();
   if (lower.endsWith('listeners')) return lower;
-  return lower.endsWith('s') ? `${lower}es` : lower.replace(/y$/, 'ie') + 's';
+  return lower.endsWith('s') ? `${lower}es` : lower.replace(/(?<=[^aeiou])y$/, 'ie') + 's';
 }
