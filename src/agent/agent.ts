@@ -163,7 +163,7 @@ export class Agent implements AsyncDisposable {
     const plan = await this.#plan(snapshot, trust.issued, now);
     const settings = plan.site === undefined ? [] : readSettings(plan.site).problems;
     this.#reporter.see({ snapshot, plan, problems: [...trust.problems, ...settings], trust: trust.facts });
-    await this.#apply(plan, snapshot.unreadSite);
+    await this.#apply(plan, snapshot);
     if (this.#router.running !== undefined) await this.#signing.follow(this.#router.running, plan.config.links);
     this.#report();
   }
@@ -228,18 +228,19 @@ export class Agent implements AsyncDisposable {
     }
   }
 
-  async #apply(plan: SitePlan, unreadSite: string | undefined): Promise<void> {
+  async #apply(plan: SitePlan, { unreadSite, reachedAt }: Snapshot): Promise<void> {
     if (this.#identity === undefined) {
       this.#unready = 'the process that looks after the site has not made its key yet';
       return;
     }
     const siteless =
       unreadSite === undefined ? 'this namespace has no Site; create one' : `nothing runs in this namespace, since ${unreadSite}`;
-    if (plan.site !== undefined || this.#router.config !== undefined) await this.#router.apply(await this.#configOf(plan, this.#identity));
+    if (plan.site !== undefined || this.#router.config !== undefined)
+      await this.#router.apply(await this.#configOf(plan, this.#identity, reachedAt));
     this.#unready = plan.site === undefined ? siteless : undefined;
   }
 
-  async #configOf(plan: SitePlan, { id, key }: Identity): Promise<RouterConfig> {
+  async #configOf(plan: SitePlan, { id, key }: Identity, reachedAt: Snapshot['reachedAt']): Promise<RouterConfig> {
     const { platform, router, version } = this.#options;
     const siblings = await platform.siblings.config(plan.site?.spec.ha === true);
     const name = plan.site === undefined ? (this.#router.config?.site.name ?? '') : nameOf(plan.site);
@@ -250,6 +251,7 @@ export class Agent implements AsyncDisposable {
       ...plan.config,
       revoked: await this.#signing.revocations(),
       ...(siblings === undefined ? {} : { siblings }),
+      ...(reachedAt === undefined ? {} : { reachedAt }),
     };
   }
 

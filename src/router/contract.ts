@@ -34,6 +34,8 @@ export interface RouterConfig {
   readonly accesses: readonly AccessConfig[];
   readonly revoked: Revocations;
   readonly siblings?: SiblingConfig;
+  /** Where other sites reach this one, as their links are told. Left out: they keep to what they have. */
+  readonly reachedAt?: readonly SiteEndpoint[];
 }
 
 /** Binds a local host and port to routing keys. */
@@ -72,6 +74,8 @@ export interface LinkConfig {
   readonly name: string;
   /** In order of preference; the next is tried where one cannot be reached. */
   readonly endpoints: readonly LinkEndpoint[];
+  /** All of them are of this one, of several by which the other site is reached. */
+  readonly group?: string;
   /** From 1. */
   readonly cost: number;
   readonly tls: TlsBundle;
@@ -82,6 +86,15 @@ export interface LinkConfig {
 export interface LinkEndpoint {
   readonly host: string;
   readonly port: number;
+}
+
+/** Endpoints of one group lead to the same router, or set of routers. */
+export interface GroupEndpoint extends LinkEndpoint {
+  readonly group?: string;
+}
+
+export interface SiteEndpoint extends GroupEndpoint {
+  readonly role: AccessConfig['role'];
 }
 
 /** An HTTP proxy that opens tunnels (CONNECT, RFC 9110 section 9.3.6), and asks for Basic credentials where there are any here. */
@@ -151,6 +164,8 @@ export interface LinkState {
   readonly remoteSiteName?: string;
   /** `host:port` in use. */
   readonly endpoint?: string;
+  /** Where the other site says that it is reached. */
+  readonly told?: readonly LinkEndpoint[];
   readonly problem?: Problem;
 }
 

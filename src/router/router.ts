@@ -265,6 +265,7 @@ class JoinedRouter implements Router, LinkHost {
         'adjacent router',
       );
       this.#feed.up(link);
+      this.#configured.linkUp(link);
       this.changed();
     },
     onDown: (link: Link): void => {

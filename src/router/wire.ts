@@ -35,6 +35,8 @@ export const HELLO = 0xf0;
 export const COST = 0xf1;
 /** Of the accepting side: it takes no new links any more, and this one soon ends. Nothing follows the type. */
 export const LEAVING = 0xf2;
+/** Where the accepting side's site is reached: a JSON object with `endpoints`. */
+export const ENDPOINTS = 0xf3;
 /** Of one link; least is 1. */
 export const MOST_COST = 65_535;
 

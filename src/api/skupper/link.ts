@@ -29,4 +29,10 @@ export const linkSpec = object('The way to another site.', {
 export const linkStatus = statusWith('`Configured`: the router has the link. `Operational`: the other site is connected. `Ready`: both.', {
   remoteSiteId: optional(text('The id of the site at the other end.')),
   remoteSiteName: optional(text('The name of the site at the other end.')),
+  endpoints: optional(
+    listOf(
+      endpoint,
+      'Where the site at the other end says that it is reached. When the link is opened anew, these come before what else `spec.endpoints` has.',
+    ),
+  ),
 });

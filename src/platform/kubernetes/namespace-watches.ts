@@ -17,6 +17,8 @@ import { attachedServersIn } from '../../site/attached-slices.ts';
 import type { AttachedServers, NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { isDeepStrictEqual } from 'node:util';
+import type { SiteEndpoint } from '../../router/contract.ts';
+import { endpointsIn } from './site-endpoints.ts';
 import { siteUidIn } from './told-by-controller.ts';
 import { watchedPod, type WatchedPod } from './watched-pod.ts';
 
@@ -58,7 +60,10 @@ export class NamespaceWatches {
   constructor(options: NamespaceWatchesOptions) {
     this.#options = options;
     for (const of of followed) {
-      const cache = this.#start<StoredResource>(of, {}, ({ metadata: { uid, generation }, spec }) => [uid, generation, spec]);
+      const cache = this.#start<StoredResource>(of, {}, (object) => {
+        const { uid, generation } = object.metadata;
+        return [uid, generation, object.spec, of === sites ? endpointsIn(object.status) : undefined];
+      });
       // Resources are named by their kinds.
       this.#resources.set(of.kind as SkupperKind, new FreshView(cache));
     }
@@ -105,6 +110,13 @@ export class NamespaceWatches {
   get attachedServers(): readonly AttachedServers[] {
     const site = siteUidIn(this.router);
     return site === undefined ? [] : attachedServersIn([...this.#slices.values()], site);
+  }
+
+  /** Where other sites reach this one, as its controller knows. */
+  get reachedAt(): readonly SiteEndpoint[] {
+    const site = siteUidIn(this.router);
+    const own = [...this.resources('Site').values()].find(({ metadata }) => metadata.uid === site);
+    return endpointsIn(own?.status);
   }
 
   /** What the site's controller tells its routers. */

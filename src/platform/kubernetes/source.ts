@@ -10,7 +10,7 @@ import type { StoredResources } from './stored-resources.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
 export interface ClusterSourceOptions {
-  readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network' | 'attachedServers'>;
+  readonly watches: Pick<NamespaceWatches, 'pods' | 'services' | 'network' | 'attachedServers' | 'reachedAt'>;
   readonly stored: StoredResources;
   readonly secrets: Pick<WatchedSecrets, 'follow' | 'answered'>;
   readonly bundles: SecretBundles;
@@ -86,6 +86,7 @@ export class ClusterSource implements Source {
         podKeys: podKeysIn(watches.network?.data?.[NETWORK_DATA.podKeys]),
       },
       attached: [],
+      reachedAt: watches.reachedAt,
       incomplete: false,
       restless: false,
     };

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AccessConfig, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
 import { guard } from '../../telemetry/boundary.ts';
 import { Access } from './accept/access.ts';
@@ -10,6 +11,8 @@ import { dialedFrom, SiblingTarget } from './dial/sibling-target.ts';
 import { tlsTargets } from './dial/tls-sibling-target.ts';
 import type { LinkHost } from './host.ts';
 import type { Link } from './link.ts';
+import { writeEndpoints, type Learned } from './session/endpoints-told.ts';
+import { siteOf } from '../routing/names.ts';
 
 /**
  * What makes a router's links, as its config says: a dialer for each link and each sibling that it dials, an access for each port, one for
@@ -21,6 +24,7 @@ export class ConfiguredLinks {
   readonly #siblings = new Map<string, Dialer>();
   readonly #accesses = new Map<string, Access>();
   #siblingAccess: SiblingAccess | Access | undefined;
+  #reachedAt: RouterConfig['reachedAt'];
   readonly #leaving = new Set<Dialer | Access | SiblingAccess>();
 
   constructor(host: LinkHost) {
@@ -41,12 +45,17 @@ export class ConfiguredLinks {
     this.#applyAccesses(config, sharesPorts);
     this.#applyDialers(this.#dialers, new Map(config.links.map((link) => [link.name, new LinkTarget(link)])));
     this.#applySiblings(config);
+    this.#applyReachedAt(config);
     for (const part of [...this.#parts(), ...this.#leaving]) part.dropRevoked();
   }
 
   /** A link of the config, if it is up. */
   opened(name: string): OpenedLink | undefined {
     return this.#dialers.get(name)?.opened;
+  }
+
+  linkUp(link: Link): void {
+    this.#tell(link);
   }
 
   linkDown(link: Link): void {
@@ -70,6 +79,25 @@ export class ConfiguredLinks {
 
   destroy(): void {
     for (const part of [...this.#parts(), ...this.#leaving]) part.destroy();
+  }
+
+  #applyReachedAt({ reachedAt }: RouterConfig): void {
+    if (isDeepStrictEqual(reachedAt, this.#reachedAt)) return;
+    this.#reachedAt = reachedAt;
+    for (const link of this.#host.links.all) if (link.state === 'up') this.#tell(link);
+  }
+
+  /** Where a site that has linked here finds this one from now on, in its own role; where nothing is known, it keeps to what it has. */
+  #tell(link: Link): void {
+    if (link.dialed || link.peer.site.id === siteOf(this.#host.self)) return;
+    const role = link.confined ? 'edge' : 'inter-router';
+    const endpoints = (this.#reachedAt ?? []).filter((endpoint) => endpoint.role === role);
+    if (endpoints.length > 0) link.routing.send(writeEndpoints(endpoints));
+  }
+
+  /** A link to one router of a site tells for those to its others, too, which may be down just because that has moved. */
+  #learn(from: string, learned: Learned): void {
+    for (const [name, dialer] of this.#dialers) if (name === from || dialer.site === learned.site) dialer.learn(learned);
   }
 
   #parts(): readonly (Dialer | Access | SiblingAccess)[] {
@@ -110,7 +138,8 @@ export class ConfiguredLinks {
     for (const [name, dialer] of dialers) if (!wanted.has(name)) this.#leave(dialers, name, dialer);
     for (const [name, target] of wanted) {
       const known = dialers.get(name);
-      if (known === undefined) dialers.set(name, new Dialer(this.#host, name, target));
+      const onLearned = (learned: Learned): void => this.#learn(name, learned);
+      if (known === undefined) dialers.set(name, new Dialer(this.#host, name, target, dialers === this.#dialers ? onLearned : undefined));
       else known.apply(target);
     }
   }

@@ -104,6 +104,7 @@ export function observeLink(link: Link, view: View): LinkStatus {
     ),
     ...(state?.remoteSiteId === undefined ? {} : { remoteSiteId: state.remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
+    ...(state?.told === undefined ? {} : { endpoints: state.told.map(({ host, port }) => ({ host, port: String(port) })) }),
   };
 }
 

@@ -33,10 +33,16 @@ export function planLinks(resources: SiteResources, { edge, accesses }: LinkingS
     const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
     problems.push(...found);
     if (bundle !== undefined && !hasErrors(found)) {
-      configs.push({ name, endpoints, cost, tls: bundle, ...(proxy === undefined ? {} : { proxy }) });
+      configs.push({ name, endpoints, ...groupOf(link), cost, tls: bundle, ...(proxy === undefined ? {} : { proxy }) });
     }
   }
   return { configs, problems };
+}
+
+/** Of all its endpoints, where it is of one. */
+function groupOf({ spec: { endpoints } }: Link): Pick<LinkConfig, 'group'> {
+  const [group, ...others] = new Set(endpoints.map((endpoint) => endpoint.group ?? ''));
+  return !isGiven(group) || others.length > 0 ? {} : { group };
 }
 
 function badCost(resource: ResourceKey, cost: number): readonly ResourceProblem[] {

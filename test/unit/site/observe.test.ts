@@ -153,6 +153,12 @@ test('a link that is down says why, and still to whom it leads', () => {
   assert.ok(status !== undefined && 'remoteSiteName' in status && status.remoteSiteName === 'east');
 });
 
+test('a link shows where its site says that it is reached', () => {
+  const told = [{ host: '192.0.2.7', port: 30_001 }];
+  const status = observe([aSite(), aLink('east')], { links: { 'Link/east': { operational: true, told } } }).get('Link/east');
+  assert.deepEqual(status !== undefined && 'endpoints' in status && status.endpoints, [{ host: '192.0.2.7', port: '30001' }]);
+});
+
 test('where tools read words, reasons are Ready, Pending and Error, and messages begin as they know them', () => {
   const words = (objects: readonly SiteObject[], router?: Partial<RouterState>) =>
     [...observe(objects, router, { wording: 'words' }).values()].flatMap(({ conditions = [], status, message }) => [

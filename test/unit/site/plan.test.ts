@@ -216,6 +216,14 @@ test('pods exposed by name have a key each, beside that of all', () => {
   assert.equal(long.config.connectors.length, 2, 'all together, and the one whose key is a key');
 });
 
+test('a link is of the group that all its endpoints are of', () => {
+  const grouped = (...groups: readonly (string | undefined)[]): string | undefined => {
+    const endpoints = groups.map((group) => ({ host: '192.0.2.1', port: '55671', ...(group === undefined ? {} : { group }) }));
+    return plan(aSite(), aLink('east', { endpoints })).config.links[0]?.group;
+  };
+  assert.deepEqual([grouped('a', 'a'), grouped('a', 'b'), grouped('a', undefined), grouped('')], ['a', undefined, undefined, undefined]);
+});
+
 test('a link that is written to cost nothing costs 1', () => {
   assert.equal(plan(aSite(), aLink('east', { cost: 0 })).config.links[0]?.cost, 1);
 });

@@ -3,12 +3,16 @@ import type { Socket } from 'node:net';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import type { RouterId } from '../../routing/contract.ts';
+import type { LinkEndpoint } from '../../contract.ts';
+import type { Learned } from '../session/endpoints-told.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 
 /** One address at which the peer may be reached. */
 export interface DialEndpoint {
   /** For people: `west.example:55671`. */
   readonly peer: string;
+  /** Whose it has to be: only that site says that it is reached there. */
+  readonly site?: string;
   readonly dial: (protocol: string, deadline: number, signal: AbortSignal) => Promise<Socket>;
 }
 
@@ -17,8 +21,16 @@ export interface DialTarget {
   readonly cost: number;
   /** Who has to answer; left out where it may be anybody that the link's certificates let in. */
   readonly router?: RouterId;
-  /** In order of preference. @throws LinkError where nothing can be tried */
-  endpoints(): readonly DialEndpoint[];
+  /**
+   * In order of preference.
+   * @param learned what the site that the link was with says of itself
+   * @throws LinkError where nothing can be tried
+   */
+  endpoints(learned?: Learned): readonly DialEndpoint[];
+  /** Those of the learned that are for this link. */
+  ofLearned(learned: Learned): readonly LinkEndpoint[];
+  /** Whether the other begins at the same endpoints: then what was learned by that one holds. */
+  beginsAs(other: DialTarget): boolean;
   /** Whether a link that was opened for `other`, to that peer, is still what is wanted. */
   servedBy(other: DialTarget, peer: string): boolean;
   /** Whether an attempt to open the other is one to open this. */
@@ -35,16 +47,19 @@ export async function openFirst(options: {
   readonly host: LinkHost;
   readonly target: DialTarget;
   readonly last: string | undefined;
+  readonly learned?: Learned | undefined;
+  readonly onLearned?: (learned: Learned) => void;
   readonly signal: AbortSignal;
 }): Promise<{ readonly opened: OpenedLink; readonly peer: string }> {
-  const { host, target, last, signal } = options;
-  const endpoints = target.endpoints();
+  const { host, target, last, learned, onLearned, signal } = options;
+  const endpoints = target.endpoints(learned);
   const failures = new Map<DialEndpoint, LinkError>();
   for (const endpoint of [...endpoints.filter((each) => each.peer !== last), ...endpoints.filter((each) => each.peer === last)]) {
-    const { peer, dial } = endpoint;
+    const { peer, site, dial } = endpoint;
     try {
       const id = randomBytes(10).toString('hex');
-      return { opened: await openLink({ host, peer, expected: target.router, dial, id, cost: target.cost, signal }), peer };
+      const opened = await openLink({ host, peer, expected: target.router, site, dial, id, cost: target.cost, onLearned, signal });
+      return { opened, peer };
     } catch (error) {
       if (signal.aborted || !(error instanceof LinkError)) throw error;
       failures.set(endpoint, error);

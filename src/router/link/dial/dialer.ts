@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { isDeepStrictEqual } from 'node:util';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
 import type { LinkState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
@@ -10,6 +11,7 @@ import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
 import { waysOn } from '../refusal.ts';
 import { expiredError } from '../tls-errors.ts';
+import type { Learned } from '../session/endpoints-told.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { problemOf } from '../../../errors/problem.ts';
 
@@ -48,11 +50,16 @@ export class Dialer {
   #attempt: AbortController | undefined;
   #wake: () => void = () => {};
   readonly #replaced = new Set<OpenedLink>();
+  /** Where the site that the link is with, or was with last, says that it is reached. */
+  #learned: Learned | undefined;
+  readonly #onLearned: (learned: Learned) => void;
   /** The peer's certificate is about to end. */
   #isEnding = false;
 
-  constructor(host: LinkHost, name: string, target: DialTarget) {
+  /** @param onLearned a site says over this link where it is reached */
+  constructor(host: LinkHost, name: string, target: DialTarget, onLearned: (learned: Learned) => void = () => {}) {
     this.name = name;
+    this.#onLearned = onLearned;
     this.#host = host;
     this.#target = target;
     this.#start();
@@ -61,12 +68,14 @@ export class Dialer {
   get state(): LinkState {
     const current = this.#current;
     const up = current?.opened.link.state === 'up';
+    const told = this.#learned === undefined ? [] : this.#target.ofLearned(this.#learned);
     return {
       operational: up,
       ...(current === undefined
         ? {}
         : { remoteSiteId: current.opened.link.peer.site.id, remoteSiteName: current.opened.link.peer.site.name }),
       ...(current === undefined || !up ? {} : { endpoint: current.peer }),
+      ...(told.length === 0 ? {} : { told }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
     };
   }
@@ -81,9 +90,22 @@ export class Dialer {
     return this.#stop.signal.aborted && !this.#carriesAny;
   }
 
+  /** That it is with, or was with last. */
+  get site(): string | undefined {
+    return this.#current?.opened.link.peer.site.id;
+  }
+
+  /** A link that is up stays where it is, and an attempt goes on: so nobody can keep this site dialing by what he says. */
+  learn(learned: Learned): void {
+    if (isDeepStrictEqual(this.#learned, learned)) return;
+    this.#learned = learned;
+    this.#host.changed();
+  }
+
   apply(target: DialTarget): void {
     const before = this.#target;
     this.#target = target;
+    if (!target.beginsAs(before)) this.#learned = undefined;
     const link = this.opened?.link;
     if (link !== undefined && link.cost !== target.cost) {
       link.cost = target.cost;
@@ -216,7 +238,8 @@ export class Dialer {
     const attempt = new AbortController();
     this.#attempt = attempt;
     try {
-      const { opened, peer } = await openFirst({ host: this.#host, target, last: this.#silentPeer, signal: attempt.signal });
+      const [host, last, learned, onLearned, { signal }] = [this.#host, this.#silentPeer, this.#learned, this.#onLearned, attempt];
+      const { opened, peer } = await openFirst({ host, target, last, learned, onLearned, signal });
       if (attempt.signal.aborted) {
         opened.link.cut(new LinkError('closed', 'The link was given up.'));
         return;
@@ -243,6 +266,7 @@ export class Dialer {
   #replace(next: Current): void {
     const old = this.#current?.opened;
     this.#current = next;
+    if (this.#learned?.site !== this.site) this.#learned = undefined;
     this.#isEnding = false;
     this.#problem = undefined;
     if (old !== undefined) this.#retire(old, next.opened.link);

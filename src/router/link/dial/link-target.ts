@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LinkConfig } from '../../contract.ts';
+import type { GroupEndpoint, LinkConfig, LinkEndpoint } from '../../contract.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { openBundle } from '../bundle.ts';
 import { hostPort } from '../../host-port.ts';
 import { dialTls } from './tls-dial.ts';
-import type { DialTarget, DialEndpoint } from './dial-endpoints.ts';
+import type { Learned } from '../session/endpoints-told.ts';
+import type { DialEndpoint, DialTarget } from './dial-endpoints.ts';
 
 /** A link of the config, as a dialer's target: its endpoints over TLS. */
 export class LinkTarget implements DialTarget {
@@ -18,17 +19,41 @@ export class LinkTarget implements DialTarget {
     return this.#config.cost;
   }
 
-  endpoints(): readonly DialEndpoint[] {
+  /**
+   * Those of the config that still hold come first, then what else the site says of itself; the others of the config last, since nobody but
+   * the site says that they no longer lead to it.
+   */
+  endpoints(learned?: Learned): readonly DialEndpoint[] {
     const bundle = openBundle(this.#config.tls, 'client');
-    const { proxy } = this.#config;
-    return this.#config.endpoints.map((endpoint) => ({
+    const { proxy, endpoints } = this.#config;
+    const told = learned === undefined ? [] : this.ofLearned(learned);
+    const [toldPeers, ownPeers] = [peersOf(told), peersOf(endpoints)];
+    const dialed = (endpoint: LinkEndpoint, site?: string): DialEndpoint => ({
       peer: hostPort(endpoint),
+      ...(site === undefined ? {} : { site }),
       dial: (protocol, deadline, signal) => dialTls({ endpoint, proxy, bundle, protocol, deadline, signal }),
-    }));
+    });
+    return [
+      ...endpoints.filter((endpoint) => toldPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),
+      ...told.filter((endpoint) => !ownPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint, learned?.site)),
+      ...endpoints.filter((endpoint) => !toldPeers.has(hostPort(endpoint))).map((endpoint) => dialed(endpoint)),
+    ];
   }
 
+  /** Those of its group; all, where it has none, or there is none by that name any more. */
+  ofLearned({ endpoints }: Learned): readonly LinkEndpoint[] {
+    const { group } = this.#config;
+    const own = group === undefined ? [] : endpoints.filter((endpoint) => endpoint.group === group);
+    return (own.length === 0 ? endpoints : own).map(({ host, port }) => ({ host, port }));
+  }
+
+  /** A link at an endpoint that the site told of stays there. */
   servedBy(other: DialTarget, peer: string): boolean {
-    return other instanceof LinkTarget && this.#goesAs(other) && this.#config.endpoints.some((endpoint) => hostPort(endpoint) === peer);
+    return other instanceof LinkTarget && this.#goesAs(other) && (this.#has(peer) || (!other.#has(peer) && this.beginsAs(other)));
+  }
+
+  #has(peer: string): boolean {
+    return this.#config.endpoints.some((endpoint) => hostPort(endpoint) === peer);
   }
 
   #goesAs(other: LinkTarget): boolean {
@@ -37,10 +62,14 @@ export class LinkTarget implements DialTarget {
   }
 
   equals(other: DialTarget): boolean {
+    return other instanceof LinkTarget && this.#goesAs(other) && this.beginsAs(other);
+  }
+
+  beginsAs(other: DialTarget): boolean {
     return (
-      other instanceof LinkTarget &&
-      this.#goesAs(other) &&
-      this.#config.endpoints.map(hostPort).join(' ') === other.#config.endpoints.map(hostPort).join(' ')
+      other instanceof LinkTarget && this.#config.endpoints.map(hostPort).join(' ') === other.#config.endpoints.map(hostPort).join(' ')
     );
   }
 }
+
+const peersOf = (endpoints: readonly GroupEndpoint[]): ReadonlySet<string> => new Set(endpoints.map(hostPort));

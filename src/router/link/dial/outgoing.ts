@@ -3,6 +3,7 @@ import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Connection } from '../session/connection.ts';
+import { readEndpoints, type Learned } from '../session/endpoints-told.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost } from '../host.ts';
@@ -13,7 +14,7 @@ import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
 import { certificateOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
-import { ATTACH_PATH, AUTHORITY, FORWARD, HELLO_DEADLINE, LEAVING, REVERSE, ROUTING_PATH } from '../../wire.ts';
+import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, HELLO_DEADLINE, LEAVING, REVERSE, ROUTING_PATH } from '../../wire.ts';
 import type { Party } from '../../../identity/revocation.ts';
 import { printableAscii } from '../../../text/printable.ts';
 import { aborted } from '../../../work/pause.ts';
@@ -24,6 +25,10 @@ export interface OutgoingOptions {
   readonly peer: string;
   /** Who has to answer. */
   readonly expected?: RouterId | undefined;
+  /** Which site has to. */
+  readonly site?: string | undefined;
+  /** It says where it is reached. */
+  readonly onLearned?: ((learned: Learned) => void) | undefined;
   readonly cost: number;
   readonly id: string;
   /** Opens a connection for requests in the given direction. */
@@ -163,7 +168,7 @@ class Outgoing implements OpenedLink {
     const answered = Promise.withResolvers<Hello>();
     const routing = new RoutingStream({
       onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
-      onMessage: (message) => (message[0] === LEAVING ? this.link.peerLeaves() : host.routingMessage(this.link, message)),
+      onMessage: (message) => this.#message(message),
       onEnd: (refusal: ResponseHead | undefined) => {
         const reason =
           refusal === undefined
@@ -203,13 +208,27 @@ class Outgoing implements OpenedLink {
     }
   }
 
+  #message(message: Buffer): void {
+    const { host, onLearned } = this.#options;
+    const { link } = this;
+    if (message[0] === LEAVING) link.peerLeaves();
+    else if (message[0] === ENDPOINTS) onLearned?.({ site: link.peer.site.id, endpoints: readEndpoints(message) });
+    else host.routingMessage(link, message);
+  }
+
   #check(hello: Hello): void {
-    const { host, peer, expected } = this.#options;
+    const { host, peer, expected, site } = this.#options;
     if (routerOf(hello) === host.self) {
       throw new LinkError('self', `${peer} is this router itself. Link to another site.`);
     }
     if (expected !== undefined && routerOf(hello) !== expected) {
       throw new LinkError('wrong-router', `What answers at ${peer} is router ${routerOf(hello)}, not ${expected}.`);
+    }
+    if (site !== undefined && hello.site.id !== site) {
+      throw new LinkError(
+        'wrong-site',
+        `What answers at ${peer} is site ${hello.site.id}, not ${site}, which says that it is reached there.`,
+      );
     }
     const certified = this.#certificate?.sites ?? [];
     if (certified.length > 0 && !certified.includes(hello.site.id)) {

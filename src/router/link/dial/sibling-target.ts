@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { bounded } from '../../../telemetry/boundary.ts';
-import type { SiblingConfig } from '../../contract.ts';
+import type { LinkEndpoint, SiblingConfig } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf, connectError } from '../tls-errors.ts';
 import type { DialTarget, DialEndpoint } from './dial-endpoints.ts';
@@ -18,6 +18,15 @@ export class SiblingTarget implements DialTarget {
 
   endpoints(): readonly DialEndpoint[] {
     return [{ peer: this.#path, dial: (protocol, deadline, signal) => dialUnix(this.#path, protocol, deadline, signal) }];
+  }
+
+  /** Who they are is known here. */
+  ofLearned(): readonly LinkEndpoint[] {
+    return [];
+  }
+
+  beginsAs(other: DialTarget): boolean {
+    return this.equals(other);
   }
 
   servedBy(other: DialTarget): boolean {

@@ -1,5 +1,5 @@
 import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
-import type { RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
+import type { LinkEndpoint, RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import type { RouterId } from '../../routing/contract.ts';
 import { routerId } from '../../routing/names.ts';
@@ -31,6 +31,15 @@ export class TlsSiblingTarget implements DialTarget {
         dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal, sibling: true }),
       },
     ];
+  }
+
+  /** Who they are is known here. */
+  ofLearned(): readonly LinkEndpoint[] {
+    return [];
+  }
+
+  beginsAs(other: DialTarget): boolean {
+    return this.equals(other);
   }
 
   servedBy(other: DialTarget): boolean {

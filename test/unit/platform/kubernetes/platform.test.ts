@@ -100,6 +100,32 @@ test('what was stored under another definition is told as its own problem, and h
   assert.match(statusOf(api, links, 'odd')?.message ?? '', /must be a list.*\(spec\.endpoints\).*\(spec\.cost\)/);
 });
 
+test('a pod has its links told where the controller says that its Site is reached, and tells it anew when that changes', async () => {
+  const api = aNamespace();
+  await using pod = await aPod(api);
+  const stored = api.read(sites as Resource<KubeObject & { readonly status?: object }>, `${namespace}/west`);
+  assert.deepEqual(pod.router.config.reachedAt, []);
+  const bad = [
+    { name: 'inter-router', host: 'a b', port: '1' },
+    { name: 'inter-router', host: 'a' },
+    { name: 'odd', host: 'a', port: '1' },
+    7,
+  ];
+  for (const host of ['192.0.2.1', '192.0.2.2']) {
+    const endpoints = [
+      { name: 'inter-router', host, port: '30001', group: 'skupper-router' },
+      { name: 'edge', host, port: '30002' },
+      ...bad,
+    ];
+    put(api, sites, 'west', { ...stored, status: { endpoints } }, stored?.metadata);
+    await eventually('the endpoints', () => pod.router.config.reachedAt?.[0]?.host === host);
+    assert.deepEqual(pod.router.config.reachedAt, [
+      { role: 'inter-router', host, port: 30_001, group: 'skupper-router' },
+      { role: 'edge', host, port: 30_002 },
+    ]);
+  }
+});
+
 test('a status that is refused is tried again, and the others are written', async () => {
   const api = aNamespace();
   putListener(api, 'a', 1024);

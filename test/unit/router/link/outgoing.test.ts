@@ -25,7 +25,14 @@ test('what is wrong with the first endpoint is told first, also where it was tri
       return Promise.reject(new LinkError('unreachable', `No way to ${peer}.`));
     },
   }));
-  const target = { cost: 1, endpoints: () => endpoints, servedBy: () => true, equals: () => true };
+  const target = {
+    cost: 1,
+    endpoints: () => endpoints,
+    servedBy: () => true,
+    ofLearned: () => [],
+    beginsAs: () => true,
+    equals: () => true,
+  };
   const { signal } = new AbortController();
   await assert.rejects(openFirst({ host, target, last: 'first', signal }), { message: 'No way to first. No way to second.' });
   assert.deepEqual(tried, ['second', 'first']);

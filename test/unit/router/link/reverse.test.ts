@@ -91,6 +91,8 @@ describe('a link that ends as soon as it is up', () => {
       cost: 1,
       endpoints: () => [{ peer: 'the peer', dial: acceptor.dial }],
       servedBy: () => true,
+      ofLearned: () => [],
+      beginsAs: () => true,
       equals: () => true,
     };
     const attempts = (): number => acceptor.dialed.filter((protocol) => protocol === FORWARD).length;

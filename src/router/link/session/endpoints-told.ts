@@ -1,0 +1,49 @@
+/** What a site says over its links of where it is reached: see `docs/protocol.md`, section 6. */
+import { isRecord } from '../../../text/is-record.ts';
+import { isHost } from '../../../text/names.ts';
+import { isOneLine } from '../../../text/printable.ts';
+import type { GroupEndpoint } from '../../contract.ts';
+import { ENDPOINTS } from '../../wire.ts';
+import { LinkError } from '../link-errors.ts';
+import { messageOfType } from './framing.ts';
+
+/** Where a site says that it is reached. */
+export interface Learned {
+  readonly site: string;
+  readonly endpoints: readonly GroupEndpoint[];
+}
+
+/** As many as a Link has. */
+export const MOST_ENDPOINTS = 64;
+
+export function writeEndpoints(endpoints: readonly GroupEndpoint[]): Buffer {
+  const told = endpoints
+    .slice(0, MOST_ENDPOINTS)
+    .map(({ host, port, group }) => ({ host, port, ...(group === undefined ? {} : { group }) }));
+  return messageOfType(ENDPOINTS, Buffer.from(JSON.stringify({ endpoints: told })));
+}
+
+/** Those that can be one. @throws LinkError where it is no such message */
+export function readEndpoints(message: Buffer): readonly GroupEndpoint[] {
+  const value = parsed(message.subarray(1));
+  const endpoints: unknown = isRecord(value) ? value['endpoints'] : undefined;
+  if (!Array.isArray(endpoints)) throw new LinkError('protocol', 'The peer sent what are no endpoints.');
+  return endpoints.slice(0, MOST_ENDPOINTS).flatMap((endpoint: unknown) => endpointIn(endpoint) ?? []);
+}
+
+function endpointIn(value: unknown): GroupEndpoint | undefined {
+  if (!isRecord(value)) return undefined;
+  const { host, port, group } = value;
+  if (typeof host !== 'string' || !isHost(host)) return undefined;
+  if (typeof port !== 'number' || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  const isGroup = typeof group === 'string' && group.length <= 253 && isOneLine(group);
+  return { host, port, ...(isGroup ? { group } : {}) };
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Router, RouterConfig, SiteEndpoint } from '../../../../src/router/contract.ts';
+import { LinkTarget } from '../../../../src/router/link/dial/link-target.ts';
+import { LinkError } from '../../../../src/router/link/link-errors.ts';
+import { MOST_ENDPOINTS, readEndpoints, writeEndpoints } from '../../../../src/router/link/session/endpoints-told.ts';
+import { freePort } from '../../support/free-port.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { access, accessPort, link, siteConfig, start, until } from '../support/site.ts';
+
+const authority = await testAuthority();
+const tls = await authority.issue();
+
+const at = (port: number, more: Partial<SiteEndpoint> = {}): SiteEndpoint => ({ host: '127.0.0.1', port, role: 'inter-router', ...more });
+const message = (value: unknown): Buffer => Buffer.concat([Buffer.from([0xf3]), Buffer.from(JSON.stringify(value))]);
+const up = (router: Router, port: number): Promise<void> =>
+  until(router, `a link at ${port}`, ({ links }) => links.server?.operational === true && links.server.endpoint === `127.0.0.1:${port}`);
+const told = (router: Router, ...ports: readonly number[]): Promise<void> =>
+  until(router, `to be told ${ports.join()}`, ({ links }) => links.server?.told?.map(({ port }) => port).join() === ports.join());
+
+/** A server that is reached at two ports and says so of both, and a client that was given the first alone. */
+async function linked(
+  more: Partial<RouterConfig> = {},
+): Promise<{
+  readonly config: RouterConfig;
+  readonly server: Router;
+  readonly client: Router;
+  readonly clientConfig: RouterConfig;
+  readonly first: number;
+  readonly second: number;
+}> {
+  const second = await freePort();
+  const config = { ...siteConfig('server'), accesses: [access(tls), access(tls, { name: 'second', port: second })] };
+  const server = await start(config);
+  const first = await accessPort(server);
+  const clientConfig = { ...siteConfig('client'), links: [link('server', first, tls)], ...more };
+  return { config, server, client: await start(clientConfig), clientConfig, first, second };
+}
+
+test('a link follows where its site says that it is reached, and comes back to where it began', async () => {
+  const { config, server, client, clientConfig, first, second } = await linked();
+  await using _server = server;
+  await using _client = client;
+  await up(client, first);
+  assert.equal(client.state.links.server?.told, undefined);
+  server.apply({ ...config, reachedAt: [at(second), at(1, { role: 'edge' })] });
+  await told(client, second);
+  await up(client, first);
+  server.apply({ ...config, accesses: config.accesses.slice(1), reachedAt: [at(second)] });
+  await up(client, second);
+  // A renewed certificate makes the link anew, and it is still known where.
+  client.apply({ ...clientConfig, links: [link('server', first, await authority.issue())] });
+  await up(client, second);
+  await told(client, second);
+  const [own] = [access(tls, { port: first })];
+  server.apply({ ...config, accesses: [own], reachedAt: [at(second)] });
+  await up(client, first);
+});
+
+test('a link that is given other endpoints forgets what it was told at those before', async () => {
+  const { config, server, client, clientConfig, first, second } = await linked();
+  await using _server = server;
+  await using _client = client;
+  server.apply({ ...config, reachedAt: [at(second)] });
+  await told(client, second);
+  const third = await freePort();
+  client.apply({ ...clientConfig, links: [link('server', third, tls)] });
+  await until(client, 'nothing to be known', ({ links }) => links.server?.told === undefined);
+  await until(client, 'an attempt where it is told to be', ({ links }) => links.server?.problem?.message.includes(String(third)) === true);
+  assert.ok(first > 0);
+});
+
+test('a site cannot tell of endpoints of another, though that has a certificate of the same authority', async () => {
+  const { config, server, client, first } = await linked();
+  await using _server = server;
+  await using _client = client;
+  await using other = await start({ ...siteConfig('other'), accesses: [access(tls)] });
+  const elsewhere = await accessPort(other);
+  server.apply({ ...config, reachedAt: [at(elsewhere)] });
+  await told(client, elsewhere);
+  server.apply({ ...config, accesses: [], reachedAt: [at(elsewhere)] });
+  await until(client, 'a refusal', ({ links }) => links.server?.problem?.code === 'wrong-site');
+  assert.equal(other.state.incoming.length, 0);
+  server.apply({ ...config, accesses: [access(tls, { port: first })], reachedAt: [at(elsewhere)] });
+  await up(client, first);
+});
+
+test('endpoints that are given and still hold are tried first, then others that the site tells of, then the rest', () => {
+  const endpoints = [at(1), at(2)].map(({ host, port }) => ({ host, port }));
+  const learned = { site: 'some', endpoints: [at(3, { group: 'a' }), at(2, { group: 'a' }), at(4, { group: 'b' })] };
+  const order = (group?: string): readonly string[] =>
+    new LinkTarget({ name: 'link', cost: 1, tls, endpoints, ...(group === undefined ? {} : { group }) })
+      .endpoints(learned)
+      .map(({ peer, site }) => `${peer.split(':')[1]}${site === undefined ? '' : ` of ${site}`}`);
+  assert.deepEqual(order('a'), ['2', '3 of some', '1']);
+  assert.deepEqual(order('b'), ['4 of some', '1', '2']);
+  assert.deepEqual(order('gone'), ['2', '3 of some', '4 of some', '1']);
+  assert.deepEqual(order(), ['2', '3 of some', '4 of some', '1']);
+});
+
+test('what is said of endpoints is read as far as it can be one', () => {
+  const good = [
+    { host: 'west.example', port: 55_671, group: 'one' },
+    { host: '2001:db8::1', port: 1 },
+  ];
+  assert.deepEqual(readEndpoints(writeEndpoints(good)), good);
+  const bad = [null, 7, 'x', {}, { host: 'a b', port: 1 }, { host: 'a', port: 0 }, { host: 'a', port: '1' }, { host: 'a\n', port: 1 }];
+  assert.deepEqual(readEndpoints(message({ endpoints: [...bad, { host: 'a', port: 65_535, group: 'x\ny', more: 1 }] })), [
+    { host: 'a', port: 65_535 },
+  ]);
+  const many = Array.from({ length: 1_000 }, (_, index) => ({ host: 'a', port: index + 1 }));
+  assert.equal(readEndpoints(message({ endpoints: many })).length, MOST_ENDPOINTS);
+  for (const value of [null, [], 'x', {}, { endpoints: {} }]) assert.throws(() => readEndpoints(message(value)), LinkError);
+  assert.throws(() => readEndpoints(Buffer.from([0xf3, 0x7b])), LinkError);
+});
