@@ -37,7 +37,9 @@ export class Issuers {
         if (error instanceof TrustError) return undefined;
         throw error;
       });
-      if (authority !== undefined && certificate.checkIssued(authority.certificate)) return authority;
+      // By its names alone anybody's would do.
+      const isSigned = (by: X509Certificate): boolean => certificate.checkIssued(by) && certificate.verify(by.publicKey);
+      if (authority !== undefined && isSigned(authority.certificate)) return authority;
     }
     throw new TrustError(
       'authority-missing',

@@ -37,7 +37,8 @@ export function readRequests(data: Readonly<Record<string, string>>, now: number
   const open = ids.filter((id) => !Object.hasOwn(data, answerKey(id)));
   const isStale = (key: string): boolean => {
     if (!key.endsWith(ANSWER)) return !ID.test(key);
-    const at = answeredAt(data[key] ?? '');
+    const text = data[key] ?? '';
+    const at = text.length > LONGEST ? undefined : answeredAt(text);
     return at === undefined || Math.abs(now - at) > KEPT;
   };
   const staleAnswers = Object.keys(data).filter(isStale);
@@ -46,6 +47,25 @@ export function readRequests(data: Readonly<Record<string, string>>, now: number
     open: open.slice(0, MOST_OPEN).map((id) => parseRequest(id, data[id] ?? '')),
     stale: [...new Set([...staleAnswers, ...theirs, ...open.slice(MOST_OPEN)])],
   };
+}
+
+/** The API server takes 1 MiB. */
+const MOST_BYTES = 900_000;
+
+/**
+ * What the ConfigMap is to become. Where all of it would be too large, no more than the answers: whoever waits for another one asks again.
+ * @param stale keys
+ */
+export function withAnswers(
+  data: Readonly<Record<string, string>>,
+  stale: readonly string[],
+  answers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string | null>> {
+  const gone = new Set(stale);
+  const kept = Object.entries(data).filter(([key]) => !gone.has(key) && !Object.hasOwn(answers, key));
+  const bytes = [...kept, ...Object.entries(answers)].flat().reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (bytes > MOST_BYTES) for (const [key] of kept) gone.add(key);
+  return Object.fromEntries<string | null>([...[...gone].map((key) => [key, null] as const), ...Object.entries(answers)]);
 }
 
 export function answerKey(id: string): string {

@@ -18,7 +18,7 @@ import type { Ledger } from '../../trust/stores.ts';
 import type { SiteCaches } from '../caches.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import type { CertificateSecrets } from './certificate-secrets.ts';
-import { answerKey, answerOf, readRequests, refusalOf, type AskedRenewal, type OpenRequest } from './renewal-requests.ts';
+import { answerKey, answerOf, readRequests, refusalOf, withAnswers, type AskedRenewal, type OpenRequest } from './renewal-requests.ts';
 import { defaultIssuerOf, type WantedSecret } from './wanted-secrets.ts';
 
 export interface RenewalDeskOptions {
@@ -43,16 +43,22 @@ export class RenewalDesk {
   }
 
   async step(view: NamespaceView, site: Site, wanted: readonly WantedSecret[]): Promise<void> {
-    const { client, caches, clock } = this.#options;
+    const { client, caches, clock, log } = this.#options;
     const { namespace } = view;
     const object = view.find(configMaps, RENEWALS);
     if (object?.data === undefined) return;
     const { open, stale } = readRequests(object.data, clock());
     if (open.length === 0) return;
-    const answers: Record<string, string | null> = Object.fromEntries(stale.map((key) => [key, null]));
-    for (const asked of open) answers[answerKey(asked.id)] = await this.#answer(asked, site, wanted, view);
+    const refusals: unknown[] = [];
+    const answers: Record<string, string> = {};
+    for (const asked of open) answers[answerKey(asked.id)] = await this.#answer(asked, site, wanted, view, refusals);
+    if (refusals.length > 0) {
+      // One line, however many a router asks for.
+      const facts = { namespace, refused: refusals.length, error: refusals[0] };
+      log.warn(facts, 'certificates of links are not renewed for other sites');
+    }
     try {
-      const patch = { metadata: { uid: object.metadata.uid }, data: answers };
+      const patch = { metadata: { uid: object.metadata.uid }, data: withAnswers(object.data, stale, answers) };
       caches.view(configMaps).wrote(await client.patch(configMaps, { namespace, name: RENEWALS }, patch, { type: 'merge' }));
     } catch (error) {
       // Nobody waits for an answer.
@@ -61,7 +67,13 @@ export class RenewalDesk {
   }
 
   /** What is asked for by mistake or in bad faith is refused, and keeps no other from its answer. */
-  async #answer(asked: OpenRequest, site: Site, wanted: readonly WantedSecret[], view: NamespaceView): Promise<string> {
+  async #answer(
+    asked: OpenRequest,
+    site: Site,
+    wanted: readonly WantedSecret[],
+    view: NamespaceView,
+    refusals: unknown[],
+  ): Promise<string> {
     const { clock, log } = this.#options;
     try {
       if ('malformed' in asked) throw new TrustError('request-malformed', `the request is malformed: ${asked.malformed}`);
@@ -69,7 +81,7 @@ export class RenewalDesk {
       log.info({ namespace: view.namespace, site: asked.siteId }, 'certificate of a link renewed for another site');
       return answerOf(issued, clock());
     } catch (error) {
-      log.warn({ namespace: view.namespace, error }, 'a certificate of a link is not renewed for another site');
+      refusals.push(error);
       return refusalOf(error, clock());
     }
   }

@@ -84,6 +84,24 @@ async function asking(): Promise<Asking & AsyncDisposable> {
 }
 
 describe('what routers ask the controller to renew', () => {
+  it('is answered however full a router makes the ConfigMap, and nothing is too much for the API server', async () => {
+    await using desk = await asking();
+    const { api } = desk.world.cluster;
+    const at = new Date(desk.world.clock()).toISOString();
+    const answers = Array.from({ length: 40 }, (_, index) => [
+      `${`${index}`.padStart(32, 'a')}.answer`,
+      JSON.stringify({ at, filler: 'x'.repeat(index === 0 ? 200_000 : 24_000) }),
+    ]);
+    const data = Object.fromEntries(answers);
+    api.put(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: RENEWALS, namespace: 'west' }, data });
+    assert.match((await desk.put(ID, 'nothing')).refused ?? '', /malformed/);
+    const left = api.read(configMaps, `west/${RENEWALS}`)?.data ?? {};
+    assert.ok(JSON.stringify(left).length < 950_000);
+    const calls = api.calls.length;
+    await desk.step();
+    assert.equal(api.calls.length, calls, 'nothing is written while nobody asks');
+  });
+
   it("is renewed where it is on record as the other site's: the same names, the new key, on record before it is told", async () => {
     await using desk = await asking();
     const before = desk.issue({ subject: 'east', siteId: east, hosts: ['east.example'], purpose: 'link', ...both });
