@@ -8,6 +8,8 @@ import type { Wishes } from '../wishes.ts';
 
 /** A Certificate has 256 at most, and two routers may share one. */
 const MOST_HOSTS = 128;
+/** Of those by which it was reached before. */
+const MOST_FORMER = 16;
 
 /** Several may show one certificate, as the routers of a site do: it has the hosts of all. */
 export function certificatesOf(
@@ -30,7 +32,10 @@ export function certificatesOf(
   });
 }
 
-/** While no address is known, those stay that were: nothing is gained by a certificate that is good for less. */
+/**
+ * Those by which it was reached last stay in it: other sites dial them until they hear of the new ones, and they may well lead here still, as
+ * any node's port does when a router has moved to another. Nothing is gained by a certificate that is good for less.
+ */
 function hostsOf(
   access: SecuredAccess,
   endpoints: readonly Endpoint[],
@@ -41,8 +46,9 @@ function hostsOf(
   // No more than an earlier controller gave: its certificate goes on.
   const own = [name, `${name}.${namespace}`];
   const before = existing?.metadata.annotations?.[`${annotation.hosts}-${access.metadata.uid}`]?.split(',') ?? [];
-  const told = endpoints.length === 0 ? before.filter((host) => host !== '') : endpoints.flatMap(({ host }) => host ?? []);
-  return [...new Set([...own, ...told])].slice(0, MOST_HOSTS);
+  const now = new Set([...own, ...endpoints.flatMap(({ host }) => host ?? [])]);
+  const former = before.filter((host) => host !== '' && !now.has(host)).slice(0, MOST_FORMER);
+  return [...now, ...former].slice(0, MOST_HOSTS);
 }
 
 function isGiven(text: string | undefined): text is string {

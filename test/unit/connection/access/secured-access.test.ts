@@ -380,12 +380,20 @@ describe('a SecuredAccess', () => {
     assert.equal(metadata.annotations?.['internal.skupper.io/hosts-sa-a']?.includes('192.0.2.1'), true);
   });
 
-  test('keeps a certificate for the addresses that it had while there is none', () => {
+  test('keeps a certificate for the addresses that it had last: those who link to it hear of others later', () => {
     const access = anAccess('loadbalancer', { issuer: 'ca' });
     const before = wish(seen([access], { there: [balancer({ ip: '192.0.2.1' })] }), 'Certificate');
     assert.deepEqual(wish(seen([access, before], { there: [balancer()] }), 'Certificate'), before);
-    const moved = wish(seen([access, before], { there: [balancer({ ip: '192.0.2.2' })] }), 'Certificate').spec as { hosts: string[] };
-    assert.deepEqual([moved.hosts.includes('192.0.2.1'), moved.hosts.includes('192.0.2.2')], [false, true]);
+    let certificate = before;
+    for (let ip = 2; ip <= 40; ip += 1)
+      certificate = wish(seen([access, certificate], { there: [balancer({ ip: `192.0.2.${ip}` })] }), 'Certificate');
+    const { hosts } = certificate.spec as { readonly hosts: readonly string[] };
+    assert.deepEqual(
+      [40, 39, 24, 23, 1].map((ip) => hosts.includes(`192.0.2.${ip}`)),
+      [true, true, true, false, false],
+    );
+    const back = wish(seen([access, certificate], { there: [balancer({ ip: '192.0.2.39' })] }), 'Certificate');
+    assert.deepEqual((back.spec as { readonly hosts: readonly string[] }).hosts, hosts);
   });
 
   test('leaves a Certificate of somebody else alone', () => {
