@@ -35,8 +35,11 @@ export interface RouterCommand {
   readonly drainSeconds: number;
 }
 
-/** Milliseconds for which new connections are taken after SIGTERM: until all nodes have heard that the pod ends, some still send any here. */
-const FAREWELL = 2_000;
+/**
+ * Milliseconds for which new connections are taken after SIGTERM: until all nodes have heard that the pod ends, some still send any here. That
+ * takes a second or two, and more where nodes have much to do; whatever is open has the time that it has anyway.
+ */
+const FAREWELL = 5_000;
 
 /** Runs until `stopped`, then drains. @throws EarshotError */
 export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
