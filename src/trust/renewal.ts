@@ -12,6 +12,7 @@ import { isResource, refuseRenewal } from './revocation.ts';
 import { checkRequest, createRequest } from '../x509/request.ts';
 import { asCommonName } from '../text/names.ts';
 import { Use } from '../x509/parts.ts';
+import { canHold } from '../x509/alternative-names.ts';
 
 /**
  * At two thirds of the certificate's life, earlier by up to a twentieth of it, so that what was issued together is not
@@ -59,7 +60,7 @@ export interface RenewForOptions {
 }
 
 /**
- * The accepting side's answer, for `RouterHooks.renew`: the successor has the names of the certificate that the peer showed,
+ * The accepting side's answer, for `RouterHooks.renew`: the successor has the names of the certificate that the peer showed, as far as it can,
  * nothing else, and is on record before it is handed out.
  * @throws EarshotError that says why not
  */
@@ -82,7 +83,8 @@ export async function renewFor(
     throw new TrustError('request-malformed', `a renewal keeps the name ${JSON.stringify(siteName)}, and the request is for another`);
   }
   const server = shown.uses?.includes(Use.server) === true;
-  const order = { subject: siteName, siteId, hosts: shown.facts.hosts, client: true, server, purpose: 'link', csr: request, days } as const;
+  const hosts = shown.facts.hosts.filter(canHold);
+  const order = { subject: siteName, siteId, hosts, client: true, server, purpose: 'link', csr: request, days } as const;
   const issued = issueCertificate(authority, order, clock);
   // Once more: it may have been revoked meanwhile.
   const entry = { serial: issued.serial, notAfter: issued.notAfter };

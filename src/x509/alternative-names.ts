@@ -10,6 +10,11 @@ export function alternativeNames(hosts: readonly string[], uris: readonly string
   return names.length === 0 ? undefined : sequence(...names);
 }
 
+/** Whether a certificate of ours can hold that name. Others' hold any text, and Skupper's an empty one where they have no host. */
+export function canHold(host: string): boolean {
+  return isIP(host) === 0 ? isDnsName(withoutDot(host)) : !host.includes('%');
+}
+
 /** Whether all hosts are among a certificate's names, in whichever way each is written. */
 export function namesAll(names: readonly string[], hosts: readonly string[]): boolean {
   const known = new Set(names.map(canonical));
@@ -28,14 +33,20 @@ function canonical(host: string): string {
 
 function hostName(host: string): Buffer {
   if (isIP(host) !== 0) return contextBytes(7, addressBytes(host));
-  const name = host.endsWith('.') ? host.slice(0, -1) : host;
-  if (name.length > 253 || name.endsWith('.') || !isHostName(name.replace(/^\*\./, ''))) {
+  const name = withoutDot(host);
+  if (!isDnsName(name)) {
     throw new CertificateError(
       'bad-argument',
       `host ${quoted(host, 260)} is neither an IP address nor a DNS name that a certificate can hold`,
     );
   }
   return contextBytes(2, Buffer.from(name.toLowerCase(), 'latin1'));
+}
+
+const withoutDot = (host: string): string => (host.endsWith('.') ? host.slice(0, -1) : host);
+
+function isDnsName(name: string): boolean {
+  return name.length <= 253 && !name.endsWith('.') && isHostName(name.replace(/^\*\./, ''));
 }
 
 function addressBytes(address: string): Buffer {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { X509Certificate } from 'node:crypto';
+import 'reflect-metadata';
+import { webcrypto, X509Certificate } from 'node:crypto';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { SubjectAlternativeNameExtension, X509Certificate as PeculiarCertificate, X509CertificateGenerator } from '@peculiar/x509';
 import { certificateFacts } from '../../../src/x509/facts.ts';
 import { purposeOf } from '../../../src/identity/certificate-purpose.ts';
 import { EarlyRenewalError } from '../../../src/identity/issued.ts';
@@ -24,6 +26,7 @@ const clock = makeClock();
 const authority = makeAuthority({ clock: () => clock() - DAY });
 const { siteId } = makeSite();
 const now = clock();
+const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
 const bundleOf = (order: Partial<CertificateOrder> = {}): IssuedBundle & { readonly serial: string } =>
   issueBundle(authority, 'to-west', { subject: 'east', siteId, client: true, ...order }, clock);
@@ -137,6 +140,29 @@ describe('A renewal', () => {
       [first, second, due, unmarked].map(({ cert }) => purposeOf(new X509Certificate(cert))),
       ['link', 'link', 'link', 'link'],
     );
+  });
+
+  it('leaves out names that no certificate of ours can hold, such as the empty one of those that Skupper has issued', async () => {
+    await using place = await makePlace();
+    const ledger = await openLedger(place.path, { clock });
+    const keys = await webcrypto.subtle.generateKey(P256, false, ['sign', 'verify']);
+    const der = authority.key.export({ type: 'pkcs8', format: 'der' });
+    const foreign = await X509CertificateGenerator.create({
+      subject: [{ CN: ['east'] }],
+      issuer: new PeculiarCertificate(authority.certificate.raw).subjectName,
+      publicKey: keys.publicKey,
+      signingKey: await webcrypto.subtle.importKey('pkcs8', der, P256, false, ['sign']),
+      signingAlgorithm: P256,
+      notBefore: new Date(now - DAY),
+      notAfter: new Date(now + DAY),
+      extensions: [
+        new SubjectAlternativeNameExtension(['', '10.77.0.11', 'east 1', 'east.example'].map((value) => ({ type: 'dns', value }))),
+      ],
+    });
+    const peer = { certificate: new Uint8Array(foreign.rawData), siteId };
+    const csr = createRequest(createKey(), 'east');
+    const { cert } = await renewFor(authority, peer, csr, { ledger, pace: new RenewalPace(), clock, isLink: true });
+    assert.match(new X509Certificate(cert).subjectAltName ?? '', /^IP Address:10\.77\.0\.11, DNS:east\.example, URI:/);
   });
 
   it('is one of a thousand that are asked for at once', async () => {
