@@ -6,6 +6,7 @@ import { median } from '../statistics.ts';
 
 /** The API server fills in a container's ID. */
 export interface StartedPod extends KubeObject {
+  readonly spec?: { readonly containers: readonly { readonly image?: string }[] };
   readonly status: { readonly containerStatuses?: readonly { readonly name: string; readonly containerID?: string }[] };
 }
 

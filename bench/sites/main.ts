@@ -30,6 +30,9 @@ const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<void>>>
   memory: measureMemory,
 };
 
+/** Nothing is reached from outside: a cluster without load balancers would make sites wait for one. */
+const VALUES = { exposure: { enabled: false }, connection: { defaultAccessType: 'local' } };
+
 await runBenchmark({
   name: 'sites',
   folders: ['src', 'deploy'],
@@ -60,7 +63,7 @@ async function ready(): Promise<Cluster> {
   if (process.env['EARSHOT_CLUSTER_STATE'] !== undefined) return connectCluster();
   const cluster = await startCluster({ name: 'bench', log });
   try {
-    await installEarshot(cluster, { log, connection: true, values: { exposure: { enabled: false } } });
+    await installEarshot(cluster, { log, connection: true, values: VALUES });
     return cluster;
   } catch (error) {
     await cluster.stop();

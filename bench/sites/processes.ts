@@ -19,6 +19,14 @@ export async function controllers(ground: Ground): Promise<readonly [Running, ..
   });
 }
 
+/** It has Node.js, whose resolver knows the names of a cluster. */
+export async function controllerImage(ground: Ground): Promise<string> {
+  const [pod] = await podsWhere(ground, '/api/v1/pods', `${label.component}=controller`);
+  const image = pod?.spec?.containers[0]?.image;
+  if (image === undefined) throw new Error('there is no controller of sites in this cluster');
+  return image;
+}
+
 export async function routers(ground: Ground, namespace: string): Promise<readonly Running[]> {
   const pods = await podsWhere(ground, `/api/v1/namespaces/${namespace}/pods`, `${label.component}=router`);
   return pods.map((pod) => runningIn(pod, 'router'));
