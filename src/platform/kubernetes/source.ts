@@ -5,6 +5,7 @@ import { nameOf } from '../../site/resources.ts';
 import { secretNames } from '../../site/secret-names.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
+import { Paced } from './paced.ts';
 import type { SecretBundles, SecretsRead } from './secret-bundles.ts';
 import type { StoredResources } from './stored-resources.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
@@ -19,6 +20,8 @@ export interface ClusterSourceOptions {
 /** Milliseconds. What depends on the time happens by the first; a Secret that was named a moment ago is waited for so long. */
 const POLL = 5_000;
 const ANSWER = 1_000;
+/** Milliseconds between two passes at least: each looks at all of the namespace, in which hundreds of objects may be made in a second. */
+const PACE = 100;
 
 type Content = Omit<Snapshot, 'bundles' | 'proxies'>;
 
@@ -59,13 +62,15 @@ export class ClusterSource implements Source {
 
   follow(onChange: () => void): Disposable {
     // Each call is a follower of its own, also of a function that is there already.
-    const own = (): void => onChange();
+    const pace = new Paced(onChange, PACE);
+    const own = (): void => pace.request();
     this.#followers.add(own);
     const poll = setInterval(bounded('look/namespace', own), POLL);
     poll.unref();
     return {
       [Symbol.dispose]: () => {
         clearInterval(poll);
+        pace[Symbol.dispose]();
         this.#followers.delete(own);
       },
     };

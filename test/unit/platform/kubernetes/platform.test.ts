@@ -90,6 +90,18 @@ test('a new listener says that it waits for its Service where that does not come
   await eventually('late waits', () => JSON.stringify(statusOf(api, listeners, 'late')).includes('Service late does not lead to it'));
 });
 
+test('a hundred objects that come one after the other are a few passes, and not a hundred', async () => {
+  const api = aNamespace();
+  await using pod = await aPod(api);
+  const applied = pod.router.configs.length;
+  for (let index = 0; index < 100; index++) {
+    putListener(api, `web-${index}`, 1024 + index);
+    await new Promise(setImmediate);
+  }
+  await eventually('all are listened for', () => pod.router.config.listeners.length === 100);
+  assert.ok(pod.router.configs.length - applied < 50, `${pod.router.configs.length - applied} times`);
+});
+
 test('what was stored under another definition is told as its own problem, and hinders nothing else', async () => {
   const api = aNamespace();
   putListener(api, 'web', 1024);
