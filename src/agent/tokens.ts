@@ -13,6 +13,7 @@ import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
 import { parseToken } from '../trust/tokens/token.ts';
 import { InTurn } from '../work/in-turn.ts';
+import { Slots } from '../work/slots.ts';
 import { CertificateError } from '../x509/errors.ts';
 import type { Identity, Stores } from './ports.ts';
 
@@ -23,6 +24,11 @@ export interface TokensOptions {
   /** A token was redeemed or failed. */
   readonly onChange: () => void;
 }
+
+/** Whom they lead to, whoever wrote them says: thousands that lead to nobody must not have all the sockets of a process. */
+const AT_ONCE = 8;
+/** Milliseconds, the most that a timer takes. */
+const FOREVER = 2 ** 31 - 1;
 
 /** An annotation of Links that came of tokens. */
 export const SITE_ID = 'earshot/site-id';
@@ -50,6 +56,7 @@ export class Tokens implements Disposable {
   readonly #attempts = new Map<string, Attempt>();
   #taken: ReadonlySet<string> = new Set();
   readonly #keeping = new InTurn();
+  readonly #turns = new Slots(AT_ONCE, Infinity);
   #redeemed: Map<string, string> | undefined;
 
   constructor(options: TokensOptions) {
@@ -109,10 +116,15 @@ export class Tokens implements Disposable {
   }
 
   async #run(attempt: Attempt, token: Token): Promise<void> {
+    const { signal } = attempt.end;
+    const turn = this.#turns.take({ signal, deadline: FOREVER }).catch(() => 'given up');
+    if ((await turn) !== 'granted') return;
     try {
       await this.#redeem(attempt, token);
     } catch (error) {
-      if (attempt.end.signal.aborted || this.#failed(attempt, token, error) === 'as before') return;
+      if (signal.aborted || this.#failed(attempt, token, error) === 'as before') return;
+    } finally {
+      this.#turns.giveBack();
     }
     this.#options.onChange();
   }

@@ -80,6 +80,7 @@ test('a token that is taken away while it is being redeemed is not tried again',
   const { tokens, counted } = aSiteOf({ onKey: () => failed.promise });
   const token = aToken({ url: 'https://west.example:9090/v1/redeem/west', code: 'code', ca: makeAuthority().ca });
   await tokens.ensure([token], site);
+  await setImmediate();
   assert.equal(counted.keys, 1);
   await tokens.ensure([], site);
   failed.reject(new Error('the disk is full'));
@@ -160,4 +161,20 @@ test('the first failure is told at once, and the next of the same kind not again
   await until(() => counted.keys >= 3, 'it is tried again');
   assert.equal(counted.changes, 1);
   tokens[Symbol.dispose]();
+});
+
+test('tokens that lead to nobody are tried a few at once, and all of them in the end', async () => {
+  const hanging = gate();
+  const { tokens, counted } = aSiteOf({ onKey: () => hanging.pass().then(() => Promise.reject(new Error('no key'))) });
+  using _tokens = tokens;
+  const base = aToken({ url: 'https://127.0.0.1:1/v1/redeem/x', code: 'code', ca: makeAuthority().ca });
+  const many = Array.from({ length: 20 }, (_, index) => ({ ...base, metadata: { name: `token-${index}` } }));
+  await tokens.ensure(many, site);
+  await hanging.reached;
+  await setImmediate();
+  assert.equal(counted.keys, 8);
+  await tokens.ensure(many.slice(0, 19), site);
+  hanging.open();
+  await until(() => counted.changes === 19, 'all have had their turn');
+  assert.equal(counted.keys, 19, 'the one that was taken away has had no turn');
 });
