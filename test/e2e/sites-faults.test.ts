@@ -1,0 +1,96 @@
+/** What happens to a site while its controller is away, and while another takes its place. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { LEADER_LABEL } from '../../src/api/skupper/cluster-names.ts';
+import type { Deployment, KubeObject, Pod } from '../../src/kube/objects.ts';
+import { connectCluster, eventually } from '../harness/index.ts';
+import { useNamespace } from './support/namespace.ts';
+import { client, fetched, SKUPPER, skupper, untilCondition, webDeployment } from './support/sites.ts';
+
+const CONTROLLER = encodeURIComponent('application=skupper-controller');
+const PAGE = 'http://backend:8080/';
+
+describe('a site in a cluster', { timeout: 300_000 }, () => {
+  const cluster = connectCluster();
+  const west = useNamespace('sites-faults', {}, cluster);
+  const list = async <T extends KubeObject>(path: string): Promise<readonly T[]> =>
+    (await cluster.api.get<{ items: readonly T[] }>(path)).items;
+  const own = <T extends KubeObject>(plural: string, selector = ''): Promise<readonly T[]> =>
+    list<T>(`/api/v1/namespaces/${west.name}/${plural}?labelSelector=${encodeURIComponent(selector)}`);
+  const controllers = (): Promise<readonly Pod[]> => list<Pod>(`/api/v1/pods?labelSelector=${CONTROLLER}`);
+  const deployment = async (): Promise<string> => {
+    const [found] = await list<Deployment>(`/apis/apps/v1/deployments?labelSelector=${CONTROLLER}`);
+    return `/apis/apps/v1/namespaces/${found?.metadata.namespace}/deployments/${found?.metadata.name}`;
+  };
+  const scale = async (replicas: number): Promise<void> => void (await cluster.api.patch(await deployment(), { spec: { replicas } }));
+  const leader = async (): Promise<Pod | undefined> =>
+    (await controllers()).find(({ metadata }) => metadata.labels?.[LEADER_LABEL] === 'true');
+  const standing = async (): Promise<readonly string[]> =>
+    [...(await own('services')), ...(await own('secrets'))].map(
+      ({ metadata }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion}`,
+    );
+  /** Takes the one pod away, and waits for another that is ready. */
+  const replacePod = async (selector: string): Promise<void> => {
+    const [{ metadata } = assert.fail(`no pod is ${selector}`)] = await own<Pod>('pods', selector);
+    await west.remove('v1', 'Pod', metadata.name ?? '');
+    await eventually(`another pod ${selector}`, async () => {
+      const pods = await own<Pod>('pods', selector);
+      return pods.length === 1 && pods.every((one) => one.metadata.uid !== metadata.uid && isReady(one));
+    });
+  };
+
+  before(async () => {
+    await west.create(
+      skupper('Site', 'west'),
+      skupper('Listener', 'backend', { host: 'backend', port: 8080, routingKey: 'backend' }),
+      skupper('Connector', 'backend', { selector: 'app=backend', port: 8080, routingKey: 'backend' }),
+      webDeployment('backend', 1),
+      await client('client', cluster),
+    );
+    await west.running('client');
+    await untilCondition(west, 'Site', 'west');
+    await fetched(west, 'client', PAGE);
+  });
+
+  after(() => scale(2));
+
+  it('goes on without its controller: its router and its servers are replaced, and a controller that comes back writes nothing', async () => {
+    const earlier = await standing();
+    await scale(0);
+    await eventually('the controllers to be gone', async () => (await controllers()).length === 0);
+    await replacePod('skupper.io/component=router');
+    const first = await fetched(west, 'client', PAGE);
+    await replacePod('app=backend');
+    await eventually('an answer of the other server', async () => (await fetched(west, 'client', PAGE)) !== first);
+    await scale(2);
+    await west.create(skupper('Listener', 'more', { host: 'more', port: 8080, routingKey: 'backend' }));
+    await west.untilService('more', 'is there', () => true);
+    await west.remove(SKUPPER, 'Listener', 'more');
+    await eventually('its Service to be gone', async () => (await west.get('v1', 'Service', 'more')) === undefined);
+    assert.deepEqual(await standing(), earlier);
+  });
+
+  it('has another controller soon when the one that leads is killed, and nothing of it is written anew', async () => {
+    const killed = await eventually('a leader', leader);
+    const earlier = await standing();
+    const { namespace, name } = killed.metadata;
+    await cluster.api.remove(`/api/v1/namespaces/${namespace}/pods/${name}?gracePeriodSeconds=0`);
+    await eventually('another leader', async () => ((await leader())?.metadata.name ?? name) !== name);
+    // The server of tokens goes with it.
+    await west.patch(SKUPPER, 'Site', 'west', { spec: { linkAccess: 'local' } });
+    await west.create(skupper('AccessGrant', 'after'));
+    await untilCondition(west, 'AccessGrant', 'after');
+    const now = new Set(await standing());
+    assert.deepEqual(
+      earlier.filter((one) => isKept(one) && !now.has(one)),
+      [],
+    );
+  });
+});
+
+/** The records of grants, and of what was issued, are written with each. */
+const isKept = (one: string): boolean => !/^skupper-(?:site-)?(?:grants|ledger|issued)/.test(one);
+
+function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true;
+}
