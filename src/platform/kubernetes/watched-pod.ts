@@ -10,10 +10,14 @@ export interface WatchedPod extends KubeObject {
   readonly isRouter: boolean;
 }
 
+/** Beside the router in pods of Skupper's, which speak another protocol and are about to be replaced: nobody waits for a link to them. */
+const ADAPTOR = 'kube-adaptor';
+
 export function watchedPod(object: Pod): WatchedPod {
-  const { metadata, status } = object;
+  const { metadata, spec, status } = object;
   const { name = '', namespace, uid, resourceVersion, labels = {} } = metadata;
   const isRunning = status?.phase === 'Running';
+  const isOfSkupper = spec?.containers?.some((container) => container.name === ADAPTOR) === true;
   return {
     metadata: {
       name,
@@ -22,6 +26,6 @@ export function watchedPod(object: Pod): WatchedPod {
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
     },
     pod: selectablePod(object),
-    isRouter: isRunning && Object.entries(ROUTER_SELECTOR).every(([key, value]) => labels[key] === value),
+    isRouter: isRunning && !isOfSkupper && Object.entries(ROUTER_SELECTOR).every(([key, value]) => labels[key] === value),
   };
 }
