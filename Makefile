@@ -11,9 +11,9 @@ READY := scripts/setup/ready.sh
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r target text; do printf '  make %-16s %s\n' "$$target" "$$text"; done
 
-demo: ## both: demo-connection, then a Redis Cluster whose pods know their outside addresses, on a two-node Kubernetes on this machine
+demo: ## both: demo-connection; on a two-node Kubernetes here, a Redis Cluster whose pods know their outside addresses, and sites
 	@$(READY) connection && node scripts/demo-connection.ts
-	@printf '\nThat was the connection half. Now the exposure half, in a Kubernetes of its own; the first time, that is built from source.\n'
+	@printf '\nThat was the connection half. Now a Kubernetes, the exposure half in it, and then both together; the first time, Kubernetes is built from source.\n'
 	@$(READY) demo && exec node scripts/demo.ts
 
 demo-connection: ## two sites on this machine, a token, and a web server of one that clients reach in the other; 15 seconds, no root

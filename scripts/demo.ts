@@ -1,17 +1,25 @@
 /**
- * `make demo`: a two-node Kubernetes on this machine, Earshot, and a Redis Cluster that clients outside reach. Every claim is
- * checked; where one does not hold, the demo ends there and says so. The cluster is left running.
+ * `make demo`: a two-node Kubernetes on this machine, Earshot, and a Redis Cluster that clients outside reach; then a namespace and this
+ * machine as two sites that use each other's services. Every claim is checked; where one does not hold, the demo ends there and says so. The
+ * cluster is left running.
  */
 import { argumentsOf } from './arguments.ts';
 import { attempt } from '../test/harness/command.ts';
 import { loadExampleImages } from '../test/harness/example-images.ts';
 import { HarnessError, publishCluster, startCluster, stopCluster, type Cluster } from '../test/harness/index.ts';
 import { installManifest } from '../test/harness/install.ts';
+import { Playground } from './demo/connection/playground.ts';
+import { freePorts } from './demo/connection/ports.ts';
 import { writeAndRead } from './demo/clients.ts';
 import { losePod } from './demo/lose-pod.ts';
 import { moveNode } from './demo/move-node.ts';
 import { Narrator } from './demo/narrator.ts';
 import { Shell } from './demo/shell.ts';
+import { installSites, openShop } from './demo/sites/install.ts';
+import { killRouter } from './demo/sites/kill-router.ts';
+import { linkOffice, openOffice, useBoth } from './demo/sites/machine.ts';
+import { moveLink } from './demo/sites/move-link.ts';
+import { SITES_PORTS } from './demo/sites/tour.ts';
 import { joinMembers, startRedis } from './demo/start-redis.ts';
 
 const {
@@ -21,6 +29,7 @@ const isCheckouts = name === 'earshot';
 const end = isCheckouts ? 'make cluster-stop' : `make cluster-stop NAME=${name}`;
 const narrator = new Narrator(console.log);
 let cluster: Cluster | undefined;
+let playground: Playground | undefined;
 
 try {
   narrator.begin('A Kubernetes cluster of two nodes on this machine');
@@ -61,23 +70,53 @@ try {
   narrator.begin('A node gets another address');
   await moveNode(tour, returned);
 
+  narrator.begin('Sites beside it');
+  await installSites(tour);
+
+  narrator.begin('A namespace as a site');
+  await openShop(tour);
+
+  narrator.begin('This machine as another');
+  playground = await Playground.open(narrator, { KUBECONFIG: cluster.kubeconfig });
+  const ports = await freePorts(SITES_PORTS);
+  const sites = { ...tour, playground, ports, curl: `curl -sS -m 5 http://127.0.0.1:${ports.web}/` };
+  await openOffice(sites);
+
+  narrator.begin('A token, and they are linked');
+  const link = await linkOffice(sites);
+  await useBoth(sites);
+
+  narrator.begin('The node of the router gets another address');
+  const address = await moveLink(sites, link);
+
+  narrator.begin('The router is killed');
+  await killRouter(sites, address);
+
   narrator.begin('Your turn');
   narrator.say(`
-    The cluster goes on running. To look around, in this folder:
+    This machine is no site any more, and its Redis has ended; the cluster goes on running. To look around, in this folder:
 
-      export KUBECONFIG=${cluster.kubeconfig} PATH=${shell.binaries}:$PATH
+      export KUBECONFIG=${cluster.kubeconfig} PATH=$PWD/bin:${shell.binaries}:$PATH
       kubectl get listeners,pods -o wide
       kubectl exec redis-0 -c redis -- sh -c 'cd /listener; ls -l; grep -r . addresses'
+      earshot --platform kubernetes -n shop status
+
+    To make this machine a site again, docs/tutorial-kubernetes.md.
 
     And to end it:
 
       ${end}`);
 } catch (error) {
   console.error(`\nThe demo failed in step ${narrator.step}\n${error instanceof Error ? error.message : String(error)}`);
+  if (playground !== undefined) {
+    playground.keep = true;
+    console.error(`\nLogs and files of this machine's site are in ${playground.folder}`);
+  }
   if (cluster !== undefined) {
     console.error(`\nThe cluster goes on running: KUBECONFIG=${cluster.kubeconfig}, logs in ${cluster.logs}. \`${end}\` ends it.`);
   }
   process.exitCode = 1;
 } finally {
+  await playground?.[Symbol.asyncDispose]();
   await cluster?.api.close();
 }

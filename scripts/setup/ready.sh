@@ -15,8 +15,8 @@ cd "$(dirname "$0")/../.."
 
 target=${1:?usage: scripts/setup/ready.sh node|connection|net|demo|cluster|e2e}
 
-# What a cluster needs, and redis-cli, the client outside of it. Nothing of it starts a service here.
-cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-tools runc tar util-linux busybox-static)
+# What a cluster needs, and a Redis outside of it, client and server. Nothing of it starts a service here.
+cluster_packages=(ca-certificates containerd containernetworking-plugins curl iproute2 iptables libatomic1 openssl procps redis-server redis-tools runc tar util-linux busybox-static)
 # Clients and servers at the two ends of a connection, and what cuts the way between them. The tests start them by hand.
 net_packages=(busybox-static curl faketime haproxy iperf3 iproute2 iptables libatomic1 nghttp2-client nghttp2-proxy nginx-light openssh-client openssh-server
   openssl postgresql procps redis-server redis-tools socat systemd util-linux wrk)

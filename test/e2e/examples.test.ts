@@ -170,6 +170,23 @@ describe('the examples', { timeout: 580_000 }, () => {
     assert.equal(overridden.spec.ipFamilyPolicy, 'PreferDualStack');
   });
 
+  it('kubernetes: the Site gets ready, its Connector selects the pods, and the Service is there', async () => {
+    const shop = `${NAMESPACE}-shop`;
+    await type(`kubectl create namespace ${shop}; kubectl -n ${shop} apply -f ${EXAMPLES}/kubernetes/shop.yaml`);
+    try {
+      await type(`kubectl -n ${shop} wait site/shop --for=condition=Ready --timeout=60s`);
+      await eventually('both pods in the status of the Connector', async () => {
+        const pods = await type(`kubectl -n ${shop} get connectors.skupper.io web -o jsonpath='{.status.selectedPods[*].name}'`);
+        return pods.split(' ').filter((name) => name.startsWith('web-')).length === 2;
+      });
+      assert.equal(await type(`kubectl -n ${shop} get service cache -o jsonpath='{.spec.ports[*].port}'`), '6379');
+      const endpoint = await type(`kubectl -n ${shop} get site shop -o jsonpath='{.status.endpoints[0].host}'`);
+      assert.ok((await addressesOfNodes()).flat().includes(endpoint), endpoint);
+    } finally {
+      await type(`kubectl delete namespace ${shop} --wait=false`);
+    }
+  });
+
   it('redis-cluster: the commands of its README make a cluster that a client outside writes to and reads', async () => {
     const readme = await readFile(`${EXAMPLES}/redis-cluster/README.md`, 'utf8');
     const [install, join] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);

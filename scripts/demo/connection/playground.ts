@@ -26,16 +26,19 @@ export class Playground implements AsyncDisposable {
   readonly folder: string;
   keep = false;
   readonly #narrator: Narrator;
+  readonly #also: NodeJS.ProcessEnv;
   readonly #programs: Promise<Program>[] = [];
   #end: Promise<void> | undefined;
 
-  private constructor(folder: string, narrator: Narrator) {
+  private constructor(folder: string, narrator: Narrator, also: NodeJS.ProcessEnv) {
     this.folder = folder;
     this.#narrator = narrator;
+    this.#also = also;
   }
 
-  static async open(narrator: Narrator): Promise<Playground> {
-    return new Playground(await mkdtemp(join(tmpdir(), 'earshot-demo-')), narrator);
+  /** @param also what its commands have in their environment besides */
+  static async open(narrator: Narrator, also: NodeJS.ProcessEnv = {}): Promise<Playground> {
+    return new Playground(await mkdtemp(join(tmpdir(), 'earshot-demo-')), narrator, also);
   }
 
   /** Runs a command and returns what it prints. @throws DemoError where it fails */
@@ -105,6 +108,7 @@ export class Playground implements AsyncDisposable {
       EARSHOT_HOME: join(this.folder, 'home'),
       // What Node.js compiles is kept between the many short commands.
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
+      ...this.#also,
     };
   }
 }

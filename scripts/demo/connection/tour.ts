@@ -72,7 +72,11 @@ export async function show({ narrator, playground }: Tour, command: string, says
 }
 
 /** Starts the site of a namespace, and waits until it says that it runs. */
-export async function startSite({ narrator, playground }: Tour, namespace: string, log = namespace): Promise<Program> {
+export async function startSite(
+  { narrator, playground }: Pick<Tour, 'narrator' | 'playground'>,
+  namespace: string,
+  log = namespace,
+): Promise<Program> {
   const site = await playground.start(`earshot -n ${namespace} run`, log);
   await narrator.until(
     `the site ${namespace} runs`,
