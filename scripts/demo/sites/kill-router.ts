@@ -4,8 +4,9 @@ import { untilSold, WELCOME, type SitesTour } from './tour.ts';
 export async function killRouter(tour: SitesTour, address: string): Promise<void> {
   const { narrator, playground, shell, curl } = tour;
   narrator.say('The shop has one router (`ha: true` would give it two). It is killed:');
-  await shell.run('kubectl -n shop delete pod -l skupper.io/component=router --now --wait=false');
   const start = performance.now();
+  // Returns when it is gone: while it ends, it may still have been the one that answers.
+  await shell.run('kubectl -n shop delete pod -l skupper.io/component=router --now');
   const connections = `ss -Htn state established dst ${address}`;
   await narrator.until(`the link to come back, at ${address}`, async () => {
     const [page, link] = await Promise.all([playground.attempt(curl), playground.attempt(connections)]);
