@@ -134,7 +134,7 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   ])
   .map(([, name]) => name as HandlerName);
 
-/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages. */
+/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages, a link that gives way to one elsewhere. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
   'connection/look-again',
@@ -145,6 +145,7 @@ const UNREACHED: ReadonlySet<string> = new Set([
   'look/name-again',
   'look/name-subscriber',
   'connection/socket-written',
+  'link/handover',
   'link/routing-wait',
   'listener/access-drain-deadline',
   'look/memory-holder',
@@ -163,10 +164,12 @@ test('whatever a handler throws, the process and all others go on, and nothing i
   await life();
   const baseline = openSockets();
   let left = names.filter((name) => !UNREACHED.has(name));
+  const allBatches = Math.ceil(left.length / BATCH);
   for (let round = 0; left.length > 0 && round < 30; round += 1) {
     const batch = left.slice(0, BATCH);
     const armed = new Set(batch);
-    const thrown = await withFaults(armed, life);
+    // What came by itself while the first life was slow need not come again in time.
+    const thrown = await withFaults(armed, life, round >= allBatches ? new Set() : natural);
     left = [...left.slice(BATCH), ...batch.filter((name) => !thrown.has(name))];
     assert.equal(await exchange(steady), 'still here', `a connection at the hub, after faults in ${batch}`);
     const isLinkHit = [...thrown].some((name) => /^(?:session|link|look)\//.test(name));
@@ -181,8 +184,12 @@ test('whatever a handler throws, the process and all others go on, and nothing i
   far.destroy();
 });
 
-/** Each throws once. @returns those that did */
-async function withFaults(armed: Set<HandlerName>, action: () => Promise<void>): Promise<ReadonlySet<HandlerName>> {
+/** Each throws once. @param awaited come by themselves. @returns those that threw */
+async function withFaults(
+  armed: Set<HandlerName>,
+  action: () => Promise<void>,
+  awaited: ReadonlySet<HandlerName>,
+): Promise<ReadonlySet<HandlerName>> {
   const thrown = new Set<HandlerName>();
   seam.before = (name) => {
     if (!armed.delete(name)) return;
@@ -190,7 +197,7 @@ async function withFaults(armed: Set<HandlerName>, action: () => Promise<void>):
     throw new TypeError(`a fault in ${name}`);
   };
   seam.made = (name, call) => {
-    if (natural.has(name) || !armed.has(name)) return call;
+    if (awaited.has(name) || !armed.has(name)) return call;
     // In place of the time when it would have been called. What it is given nobody looks at, as it throws.
     setImmediate(call as () => void);
     return () => {};
