@@ -214,8 +214,9 @@ describe('the chart on a cluster', { timeout: 580_000 }, () => {
   });
 
   it('has the API server accept its optional parts, and what values of the listener-operator’s chart render', async () => {
-    const { serviceMonitor: _needsItsDefinition, ...rest } = everything;
-    for (const values of [rest, listenerOperatorValues()]) {
+    const { serviceMonitor: _needsItsDefinition, connection, ...exposure } = everything;
+    const { podMonitor: _needsItsToo, ...withoutMonitor } = connection;
+    for (const values of [{ ...exposure, connection: withoutMonitor }, listenerOperatorValues()]) {
       const rendered = await helm(
         ['template', 'other', CHART, '--namespace', SYSTEM, '--api-versions', 'security.openshift.io/v1'],
         values,

@@ -18,8 +18,10 @@ export async function labelLeader(
       if (!isNotFound(error)) throw error;
     }
   };
+  let isLabelled = false;
   for await (const { metadata } of client.list(pods, { namespace, labelSelector: LEADER_LABEL }, { signal })) {
-    if (metadata.name !== undefined && metadata.name !== pod) await label(metadata.name, null);
+    if (metadata.name === pod) isLabelled = metadata.labels?.[LEADER_LABEL] === 'true';
+    else if (metadata.name !== undefined) await label(metadata.name, null);
   }
-  await label(pod, 'true');
+  if (!isLabelled) await label(pod, 'true');
 }

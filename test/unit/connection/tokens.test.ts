@@ -4,6 +4,8 @@ import { pino } from 'pino';
 import { API_VERSION } from '../../../src/api/skupper/names.ts';
 import type { AccessGrant, Link, Site } from '../../../src/api/skupper/index.ts';
 import { GrantDesk } from '../../../src/connection/tokens/grant-desk.ts';
+import { labelLeader } from '../../../src/connection/tokens/leader-label.ts';
+import type { PlayedApi } from '../exposure/support/played-api.ts';
 import { grantServerObjects } from '../../../src/connection/tokens/grant-server-objects.ts';
 import { SiteGrants } from '../../../src/connection/tokens/site-grants.ts';
 import { linksByGroup } from '../../../src/connection/tokens/token-links.ts';
@@ -131,6 +133,30 @@ describe('A token', () => {
         names,
       );
       assert.equal(links.flatMap(({ spec }) => spec.endpoints).length, groups.length);
+    });
+  }
+});
+
+describe('The label of the controller that leads', () => {
+  const podNamed = (name: string, labels: Record<string, string> = {}) => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'skupper', name, labels },
+  });
+  for (const [what, all, patched] of [
+    ['is put on its pod, and taken off the one before', [podNamed('new'), podNamed('old', { 'earshot/leader': 'true' })], ['old', 'new']],
+    ['is not written again', [podNamed('new', { 'earshot/leader': 'true' })], []],
+  ] as const) {
+    it(what, async () => {
+      const written: string[] = [];
+      const client = {
+        async *list() {
+          yield* all.filter(({ metadata }) => 'earshot/leader' in metadata.labels);
+        },
+        patch: (_of: unknown, { name }: { readonly name: string }) => Promise.resolve(void written.push(name)),
+      };
+      await labelLeader(client as unknown as PlayedApi, { namespace: 'skupper', pod: 'new' }, new AbortController().signal);
+      assert.deepEqual(written, patched);
     });
   }
 });
