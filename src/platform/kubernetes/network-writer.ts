@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Report } from '../../agent/ports.ts';
-import { NETWORK_STATUS } from '../../api/skupper/cluster-names.ts';
+import { NETWORK_DATA, NETWORK_STATUS } from '../../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import type { ConfigMap } from '../../kube/objects.ts';
 import { configMaps } from '../../kube/resource.ts';
 import { networkData } from '../../site/observe/bounded-network.ts';
+import { podKeysIn } from '../../site/pod-keys.ts';
 
 /** Where the site's controller has made the ConfigMap, and it says something else. */
 export async function writeNetworkStatus(
@@ -13,17 +14,23 @@ export async function writeNetworkStatus(
     client,
     namespace,
     standing,
+    settled,
     signal,
   }: {
     readonly client: Pick<KubeClient, 'patch'>;
     readonly namespace: string;
     readonly standing: ConfigMap | undefined;
+    /** The router has had time to see the network. */
+    readonly settled: boolean;
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
   if (router === undefined || standing === undefined) return;
   const exposed = resources.Listener.filter(({ spec }) => spec.exposePodsByName === true).map(({ spec }) => spec.routingKey);
-  const data = networkData({ router, plan }, exposed);
+  // By these pods have Services, whose addresses clients hold: none goes because its site is not seen again yet.
+  const isWhole = settled && plan.config.links.every(({ name }) => router.links[name]?.operational === true);
+  const kept = isWhole ? [] : podKeysIn(standing.data?.[NETWORK_DATA.podKeys]);
+  const data = networkData({ router, plan }, exposed, kept);
   const now = Object.fromEntries(Object.keys(data).map((key) => [key, standing.data?.[key]]));
   if (isDeepStrictEqual(now, data)) return;
   const patch = { metadata: { uid: standing.metadata.uid }, data };

@@ -7,6 +7,7 @@ import { writeStatus } from '../../kube/write-status.ts';
 import type { AnyStatus } from '../../site/observe/observe.ts';
 import type { Kind, ResourceKey } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
+import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
@@ -28,11 +29,14 @@ export interface ClusterStatusesOptions {
   readonly round?: number;
   /** Milliseconds for which a listener's first status waits for its Service. */
   readonly grace?: number;
+  /** Milliseconds after which a router that has started is taken to see all that it will see. */
+  readonly settling?: number;
 }
 
 /** Milliseconds. */
 const ROUND = 1_000;
 const GRACE = 3_000;
+const SETTLING = 30_000;
 const BACKOFF = { first: 500, max: 60_000 };
 const CLOSE_DEADLINE = 3_000;
 const CONCURRENCY = 16;
@@ -48,14 +52,21 @@ export class ClusterStatuses implements StatusSink {
   readonly #pace: Paced;
   readonly #networkPace: Paced;
   readonly #queue: WorkQueue;
+  readonly #settling: NodeJS.Timeout;
+  #settled = false;
   #report: Report | undefined;
   #wanted: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
 
   constructor(options: ClusterStatusesOptions) {
-    const { round = ROUND } = options;
+    const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
     this.#pace = new Paced(() => this.#round(), round);
     this.#networkPace = new Paced(() => this.#queue.add(NETWORK), round);
+    const settle = (): void => {
+      this.#settled = true;
+      this.networkChanged();
+    };
+    this.#settling = setTimeout(bounded('pass/network-settled', settle, settle), settling).unref();
     this.#queue = new WorkQueue({
       name: 'statuses',
       concurrency: CONCURRENCY,
@@ -89,6 +100,7 @@ export class ClusterStatuses implements StatusSink {
 
   /** What is left then, whoever leads next writes. */
   async close(): Promise<void> {
+    clearTimeout(this.#settling);
     this.#pace[Symbol.dispose]();
     this.#networkPace[Symbol.dispose]();
     await this.#queue.stop(CLOSE_DEADLINE);
@@ -112,7 +124,8 @@ export class ClusterStatuses implements StatusSink {
   async #bringAbout(key: string, signal: AbortSignal): Promise<void> {
     const { client, watches, namespace } = this.#options;
     if (key === NETWORK) {
-      if (this.#report !== undefined) await writeNetworkStatus(this.#report, { client, namespace, standing: watches.network, signal });
+      if (this.#report !== undefined)
+        await writeNetworkStatus(this.#report, { client, namespace, standing: watches.network, settled: this.#settled, signal });
       return;
     }
     // All other keys are of resources.

@@ -9,14 +9,15 @@ const MOST_CHARACTERS = 300_000;
 /**
  * The entries of the ConfigMap, as text.
  * @param exposed the routing keys of Listeners whose pods are to be met by name
+ * @param kept routing keys of pods that stand as they were, seen or not
  */
-export function networkData(seen: NetworkSeen, exposed: readonly string[]): Readonly<Record<string, string>> {
+export function networkData(seen: NetworkSeen, exposed: readonly string[], kept: readonly string[] = []): Readonly<Record<string, string>> {
   const sites = fitting(siteRecords(seen), (site): SiteRecord => ({ ...site, links: [], services: [] }));
   const tools = toolsStatus(seen);
   const { addresses, siteStatus } = tools;
   const toldSites = fitting(siteStatus, ({ site }) => ({ site, routerStatus: [] }));
   const toldAddresses = fitting(addresses, () => undefined, MOST_CHARACTERS - toldSites.characters);
-  const keys = fitting(podKeys(seen.router.network, exposed), () => undefined);
+  const keys = fitting(podKeys(seen.router.network, exposed, kept), () => undefined);
   const isCut = [sites, toldSites, toldAddresses, keys].some(({ cut }) => cut);
   return {
     [NETWORK_DATA.tools]: JSON.stringify({ addresses: toldAddresses.kept, siteStatus: toldSites.kept } satisfies ToolsStatus),

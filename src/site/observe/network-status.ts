@@ -42,10 +42,10 @@ function ownRecord(record: SiteRecord, { links }: RouterState, { config }: Netwo
 }
 
 /** The routing keys with a connector somewhere that begin with one of these and a dot: each is of one pod. */
-export function podKeys(network: readonly RouterRecord[], exposed: readonly string[]): readonly string[] {
+export function podKeys(network: readonly RouterRecord[], exposed: readonly string[], kept: readonly string[] = []): readonly string[] {
   const beginnings = exposed.map((key) => `${key}.`);
-  const keys = network.flatMap(({ keys: of }) => of.filter(({ connectors }) => connectors > 0).map(({ routingKey }) => routingKey));
-  return [...new Set(keys)].filter((key) => beginnings.some((beginning) => key.startsWith(beginning))).toSorted();
+  const seen = network.flatMap(({ keys: of }) => of.filter(({ connectors }) => connectors > 0).map(({ routingKey }) => routingKey));
+  return [...new Set([...seen, ...kept])].filter((key) => beginnings.some((beginning) => key.startsWith(beginning))).toSorted();
 }
 
 /** In the form that tools of the other system read. Two sites are linked where the peer of one's link is an access of the other. */

@@ -94,3 +94,8 @@ test('a large network is cut: every site is named while there is room, and it is
   assert.match(data['cut'] ?? '', /larger than this object may be/);
   assert.equal(networkData(seen(both), [])['cut'], '');
 });
+
+test('the routing key of a pod whose site is not seen yet is kept where it stood, and only if its Listener still exposes pods', () => {
+  const kept = ['web.pod-1', 'web.pod-9', 'gone.pod-1', 'webby.pod-1'];
+  assert.deepEqual(JSON.parse(networkData(seen(both), ['web'], kept)['pod-keys.json'] ?? ''), ['web.pod-1', 'web.pod-9']);
+});
