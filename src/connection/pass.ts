@@ -2,6 +2,7 @@ import { CONTROL_CONFIG, ROUTER } from '../api/skupper/cluster-names.ts';
 import { accessGrants, sites, skupperResources, type Site } from '../api/skupper/index.ts';
 import { GROUP } from '../api/skupper/names.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
+import { isNamespaceTerminating } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import { configMaps, deployments, type Resource } from '../kube/resource.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -82,7 +83,9 @@ export class NamespaceKeeper implements AsyncDisposable {
       return status === undefined ? [] : [() => this.#writeStatus(object, status, signal)];
     });
     await atOnce(CONCURRENCY, writing);
-    if ((failed ?? failedTrust) !== undefined) throw failed ?? failedTrust;
+    const error = failed ?? failedTrust;
+    // Nothing more is made in a namespace that ends, however often it is tried.
+    if (error !== undefined && !isNamespaceTerminating(error)) throw error;
     return again;
   }
 

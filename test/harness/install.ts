@@ -7,6 +7,8 @@ import { toolFolder } from './tools.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NAMESPACE = 'earshot-system';
+/** Nothing stands before the cluster: sites, and the server for tokens, are reached from within. */
+const FROM_WITHIN = { enabled: true, defaultAccessType: 'local' } as const;
 
 export interface InstallOptions {
   /** Values over those of the chart. */
@@ -67,7 +69,7 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   const { log = () => undefined } = options;
   const values = {
     ...options.values,
-    ...(options.connection === true ? { connection: { enabled: true, ...valuesAt(options, 'connection') } } : {}),
+    ...(options.connection === true ? { connection: { ...FROM_WITHIN, ...valuesAt(options, 'connection') } } : {}),
   };
   for (const image of await buildImages(log, options)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;

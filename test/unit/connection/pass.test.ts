@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listeners } from '../../../src/api/skupper/index.ts';
+import { listeners, sites } from '../../../src/api/skupper/index.ts';
 import { API_VERSION } from '../../../src/api/skupper/names.ts';
-import { NamespaceKeeper } from '../../../src/connection/pass.ts';
+import { NamespaceKeeper, type NamespaceKeeperOptions } from '../../../src/connection/pass.ts';
+import { ApiError } from '../../../src/kube/errors.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
-import { playedCluster } from './support/played-cluster.ts';
+import { playedCluster, type PlayedCluster } from './support/played-cluster.ts';
 import { settings } from './support/view.ts';
 
 const LISTENER = { apiVersion: API_VERSION, kind: 'Listener' } as const;
+
+function optionsWith(client: PlayedCluster['api'], caches: PlayedCluster['caches']): NamespaceKeeperOptions {
+  return {
+    client,
+    caches,
+    settings: { ...settings, grants: { ...settings.grants, enabled: false } },
+    events: { record: () => {}, [Symbol.asyncDispose]: async () => {} },
+    log: createLogger({ level: 'silent', component: 'test' }),
+    now: () => '2026-01-31T00:00:00Z',
+    wake: () => {},
+  };
+}
 
 test('statuses do not wait for each other', async () => {
   using cluster = await playedCluster();
@@ -15,15 +28,7 @@ test('statuses do not wait for each other', async () => {
   for (const name of ['a', 'b', 'c']) {
     api.put(listeners, { ...LISTENER, metadata: { namespace: 'west', name }, spec: { host: name, port: 80, routingKey: name } });
   }
-  await using keeper = new NamespaceKeeper({
-    client: api,
-    caches,
-    settings: { ...settings, grants: { ...settings.grants, enabled: false } },
-    events: { record: () => {}, [Symbol.asyncDispose]: async () => {} },
-    log: createLogger({ level: 'silent', component: 'test' }),
-    now: () => '2026-01-31T00:00:00Z',
-    wake: () => {},
-  });
+  await using keeper = new NamespaceKeeper(optionsWith(api, caches));
   const { promise: together, resolve } = Promise.withResolvers<void>();
   const underWay: string[] = [];
   // None is answered before all are asked for.
@@ -35,4 +40,19 @@ test('statuses do not wait for each other', async () => {
   };
   await keeper.pass('west', cluster.signal);
   assert.deepEqual(underWay, ['listeners', 'listeners', 'listeners']);
+});
+
+test('a namespace that ends is left to end: what it does not take is not tried again', async () => {
+  using cluster = await playedCluster();
+  const { api, caches } = cluster;
+  api.put(sites, { apiVersion: API_VERSION, kind: 'Site', metadata: { namespace: 'west', name: 'west', uid: 'u' }, spec: {} });
+  await using keeper = new NamespaceKeeper(optionsWith(api, caches));
+  const refused: string[] = [];
+  api.meets = ({ verb, plural }) => {
+    if (verb !== 'create' && verb !== 'apply') return undefined;
+    refused.push(plural);
+    throw new ApiError(`${verb} ${plural}`, { status: 403, reason: 'Forbidden', message: 'no', causes: ['NamespaceTerminating'] });
+  };
+  await keeper.pass('west', cluster.signal);
+  assert.ok(refused.length > 0);
 });
