@@ -1,6 +1,6 @@
 /** What happens to a site while its controller is away, and while another takes its place. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { LEADER_LABEL } from '../../src/api/skupper/cluster-names.ts';
 import type { Deployment, KubeObject, Pod } from '../../src/kube/objects.ts';
 import { connectCluster, eventually } from '../harness/index.ts';
@@ -52,17 +52,18 @@ describe('a site in a cluster', { timeout: 300_000 }, () => {
     await fetched(west, 'client', PAGE);
   });
 
-  after(() => scale(2));
-
   it('goes on without its controller: its router and its servers are replaced, and a controller that comes back writes nothing', async () => {
     const earlier = await standing();
     await scale(0);
-    await eventually('the controllers to be gone', async () => (await controllers()).length === 0);
-    await replacePod('skupper.io/component=router');
-    const first = await fetched(west, 'client', PAGE);
-    await replacePod('app=backend');
-    await eventually('an answer of the other server', async () => (await fetched(west, 'client', PAGE)) !== first);
-    await scale(2);
+    try {
+      await eventually('the controllers to be gone', async () => (await controllers()).length === 0);
+      await replacePod('skupper.io/component=router');
+      const first = await fetched(west, 'client', PAGE);
+      await replacePod('app=backend');
+      await eventually('an answer of the other server', async () => (await fetched(west, 'client', PAGE)) !== first);
+    } finally {
+      await scale(2);
+    }
     await west.create(skupper('Listener', 'more', { host: 'more', port: 8080, routingKey: 'backend' }));
     await west.untilService('more', 'is there', () => true);
     await west.remove(SKUPPER, 'Listener', 'more');
