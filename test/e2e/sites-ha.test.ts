@@ -1,0 +1,184 @@
+/** Router pods of sites that have two routers each, and of one that has one: killed, deleted, rolled out, while clients go on asking. */
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { KubeObject, Pod } from '../../src/kube/objects.ts';
+import { eventually } from '../harness/index.ts';
+import { loadClient, loadServer, longestOutage, requestsSince, type Request } from './support/load.ts';
+import type { Manifest } from './support/manifests.ts';
+import { useNamespace, type Namespace } from './support/namespace.ts';
+import { collectionOf } from './support/paths.ts';
+import { SKUPPER, skupper, untilCondition } from './support/sites.ts';
+
+interface Deployment extends KubeObject {
+  readonly spec: { readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } } };
+}
+
+interface RouterPod extends Pod {
+  readonly metadata: Pod['metadata'] & { readonly deletionTimestamp?: string };
+}
+
+describe('sites with two routers each', { timeout: 300_000 }, () => {
+  const west = useNamespace('west');
+  const east = useNamespace('east');
+
+  before(async () => {
+    await west.create(
+      skupper('Site', 'west', { linkAccess: 'local', ha: true }),
+      skupper('Listener', 'backend', { host: 'backend', port: 8080, routingKey: 'backend' }),
+    );
+    await east.create(
+      skupper('Site', 'east', { ha: true }),
+      skupper('Connector', 'backend', { selector: 'app=backend', port: 8080, routingKey: 'backend' }),
+    );
+    await untilCondition(west, 'Site', 'west');
+    await untilCondition(east, 'Site', 'east');
+  });
+
+  it('have two links that a token made', async () => {
+    const image = await routerImage(west);
+    await east.create(loadServer('backend', image));
+    await linkBoth(east, west);
+    await untilCondition(west, 'Listener', 'backend');
+    await west.create(loadClient('client', image, 'backend'));
+    await west.running('client');
+    await kubectlWaits(east, ['links', '--all']);
+    await eventually('answers', async () =>
+      (await requestsSince(west, 'client', 0)).some(({ way, error }) => way === 'long' && error === undefined),
+    );
+  });
+
+  it('lose nothing while router pods are deleted in order', async (t) => {
+    const since = Date.now();
+    for (const [namespace, group] of inTurn(west, east)) {
+      const [gone] = await routers(namespace, group);
+      await deletePod(namespace, gone);
+      await untilReplaced(namespace, group, gone);
+    }
+    const requests = await settled(west, since);
+    t.diagnostic(summary(requests));
+    assert.deepEqual(failures(requests), []);
+  });
+
+  it('serve on when router pods are killed', async (t) => {
+    const since = Date.now();
+    for (const [namespace, group] of inTurn(west, east)) {
+      const [gone] = await routers(namespace, group);
+      await deletePod(namespace, gone, 0);
+      await untilReplaced(namespace, group, gone);
+    }
+    const requests = await settled(west, since);
+    t.diagnostic(summary(requests));
+    const fresh = requests.filter(({ way }) => way === 'new');
+    const short = requests.filter(({ way }) => way !== 'long');
+    assert.ok(longestOutage(fresh) <= 1_000, `no new connection for ${longestOutage(fresh)} ms`);
+    const share = failures(short).length / short.length;
+    assert.ok(share <= 0.05, `${share} of all short requests failed`);
+  });
+
+  it('lose nothing by a rollout of both routers', async (t) => {
+    await lossless(t, west, () => rollOut(west, 'west'));
+  });
+
+  it('lose nothing when the second router is given up', async (t) => {
+    await lossless(t, west, async () => {
+      for (const [namespace, site] of [
+        [west, 'west'],
+        [east, 'east'],
+      ] as const) {
+        await namespace.patch(SKUPPER, 'Site', site, { spec: { ha: false } });
+        await eventually('one router', async () => (await routers(namespace, 'skupper-router-2')).length === 0);
+      }
+    });
+  });
+
+  it('lose nothing by a rollout of the only router, of either site', async (t) => {
+    await lossless(t, west, async () => {
+      await rollOut(west, 'west');
+      await rollOut(east, 'east');
+    });
+  });
+});
+
+const GROUPS = ['skupper-router', 'skupper-router-2'] as const;
+
+const inTurn = (...namespaces: readonly Namespace[]): readonly (readonly [Namespace, string])[] =>
+  namespaces.flatMap((namespace) => GROUPS.map((group) => [namespace, group] as const));
+
+async function linkBoth(from: Namespace, to: Namespace): Promise<void> {
+  await to.create(skupper('AccessGrant', 'token', { redemptionsAllowed: 1, expirationWindow: '15m' }));
+  const { status } = await untilCondition<
+    Manifest & { readonly status?: { readonly url: string; readonly code: string; readonly ca: string } }
+  >(to, 'AccessGrant', 'token');
+  const { url = '', code = '', ca = '' } = status ?? {};
+  await from.create(skupper('AccessToken', 'token', { url, code, ca }));
+  for (const name of ['token-1', 'token-2']) await untilCondition(from, 'Link', name);
+}
+
+async function routerImage(namespace: Namespace): Promise<string> {
+  const deployment = await namespace.get<Deployment>('apps/v1', 'Deployment', 'skupper-router');
+  return deployment?.spec.template.spec.containers[0]?.image ?? '';
+}
+
+/** Those that are not about to end. */
+async function routers(namespace: Namespace, group: string): Promise<readonly RouterPod[]> {
+  const selector = encodeURIComponent(`skupper.io/group=${group}`);
+  const path = `${collectionOf('v1', 'Pod', namespace.name)}?labelSelector=${selector}`;
+  const { items } = await namespace.cluster.api.get<{ readonly items: readonly RouterPod[] }>(path);
+  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
+
+function isReady(pod: Pod | undefined): boolean {
+  return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
+}
+
+async function deletePod({ cluster, name }: Namespace, pod: KubeObject | undefined, grace?: number): Promise<void> {
+  const now = grace === undefined ? [] : ['--force', `--grace-period=${grace}`];
+  await cluster.kubectl(['delete', 'pod', '--namespace', name, '--wait=false', ...now, pod?.metadata.name ?? '']);
+}
+
+async function untilReplaced(namespace: Namespace, group: string, gone: KubeObject | undefined): Promise<void> {
+  await eventually('another pod', async () => {
+    const pods = await routers(namespace, group);
+    return pods.length === 1 && pods[0]?.metadata.uid !== gone?.metadata.uid && isReady(pods[0]);
+  });
+}
+
+/** As scripts do it. */
+async function kubectlWaits({ cluster, name }: Namespace, what: readonly string[]): Promise<void> {
+  await cluster.kubectl(['wait', '--namespace', name, '--for=condition=Ready=true', '--timeout=60s', ...what]);
+}
+
+/** What a person changes there makes new pods. */
+async function rollOut(namespace: Namespace, site: string): Promise<void> {
+  const old = new Map(await Promise.all(GROUPS.map(async (group) => [group, (await routers(namespace, group))[0]] as const)));
+  await namespace.patch(SKUPPER, 'Site', site, { spec: { settings: { 'router-data-connection-count': String(Date.now() % 1_000) } } });
+  for (const [group, gone] of old) if (gone !== undefined) await untilReplaced(namespace, group, gone);
+}
+
+async function lossless(t: { diagnostic(message: string): void }, client: Namespace, change: () => Promise<void>): Promise<void> {
+  const since = Date.now();
+  await change();
+  const requests = await settled(client, since);
+  t.diagnostic(summary(requests));
+  assert.deepEqual(failures(requests), []);
+}
+
+/** All that began until now, once one has been answered that began later and takes the longest. */
+async function settled(client: Namespace, since: number): Promise<readonly Request[]> {
+  const until = Date.now();
+  return eventually('what began to have ended', async () => {
+    const requests = await requestsSince(client, 'client', since);
+    return requests.some(({ way, began, error }) => way === 'long' && began > until && error === undefined) && requests;
+  });
+}
+
+const failures = (requests: readonly Request[]): readonly Request[] => requests.filter(({ error }) => error !== undefined);
+
+function summary(requests: readonly Request[]): string {
+  const ways = Map.groupBy(requests, ({ way }) => way);
+  const parts = [...ways].map(
+    ([way, all]) => `${way}: ${failures(all).length} of ${all.length} failed, ${longestOutage(all)} ms at the longest`,
+  );
+  const errors = Map.groupBy(failures(requests), ({ error }) => error);
+  return `${parts.join('; ')}; ${JSON.stringify(Object.fromEntries([...errors].map(([error, all]) => [error, all.length])))}`;
+}
