@@ -1,16 +1,20 @@
 import { untilSold, WELCOME, type SitesTour } from './tour.ts';
 
-/** Kills the only router of the shop, and shows how traffic comes back, by the address that this machine was told of. */
-export async function killRouter(tour: SitesTour, address: string): Promise<void> {
+/** The addresses that the demo gives to nodes. */
+const NODES = '203.0.113.0/24';
+
+/** Kills the only router of the shop, and shows how traffic comes back. */
+export async function killRouter(tour: SitesTour): Promise<void> {
   const { narrator, playground, shell, curl } = tour;
   narrator.say('The shop has one router (`ha: true` would give it two). It is killed:');
   const start = performance.now();
   // Returns when it is gone: while it ends, it may still have been the one that answers.
   await shell.run('kubectl -n shop delete pod -l skupper.io/component=router --now');
-  const connections = `ss -Htn state established dst ${address}`;
-  await narrator.until(`the link to come back, at ${address}`, async () => {
+  // The former address leads here as well, as long as the machine has it: the first that answers is taken.
+  const connections = `ss -Htn state established dst ${NODES}`;
+  await narrator.until('the link to come back', async () => {
     const [page, link] = await Promise.all([playground.attempt(curl), playground.attempt(connections)]);
-    const isBack = WELCOME.test(page.output.trim()) && link.output.includes(address);
+    const isBack = WELCOME.test(page.output.trim()) && link.output.trim() !== '';
     return { found: isBack ? true : undefined, seen: `${page.output.trim()}, connections: ${link.output.trim()}` };
   });
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
@@ -18,6 +22,8 @@ export async function killRouter(tour: SitesTour, address: string): Promise<void
   await playground.run(curl);
   narrator.claim(`traffic is back ${seconds} s after the kill, both ways`, true, '');
   await shell.run('kubectl -n shop get pods -l skupper.io/component=router');
-  narrator.say('It is another pod, and the same site by its key, so no token was needed. The link goes to the address that was told:');
+  narrator.say(
+    'It is another pod, and the same site by its key, so no token was needed. The link goes to whichever address of the site answered first:',
+  );
   await playground.run(connections);
 }

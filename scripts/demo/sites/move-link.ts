@@ -3,8 +3,8 @@ import { DemoError } from '../narrator.ts';
 import type { Shell } from '../shell.ts';
 import { untilSold, untilWelcome, type SitesTour } from './tour.ts';
 
-/** Gives the router's node another address, and shows that this machine hears of it over the link, without a token. @returns the address */
-export async function moveLink(tour: SitesTour, link: string): Promise<string> {
+/** Gives the router's node another address, and shows that this machine hears of it over the link, without a token. */
+export async function moveLink(tour: SitesTour, link: string): Promise<void> {
   const { cluster, narrator, shell, playground } = tour;
   const { node, addresses } = await nodeOfRouter(shell);
   const address = `203.0.113.${20 + cluster.layout.index}`;
@@ -26,7 +26,6 @@ export async function moveLink(tour: SitesTour, link: string): Promise<string> {
   await untilWelcome(tour, 'clients of this machine get through');
   await untilSold(tour, 'the till to sell on');
   narrator.claim('and traffic goes on as it was: a link that is up stays where it is', true, '');
-  return address;
 }
 
 async function nodeOfRouter(shell: Shell): Promise<{ readonly node: string; readonly addresses: readonly NodeAddress[] }> {
