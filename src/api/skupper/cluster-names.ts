@@ -83,11 +83,14 @@ export const LEADER_LABEL = 'earshot/leader';
 /** Secret with what became of the site's grants: codes, counts, and whose keys were certified; for the controller alone. */
 export const GRANTS = 'skupper-site-grants';
 
+/** What the controller keeps of a site for itself. A further one is listed here, and is kept from routers and from certificates alike. */
+const CONTROLLERS_RECORDS = [LEDGER, GRANTS, PENDING_KEYS] as const;
+
 /** Secrets in which a site keeps its key and its records: no certificate ever takes their place, whatever it is called. */
-export const RECORDS: ReadonlySet<string> = new Set([SITE_KEY, LEDGER, GRANTS, PENDING_KEYS]);
+export const RECORDS: ReadonlySet<string> = new Set([SITE_KEY, ...CONTROLLERS_RECORDS]);
 
 /**
  * Secrets that only the controller reads, whoever names them in a resource: by the first three somebody could sign, the others are a site's
  * records, and keys that wait for their certificate.
  */
-export const CONTROLLERS_SECRETS: ReadonlySet<string> = new Set([SITE_CA, LOCAL_CA, GRANT_SERVER_CA, LEDGER, GRANTS, PENDING_KEYS]);
+export const CONTROLLERS_SECRETS: ReadonlySet<string> = new Set([SITE_CA, LOCAL_CA, GRANT_SERVER_CA, ...CONTROLLERS_RECORDS]);

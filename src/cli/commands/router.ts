@@ -1,22 +1,15 @@
 import { Option, type Command } from 'commander';
 import { ROUTER, ROUTER_PORTS } from '../../api/skupper/cluster-names.ts';
-import { logLevels, type LogLevel } from '../../telemetry/log.ts';
+import { logLevels } from '../../telemetry/log.ts';
+import type { RouterCommand } from '../processes/run-router.ts';
 import { untilStopped } from '../processes/signals.ts';
 import { examples, portNumber } from './options.ts';
 import { drainOption, memoryOption } from './router-options.ts';
 
-interface RouterOptions {
-  readonly namespace: string;
-  readonly pod: string;
-  readonly group: string;
-  readonly siteUid?: string;
-  readonly httpPort: number;
-  readonly metricsPort: number;
-  readonly kubeconfig?: string;
-  readonly logLevel: LogLevel;
+type RouterOptions = Omit<RouterCommand, 'drainSeconds'> & {
+  /** Milliseconds. */
   readonly drainTimeout: number;
-  readonly memory?: number;
-}
+};
 
 /** `earshot router`. */
 export function addRouter(program: Command): void {
