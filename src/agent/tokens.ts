@@ -9,12 +9,14 @@ import { bounded, detached } from '../telemetry/boundary.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { Redeemed, Token } from '../trust/tokens/contract.ts';
 import { TrustError } from '../trust/errors.ts';
+import { renewalDue } from '../trust/renewal.ts';
 import { redeemToken, ServerBusyError } from '../trust/tokens/redeem.ts';
 import { retryOf } from '../trust/tokens/retry.ts';
 import { parseToken } from '../trust/tokens/token.ts';
 import { InTurn } from '../work/in-turn.ts';
 import { Slots } from '../work/slots.ts';
 import { CertificateError } from '../x509/errors.ts';
+import { readCertificates } from '../x509/facts.ts';
 import type { Identity, Stores } from './ports.ts';
 
 export interface TokensOptions {
@@ -44,6 +46,8 @@ interface Attempt {
   readonly end: AbortController;
   facts: TokenFacts;
   failures: number;
+  /** Of which not all is kept yet: the other site has it on record, and need not issue another. */
+  received?: Redeemed;
   timer?: ReturnType<typeof setTimeout>;
 }
 
@@ -132,10 +136,14 @@ export class Tokens implements Disposable {
   async #redeem(attempt: Attempt, token: Token): Promise<void> {
     const { stores, identity, log } = this.#options;
     const { name, siteName, end } = attempt;
-    const key = await stores.pendingKeys.keyFor(`token-${name}`);
-    const redeemed = await redeemToken(token, { siteName, siteId: identity.id, siteKey: identity.key, key, signal: end.signal });
+    if (attempt.received === undefined || isPastItsPrime(attempt.received)) {
+      const key = await stores.pendingKeys.keyFor(`token-${name}`);
+      attempt.received = await redeemToken(token, { siteName, siteId: identity.id, siteKey: identity.key, key, signal: end.signal });
+    }
+    const redeemed = attempt.received;
     await this.#keeping.run(name, () => this.#keep(attempt, redeemed));
     await stores.pendingKeys.drop(`token-${name}`);
+    delete attempt.received;
     attempt.facts = { redeemed: true };
     log.info({ token: name, site: redeemed.offer.siteName }, 'token redeemed');
   }
@@ -191,6 +199,10 @@ export class Tokens implements Disposable {
     }
     return isDeepStrictEqual(before, attempt.facts) ? 'as before' : 'told';
   }
+}
+
+function isPastItsPrime({ bundle: { name, cert = '' } }: Redeemed): boolean {
+  return renewalDue(readCertificates(cert, name)[0].facts) <= Date.now();
 }
 
 /** Tells one token from another of its name, without keeping the code. Where objects have uids, one that was made anew is another. */

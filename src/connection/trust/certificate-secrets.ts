@@ -6,7 +6,7 @@ import { purposeOf } from '../../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Secret } from '../../kube/objects.ts';
 import type { CertificateState } from '../../site/observe/trust-facts.ts';
-import type { Clock } from '../../trust/contract.ts';
+import type { Authority, Clock } from '../../trust/contract.ts';
 import { TrustError } from '../../trust/errors.ts';
 import { issueBundle } from '../../trust/issue.ts';
 import { renewalDue } from '../../trust/renewal.ts';
@@ -40,6 +40,8 @@ export class CertificateSecrets {
   readonly #read = new WeakMap<TlsBundle, Standing | CertificateError>();
   /** Of those that are written. */
   readonly #certificates = new Map<string, Certificate>();
+  /** On record, and not written yet, by the Certificate's uid: the next try writes the same, and puts nothing more on record. */
+  readonly #unwritten = new Map<string, { readonly authority: Authority; readonly bundle: TlsBundle }>();
 
   constructor(secrets: SiteSecrets, ledger: Ledger, clock: Clock) {
     this.#secrets = secrets;
@@ -70,6 +72,12 @@ export class CertificateSecrets {
     }
   }
 
+  /** What was issued to others is no longer asked for. */
+  keepOnly(wanted: readonly WantedSecret[]): void {
+    const uids = new Set(wanted.map(({ certificate }) => certificate.metadata.uid));
+    for (const uid of this.#unwritten.keys()) if (!uids.has(uid)) this.#unwritten.delete(uid);
+  }
+
   /** The serial number of what is there. */
   async serialOf(name: string): Promise<string | undefined> {
     const standing = this.#standingOf(await this.#bundles.get(name));
@@ -83,7 +91,7 @@ export class CertificateSecrets {
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
     if (isRead && !isMadeAnew(standing, wanted, revoked, now)) return stateOf(standing);
     if (isRead && wanted.purpose === 'application' && standing.purpose !== 'application') await this.#refuse(wanted, standing, revoked);
-    return this.#issue(bundle, wanted);
+    return this.#issue(bundle, wanted, revoked);
   }
 
   /** An authority is never replaced by another: all that it has signed hangs on it. It goes on with its name and key. */
@@ -103,14 +111,27 @@ export class CertificateSecrets {
     return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
   }
 
-  async #issue(before: TlsBundle | undefined, wanted: WantedSecret): Promise<SecretState> {
-    const { name, subject, hosts, signing, purpose, days, ca = '' } = wanted;
-    const authority = await this.#issuers.find(ca);
+  async #issue(before: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {
+    const { uid = '' } = wanted.certificate.metadata;
+    const authority = await this.#issuers.find(wanted.ca ?? '');
+    const unwritten = this.#unwritten.get(uid);
+    const standing = this.#standingOf(unwritten?.bundle);
+    const isGood =
+      standing !== undefined && !(standing instanceof CertificateError) && !isMadeAnew(standing, wanted, revoked, this.#clock());
+    const isStill = isGood && unwritten?.authority === authority;
+    const bundle = isStill ? unwritten.bundle : await this.#recorded(authority, wanted);
+    this.#unwritten.set(uid, { authority, bundle });
+    const state = await this.#put(before, bundle, wanted);
+    this.#unwritten.delete(uid);
+    return state;
+  }
+
+  async #recorded(authority: Authority, { name, resource, subject, hosts, signing, purpose, days }: WantedSecret): Promise<TlsBundle> {
     const uses = signing ? { signing } : { client: true, server: true, ...(purpose === undefined ? {} : { purpose }) };
     const { serial, ...bundle } = issueBundle(authority, name, { subject, hosts, days, ...uses }, this.#clock);
     const { notAfter } = readCertificates(bundle.cert, name)[0].facts;
-    await this.#ledger.record({ siteName: wanted.resource, serial, notAfter });
-    return this.#put(before, bundle, wanted);
+    await this.#ledger.record({ siteName: resource, serial, notAfter });
+    return bundle;
   }
 
   async #put(before: TlsBundle | undefined, bundle: TlsBundle, { name, certificate }: WantedSecret): Promise<SecretState> {

@@ -209,6 +209,7 @@ async function ensureAll(
   const certificates = new Map<string, CertificateState>();
   const written: WantedSecret[] = [];
   const dues: number[] = [];
+  secrets.keepOnly(wanted);
   for (const each of wanted) {
     const { state, due, isWritten, failed } = await secrets.ensure(each, revoked);
     if (state !== undefined) certificates.set(each.name, state);

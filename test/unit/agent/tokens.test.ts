@@ -133,6 +133,25 @@ for (const what of ['bundle', 'link']) {
   });
 }
 
+test('what a token gave and could not be kept is kept at the next try, and not asked for again', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  await using west = await startGranting();
+  let refused = 0;
+  const full = (): Promise<void> => Promise.reject(new Error('exceeded quota'));
+  const { tokens, links } = aSiteOf({ onPut: (put) => (put === 'link' && (refused += 1) < 3 ? full() : Promise.resolve()) });
+  using _tokens = tokens;
+  const token = aToken(await west.issue());
+  const facts = async () => (await tokens.ensure([token], site)).get('west');
+  await facts();
+  await until(async () => (await facts())?.problem?.message.includes('exceeded quota') === true, 'it is told');
+  await until(async () => {
+    t.mock.timers.tick(60_000);
+    return (await facts())?.redeemed === true;
+  }, 'it is kept');
+  assert.deepEqual([refused, [...links.keys()]], [3, ['west']]);
+  assert.equal((await Array.fromAsync(west.ledger.issued())).length, 1);
+});
+
 test('what replaces a token that is just being kept has the last word', async () => {
   await using west = await startGranting();
   const endpoints = [{ name: 'inter-router', host: 'south.example.com', port: '55671' }];

@@ -3,6 +3,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { annotation, LEDGER, LOCAL_CA, LOCAL_SERVER, SITE_CA, SITE_KEY } from '../../../../src/api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../../../src/kube/contract.ts';
+import { ApiError } from '../../../../src/kube/errors.ts';
 import type { Secret } from '../../../../src/kube/objects.ts';
 import { secrets } from '../../../../src/kube/resource.ts';
 import { purposeOf } from '../../../../src/identity/certificate-purpose.ts';
@@ -10,6 +11,7 @@ import { authorityOf } from '../../../../src/trust/authority.ts';
 import { buildRoot, issueBundle } from '../../../../src/trust/issue.ts';
 import { parseEntry } from '../../../../src/trust/disk/ledger-files.ts';
 import { writePem } from '../../../../src/x509/pem.ts';
+import { refuse } from '../../exposure/support/played-api.ts';
 import { playedCluster } from '../support/played-cluster.ts';
 import { certificate, linkWest, localCa, localServer, site, siteCa, trustWorld, type TrustWorld } from '../support/trust-world.ts';
 import { DAY } from '../../trust/support/site.ts';
@@ -207,6 +209,34 @@ describe('the trust of a site in a cluster', () => {
     const { problems, revoked, failed } = await world.step([site({}, 'site-2'), siteCa]);
     assert.match(problems[0]?.message ?? '', /is of another Site/);
     assert.deepEqual([revoked, failed], [undefined, undefined]);
+  });
+
+  it('issues once what cannot be written yet, and anew only where another is wanted by then', async () => {
+    await using world = await trustWorld();
+    const standing = [site(), siteCa, localCa, localServer];
+    await world.step(standing);
+    const { api } = world.cluster;
+    api.meets = ({ verb, plural }) => {
+      if (verb === 'create' && plural === 'secrets') refuse(403, 'Forbidden', 'exceeded quota: few, requested: secrets=1');
+    };
+    const serials = (): readonly string[] =>
+      onRecord(world).flatMap(({ siteName, serial }) => (siteName === 'Certificate/link-west' ? [serial] : []));
+    for (let tries = 0; tries < 3; tries += 1) {
+      const { facts, failed } = await world.step([...standing, linkWest]);
+      assert.match(facts.certificates.get('link-west')?.problem?.message ?? '', /exceeded quota/);
+      assert.ok(failed instanceof ApiError);
+    }
+    assert.equal(serials().length, 1);
+    const other = certificate('link-west', { client: true, subject: 'other' });
+    await world.step([...standing, other]);
+    assert.equal(serials().length, 2);
+    world.clock.advance(300 * DAY);
+    await world.step([...standing, other]);
+    assert.equal(serials().length, 3);
+    api.meets = () => undefined;
+    await world.step([...standing, other]);
+    assert.equal(serials().length, 3);
+    assert.equal(world.leaf('link-west').serialNumber, serials().at(-1));
   });
 
   it('does not replace a damaged key, authority or record, and says so', async () => {
