@@ -63,6 +63,7 @@ export class Planner {
       ...(snapshot.pods === undefined ? {} : { pods: snapshot.pods }),
       ...(snapshot.services === undefined ? {} : { services: snapshot.services }),
       ...(snapshot.attachedServers === undefined ? {} : { attachedServers: snapshot.attachedServers }),
+      ...(snapshot.remembered === undefined ? {} : { remembered: snapshot.remembered }),
       ...(snapshot.proxies === undefined ? {} : { proxies: snapshot.proxies }),
       ...gathered,
       ...(siteAuthority === undefined ? {} : { siteAuthority }),

@@ -6,7 +6,7 @@
  * Whatever rejects, rejects for now: the engine tells why, and asks again at the next pass.
  */
 import type { Endpoint, Link } from '../api/skupper/index.ts';
-import type { ProxyConfig, RouterState, SiblingConfig, SiteEndpoint, SiteKey, TlsBundle } from '../router/contract.ts';
+import type { Learned, ProxyConfig, RouterState, SiblingConfig, SiteEndpoint, SiteKey, TlsBundle } from '../router/contract.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { AttachedServers, SelectablePod, ServiceMaterial } from '../site/material.ts';
 import type { AnyStatus } from '../site/observe/observe.ts';
@@ -60,6 +60,8 @@ export interface Snapshot {
   readonly attachedServers?: readonly AttachedServers[];
   /** Where other sites reach this one, as whoever makes that knows; undefined where nobody does. */
   readonly reachedAt?: readonly SiteEndpoint[];
+  /** By the names of Links, what earlier processes were told of their sites: see `rememberedOf`. */
+  readonly remembered?: ReadonlyMap<string, Learned>;
   /** By the name that a Link has for one. */
   readonly proxies?: ReadonlyMap<string, ProxyConfig>;
   /** The user's own: never replaced. */

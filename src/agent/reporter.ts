@@ -66,7 +66,8 @@ export class Reporter {
     const { resources } = snapshot;
     const all = [...snapshot.problems, ...problems];
     const ofRouter = router === undefined ? {} : { router };
-    const observation = { resources, plan, problems: all, trust, reach: now, controller, wording, ...ofRouter };
+    const remembered = snapshot.remembered === undefined ? {} : { remembered: snapshot.remembered };
+    const observation = { resources, ...remembered, plan, problems: all, trust, reach: now, controller, wording, ...ofRouter };
     const before = this.#statuses;
     this.#statuses = observeSite(observation, before, timestamp(clock()));
     this.#tellErrors(before);

@@ -19,13 +19,14 @@ export function cannotStart(why: string): StaleStatus {
 
 /** The status of a resource whose router does not run: nothing of it is known, and what only a router can say is left out. */
 export function markedStale(
+  kind: string,
   status: object,
   { status: word, reason, message }: StaleStatus,
   now: string,
 ): Readonly<Record<string, unknown>> {
   const { conditions } = status as { readonly conditions?: unknown };
   return {
-    ...Object.fromEntries(Object.entries(status).filter(([field]) => !ofRouter.has(field))),
+    ...Object.fromEntries(Object.entries(status).filter(([field]) => !ofRouter.has(field) || (kind === 'Link' && field === 'endpoints'))),
     status: word,
     message,
     conditions: (Array.isArray(conditions) ? conditions : [])
@@ -34,7 +35,7 @@ export function markedStale(
   };
 }
 
-/** What is so only while a router runs. */
+/** What is so only while a router runs. Where the site at the other end of a Link is reached, it has said itself: the next router begins with it. */
 const ofRouter: ReadonlySet<string> = new Set([
   'hasMatchingConnector',
   'hasMatchingListener',

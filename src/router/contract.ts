@@ -76,6 +76,8 @@ export interface LinkConfig {
   readonly endpoints: readonly LinkEndpoint[];
   /** All of them are of this one, of several by which the other site is reached. */
   readonly group?: string;
+  /** What the site at its other end said of itself to an earlier process; it holds until that says something else. */
+  readonly remembered?: Learned;
   /** From 1. */
   readonly cost: number;
   readonly tls: TlsBundle;
@@ -91,6 +93,12 @@ export interface LinkEndpoint {
 /** Endpoints of one group lead to the same router, or set of routers. */
 export interface GroupEndpoint extends LinkEndpoint {
   readonly group?: string;
+}
+
+/** Where a site says that it is reached. */
+export interface Learned {
+  readonly site: string;
+  readonly endpoints: readonly GroupEndpoint[];
 }
 
 export interface SiteEndpoint extends GroupEndpoint {

@@ -1,4 +1,4 @@
-import type { Problem, ProxyConfig, TlsBundle } from '../router/contract.ts';
+import type { Learned, Problem, ProxyConfig, TlsBundle } from '../router/contract.ts';
 import type { AccessRules, Capabilities, FieldDefaults } from './capabilities.ts';
 
 /** What a site's plan is made from besides its resources: read by a platform, plain here. */
@@ -13,6 +13,8 @@ export interface Material {
   readonly attachedServers?: readonly AttachedServers[];
   /** Proxies for links, by the name that `settings.proxy-configuration` uses. */
   readonly proxies?: ReadonlyMap<string, ProxyConfig>;
+  /** By the names of Links: see `rememberedOf`. */
+  readonly remembered?: ReadonlyMap<string, Learned>;
   /** What gives listeners their names and ports; undefined where they have addresses of a machine. */
   readonly services?: ServiceMaterial;
   /** TLS bundles that are there, by the name that `tlsCredentials` uses. */

@@ -1,13 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { validateResource } from '../../api/skupper/validate.ts';
 import { apiVersionOf } from '../../kube/resource.ts';
+import type { Learned } from '../../router/contract.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
+import { rememberedOfAll } from '../../site/remembered.ts';
 import { sortResources, type Kind, type ResourceKey, type SiteObject, type SiteResources } from '../../site/resources.ts';
 import { followed, type NamespaceWatches, type StoredResource } from './namespace-watches.ts';
 
 export interface ReadResources {
   readonly resources: SiteResources;
   readonly problems: readonly ResourceProblem[];
+  readonly remembered: ReadonlyMap<string, Learned>;
 }
 
 interface ReadResource {
@@ -17,7 +20,7 @@ interface ReadResource {
 }
 
 /**
- * The resources of a namespace, without their statuses. The API server has checked each by the definition of its kind as that was at the time:
+ * The resources of a namespace, without their statuses but for what Links remember. The API server has checked each by the definition of its kind as that was at the time:
  * what is no good by today's is left out, and told as its own problem.
  */
 export class StoredResources {
@@ -47,7 +50,13 @@ export class StoredResources {
     }
     this.#known = known;
     const all = [...known.values()];
-    return { resources: sortResources(all.flatMap(({ resource }) => resource ?? [])), problems: all.flatMap(({ problems }) => problems) };
+    const resources = sortResources(all.flatMap(({ resource }) => resource ?? []));
+    return { resources, problems: all.flatMap(({ problems }) => problems), remembered: this.#remembered(resources) };
+  }
+
+  #remembered({ Link }: SiteResources): ReadonlyMap<string, Learned> {
+    const standing = new Map([...this.#watches.resources('Link').values()].map((link) => [link.metadata.name, link]));
+    return rememberedOfAll(Link, (name) => standing.get(name));
   }
 }
 

@@ -87,5 +87,5 @@ async function listResources<K extends SkupperKind>(layout: NamespaceLayout, kin
 function withoutRouter<T extends SkupperResource>(resource: T, namespace: string): T {
   const now = new Date().toISOString();
   // A status with fewer fields, all of which may be left out.
-  return { ...resource, status: markedStale(resource.status ?? {}, stopped(namespace), now) } as T;
+  return { ...resource, status: markedStale(resource.kind, resource.status ?? {}, stopped(namespace), now) } as T;
 }

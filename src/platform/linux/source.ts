@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { OnceLog } from '../../agent/once-log.ts';
 import type { Snapshot, Source } from '../../agent/ports.ts';
-import { sortResources } from '../../site/resources.ts';
+import type { Link } from '../../api/skupper/index.ts';
+import { rememberedOfAll } from '../../site/remembered.ts';
+import { nameOf, sortResources } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { DirectoryBundles } from '../../trust/disk/bundles.ts';
 import type { BundleSet } from '../../trust/stores.ts';
@@ -9,6 +11,7 @@ import { InputReader, type Input } from './input.ts';
 import type { NamespaceLayout } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import { problemsOfFiles, unreadSite } from './report.ts';
+import { listRuntime } from './runtime-resources.ts';
 import { DirectoryWatch } from './watch.ts';
 
 export interface FileSourceOptions {
@@ -24,6 +27,7 @@ export class FileSource implements Source {
   readonly #input: InputReader;
   readonly #certs: DirectoryBundles;
   readonly #once = new OnceLog();
+  #before: Promise<ReadonlyMap<string, Link>> | undefined;
   #watcher: DirectoryWatch | undefined;
   #latest: { readonly input: Input; readonly bundles: BundleSet; readonly snapshot: Snapshot } | undefined;
 
@@ -40,14 +44,16 @@ export class FileSource implements Source {
   }
 
   async read(): Promise<Snapshot> {
-    const [input, bundles] = await Promise.all([this.#input.read(), this.#certs.list()]);
+    const [input, bundles, before] = await Promise.all([this.#input.read(), this.#certs.list(), this.#linksBefore()]);
     this.#watch();
     const latest = this.#latest;
     if (latest !== undefined && latest.input === input && latest.bundles === bundles) return latest.snapshot;
     this.#log(input.problems);
     const unread = unreadSite(input.problems);
+    const resources = sortResources(input.objects);
     const snapshot: Snapshot = {
-      resources: sortResources(input.objects),
+      resources,
+      remembered: rememberedOfAll(resources.Link, (name) => before.get(name)),
       problems: problemsOfFiles(input.problems),
       ...(unread === undefined ? {} : { unreadSite: unread }),
       bundles,
@@ -69,6 +75,14 @@ export class FileSource implements Source {
 
   bundleLocation(name: string): string {
     return `${join(this.#options.layout.input.certs, name)}/`;
+  }
+
+  /** As the process before left them: this one has written none yet. */
+  #linksBefore(): Promise<ReadonlyMap<string, Link>> {
+    return (this.#before ??= listRuntime(this.#options.layout, 'Link').then(
+      (links) => new Map(links.map((link) => [nameOf(link), link])),
+      () => new Map(),
+    ));
   }
 
   #watch(): void {

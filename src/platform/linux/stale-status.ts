@@ -39,9 +39,9 @@ export async function markStale(directory: string, stale: StaleStatus, now: stri
 export function markedText(text: string, stale: StaleStatus, now: string): string | undefined {
   const resource: unknown = parseWritten(text);
   if (!isRecord(resource)) return undefined;
-  const { status } = resource;
+  const { kind, status } = resource;
   if (!isRecord(status) || status['message'] === stale.message) return undefined;
-  return writeYaml({ ...resource, status: markedStale(status, stale, now) });
+  return writeYaml({ ...resource, status: markedStale(String(kind), status, stale, now) });
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AccessConfig, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
+import type { AccessConfig, Learned, RouterConfig, RouterState, SiblingConfig } from '../contract.ts';
 import { guard } from '../../telemetry/boundary.ts';
 import { Access } from './accept/access.ts';
 import { SiblingAccess } from './accept/sibling-access.ts';
@@ -11,7 +11,7 @@ import { dialedFrom, SiblingTarget } from './dial/sibling-target.ts';
 import { tlsTargets } from './dial/tls-sibling-target.ts';
 import type { LinkHost } from './host.ts';
 import type { Link } from './link.ts';
-import { writeEndpoints, type Learned } from './session/endpoints-told.ts';
+import { writeEndpoints } from './session/endpoints-told.ts';
 import { siteOf } from '../routing/names.ts';
 
 /**

@@ -9,7 +9,7 @@ import type {
   MultiKeyListenerStatus,
 } from '../../api/skupper/index.ts';
 import type { ListenerState } from '../../router/contract.ts';
-import { keyOf } from '../resources.ts';
+import { keyOf, nameOf } from '../resources.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
 import { NOT_OPERATIONAL, type Progress } from './wording.ts';
@@ -81,8 +81,12 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
 
 export function observeLink(link: Link, view: View): LinkStatus {
   const state = stateOf(view.router?.links, keyOf(link));
+  // A router that does not have the link yet, for want of its bundle perhaps, must not forget for those after it.
+  const remembered = state === undefined ? view.remembered?.get(nameOf(link)) : undefined;
+  const remoteSiteId = state?.remoteSiteId ?? remembered?.site;
+  const told = state?.told ?? remembered?.endpoints;
   // What the site calls itself now; when the link was opened it may have had another name.
-  const remoteSiteName = view.router?.network.find(({ site }) => site.id === state?.remoteSiteId)?.site.name ?? state?.remoteSiteName;
+  const remoteSiteName = view.router?.network.find(({ site }) => site.id === remoteSiteId)?.site.name ?? state?.remoteSiteName;
   const conditions = {
     // Its problem in the router is about connecting, not about what was written.
     Configured: firstOf(configured(view), state === undefined ? inRouter(state) : done),
@@ -102,9 +106,9 @@ export function observeLink(link: Link, view: View): LinkStatus {
         view,
       ),
     ),
-    ...(state?.remoteSiteId === undefined ? {} : { remoteSiteId: state.remoteSiteId }),
+    ...(remoteSiteId === undefined ? {} : { remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
-    ...(state?.told === undefined ? {} : { endpoints: state.told.map(({ host, port }) => ({ host, port: String(port) })) }),
+    ...(told === undefined ? {} : { endpoints: told.map(({ host, port }) => ({ host, port: String(port) })) }),
   };
 }
 

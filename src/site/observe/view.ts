@@ -1,5 +1,5 @@
 import type { Condition } from '../../api/condition.ts';
-import type { RouterState } from '../../router/contract.ts';
+import type { Learned, RouterState } from '../../router/contract.ts';
 import type { AccessRules } from '../capabilities.ts';
 import type { SitePlan } from '../plan/plan.ts';
 import type { ResourceProblem } from '../problem.ts';
@@ -14,6 +14,8 @@ export interface Observation {
   /** Kinds whose statuses somebody else writes. */
   readonly leftOut?: ReadonlySet<Kind>;
   readonly plan: SitePlan;
+  /** As `Material.remembered`. */
+  readonly remembered?: ReadonlyMap<string, Learned>;
   readonly wording: Wording;
   /** Found outside the plan: in files, by trust. */
   readonly problems: readonly ResourceProblem[];

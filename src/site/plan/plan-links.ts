@@ -3,7 +3,7 @@ import type { AccessConfig, LinkConfig, LinkEndpoint, ProxyConfig } from '../../
 import { findBundle, type FoundBundle } from '../find-bundle.ts';
 import type { Material } from '../material.ts';
 import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } from '../problem.ts';
-import { keyOf, type ResourceKey, type SiteResources } from '../resources.ts';
+import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { PROXY } from '../secret-names.ts';
 import { isGiven, parsePort } from './fields.ts';
 import { withoutOwn } from './own-endpoints.ts';
@@ -33,7 +33,16 @@ export function planLinks(resources: SiteResources, { edge, accesses }: LinkingS
     const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
     problems.push(...found);
     if (bundle !== undefined && !hasErrors(found)) {
-      configs.push({ name, endpoints, ...groupOf(link), cost, tls: bundle, ...(proxy === undefined ? {} : { proxy }) });
+      const remembered = material.remembered?.get(nameOf(link));
+      configs.push({
+        name,
+        endpoints,
+        ...groupOf(link),
+        ...(remembered === undefined ? {} : { remembered }),
+        cost,
+        tls: bundle,
+        ...(proxy === undefined ? {} : { proxy }),
+      });
     }
   }
   return { configs, problems };

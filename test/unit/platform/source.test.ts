@@ -4,10 +4,32 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { FileSource } from '../../../src/platform/linux/source.ts';
 import { createLogger } from '../../../src/telemetry/log.ts';
+import { aLink } from '../site/fixtures.ts';
 import { aNamespace } from './support.ts';
 
 const certificate = (subject: string): string =>
   JSON.stringify({ apiVersion: 'skupper.io/v2alpha1', kind: 'Certificate', metadata: { name: 'app' }, spec: { ca: 'ca', subject } });
+
+test('what earlier processes were told of a Link is read from what they wrote, as long as the Link has the same endpoints', async (t) => {
+  const layout = await aNamespace(t);
+  const [site, told] = ['0b6b1f3c-5f0a-8c11-9d2e-3a4b5c6d7e8f', { host: '192.0.2.7', port: '55671' }];
+  for (const [name, host] of [
+    ['same', '192.0.2.1'],
+    ['other', '192.0.2.2'],
+  ] as const) {
+    const { apiVersion, kind, metadata, spec } = aLink(name);
+    await writeFile(join(layout.input.resources, `${name}.yaml`), JSON.stringify({ apiVersion, kind, metadata, spec }));
+    const status = { remoteSiteId: site, endpoints: [told], conditions: [{ type: 'Ready' }] };
+    const before = { ...spec, endpoints: spec.endpoints.map((endpoint) => ({ ...endpoint, host })) };
+    await writeFile(
+      join(layout.runtime.resources, `Link-${name}.yaml`),
+      JSON.stringify({ apiVersion, kind, metadata, spec: before, status }),
+    );
+  }
+  const log = createLogger({ level: 'silent', component: 'test' });
+  const { remembered } = await new FileSource({ layout, log, issued: { directories: [] } }).read();
+  assert.deepEqual(remembered, new Map([['same', { site, endpoints: [{ host: '192.0.2.7', port: 55_671 }] }]]));
+});
 
 test('what is missing may be wanted only where a file cannot be read of which nobody knows what it held', async (t) => {
   const layout = await aNamespace(t);

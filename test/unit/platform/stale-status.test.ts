@@ -36,6 +36,20 @@ test('a status of an earlier process says that the router starts, and nothing of
   });
 });
 
+test('a Link goes on saying where its site is reached, which nothing else remembers', () => {
+  const [endpoints, remoteSiteId] = [[{ host: '192.0.2.7', port: '55671' }], 'some'];
+  const link = JSON.stringify({ kind: 'Link', status: { message: 'OK', endpoints, remoteSiteId } });
+  const site = JSON.stringify({ kind: 'Site', status: { message: 'OK', endpoints } });
+  assert.deepEqual(parse(markedText(link, starting, NOW) ?? '').status, {
+    status: 'Pending',
+    message: 'the router starts',
+    remoteSiteId,
+    endpoints,
+    conditions: [],
+  });
+  assert.equal(parse(markedText(site, starting, NOW) ?? '').status.endpoints, undefined);
+});
+
 test('a status that says so already is left alone', () => {
   const once = markedText(ready, starting, NOW) ?? '';
   assert.equal(markedText(once, starting, '2031-01-01T00:00:00Z'), undefined);

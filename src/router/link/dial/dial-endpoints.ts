@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import type { RouterId } from '../../routing/contract.ts';
-import type { LinkEndpoint } from '../../contract.ts';
-import type { Learned } from '../session/endpoints-told.ts';
+import type { Learned, LinkEndpoint } from '../../contract.ts';
 import { openLink, type OpenedLink } from './outgoing.ts';
 
 /** One address at which the peer may be reached. */
@@ -21,6 +20,8 @@ export interface DialTarget {
   readonly cost: number;
   /** Who has to answer; left out where it may be anybody that the link's certificates let in. */
   readonly router?: RouterId;
+  /** What is known from before of where it is reached. */
+  readonly remembered?: Learned | undefined;
   /**
    * In order of preference.
    * @param learned what the site that the link was with says of itself

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import { bounded, detached } from '../../../telemetry/boundary.ts';
-import type { LinkState, Problem } from '../../contract.ts';
+import type { Learned, LinkState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import { writeCost } from '../session/hello.ts';
@@ -11,7 +11,6 @@ import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
 import { waysOn } from '../refusal.ts';
 import { expiredError } from '../tls-errors.ts';
-import type { Learned } from '../session/endpoints-told.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { problemOf } from '../../../errors/problem.ts';
 
@@ -62,6 +61,7 @@ export class Dialer {
     this.#onLearned = onLearned;
     this.#host = host;
     this.#target = target;
+    this.#learned = target.remembered;
     this.#start();
   }
 
@@ -71,9 +71,8 @@ export class Dialer {
     const told = this.#learned === undefined ? [] : this.#target.ofLearned(this.#learned);
     return {
       operational: up,
-      ...(current === undefined
-        ? {}
-        : { remoteSiteId: current.opened.link.peer.site.id, remoteSiteName: current.opened.link.peer.site.name }),
+      ...(this.site === undefined ? {} : { remoteSiteId: this.site }),
+      ...(current === undefined ? {} : { remoteSiteName: current.opened.link.peer.site.name }),
       ...(current === undefined || !up ? {} : { endpoint: current.peer }),
       ...(told.length === 0 ? {} : { told }),
       ...(this.#problem === undefined ? {} : { problem: this.#problem }),
@@ -92,7 +91,7 @@ export class Dialer {
 
   /** That it is with, or was with last. */
   get site(): string | undefined {
-    return this.#current?.opened.link.peer.site.id;
+    return this.#current?.opened.link.peer.site.id ?? this.#learned?.site;
   }
 
   /** A link that is up stays where it is, and an attempt goes on: so nobody can keep this site dialing by what he says. */

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GroupEndpoint, LinkConfig, LinkEndpoint } from '../../contract.ts';
+import type { GroupEndpoint, Learned, LinkConfig, LinkEndpoint } from '../../contract.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { openBundle } from '../bundle.ts';
 import { hostPort } from '../../host-port.ts';
 import { dialTls } from './tls-dial.ts';
-import type { Learned } from '../session/endpoints-told.ts';
 import type { DialEndpoint, DialTarget } from './dial-endpoints.ts';
 
 /** A link of the config, as a dialer's target: its endpoints over TLS. */
@@ -17,6 +16,10 @@ export class LinkTarget implements DialTarget {
 
   get cost(): number {
     return this.#config.cost;
+  }
+
+  get remembered(): Learned | undefined {
+    return this.#config.remembered;
   }
 
   /**

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
 import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
+import type { Learned } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Connection } from '../session/connection.ts';
-import { readEndpoints, type Learned } from '../session/endpoints-told.ts';
+import { readEndpoints } from '../session/endpoints-told.ts';
 import { frameMessage } from '../session/framing.ts';
 import { readHello, routerOf, writeHello, type Hello } from '../session/hello.ts';
 import type { LinkHost } from '../host.ts';

@@ -7,12 +7,6 @@ import { ENDPOINTS } from '../../wire.ts';
 import { LinkError } from '../link-errors.ts';
 import { messageOfType } from './framing.ts';
 
-/** Where a site says that it is reached. */
-export interface Learned {
-  readonly site: string;
-  readonly endpoints: readonly GroupEndpoint[];
-}
-
 /** As many as a Link has. */
 export const MOST_ENDPOINTS = 64;
 

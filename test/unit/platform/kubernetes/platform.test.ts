@@ -6,6 +6,7 @@ import { configMaps, endpointSlices, pods, secrets, type Resource } from '../../
 import { eventually } from '../../../harness/wait.ts';
 import type { PlayedApi } from '../../exposure/support/played-api.ts';
 import { freshCertificate } from '../../support/certificate.ts';
+import { aLink } from '../../site/fixtures.ts';
 import { aNamespace, aPod, namespace, put, putListener, putSecret } from './support.ts';
 
 interface Status {
@@ -136,6 +137,22 @@ test('a pod has its links told where the controller says that its Site is reache
       { role: 'edge', host, port: 30_002 },
     ]);
   }
+});
+
+test('a pod begins with what an earlier one was told of its links, and does not forget it before it has their certificates', async () => {
+  const api = aNamespace();
+  const [site, endpoints] = ['0b6b1f3c-5f0a-8c11-9d2e-3a4b5c6d7e8f', [{ host: '192.0.2.7', port: '55671' }]];
+  const { spec } = aLink('east', { tlsCredentials: 'link-east' });
+  const conditions = [{ type: 'Ready', status: 'True', observedGeneration: 1 }];
+  put(api, links, 'east', { spec, status: { remoteSiteId: site, endpoints, conditions } }, { generation: 1 });
+  await using pod = await aPod(api);
+  await becomes(api, links, 'east', 'Error');
+  const standing = (): unknown => statusOf(api, links, 'east');
+  assert.deepEqual(Object(standing()).endpoints, endpoints);
+  const { cert, key, ca } = freshCertificate();
+  putSecret(api, 'link-east', { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca });
+  await eventually('the link', () => pod.router.config.links.length === 1);
+  assert.deepEqual(pod.router.config.links[0]?.remembered, { site, endpoints: [{ host: '192.0.2.7', port: 55_671 }] });
 });
 
 test('a status that is refused is tried again, and the others are written', async () => {

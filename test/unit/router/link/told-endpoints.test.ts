@@ -70,6 +70,23 @@ test('a link that is given other endpoints forgets what it was told at those bef
   assert.ok(first > 0);
 });
 
+test('a link begins where an earlier process was told that its site is, and at no other site there', async () => {
+  const { server, client, clientConfig, second } = await linked();
+  await using _server = server;
+  await client[Symbol.asyncDispose]();
+  const [{ host, port }, gone] = [at(second), await freePort()];
+  const remembering = (site: string): RouterConfig => ({
+    ...clientConfig,
+    links: [link('server', gone, tls, { remembered: { site, endpoints: [{ host, port }] } })],
+  });
+  const { id } = server.state.network[0]?.site ?? { id: '' };
+  await using again = await start(remembering(id));
+  assert.deepEqual([again.state.links.server?.remoteSiteId, again.state.links.server?.told], [id, [{ host, port }]]);
+  await up(again, second);
+  await using fooled = await start({ ...siteConfig('third'), links: remembering(siteConfig('other').site.id).links });
+  await until(fooled, 'a refusal', ({ links }) => links.server?.problem?.code === 'wrong-site');
+});
+
 test('a site cannot tell of endpoints of another, though that has a certificate of the same authority', async () => {
   const { config, server, client, first } = await linked();
   await using _server = server;
