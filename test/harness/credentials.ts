@@ -69,6 +69,8 @@ export function kubeconfigOf(layout: ClusterLayout, key: string): string {
 }
 
 function kubeconfig(layout: ClusterLayout, ca: string, user: string, token: string): string {
+  // Apart from those of other clusters: who reads several files as one takes the first of a name.
+  const name = `${user}@${layout.name}`;
   // JSON is YAML, and every reader of kubeconfig files takes it.
   return JSON.stringify(
     {
@@ -80,8 +82,8 @@ function kubeconfig(layout: ClusterLayout, ca: string, user: string, token: stri
           cluster: { server: `https://${layout.host.v4}:${API_PORT}`, 'certificate-authority-data': Buffer.from(ca).toString('base64') },
         },
       ],
-      users: [{ name: user, user: { token } }],
-      contexts: [{ name: layout.name, context: { cluster: layout.name, user } }],
+      users: [{ name, user: { token } }],
+      contexts: [{ name: layout.name, context: { cluster: layout.name, user: name } }],
       'current-context': layout.name,
     },
     undefined,
