@@ -38,6 +38,8 @@ export class CertificateSecrets {
   readonly #clock: Clock;
   /** Read once for each bundle: passes come with every change. */
   readonly #read = new WeakMap<TlsBundle, Standing | CertificateError>();
+  /** By which authority each was seen to be signed, or not. */
+  readonly #signed = new WeakMap<TlsBundle, { readonly authority: Authority; readonly isSigned: boolean }>();
   /** Of those that are written. */
   readonly #certificates = new Map<string, Certificate>();
   /** On record, and not written yet, by the Certificate's uid: the next try writes the same, and puts nothing more on record. */
@@ -89,7 +91,7 @@ export class CertificateSecrets {
     const standing = this.#standingOf(bundle);
     if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
-    if (isRead && !isMadeAnew(standing, wanted, revoked, now)) return stateOf(standing);
+    if (isRead && !isMadeAnew(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
     if (isRead && wanted.purpose === 'application' && standing.purpose !== 'application') await this.#refuse(wanted, standing, revoked);
     return this.#issue(bundle, wanted, revoked);
   }
@@ -109,6 +111,22 @@ export class CertificateSecrets {
     if (standing === undefined) throw this.#damaged(wanted, 'tls.crt or tls.key is missing');
     if (renewalDue(standing.facts) > now) return stateOf(standing);
     return this.#put(bundle, renewedRoot(bundle, wanted.days, now), wanted);
+  }
+
+  /** Whoever is let in from now on knows the authority that is there now. While there is none, what was issued goes on. */
+  async #hasOtherAuthority(bundle: TlsBundle | undefined, { ca = '', name }: WantedSecret): Promise<boolean> {
+    const authority = await this.#issuers.find(ca).catch((error: unknown) => {
+      if (error instanceof TrustError) return undefined;
+      throw error;
+    });
+    if (authority === undefined || bundle === undefined) return false;
+    const known = this.#signed.get(bundle);
+    if (known?.authority === authority) return !known.isSigned;
+    const [{ x509 }] = readCertificates(bundle.cert ?? '', name);
+    // By its key alone: what it issues next is signed by that, whatever else is odd about it.
+    const isSigned = x509.verify(authority.certificate.publicKey);
+    this.#signed.set(bundle, { authority, isSigned });
+    return !isSigned;
   }
 
   async #issue(before: TlsBundle | undefined, wanted: WantedSecret, revoked: ReadonlySet<string>): Promise<SecretState> {

@@ -140,10 +140,7 @@ export function serves(
   );
 }
 
-/**
- * Whether one of ours is to be replaced. A new authority is no reason: others know the one before, until the bundle is made anew. Nor is it one that
- * an earlier controller set no mark.
- */
+/** Whether one of ours is to be replaced, whoever signed it. That an earlier controller set no mark is no reason. */
 export function isMadeAnew(
   { facts, purpose, isWhole }: Standing,
   wanted: WantedSecret,

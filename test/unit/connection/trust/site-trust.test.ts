@@ -119,7 +119,7 @@ describe('the trust of a site in a cluster', () => {
     assert.ok(world.leaf('skupper-site-server').verify(world.leaf(SITE_CA).publicKey));
   });
 
-  it('makes one anew for other hosts, another subject, and in the last third of its life; not for a new authority', async () => {
+  it('makes one anew for other hosts, another subject, and in the last third of its life', async () => {
     await using world = await trustWorld();
     await world.step(all);
     const serials = async (...changed: typeof all): Promise<string> => {
@@ -134,14 +134,37 @@ describe('the trust of a site in a cluster', () => {
     const renamed = certificate('skupper-site-server', { server: true, subject: 'another'.repeat(20) });
     const second = await serials(renamed);
     assert.notEqual(second, more);
-    world.cluster.api.remove(secrets, `west/${SITE_CA}`);
-    assert.equal(await serials(renamed), second);
-    assert.ok(!world.leaf('skupper-site-server').verify(world.leaf(SITE_CA).publicKey));
     world.clock.advance(200 * DAY);
     assert.equal(await serials(renamed), second);
     world.clock.advance(60 * DAY);
     assert.notEqual(await serials(renamed), second);
-    assert.ok(world.leaf('skupper-site-server').verify(world.leaf(SITE_CA).publicKey));
+  });
+
+  it('makes all of an authority anew when that is another one, in the same step', async () => {
+    await using world = await trustWorld();
+    await world.step(all);
+    const signed = [LOCAL_SERVER, 'link-west', 'skupper-site-server'] as const;
+    const before = signed.map((name) => world.leaf(name).serialNumber);
+    world.cluster.api.remove(secrets, `west/${SITE_CA}`);
+    assert.deepEqual((await world.step(all)).problems, []);
+    const after = signed.map((name) => world.leaf(name));
+    assert.deepEqual(
+      after.map(({ serialNumber }, index) => serialNumber === before[index]),
+      [true, false, false],
+    );
+    for (const leaf of after.slice(1)) assert.ok(leaf.verify(world.leaf(SITE_CA).publicKey));
+    assert.equal(world.texts('skupper-site-server')['ca.crt'], world.texts(SITE_CA)['tls.crt']);
+    const calls = world.cluster.api.calls.length;
+    await world.step(all);
+    assert.equal(world.cluster.api.calls.length, calls);
+  });
+
+  it('keeps what an authority signed that cannot be found', async () => {
+    await using world = await trustWorld();
+    await world.step(all);
+    const { serialNumber } = world.leaf('link-west');
+    await world.step([site(), siteCa, { ...linkWest, spec: { ...linkWest.spec, ca: 'of-a-person' } }]);
+    assert.equal(world.leaf('link-west').serialNumber, serialNumber);
   });
 
   it('renews an authority with its name and its key, so that what it has signed stays good', async () => {
