@@ -73,6 +73,7 @@ export class Agent implements AsyncDisposable {
       controller: { name: 'earshot', namespace: platform.namespace, version },
       wording: platform.wording,
       routerState: () => this.#router.state,
+      serving: () => platform.siblings.serving(),
       clock,
       log,
     });

@@ -27,6 +27,8 @@ export interface ReporterOptions {
   readonly controller: Observation['controller'];
   readonly wording: Wording;
   readonly routerState: () => RouterState | undefined;
+  /** As `Siblings.serving`. */
+  readonly serving: () => readonly string[];
   readonly clock: () => number;
   readonly log: Logger;
 }
@@ -58,16 +60,28 @@ export class Reporter {
   report(): void {
     if (this.#seen === undefined) return;
     const { snapshot, plan, problems, trust } = this.#seen;
-    const { statuses, reach, controller, wording, routerState, clock } = this.#options;
+    const { statuses, reach, controller, wording, routerState, serving, clock } = this.#options;
     const now = reach();
-    const from = [snapshot, plan, problems, trust, now];
+    const others = serving();
+    const from = [snapshot, plan, problems, trust, now, others];
     if (this.#reported !== undefined && isSame(this.#reported, from)) return;
     const router = routerState();
     const { resources } = snapshot;
     const all = [...snapshot.problems, ...problems];
     const ofRouter = router === undefined ? {} : { router };
     const remembered = snapshot.remembered === undefined ? {} : { remembered: snapshot.remembered };
-    const observation = { resources, ...remembered, plan, problems: all, trust, reach: now, controller, wording, ...ofRouter };
+    const observation = {
+      resources,
+      ...remembered,
+      plan,
+      problems: all,
+      trust,
+      reach: now,
+      serving: others,
+      controller,
+      wording,
+      ...ofRouter,
+    };
     const before = this.#statuses;
     this.#statuses = observeSite(observation, before, timestamp(clock()));
     this.#tellErrors(before);

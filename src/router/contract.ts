@@ -145,6 +145,8 @@ export interface RouterState {
   readonly accesses: Readonly<Record<string, AccessState>>;
   /** Links that other sites opened to us. */
   readonly incoming: readonly PeerState[];
+  /** What the other routers of the site say of the links that they open, by router and link. Of one that is being opened for the first time they say nothing. */
+  readonly siblingLinks?: Readonly<Record<string, Readonly<Record<string, SiblingLinkState>>>>;
   /** All routers that can be reached, this one first. */
   readonly network: readonly RouterRecord[];
   /** Names that the resolver does not answer for, and when their addresses that are in use were of (milliseconds since 1970). */
@@ -175,6 +177,11 @@ export interface LinkState {
   /** Where the other site says that it is reached. */
   readonly told?: readonly LinkEndpoint[];
   readonly problem?: Problem;
+}
+
+export interface SiblingLinkState extends Pick<LinkState, 'operational' | 'remoteSiteId' | 'remoteSiteName'> {
+  /** A sentence. */
+  readonly problem?: string;
 }
 
 export interface AccessState {

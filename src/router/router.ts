@@ -16,6 +16,7 @@ import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
 import { linkMetrics, showMetrics } from './link/link-metrics.ts';
 import { refuse } from './link/refusal.ts';
+import { SiblingLinks } from './link/sibling-links.ts';
 import { relay, type LiveRelay } from './link/relay.ts';
 import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
@@ -69,6 +70,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly #feed: RoutingFeed;
   readonly #local: LocalSide;
   readonly #configured = new ConfiguredLinks(this);
+  readonly #siblingLinks: SiblingLinks;
   readonly #listeners = new Set<() => void>();
   readonly #hideMetrics: () => void;
   readonly #endNames: () => void;
@@ -96,6 +98,7 @@ class JoinedRouter implements Router, LinkHost {
     this.siteKey = siteKey;
     this.self = routerId(site.id, router);
     this.#config = config;
+    this.#siblingLinks = new SiblingLinks(site.id);
     this.#routing = createRouting({ router, site, siteKey });
     this.#feed = new RoutingFeed({
       log,
@@ -134,7 +137,13 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   get state(): RouterState {
-    this.#state ??= { ...this.#local.state, ...this.#configured.state, network: this.#routing.network(), staleNames: hostNames.stale };
+    this.#state ??= {
+      ...this.#local.state,
+      ...this.#configured.state,
+      ...this.#siblingLinks.state,
+      network: this.#routing.network(),
+      staleNames: hostNames.stale,
+    };
     return this.#state;
   }
 
@@ -242,6 +251,10 @@ class JoinedRouter implements Router, LinkHost {
     this.#feed.receive(link, message);
   }
 
+  siblingMessage(link: Link, message: Buffer): void {
+    if (this.#siblingLinks.hear(link, message)) this.changed();
+  }
+
   changed(): void {
     this.#state = undefined;
     this.#notify ??= setImmediate(this.#tellListeners);
@@ -251,6 +264,7 @@ class JoinedRouter implements Router, LinkHost {
     'look/router-change',
     () => {
       this.#notify = undefined;
+      guard('look/sibling-links', this, () => this.#siblingLinks.tell(() => this.state.links));
       for (const listener of this.#listeners) guard('look/router-listener', listener, call);
     },
     () => {
@@ -265,6 +279,7 @@ class JoinedRouter implements Router, LinkHost {
         'adjacent router',
       );
       this.#feed.up(link);
+      this.#siblingLinks.up(link);
       this.#configured.linkUp(link);
       this.changed();
     },
@@ -272,6 +287,7 @@ class JoinedRouter implements Router, LinkHost {
       this.links.delete(link);
       this.log.info({ link: link.id, router: link.router, reason: link.reason }, 'adjacency ended');
       this.#feed.down(link);
+      this.#siblingLinks.down(link);
       this.#configured.linkDown(link);
       this.changed();
     },

@@ -37,6 +37,8 @@ export const COST = 0xf1;
 export const LEAVING = 0xf2;
 /** Where the accepting side's site is reached: a JSON object with `endpoints`. */
 export const ENDPOINTS = 0xf3;
+/** Between routers of one site: what becomes of a link that the sender opens, a JSON object with `link`. */
+export const SIBLING_LINK = 0xf4;
 /** Of one link; least is 1. */
 export const MOST_COST = 65_535;
 

@@ -106,6 +106,8 @@ export class FuzzedHost implements LinkHost {
     this.#send(this.#routing.receive(link.id, message, NOW + this.messages));
   }
 
+  siblingMessage(): void {}
+
   changed(): void {}
 
   /** Somebody behind the router does something. */

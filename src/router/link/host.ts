@@ -35,6 +35,8 @@ export interface LinkHost {
   connect(stream: Stream, head: RequestHead, from: Peer, owner: string): StreamHandler;
   /** A message came in on a routing stream. @throws Error to cut the peer off */
   routingMessage(link: Link, message: Buffer): void;
+  /** A message came in on a routing stream that only routers of one site send each other. @throws LinkError to cut the peer off */
+  siblingMessage(link: Link, message: Buffer): void;
   /** Something that the router's state shows is otherwise. */
   changed(): void;
 }

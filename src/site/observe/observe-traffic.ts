@@ -10,6 +10,7 @@ import type {
 } from '../../api/skupper/index.ts';
 import type { ListenerState } from '../../router/contract.ts';
 import { keyOf, nameOf } from '../resources.ts';
+import { linkOfRouters } from './link-of-routers.ts';
 import { configured, done, failed, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
 import { NOT_OPERATIONAL, type Progress } from './wording.ts';
@@ -80,7 +81,7 @@ export function observeConnector(connector: Connector, view: View): ConnectorSta
 }
 
 export function observeLink(link: Link, view: View): LinkStatus {
-  const state = stateOf(view.router?.links, keyOf(link));
+  const state = linkOfRouters(keyOf(link), view);
   // A router that does not have the link yet, for want of its bundle perhaps, must not forget for those after it.
   const remembered = state === undefined ? view.remembered?.get(nameOf(link)) : undefined;
   const remoteSiteId = state?.remoteSiteId ?? remembered?.site;
@@ -92,20 +93,19 @@ export function observeLink(link: Link, view: View): LinkStatus {
     Configured: firstOf(configured(view), state === undefined ? inRouter(state) : done),
     Operational:
       state?.operational === true
-        ? done
+        ? { ...done, ...(state.note === undefined ? {} : { note: state.note }) }
         : state?.problem === undefined
           ? waiting('connecting', 'it is connecting')
           : { ...failed(state.problem), waitsAs: NOT_OPERATIONAL },
   };
   return {
-    ...statusOf(
-      conditions,
-      view,
-      staleNames(
+    ...statusOf(conditions, view, [
+      ...(state?.note === undefined ? [] : [state.note]),
+      ...staleNames(
         link.spec.endpoints.map(({ host }) => host),
         view,
       ),
-    ),
+    ]),
     ...(remoteSiteId === undefined ? {} : { remoteSiteId }),
     ...(remoteSiteName === undefined ? {} : { remoteSiteName }),
     ...(told === undefined ? {} : { endpoints: told.map(({ host, port }) => ({ host, port: String(port) })) }),

@@ -21,6 +21,8 @@ export interface Observation {
   readonly problems: readonly ResourceProblem[];
   /** Undefined while no router runs. */
   readonly router?: RouterState;
+  /** The other routers of the site that serve clients, by name. */
+  readonly serving?: readonly string[];
   /** In place of `router`, where other processes run the site's routers. */
   readonly routers?: RouterFacts;
   readonly trust: TrustFacts;

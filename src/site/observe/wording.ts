@@ -15,7 +15,7 @@ export const NOT_OPERATIONAL = 'Not operational';
 
 /** How far one condition has come. */
 export type Progress =
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done'; /** What is to be said nevertheless. */ readonly note?: string }
   /** Something is still missing; it may come by itself. */
   | ({ readonly kind: 'waiting' } & Problem)
   /** Someone has to change something. */
@@ -32,7 +32,10 @@ export function worded(progress: Progress, wording: Wording): Progress {
 }
 
 export function conditionOf(type: string, progress: Progress, wording: Wording): ConditionNow {
-  if (progress.kind === 'done') return { type, status: 'True', reason: wording === 'codes' ? type : 'Ready', message: 'OK' };
+  if (progress.kind === 'done') {
+    const message = progress.note === undefined ? 'OK' : `OK; ${progress.note}`;
+    return { type, status: 'True', reason: wording === 'codes' ? type : 'Ready', message };
+  }
   const { kind, code, message } = progress;
   const word = kind === 'failed' ? 'Error' : 'Pending';
   return { type, status: 'False', reason: wording === 'codes' ? conditionReason(code) : word, message };

@@ -21,6 +21,7 @@ function observe(
     readonly trust?: TrustFacts;
     readonly material?: Partial<Material>;
     readonly wording?: Wording;
+    readonly serving?: readonly string[];
   } = {},
 ): ReadonlyMap<ResourceKey, AnyStatus> {
   const all = resources(...objects);
@@ -45,6 +46,7 @@ function observe(
       reach: { kind: 'direct', hosts: ['192.0.2.7', 'box'] },
       controller,
       wording: options.wording ?? 'codes',
+      ...(options.serving === undefined ? {} : { serving: options.serving }),
       ...(router === undefined ? {} : { router: { ...idle, ...router } }),
     },
     options.previous ?? new Map(),
@@ -312,6 +314,22 @@ test('where tools read words, a Secret that is missing, servers that are missing
   assert.match(first(nobody, 'Configured'), /^Error: No matches for selector: /);
   const refused = { links: { 'Link/a': { operational: false, problem: { code: 'refused', message: 'nobody listens there' } } } } as const;
   assert.equal(first(aLink('a'), 'Operational', refused), 'Pending: Not operational: nobody listens there');
+});
+
+test('a link that only one router of its site has is ready, and says which has not', () => {
+  const siblingLinks = { two: { 'Link/a': { operational: false, problem: 'Nobody answers.' } } };
+  const router = { links: { 'Link/a': { operational: true } }, siblingLinks };
+  const status = observe([aSite(), aLink('a')], router, { wording: 'words', serving: ['two'] }).get('Link/a');
+  const said = 'OK; the router two does not have it: Nobody answers';
+  assert.equal(short(status), `Ready: ${said}`);
+  assert.deepEqual(
+    status?.conditions?.map(({ type, status: holds, reason, message }) => [type, holds, reason, message]),
+    [
+      ['Configured', 'True', 'Ready', 'OK'],
+      ['Operational', 'True', 'Ready', said],
+      ['Ready', 'True', 'Ready', 'OK'],
+    ],
+  );
 });
 
 test('a token that was redeemed stays so, also when its Site is gone and there is another', () => {

@@ -16,7 +16,17 @@ import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { serveRenewal } from '../session/renewal.ts';
 import { RoutingStream } from '../session/routing-stream.ts';
-import { ATTACH_PATH, AUTHORITY, COST, HELLO_DEADLINE, LINK_MESSAGES_FROM, RENEW_PATH, REVERSE, ROUTING_PATH } from '../../wire.ts';
+import {
+  ATTACH_PATH,
+  AUTHORITY,
+  COST,
+  HELLO_DEADLINE,
+  LINK_MESSAGES_FROM,
+  RENEW_PATH,
+  REVERSE,
+  ROUTING_PATH,
+  SIBLING_LINK,
+} from '../../wire.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
 export interface IncomingOptions {
@@ -231,6 +241,8 @@ export class Incoming {
     } else if (type === COST) {
       link.cost = readCost(message);
       host.events.onCost(link);
+    } else if (type === SIBLING_LINK) {
+      host.siblingMessage(link, message);
     }
     // Other types are of newer peers.
   }

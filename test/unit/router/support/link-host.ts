@@ -23,6 +23,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     isRevoked: () => false,
     connect: (stream) => refuse(stream, 404, 'destination_not_found'),
     routingMessage: () => {},
+    siblingMessage: () => {},
     changed: () => {},
     [Symbol.dispose]: () => liveness[Symbol.dispose](),
     ...changes,
