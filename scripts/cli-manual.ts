@@ -81,7 +81,7 @@ pods and Secrets may still come. What differs besides:
 | \`token issue\` | redeemed at the site's addresses | redeemed at the controller |
 | \`apply\` of a file that names another namespace | is applied here, with a warning | is refused |
 | \`debug dump\` | files, journal and metrics | objects, events and logs of the site's pods and of the controller, as far as one's rights reach |
-| \`system\`, \`link renew\` | | not there |
+| \`system\` | | not there |
 
 ## Exit codes
 

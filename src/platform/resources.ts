@@ -1,4 +1,5 @@
 /** The resources of one namespace, wherever they are kept. Commands know them by this and no other way. */
+import type { RenewalAnswer } from '../agent/ports.ts';
 import type { Site, SkupperKind, SkupperResource } from '../api/skupper/index.ts';
 import type { Platform } from '../site/capabilities.ts';
 import type { CommandPlace } from '../text/command-in.ts';
@@ -33,7 +34,17 @@ export interface Resources extends CommandPlace {
   linkTo(site: Site, host: string | undefined): Promise<OfferedLink>;
   /** Other sites that are let in no more. */
   revoked(): Promise<readonly { readonly name: string; readonly at: number }[]>;
+  /** For certificates of links that are to be renewed at once. */
+  readonly renewals: AskedRenewals;
   about(): Promise<About>;
+}
+
+/** Links by their own names. */
+export interface AskedRenewals {
+  ask(link: string): Promise<void>;
+  /** @returns undefined where there is none yet */
+  answerTo(link: string): Promise<RenewalAnswer | undefined>;
+  drop(link: string): Promise<void>;
 }
 
 /** What commands take for granted on a platform. */

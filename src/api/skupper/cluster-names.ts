@@ -18,6 +18,8 @@ export const SITE_LEADER = 'skupper-site-leader';
 export const NETWORK_STATUS = 'skupper-network-status';
 /** ConfigMap by which routers ask the controller to sign renewals for the sites that are linked to them. */
 export const RENEWALS = 'skupper-router-renewals';
+/** Begins its keys by which people ask for the certificate of one of the site's own links: the Link's name follows. Its routers answer there. */
+export const RENEW_NOW = 'renew-';
 /** Secret with the site's own key, under `SITE_KEY_FILE`. */
 export const SITE_KEY = 'skupper-site-key';
 export const SITE_KEY_FILE = 'site.key';

@@ -1,6 +1,4 @@
-import { layoutOf } from '../../platform/linux/layout.ts';
 import type { RenewalAnswer } from '../../agent/ports.ts';
-import { RenewalRequestFiles } from '../../platform/linux/renewal-requests.ts';
 import { CliError } from '../errors.ts';
 import { namesOf, notFound } from './resource-actions.ts';
 import { requireRunning, waitUntil, type Context } from './waiting.ts';
@@ -11,7 +9,7 @@ export async function renewLink(context: Context, name: string, timeout: number)
   const { resources, terminal } = context;
   if (!(await namesOf(resources, 'Link')).includes(name)) throw await notFound(resources, 'Link', name);
   await requireRunning(resources);
-  const requests = new RenewalRequestFiles(layoutOf(resources.namespace));
+  const { renewals: requests } = resources;
   await requests.ask(name);
   const answer = await waitUntil<RenewalAnswer>(context, `Link "${name}" to have a new certificate`, timeout, async () => {
     const found = await requests.answerTo(name);

@@ -1,6 +1,6 @@
 import { Argument, Option, type Command } from 'commander';
 import type { GenerateLinkOptions } from '../actions/link-actions.ts';
-import { onMachine, outputOption, positiveInteger, timeoutOption, type OutputOptions } from './options.ts';
+import { outputOption, positiveInteger, timeoutOption, type OutputOptions } from './options.ts';
 import { deleteVerb, resourceCommands, statusVerb, targetOf, updateVerb, type Verb } from './resource-commands.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -49,7 +49,6 @@ other site gives a new one now and then only: if it has done so a moment ago, th
   options: [timeoutOption()],
   run: async (at, { timeout }: { readonly timeout: number }, link: string) => {
     const { renewLink } = await import('../actions/link-renew.ts');
-    await onMachine(at.command, 'link renew');
     await renewLink(await targetOf(at), link, timeout);
   },
 };

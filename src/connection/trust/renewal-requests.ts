@@ -1,4 +1,5 @@
 /** What routers ask the controller to sign for the sites that are linked to them, and what they are told: texts in a ConfigMap. */
+import { RENEW_NOW } from '../../api/skupper/cluster-names.ts';
 import { EarlyRenewalError } from '../../identity/issued.ts';
 import type { IssuedCertificate } from '../../identity/issued.ts';
 import { isRecord } from '../../text/is-record.ts';
@@ -36,6 +37,8 @@ export function readRequests(data: Readonly<Record<string, string>>, now: number
   const ids = Object.keys(data).filter((key) => ID.test(key));
   const open = ids.filter((id) => !Object.hasOwn(data, answerKey(id)));
   const isStale = (key: string): boolean => {
+    // The routers' own to answer, and whoever asked takes them away.
+    if (key.startsWith(RENEW_NOW)) return false;
     if (!key.endsWith(ANSWER)) return !ID.test(key);
     const text = data[key] ?? '';
     const at = text.length > LONGEST ? undefined : answeredAt(text);

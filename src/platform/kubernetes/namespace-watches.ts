@@ -1,4 +1,4 @@
-import { annotation, label, NETWORK_DATA, NETWORK_STATUS, ROUTER } from '../../api/skupper/cluster-names.ts';
+import { annotation, label, NETWORK_DATA, NETWORK_STATUS, RENEWALS, ROUTER } from '../../api/skupper/cluster-names.ts';
 import {
   attachedConnectorBindings,
   connectors,
@@ -18,6 +18,7 @@ import type { AttachedServers, NamespaceService } from '../../site/material.ts';
 import { namespaceService } from '../../site/namespace-service.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { SiteEndpoint } from '../../router/contract.ts';
+import { renewalQuestions } from './renewal-requests.ts';
 import { endpointsIn } from './site-endpoints.ts';
 import { siteUidIn } from './told-by-controller.ts';
 import { watchedPod, type WatchedPod } from './watched-pod.ts';
@@ -56,6 +57,7 @@ export class NamespaceWatches {
   readonly #resources = new Map<SkupperKind, FreshView<StoredResource>>();
   readonly #router: Cache<ConfigMap>;
   readonly #network: Cache<ConfigMap>;
+  readonly #renewals: Cache<ConfigMap>;
 
   constructor(options: NamespaceWatchesOptions) {
     this.#options = options;
@@ -77,6 +79,8 @@ export class NamespaceWatches {
     this.#router = this.#start(configMaps, named(ROUTER), ({ data }) => data);
     // The rest of it is what this process, or another router of the site, has found out itself.
     this.#network = this.#start(configMaps, named(NETWORK_STATUS), ({ data }) => data?.[NETWORK_DATA.podKeys]);
+    // What other sites ask for is no news here: whoever asks for them waits for the answer.
+    this.#renewals = this.#start(configMaps, named(RENEWALS), (map) => [...renewalQuestions(map)]);
     this.#network.onChange(options.onNetworkChange);
   }
 
@@ -89,13 +93,16 @@ export class NamespaceWatches {
       ['EndpointSlices', this.#slices],
       [`ConfigMap ${ROUTER}`, this.#router],
       [`ConfigMap ${NETWORK_STATUS}`, this.#network],
+      [`ConfigMap ${RENEWALS}`, this.#renewals],
     ];
     return all.filter(([, { isSynced }]) => !isSynced).map(([what]) => what);
   }
 
   get synced(): Promise<unknown> {
     return Promise.all(
-      [...this.#resources.values(), this.pods, this.services, this.#slices, this.#router, this.#network].map(({ synced }) => synced),
+      [...this.#resources.values(), this.pods, this.services, this.#slices, this.#router, this.#network, this.#renewals].map(
+        ({ synced }) => synced,
+      ),
     );
   }
 
@@ -127,6 +134,11 @@ export class NamespaceWatches {
   /** What the router that leads tells of the network. */
   get network(): ConfigMap | undefined {
     return this.#network.get(`${this.#options.namespace}/${NETWORK_STATUS}`);
+  }
+
+  /** What commands ask of the site's links, and routers of its controller. */
+  get renewals(): ConfigMap | undefined {
+    return this.#renewals.get(`${this.#options.namespace}/${RENEWALS}`);
   }
 
   /** @param content what a pass takes in of an object */

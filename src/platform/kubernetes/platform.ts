@@ -9,6 +9,7 @@ import { secretNames } from '../../site/secret-names.ts';
 import { sortResources } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { NamespaceWatches } from './namespace-watches.ts';
+import { RenewalEntries } from './renewal-requests.ts';
 import { SecretBundles } from './secret-bundles.ts';
 import { SiblingPods } from './sibling-pods.ts';
 import { ControllerSigning } from './signing.ts';
@@ -80,7 +81,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
       ...kubernetes,
       namespace,
       source,
-      stores: clusterStores(secrets, bundles),
+      stores: clusterStores(secrets, bundles, new RenewalEntries({ client, namespace, seen: () => watches.renewals })),
       signing: new ControllerSigning({ client, start, namespace, told: () => watches.router, bundles }),
       statuses,
       // What stands before the routers is the controller's to make and to tell of.

@@ -1,9 +1,12 @@
 /** The resources of a namespace in a cluster, as commands work on them: by the API server, with the rights of whoever types. */
 import { skupperResources, type SkupperResource } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
+import { RENEWALS } from '../../api/skupper/cluster-names.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 import { ApiError } from '../../kube/errors.ts';
-import { secrets } from '../../kube/resource.ts';
-import type { Manifest, OfKind, Resources, Written } from '../resources.ts';
+import type { ConfigMap } from '../../kube/objects.ts';
+import { configMaps, secrets } from '../../kube/resource.ts';
+import type { AskedRenewals, Manifest, OfKind, Resources, Written } from '../resources.ts';
 import { aboutOf } from './cluster-resources/about.ts';
 import { notRunning } from './cluster-resources/controller-runs.ts';
 import { explained, type ClusterPlace } from './cluster-resources/explain.ts';
@@ -12,6 +15,7 @@ import { asManifest, isMadeByController, takenUp, type StoredObject } from './cl
 import { ClusterReader } from './cluster-resources/reader.ts';
 import { knownResource, removeObject, writeManifest } from './cluster-resources/write.ts';
 import { selectorOf } from './cluster-resources/workload.ts';
+import { newQuestion, putEntry, renewalAnswer } from './renewal-requests.ts';
 import { ways } from './ways.ts';
 
 export type { ClusterPlace } from './cluster-resources/explain.ts';
@@ -138,6 +142,24 @@ class ClusterResources implements Resources {
         throw error;
       }
     });
+  }
+
+  get renewals(): AskedRenewals {
+    const at = { client: this.#client, namespace: this.namespace };
+    return {
+      ask: (link) =>
+        this.#explained(async () => {
+          if (await putEntry(at, link, newQuestion())) return;
+          throw new EarshotError(
+            'failed',
+            `Nothing runs the links of the namespace ${this.namespace} yet: it has no ConfigMap ${RENEWALS}.`,
+          );
+        }),
+      // What the server has under that path.
+      answerTo: (link) =>
+        this.#explained(async () => renewalAnswer((await this.#reader.find(configMaps, RENEWALS)) as ConfigMap | undefined, link)),
+      drop: (link) => this.#explained(async () => void (await putEntry(at, link, null))),
+    };
   }
 
   about(): ReturnType<Resources['about']> {

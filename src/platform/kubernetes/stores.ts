@@ -11,14 +11,12 @@ import type { SecretBundles } from './secret-bundles.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
 /** Nothing is made here: the site's controller makes its key and its Secrets. */
-export function clusterStores(secrets: Pick<WatchedSecrets, 'get'>, bundles: SecretBundles): RouterStores {
-  return {
-    identity: async () => identityIn(secrets),
-    bundles,
-    pendingKeys: pendingKeys(),
-    // Who wants a certificate renewed now replaces its Secret.
-    renewalRequests: { open: async () => new Set(), answer: () => Promise.resolve() },
-  };
+export function clusterStores(
+  secrets: Pick<WatchedSecrets, 'get'>,
+  bundles: SecretBundles,
+  renewalRequests: RouterStores['renewalRequests'],
+): RouterStores {
+  return { identity: async () => identityIn(secrets), bundles, pendingKeys: pendingKeys(), renewalRequests };
 }
 
 function identityIn(secrets: Pick<WatchedSecrets, 'get'>): Identity | undefined {

@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import type { RenewalAnswer, RenewalRequests } from '../../agent/ports.ts';
 import { realDisk } from '../../files/disk.ts';
 import { readText, removeFile, writeDurably } from '../../files/durable.ts';
+import type { AskedRenewals } from '../resources.ts';
 import { requireResourceName, type NamespaceLayout } from './layout.ts';
+import { renewalAnswerIn } from '../../agent/renewal-answer.ts';
 import { isRecord } from '../../text/is-record.ts';
 import { isResourceName } from '../../text/names.ts';
 
 /** With what the command does. */
-export class RenewalRequestFiles implements RenewalRequests {
+export class RenewalRequestFiles implements RenewalRequests, AskedRenewals {
   readonly #directory: string;
 
   constructor({ internal }: NamespaceLayout) {
@@ -29,7 +31,7 @@ export class RenewalRequestFiles implements RenewalRequests {
       if (!isResourceName(link)) continue;
       // What cannot be read was not written by a command.
       const content = await this.#read(link).catch(() => undefined);
-      if (isRecord(content) && !isAnswer(content)) open.add(link);
+      if (isRecord(content) && renewalAnswerIn(content) === undefined) open.add(link);
     }
     return open;
   }
@@ -40,8 +42,7 @@ export class RenewalRequestFiles implements RenewalRequests {
 
   /** @returns undefined where there is none yet */
   async answerTo(link: string): Promise<RenewalAnswer | undefined> {
-    const content = await this.#read(link);
-    return isAnswer(content) ? content : undefined;
+    return renewalAnswerIn(await this.#read(link));
   }
 
   drop(link: string): Promise<void> {
@@ -60,11 +61,4 @@ export class RenewalRequestFiles implements RenewalRequests {
   async #read(link: string): Promise<unknown> {
     return JSON.parse((await readText(this.#pathOf(link), { bytes: 16_384 })) ?? 'null');
   }
-}
-
-function isAnswer(content: unknown): content is RenewalAnswer {
-  if (!isRecord(content)) return false;
-  if ('refused' in content) return typeof content.refused === 'string';
-  const hasSerials = 'serial' in content && typeof content.serial === 'string' && 'before' in content && typeof content.before === 'string';
-  return hasSerials && 'until' in content && typeof content.until === 'string';
 }

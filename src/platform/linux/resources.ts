@@ -9,6 +9,7 @@ import { EarshotError } from '../../errors/earshot-error.ts';
 import { commandIn, flagsOf } from '../../text/command-in.ts';
 import { linkToHere } from './link-to-here.ts';
 import { linux } from './machine.ts';
+import { RenewalRequestFiles } from './renewal-requests.ts';
 import { locationText } from './report.ts';
 import type { NamespaceLayout } from './layout.ts';
 import { runningRouters } from './routers.ts';
@@ -50,6 +51,7 @@ export function directoryResources(layout: NamespaceLayout, commandFlags: string
     selectorOf: () => Promise.reject(new EarshotError('usage', 'There are no pods without a cluster: give the server with --host.')),
     linkTo: (site, host) => linkToHere(layout, site, host),
     revoked: () => readRevoked(layout.internal.root),
+    renewals: new RenewalRequestFiles(layout),
     about: () => aboutOf(layout),
   };
 }

@@ -74,6 +74,8 @@ class MemoryResources implements Resources {
     return [];
   }
 
+  readonly renewals = { ask: async () => {}, answerTo: async () => undefined, drop: async () => {} };
+
   async about(): Promise<About> {
     return { kept: ['Memory', 'here'], running: [], routers: [], problems: [] };
   }

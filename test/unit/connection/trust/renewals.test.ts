@@ -202,6 +202,7 @@ describe('the requests in the ConfigMap', () => {
       [`${other}.answer`]: answer(12),
       junk: 'x',
       'x.answer': 'nonsense',
+      'renew-east.answer': '{}',
     };
     assert.deepEqual(readRequests(data, at), { open: [], stale: [`${ID}.answer`, 'junk', 'x.answer', ID] });
   });

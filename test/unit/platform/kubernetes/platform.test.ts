@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { attachedConnectorBindings, connectors, links, listeners, multiKeyListeners, sites } from '../../../../src/api/skupper/index.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
@@ -6,7 +7,9 @@ import { configMaps, endpointSlices, pods, secrets, type Resource } from '../../
 import { eventually } from '../../../harness/wait.ts';
 import type { PlayedApi } from '../../exposure/support/played-api.ts';
 import { freshCertificate } from '../../support/certificate.ts';
+import { issueBundle, issueCertificate } from '../../../../src/trust/issue.ts';
 import { aLink } from '../../site/fixtures.ts';
+import { makeAuthority } from '../../trust/support/site.ts';
 import { aNamespace, aPod, namespace, put, putListener, putSecret } from './support.ts';
 
 interface Status {
@@ -153,6 +156,31 @@ test('a pod begins with what an earlier one was told of its links, and does not 
   putSecret(api, 'link-east', { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca });
   await eventually('the link', () => pod.router.config.links.length === 1);
   assert.deepEqual(pod.router.config.links[0]?.remembered, { site, endpoints: [{ host: '192.0.2.7', port: 55_671 }] });
+});
+
+test('a pod renews the certificate of a link that somebody asks for, once', async () => {
+  const api = aNamespace();
+  const authority = makeAuthority({ name: 'east' });
+  const { cert = '', key = '', ca = '' } = issueBundle(authority, 'link-east', { subject: 'west', client: true });
+  const annotations = { 'internal.skupper.io/controlled': 'true' };
+  putSecret(api, 'link-east', { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca }, 'kubernetes.io/tls', { annotations });
+  put(api, links, 'east', { spec: aLink('east', { tlsCredentials: 'link-east' }).spec }, { generation: 1 });
+  await using pod = await aPod(api);
+  await eventually('the link', () => pod.router.config.links.length === 1);
+  pod.router.links = { 'Link/east': { operational: true } };
+  let renewals = 0;
+  pod.router.onRenew = async (_link, csr) => {
+    renewals += 1;
+    return issueCertificate(authority, { subject: 'west', client: true, csr });
+  };
+  const map = 'skupper-router-renewals';
+  const entry = (): string => api.read(configMaps, `${namespace}/${map}`)?.data?.['renew-east'] ?? '';
+  put(api, configMaps, map, { data: { 'renew-east': '{"asked":"1"}', 'renew-gone': '{"asked":"2"}', 'renew-a b': '{}', other: '{}' } });
+  await eventually('the answer', () => entry().includes('serial'));
+  assert.equal(JSON.parse(entry()).before, new X509Certificate(cert).serialNumber);
+  await eventually('the new one in use', () => pod.router.config.links[0]?.tls.cert !== cert);
+  assert.match(api.read(configMaps, `${namespace}/${map}`)?.data?.['renew-gone'] ?? '', /the link is not in use/);
+  assert.equal(renewals, 1);
 });
 
 test('a status that is refused is tried again, and the others are written', async () => {
