@@ -137,12 +137,12 @@ export class Tokens implements Disposable {
     const { stores, identity, log } = this.#options;
     const { name, siteName, end } = attempt;
     if (attempt.received === undefined || isPastItsPrime(attempt.received)) {
-      const key = await stores.pendingKeys.keyFor(`token-${name}`);
+      const key = await stores.pendingKeys.keyFor(pendingKeyOf(name));
       attempt.received = await redeemToken(token, { siteName, siteId: identity.id, siteKey: identity.key, key, signal: end.signal });
     }
     const redeemed = attempt.received;
     await this.#keeping.run(name, () => this.#keep(attempt, redeemed));
-    await stores.pendingKeys.drop(`token-${name}`);
+    await stores.pendingKeys.drop(pendingKeyOf(name));
     delete attempt.received;
     attempt.facts = { redeemed: true };
     log.info({ token: name, site: redeemed.offer.siteName }, 'token redeemed');
@@ -200,6 +200,9 @@ export class Tokens implements Disposable {
     return isDeepStrictEqual(before, attempt.facts) ? 'as before' : 'told';
   }
 }
+
+/** The key of a token's certificate, as `PendingKeys` has it. */
+export const pendingKeyOf = (token: string): string => `token-${token}`;
 
 function isPastItsPrime({ bundle: { name, cert = '' } }: Redeemed): boolean {
   return renewalDue(readCertificates(cert, name)[0].facts) <= Date.now();

@@ -52,6 +52,7 @@ export class NamespaceKeeper implements AsyncDisposable {
   /** By namespace, while it has a Site. */
   readonly #trust = new Map<string, SiteTrust>();
   readonly #desk: GrantDesk;
+  #opened: Promise<void> | undefined;
 
   constructor(options: NamespaceKeeperOptions) {
     this.#options = options;
@@ -68,7 +69,7 @@ export class NamespaceKeeper implements AsyncDisposable {
       await this.#forget(namespace);
       return undefined;
     }
-    await this.#desk.follow(seen);
+    await this.#followDesk(seen);
     if (!(await this.#tellIllegible(seen, signal))) return undefined;
     const { facts, problems: ofTrust, revoked, again, failed: failedTrust } = await this.#stepTrust(seen, signal);
     const view = { ...seen, revoked };
@@ -87,6 +88,14 @@ export class NamespaceKeeper implements AsyncDisposable {
     // Nothing more is made in a namespace that ends, however often it is tried.
     if (error !== undefined && !isNamespaceTerminating(error)) throw error;
     return again;
+  }
+
+  /** It is open before the first grant is looked at: by its status a grant would lose its address for a moment with each new leader. */
+  async #followDesk(seen: NamespaceView): Promise<void> {
+    const { namespace, settings } = seen;
+    this.#opened ??= this.#desk.follow(namespace === settings.namespace ? seen : this.#viewOf(settings.namespace));
+    await this.#opened;
+    if (namespace === settings.namespace) await this.#desk.follow(seen);
   }
 
   /** @returns whether there is anything to go by: what was made for a Site that cannot be read is left as it is */

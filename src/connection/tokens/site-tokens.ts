@@ -1,4 +1,4 @@
-import { Tokens } from '../../agent/tokens.ts';
+import { pendingKeyOf, Tokens } from '../../agent/tokens.ts';
 import type { Identity } from '../../agent/ports.ts';
 import { CONTROLLERS_SECRETS, LOCAL_SERVER, RECORDS, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
@@ -8,9 +8,10 @@ import type { ResourceProblem } from '../../site/problem.ts';
 import { nameOf, type SiteResources } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { Authority } from '../../trust/contract.ts';
-import type { Bundles, GrantStore, Ledger, PendingKeys } from '../../trust/stores.ts';
+import type { Bundles, GrantStore, Ledger } from '../../trust/stores.ts';
 import type { SiteCaches } from '../caches.ts';
 import { ownerOf, type NamespaceView } from '../namespace-view.ts';
+import type { SecretPendingKeys } from '../trust/secret-pending-keys.ts';
 import type { GrantDesk } from './grant-desk.ts';
 import { SiteGrants } from './site-grants.ts';
 import { TokenLinks } from './token-links.ts';
@@ -24,7 +25,7 @@ export interface SiteTokensOptions {
   readonly ledger: Ledger;
   readonly grants: GrantStore;
   readonly bundles: Bundles;
-  readonly pendingKeys: PendingKeys;
+  readonly pendingKeys: SecretPendingKeys;
   readonly authority: (issuer: string | undefined) => Promise<Authority>;
   readonly log: Logger;
   /** A token was redeemed, here or by another site, or failed. */
@@ -40,6 +41,7 @@ export interface TokensStep {
 export class SiteTokens implements AsyncDisposable {
   readonly #tokens: Tokens;
   readonly #grants: SiteGrants;
+  readonly #pendingKeys: SecretPendingKeys;
   #view: NamespaceView | undefined;
 
   constructor({
@@ -57,7 +59,10 @@ export class SiteTokens implements AsyncDisposable {
     onChange,
   }: SiteTokensOptions) {
     const tokens = new TokenLinks({ client, caches, namespace, owner: () => ownerOf(this.#site()) });
-    this.#tokens = new Tokens({ stores: { bundles, pendingKeys, tokens }, identity, log: log.child({ namespace }), onChange });
+    // Until its status says that a token is redeemed, the next controller redeems it again: that must be the same redemption.
+    const kept = { keyFor: (name: string) => pendingKeys.keyFor(name), drop: () => Promise.resolve() };
+    this.#tokens = new Tokens({ stores: { bundles, pendingKeys: kept, tokens }, identity, log: log.child({ namespace }), onChange });
+    this.#pendingKeys = pendingKeys;
     grants.onChange(onChange);
     this.#grants = new SiteGrants({ desk, store: grants, ledger, siteId: identity.id, authority });
   }
@@ -67,6 +72,8 @@ export class SiteTokens implements AsyncDisposable {
     this.#view = view;
     if (site === undefined) return { facts: { grants: new Map(), tokens: new Map() }, problems: [] };
     const tokens = await this.#tokens.ensure(resources.AccessToken, site, takenNames(resources));
+    const waiting = resources.AccessToken.filter(({ status }) => status?.redeemed !== true);
+    await this.#pendingKeys.keepOnly(new Set(waiting.map((token) => pendingKeyOf(nameOf(token)))));
     const grants = await this.#grants.step(view, now);
     const letsNobodyIn = resources.RouterAccess.length === 0 && (site.spec.linkAccess ?? 'none') === 'none';
     return { facts: { grants, tokens }, problems: letsNobodyIn || site.spec.edge === true ? uselessGrants(resources, site) : [] };

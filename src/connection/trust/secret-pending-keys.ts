@@ -28,6 +28,14 @@ export class SecretPendingKeys implements PendingKeys {
       return dropped === undefined ? undefined : others;
     });
   }
+
+  /** Drops all others. */
+  async keepOnly(names: ReadonlySet<string>): Promise<void> {
+    await this.#secrets.changeState(PENDING_KEYS, (before = {}) => {
+      const kept = Object.entries(before).filter(([name]) => names.has(name));
+      return kept.length === Object.keys(before).length ? undefined : Object.fromEntries(kept);
+    });
+  }
 }
 
 function keyIn(keys: Readonly<Record<string, string>>, name: string): string {

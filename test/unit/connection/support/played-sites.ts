@@ -152,7 +152,7 @@ export class PlayedController implements AsyncDisposable {
   readonly #keeper: NamespaceKeeper;
   passes = 0;
 
-  private constructor(api: PlayedApi, death: Death | undefined) {
+  private constructor(api: PlayedApi, death: Death | undefined, changed: Partial<ControllerSettings>) {
     const log = createLogger({ level: 'silent', component: 'test' });
     const { signal } = this.#stop;
     this.#client = new MortalClient(api, death);
@@ -161,7 +161,7 @@ export class PlayedController implements AsyncDisposable {
     this.#keeper = new NamespaceKeeper({
       client: this.#client,
       caches: this.caches,
-      settings,
+      settings: { ...settings, ...changed },
       log,
       events: { record: () => {} } as unknown as ConstructorParameters<typeof NamespaceKeeper>[0]['events'],
       now: () => '2026-01-01T00:00:00Z',
@@ -169,8 +169,8 @@ export class PlayedController implements AsyncDisposable {
     });
   }
 
-  static async start(api: PlayedApi, death?: Death): Promise<PlayedController> {
-    const controller = new PlayedController(api, death);
+  static async start(api: PlayedApi, death?: Death, changed: Partial<ControllerSettings> = {}): Promise<PlayedController> {
+    const controller = new PlayedController(api, death, changed);
     await controller.caches.synced;
     return controller;
   }
@@ -179,6 +179,7 @@ export class PlayedController implements AsyncDisposable {
   async lead(): Promise<void> {
     await this.caches.renew();
     for (const of of Object.values(skupperResources)) for (const namespace of this.caches.namespacesWith(of)) this.#due.add(namespace);
+    this.#due.add(settings.namespace);
   }
 
   land(): Promise<void> {
