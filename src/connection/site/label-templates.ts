@@ -76,11 +76,11 @@ function isFor(template: Template, kind: string, name: string, labels: StringMap
   return selects(template.selector, labels);
 }
 
-/** Those of the controller's namespace behind the namespace's own, since the last counts. */
+/** Those of the controller's namespace behind the namespace's own, since the last counts; by name, so that a controller that starts finds them so. */
 function readTemplates(view: NamespaceView): { readonly templates: readonly Template[]; readonly problems: readonly ResourceProblem[] } {
   const { site, namespace, settings } = view;
-  const own = view.list(configMaps);
-  const all = namespace === settings.namespace ? own : [...own, ...view.elsewhere(configMaps, settings.namespace)];
+  const own = byName(view.list(configMaps));
+  const all = namespace === settings.namespace ? own : [...own, ...byName(view.elsewhere(configMaps, settings.namespace))];
   const templates: Template[] = [];
   const problems: ResourceProblem[] = [];
   for (const configMap of all.filter(({ metadata }) => metadata.labels?.[label.labelTemplate] !== undefined)) {
@@ -92,6 +92,11 @@ function readTemplates(view: NamespaceView): { readonly templates: readonly Temp
     }
   }
   return { templates, problems };
+}
+
+function byName(objects: readonly ConfigMap[]): readonly ConfigMap[] {
+  const nameOf = ({ metadata }: ConfigMap): string => metadata.name ?? '';
+  return objects.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
 }
 
 function readTemplate({ metadata, data = {} }: ConfigMap): Template | { readonly wrong: string } {

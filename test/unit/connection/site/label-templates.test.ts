@@ -92,6 +92,17 @@ describe('labels and annotations of a template', () => {
     assert.deepEqual(metadataOf([], wish(services, 'web'), elsewhere)?.labels, { 'acme.foo/l': 'of all' });
   });
 
+  test('yield to those of a later name, in whichever order these are found', () => {
+    const [first, second] = ['a', 'b'].map((name) => template({}, { 'acme.foo/l': name }, 'west', name));
+    assert.ok(first !== undefined && second !== undefined);
+    for (const found of [
+      [first, second],
+      [second, first],
+    ]) {
+      assert.deepEqual(metadataOf(found, wish(services, 'web'))?.labels, { 'acme.foo/l': 'b' });
+    }
+  });
+
   test('are told to have no effect where their selector is none', () => {
     const { objects, problems } = withTemplates(viewOf([site, template({ labelSelector: 'a in b' })]), {
       ...noWishes,
