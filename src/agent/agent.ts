@@ -1,7 +1,7 @@
 import type { IssuedCertificate, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
-import { nameOf } from '../site/resources.ts';
+import { allOf, nameOf } from '../site/resources.ts';
 import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet } from '../trust/stores.ts';
@@ -32,8 +32,9 @@ export interface AgentOptions {
 /** Milliseconds: something is on its way that nothing will tell of. */
 const SOON = 500;
 
-/** Milliseconds: what a router changes comes in bursts. */
+/** Milliseconds, and more for each resource, all of which a report looks at: what a router changes comes in bursts. */
 const REPORT_AFTER = 30;
+const REPORT_OF_EACH = 0.2;
 
 /**
  * Keeps one site, as one of its routers: reads what is wanted, looks after trust, plans, tells the router, and reports what came of it.
@@ -271,7 +272,9 @@ export class Agent implements AsyncDisposable {
       this.#reportTimer = undefined;
       detached('pass/report', () => this.#reportChange());
     };
-    this.#reportTimer ??= setTimeout(bounded('pass/report-later', report, report), REPORT_AFTER);
+    const { seen } = this.#reporter;
+    const many = seen === undefined ? 0 : allOf(seen.snapshot.resources).length;
+    this.#reportTimer ??= setTimeout(bounded('pass/report-later', report, report), REPORT_AFTER + REPORT_OF_EACH * many);
   }
 
   /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */

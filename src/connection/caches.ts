@@ -146,6 +146,11 @@ export class SiteCaches {
     return [...seen, ...pending].sort((one, other) => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1));
   }
 
+  /** How many of Earshot's own resources a namespace has. */
+  count(namespace: string): number {
+    return Object.values(skupperResources).reduce((total, of) => total + this.view(of).by(NAMESPACE, namespace).length, 0);
+  }
+
   /** All namespaces in which there is something of a kind. */
   namespacesWith(of: Resource): ReadonlySet<string> {
     return new Set([...(this.#views.get(nameOf(of))?.values() ?? [])].map(({ metadata }) => metadata.namespace ?? ''));

@@ -1,4 +1,5 @@
 /** The controller of sites: one queue, whose keys are namespaces. */
+import { performance } from 'node:perf_hooks';
 import { sites, skupperResources } from '../api/skupper/index.ts';
 import type { EventRecorder, KubeClient } from '../kube/contract.ts';
 import type { Controller } from '../kube/controller/leadership.ts';
@@ -9,6 +10,7 @@ import { WorkQueue } from '../work/queue.ts';
 import { attachedNamespaces, concernedBy, sitesOf } from './attached/concerned.ts';
 import type { SiteCaches } from './caches.ts';
 import { gateways } from './access/kinds.ts';
+import { isNews } from './news.ts';
 import { NamespaceKeeper } from './pass.ts';
 import type { ControllerSettings } from './settings.ts';
 import { concernsAllSites } from './site/shared-config.ts';
@@ -24,6 +26,11 @@ export interface SiteControllerOptions {
 }
 
 const BACKOFF = { first: 100, max: 60_000 };
+/**
+ * Milliseconds for each resource of a namespace, from the beginning of one pass to that of the next: a pass looks at all of them, and hundreds
+ * may be made in a second.
+ */
+const PACE = 0.2;
 
 /** Starts once every cache is synced. Rejects when one is stopped before. */
 export async function startSiteController({
@@ -36,7 +43,13 @@ export async function startSiteController({
 }: SiteControllerOptions): Promise<Controller> {
   await caches.synced;
   const now = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
-  const wake = (namespace: string): void => queue.add(namespace);
+  /** When the next pass over a namespace may begin. */
+  const rests = new Map<string, number>();
+  const wake = (namespace: string): void => {
+    const rest = (rests.get(namespace) ?? 0) - performance.now();
+    if (rest > 0) queue.addAfter(namespace, rest);
+    else queue.add(namespace);
+  };
   const keeper = new NamespaceKeeper({ client, caches, settings, events, log, now, wake });
   const queue = new WorkQueue({
     name: 'sites',
@@ -44,6 +57,9 @@ export async function startSiteController({
     backoff: BACKOFF,
     askedToWait,
     reconcile: async (namespace, signal) => {
+      const many = caches.count(namespace);
+      if (many === 0) rests.delete(namespace);
+      else rests.set(namespace, performance.now() + PACE * many);
       const requeueAfter = await keeper.pass(namespace, signal);
       return requeueAfter === undefined ? undefined : { requeueAfter };
     },
@@ -51,11 +67,11 @@ export async function startSiteController({
   });
   const stopPods = caches.onPods((namespace) => [namespace, ...sitesOf(caches, namespace)].forEach(wake));
   const stopWatching = caches.onChange((of, change) => {
-    const { object } = change;
-    if (object.metadata.namespace !== undefined) queue.add(object.metadata.namespace);
-    if (concernsAllSites(of, change, settings)) for (const namespace of caches.namespacesWith(sites)) queue.add(namespace);
+    const { namespace } = change.object.metadata;
+    if (namespace !== undefined && isNews(of, change, () => caches.list(sites, namespace).length > 0)) wake(namespace);
+    if (concernsAllSites(of, change, settings)) caches.namespacesWith(sites).forEach(wake);
     // Its address is part of the hosts of all that share it.
-    if (of === gateways) for (const namespace of caches.namespacesWith(skupperResources.SecuredAccess)) queue.add(namespace);
+    if (of === gateways) caches.namespacesWith(skupperResources.SecuredAccess).forEach(wake);
     const others = concernedBy(of, change);
     if (others.length === 0) return;
     caches.followPods(attachedNamespaces(caches));
@@ -68,7 +84,7 @@ export async function startSiteController({
   const stopKinds = caches.onKind(wakeAll);
   wakeAll();
   // Also where it has none of these yet: the server for tokens is there.
-  queue.add(settings.namespace);
+  wake(settings.namespace);
   const shown = showQueues({ sites: queue });
   return {
     async stop(deadlineMilliseconds) {

@@ -4,17 +4,17 @@ import { bounded } from '../../telemetry/boundary.ts';
 /** Runs soon after it is asked to, and never twice within so many milliseconds: what comes in between is one run. */
 export class Paced implements Disposable {
   readonly #run: () => void;
-  readonly #every: number;
+  readonly #every: () => number;
   #last = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(run: () => void, every: number) {
+  constructor(run: () => void, every: () => number) {
     this.#run = run;
     this.#every = every;
   }
 
   request(): void {
-    const wait = Math.max(0, this.#last + this.#every - performance.now());
+    const wait = Math.max(0, this.#last + this.#every() - performance.now());
     const run = (): void => {
       this.#timer = undefined;
       this.#last = performance.now();

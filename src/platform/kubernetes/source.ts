@@ -1,7 +1,7 @@
 import type { Snapshot, Source } from '../../agent/ports.ts';
 import { NETWORK_DATA } from '../../api/skupper/cluster-names.ts';
 import { podKeysIn } from '../../site/pod-keys.ts';
-import { nameOf } from '../../site/resources.ts';
+import { allOf, nameOf } from '../../site/resources.ts';
 import { secretNames } from '../../site/secret-names.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { NamespaceWatches } from './namespace-watches.ts';
@@ -20,8 +20,12 @@ export interface ClusterSourceOptions {
 /** Milliseconds. What depends on the time happens by the first; a Secret that was named a moment ago is waited for so long. */
 const POLL = 5_000;
 const ANSWER = 1_000;
-/** Milliseconds between two passes at least: each looks at all of the namespace, in which hundreds of objects may be made in a second. */
+/**
+ * Milliseconds between two passes at least, and more for each resource: a pass looks at all of the namespace, in which hundreds of objects may
+ * be made in a second.
+ */
 const PACE = 100;
+const PACE_OF_EACH = 0.2;
 
 type Content = Omit<Snapshot, 'bundles' | 'proxies'>;
 
@@ -62,7 +66,7 @@ export class ClusterSource implements Source {
 
   follow(onChange: () => void): Disposable {
     // Each call is a follower of its own, also of a function that is there already.
-    const pace = new Paced(onChange, PACE);
+    const pace = new Paced(onChange, () => PACE + PACE_OF_EACH * this.#count);
     const own = (): void => pace.request();
     this.#followers.add(own);
     const poll = setInterval(bounded('look/namespace', own), POLL);
@@ -74,6 +78,11 @@ export class ClusterSource implements Source {
         this.#followers.delete(own);
       },
     };
+  }
+
+  /** How many resources the last pass took in. */
+  get #count(): number {
+    return this.#latest === undefined ? 0 : allOf(this.#latest.content.resources).length;
   }
 
   bundleLocation(name: string): string {

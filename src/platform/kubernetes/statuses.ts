@@ -60,8 +60,14 @@ export class ClusterStatuses implements StatusSink {
   constructor(options: ClusterStatusesOptions) {
     const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
-    this.#pace = new Paced(() => this.#round(), round);
-    this.#networkPace = new Paced(() => this.#queue.add(NETWORK), round);
+    this.#pace = new Paced(
+      () => this.#round(),
+      () => round,
+    );
+    this.#networkPace = new Paced(
+      () => this.#queue.add(NETWORK),
+      () => round,
+    );
     const settle = (): void => {
       this.#settled = true;
       this.networkChanged();
