@@ -21,4 +21,6 @@ const PASSING: ReadonlySet<LinkCode> = new Set<LinkCode>([
   'lost',
   'closed',
   'draining',
+  // As a site answers that is just being moved from another system to this one.
+  'not-earshot',
 ]);

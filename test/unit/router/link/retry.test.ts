@@ -12,6 +12,8 @@ test('a link is tried again soon at first, and then ever more rarely', () => {
 test('what passes by itself is tried at least every three seconds, what a person has to mend every ten', () => {
   assert.equal(retryDelay('unreachable', 1_000, 0), 3_000);
   assert.equal(retryDelay('timeout', 1_000, 0), 3_000);
+  // A site that is being moved from Skupper.
+  assert.equal(retryDelay('not-earshot', 1_000, 0), 3_000);
   assert.equal(retryDelay('tls-expired', 1_000, 0), 10_000);
   assert.equal(retryDelay('revoked', 1_000, 0), 10_000);
 });
