@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
+import { parse } from 'yaml';
 import { customResourceDefinitions } from '../../../src/api/listeners/crds.ts';
 import { isSkupperKind, problemText, validateResource } from '../../../src/api/skupper/validate.ts';
+import { isRecord } from '../../../src/text/is-record.ts';
 import { documentedManifests } from '../../e2e/documented-manifests.ts';
 import { EXAMPLE_IMAGES } from '../../harness/example-images.ts';
 import { commandsIn, problemOf } from './commands.ts';
@@ -123,6 +125,36 @@ describe('the documents', () => {
       return problem === undefined ? [] : [`${path}: earshot ${command.join(' ')}: ${problem}`];
     });
     assert.deepEqual(wrong, []);
+  });
+
+  it('set only values that the chart has', () => {
+    const values: unknown = parse(read('deploy/chart/values.yaml'));
+    const has = (path: string): boolean =>
+      path.split('.').reduce<unknown>((at, part) => (isRecord(at) ? at[part] : undefined), values) !== undefined;
+    const set = all.flatMap(({ path, text }) => [...text.matchAll(/--set[ =]'?([\w.]+)=/g)].map(([, value = '']) => ({ path, value })));
+    assert.ok(set.length > 5, `${set.length} values`);
+    assert.deepEqual(
+      set.filter(({ value }) => !has(value)),
+      [],
+    );
+  });
+
+  it('have kubectl ask only for objects of sites that there are', () => {
+    const source = globSync('{src,deploy/chart}/**/*.{ts,yaml,tpl}', { cwd: root }).map(read).join('\n');
+    const known = new Set(source.match(/(?<=['"/ ])skupper-[a-z0-9-]+(?=['"\s])/g));
+    const asked = all.flatMap(({ path, text }) => {
+      const commands = text
+        .replaceAll('\\\n', ' ')
+        .split('\n')
+        .filter((line) => /\bkubectl\b/.test(line));
+      const names = commands.flatMap((line) => line.match(/(?<=[\s/`=])skupper-[a-z-]+[a-z0-9]/g) ?? []);
+      return names.map((name) => ({ path, name }));
+    });
+    assert.ok(asked.length > 10, `${asked.length} names`);
+    assert.deepEqual(
+      asked.filter(({ name }) => !known.has(name)),
+      [],
+    );
   });
 
   it('name only metrics that are measured', () => {
