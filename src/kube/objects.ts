@@ -175,9 +175,15 @@ export interface Pod extends KubeObject {
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
     readonly containerStatuses?: readonly {
       readonly name: string;
-      readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+      readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string }; readonly terminated?: ContainerEnd };
+      readonly lastState?: { readonly terminated?: ContainerEnd };
     }[];
   };
+}
+
+export interface ContainerEnd {
+  readonly reason?: string;
+  readonly exitCode?: number;
 }
 
 /** discovery.k8s.io/v1. */

@@ -8,6 +8,7 @@ import { quoted } from '../../text/printable.ts';
 import { accessEndpoints } from '../access/access-endpoints.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { readNetwork } from './network-record.ts';
+import { podTrouble } from './pod-trouble.ts';
 import { SITE_UID } from './router-deployment.ts';
 
 /** What the cluster tells of the site's router pods, and they of the network. */
@@ -46,26 +47,10 @@ const NONE_READY = 'No router pod is ready';
 export function runningOf(ofRouters: readonly Pod[], ofSite: readonly Deployment[]): RouterFacts['running'] {
   const alive = ofRouters.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (alive.some((pod) => pod.status?.phase === 'Running' && isTrue(pod, 'Ready'))) return done;
-  const [unready] = alive.flatMap((pod) => whyUnready(pod) ?? []);
+  const [unready] = alive.flatMap((pod) => podTrouble(pod) ?? []);
   if (unready !== undefined) return waiting('starting', unready);
   const [refused] = ofSite.flatMap(({ status }) => status?.conditions?.find(({ type }) => type === 'ReplicaFailure')?.message ?? []);
   return waiting('starting', refused === undefined ? NONE_READY : `${NONE_READY}: ${refused}`);
-}
-
-/** What the cluster says, and what its container waits for: an image that cannot be had, the end of a pause after crashes. */
-function whyUnready({ status }: Pod): string | undefined {
-  const message = status?.conditions?.find((condition) => condition.status === 'False')?.message;
-  if (message === undefined || message === '') return undefined;
-  const [stuck] = (status?.containerStatuses ?? []).flatMap(({ state }) => (isTelling(state?.waiting) ? [state.waiting] : []));
-  if (stuck === undefined) return message;
-  return `${message}: ${[stuck.reason, stuck.message].filter((words) => words !== undefined && words !== '').join(': ')}`;
-}
-
-type Waiting = NonNullable<NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]['state']>['waiting'];
-
-/** Every container is being created for a moment. */
-function isTelling(waits: Waiting): waits is NonNullable<Waiting> {
-  return waits !== undefined && waits.reason !== 'ContainerCreating' && waits.reason !== 'PodInitializing';
 }
 
 function isTrue({ status }: Pod, condition: string): boolean {

@@ -50,6 +50,47 @@ describe('whether a site runs', () => {
   }
 });
 
+describe('what a Site says of a pod that fails again and again', () => {
+  const words = (...states: readonly NonNullable<Status['containerStatuses']>[number][]): ReadonlySet<string> =>
+    new Set(
+      states.map((container) => {
+        const running = runningOf([pod({ ...unready, containerStatuses: [container] })], []);
+        return running.kind === 'done' ? '' : running.message;
+      }),
+    );
+  const waiting = (reason: string, message = '') => ({ name: 'router', state: { waiting: { reason, message } } });
+  const last = { lastState: { terminated: { reason: 'Error', exitCode: 1 } } };
+
+  test('is the same before, during and after each try to start its container', () => {
+    const said = words(
+      { name: 'router', state: { terminated: { reason: 'Error', exitCode: 1 } } },
+      ...[10, 20, '2m40'].map((pause) => ({
+        ...waiting('CrashLoopBackOff', `back-off ${pause}s restarting failed container=router pod=skupper-router-1_west(u)`),
+        ...last,
+      })),
+      { ...waiting('ContainerCreating'), ...last },
+      { name: 'router', state: {}, ...last },
+    );
+    assert.deepEqual([...said], ['containers with unready status: [router]: the container router has ended before (Error, exit code 1)']);
+    const unknown = [10, 20].map((pause) => waiting('CrashLoopBackOff', `back-off ${pause}s restarting failed container=router`));
+    assert.equal(words(...unknown).size, 1, 'also where nothing is known of how it ended');
+  });
+
+  test('is the same before and after each try to get its image, and says why that failed', () => {
+    const why = (port: number): string => `failed to pull: dial tcp 192.0.2.1:${port}->192.0.2.53:53: i/o timeout`;
+    const said = words(
+      waiting('ErrImagePull', why(41_234)),
+      waiting('ImagePullBackOff', `Back-off pulling image "earshot:1": ErrImagePull: ${why(51_234)}`),
+    );
+    assert.deepEqual(
+      [...said],
+      ['containers with unready status: [router]: ErrImagePull: failed to pull: dial tcp 192.0.2.1->192.0.2.53:53: i/o timeout'],
+    );
+    const older = words(waiting('ImagePullBackOff', 'Back-off pulling image "earshot:1"'));
+    assert.deepEqual([...older], ['containers with unready status: [router]: ImagePullBackOff: Back-off pulling image "earshot:1"']);
+  });
+});
+
 const site: Site = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', metadata: { name: 'west', uid: 'u1' }, spec: {} };
 
 describe('whose a router pod is', () => {

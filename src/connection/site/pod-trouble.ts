@@ -1,0 +1,40 @@
+import type { Pod } from '../../kube/objects.ts';
+
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+/**
+ * Why a pod is not ready: what the cluster says, and what is wrong with its container. The same words as long as the same is wrong: the kubelet's own
+ * count the seconds to the next try, and say something else while that runs.
+ */
+export function podTrouble({ status }: Pod): string | undefined {
+  const message = status?.conditions?.find((condition) => condition.status === 'False')?.message;
+  if (message === undefined || message === '') return undefined;
+  const [trouble] = (status?.containerStatuses ?? []).flatMap((container) => containerTrouble(container) ?? []);
+  return lasting(trouble === undefined ? message : `${message}: ${trouble}`);
+}
+
+function containerTrouble({ name, state, lastState }: ContainerStatus): string | undefined {
+  const { waiting } = state ?? {};
+  const ended = state?.terminated ?? lastState?.terminated;
+  if (ended !== undefined && (waiting === undefined || ofRestart.has(waiting.reason ?? ''))) {
+    const why = [ended.reason, ended.exitCode === undefined ? undefined : `exit code ${ended.exitCode}`].filter(isSaid).join(', ');
+    return `the container ${name} has ended before${why === '' ? '' : ` (${why})`}`;
+  }
+  if (waiting === undefined || ofStart.has(waiting.reason ?? '')) return undefined;
+  const { reason, message } = waiting;
+  // Between two tries it quotes how the last one ended.
+  const [, quoted] = (reason === 'ImagePullBackOff' ? BACK_OFF_PULLING.exec(message ?? '') : null) ?? [];
+  return quoted ?? [reason, message].filter(isSaid).join(': ');
+}
+
+const isSaid = (words: string | undefined): boolean => words !== undefined && words !== '';
+
+/** Seconds of a pause, and the port of one connection. */
+function lasting(words: string): string {
+  return words.replace(/\bback-off [\d.hms]+ restarting\b/g, 'back-off restarting').replace(/:\d{4,5}->/g, '->');
+}
+
+/** Every container is being created for a moment. */
+const ofStart: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
+const ofRestart: ReadonlySet<string> = new Set([...ofStart, 'CrashLoopBackOff']);
+const BACK_OFF_PULLING = /^Back-off pulling image "[^"]*": (.+)$/s;
