@@ -38,6 +38,26 @@ export interface DialTarget {
   equals(other: DialTarget): boolean;
 }
 
+/** Who a router of the same site is, and where, is known here: nothing that it says of that matters. */
+export abstract class KnownTarget implements DialTarget {
+  readonly cost = 1;
+
+  abstract endpoints(): readonly DialEndpoint[];
+  abstract equals(other: DialTarget): boolean;
+
+  ofLearned(): readonly LinkEndpoint[] {
+    return [];
+  }
+
+  beginsAs(other: DialTarget): boolean {
+    return this.equals(other);
+  }
+
+  servedBy(other: DialTarget): boolean {
+    return this.equals(other);
+  }
+}
+
 /**
  * Opens a link to the first endpoint that can be reached.
  * @param options.last the peer that is tried after all others: where one fell silent, to wait for its answer would keep the

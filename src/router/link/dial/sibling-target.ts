@@ -1,36 +1,21 @@
 import { connect, type Socket } from 'node:net';
 import { bounded } from '../../../telemetry/boundary.ts';
-import type { LinkEndpoint, SiblingConfig } from '../../contract.ts';
+import type { SiblingConfig } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { codeOf, connectError } from '../tls-errors.ts';
-import type { DialTarget, DialEndpoint } from './dial-endpoints.ts';
-
-const COST = 1;
+import { KnownTarget, type DialEndpoint, type DialTarget } from './dial-endpoints.ts';
 
 /** Another router's socket, as a dialer's target. In place of ALPN, a first line names the protocol. */
-export class SiblingTarget implements DialTarget {
-  readonly cost = COST;
+export class SiblingTarget extends KnownTarget {
   readonly #path: string;
 
   constructor(path: string) {
+    super();
     this.#path = path;
   }
 
   endpoints(): readonly DialEndpoint[] {
     return [{ peer: this.#path, dial: (protocol, deadline, signal) => dialUnix(this.#path, protocol, deadline, signal) }];
-  }
-
-  /** Who they are is known here. */
-  ofLearned(): readonly LinkEndpoint[] {
-    return [];
-  }
-
-  beginsAs(other: DialTarget): boolean {
-    return this.equals(other);
-  }
-
-  servedBy(other: DialTarget): boolean {
-    return this.equals(other);
   }
 
   equals(other: DialTarget): boolean {

@@ -1,22 +1,20 @@
 import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
-import type { LinkEndpoint, RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
+import type { RouterConfig, SiblingAddress, SiblingConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
 import type { RouterId } from '../../routing/contract.ts';
 import { routerId } from '../../routing/names.ts';
 import { openBundle } from '../bundle.ts';
-import type { DialEndpoint, DialTarget } from './dial-endpoints.ts';
+import { KnownTarget, type DialEndpoint, type DialTarget } from './dial-endpoints.ts';
 import { dialTls } from './tls-dial.ts';
 
-const COST = 1;
-
 /** Another router of this site at an address of its own. Addresses of pods are given again to others: so it has to be the one that is meant. */
-export class TlsSiblingTarget implements DialTarget {
-  readonly cost = COST;
+export class TlsSiblingTarget extends KnownTarget {
   readonly router: RouterId;
   readonly #endpoint: SiblingAddress;
   readonly #tls: TlsBundle;
 
   constructor(site: string, endpoint: SiblingAddress, tls: TlsBundle) {
+    super();
     this.router = routerId(site, endpoint.router);
     this.#endpoint = endpoint;
     this.#tls = tls;
@@ -31,19 +29,6 @@ export class TlsSiblingTarget implements DialTarget {
         dial: (protocol, deadline, signal) => dialTls({ endpoint, bundle, protocol, deadline, signal, sibling: true }),
       },
     ];
-  }
-
-  /** Who they are is known here. */
-  ofLearned(): readonly LinkEndpoint[] {
-    return [];
-  }
-
-  beginsAs(other: DialTarget): boolean {
-    return this.equals(other);
-  }
-
-  servedBy(other: DialTarget): boolean {
-    return this.equals(other);
   }
 
   equals(other: DialTarget): boolean {
