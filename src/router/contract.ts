@@ -147,6 +147,8 @@ export interface RouterState {
   readonly incoming: readonly PeerState[];
   /** What the other routers of the site say of the links that they open, by router and link. Of one that is being opened for the first time they say nothing. */
   readonly siblingLinks?: Readonly<Record<string, Readonly<Record<string, SiblingLinkState>>>>;
+  /** Where this router meets the others of its site: why they cannot link to it, and the links that it opens to them, by router. */
+  readonly siblings?: { readonly problem?: Problem; readonly links: Readonly<Record<string, LinkState>> };
   /** All routers that can be reached, this one first. */
   readonly network: readonly RouterRecord[];
   /** Names that the resolver does not answer for, and when their addresses that are in use were of (milliseconds since 1970). */

@@ -38,9 +38,16 @@ export const SITE_SERVER = 'skupper-site-server';
 export const ROUTER_DATA = { site: 'site.json', revoked: 'revoked.json' } as const;
 /**
  * The keys of ConfigMap `NETWORK_STATUS`: what tools read; the sites as `Site.status.network` has them; and the routing keys in the network
- * that are of one pod of an exposed Listener (`string[]`), each as JSON; and a sentence where the network is too large to be told whole.
+ * that are of one pod of an exposed Listener (`string[]`), each as JSON; a sentence where the network is too large to be told whole; and a line
+ * for each two routers of the site that are not linked to each other.
  */
-export const NETWORK_DATA = { tools: 'NetworkStatus', sites: 'sites.json', podKeys: 'pod-keys.json', cut: 'cut' } as const;
+export const NETWORK_DATA = {
+  tools: 'NetworkStatus',
+  sites: 'sites.json',
+  podKeys: 'pod-keys.json',
+  cut: 'cut',
+  apart: 'routers-apart',
+} as const;
 
 /** Ports of a router's container. Listeners get theirs from `FIRST_LISTENER_PORT` on. */
 export const ROUTER_PORTS = { siblings: 5671, metrics: 9000, http: 9090 } as const;

@@ -4,7 +4,7 @@ import type { Deployment, Pod } from '../../kube/objects.ts';
 import { configMaps, deployments, pods } from '../../kube/resource.ts';
 import type { RouterFacts } from '../../site/observe/router-facts.ts';
 import { done, waiting } from '../../site/observe/status.ts';
-import { quoted } from '../../text/printable.ts';
+import { printable, quoted } from '../../text/printable.ts';
 import { accessEndpoints } from '../access/access-endpoints.ts';
 import type { NamespaceView } from '../namespace-view.ts';
 import { readNetwork } from './network-record.ts';
@@ -13,18 +13,24 @@ import { SITE_UID } from './router-deployment.ts';
 
 /** What the cluster tells of the site's router pods, and they of the network. */
 export function routerFacts(view: NamespaceView): RouterFacts {
-  const network = view.find(configMaps, NETWORK_STATUS)?.data?.[NETWORK_DATA.sites];
+  const { data = {} } = view.find(configMaps, NETWORK_STATUS) ?? {};
+  const running = runningOf(
+    view.list(pods).filter((pod) => isOfSite(pod, view.site)),
+    [ROUTER, SECOND_ROUTER].flatMap((name) => view.find(deployments, name) ?? []),
+  );
   return {
-    running: withAccount(
-      view.site,
-      runningOf(
-        view.list(pods).filter((pod) => isOfSite(pod, view.site)),
-        [ROUTER, SECOND_ROUTER].flatMap((name) => view.find(deployments, name) ?? []),
-      ),
-    ),
+    running: withApart(withAccount(view.site, running), data[NETWORK_DATA.apart]),
     endpoints: accessEndpoints(view),
-    ...readNetwork(network),
+    ...readNetwork(data[NETWORK_DATA.sites]),
   };
+}
+
+const LONGEST_APART = 500;
+
+/** Each of its routers works, and they do not make up for each other. */
+function withApart(running: RouterFacts['running'], apart = ''): RouterFacts['running'] {
+  if (running.kind !== 'done' || apart === '') return running;
+  return { ...running, note: printable(apart.replaceAll('\n', '; '), LONGEST_APART) };
 }
 
 /** Not one of a Site of before, which takes a moment to end. Those of an earlier controller do not tell. */

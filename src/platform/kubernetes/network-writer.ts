@@ -15,6 +15,7 @@ export async function writeNetworkStatus(
     namespace,
     standing,
     settled,
+    apart,
     signal,
   }: {
     readonly client: Pick<KubeClient, 'patch'>;
@@ -22,6 +23,8 @@ export async function writeNetworkStatus(
     readonly standing: ConfigMap | undefined;
     /** The router has had time to see the network. */
     readonly settled: boolean;
+    /** A sentence for each two routers of the site that are not linked to each other. */
+    readonly apart: readonly string[];
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
@@ -30,7 +33,7 @@ export async function writeNetworkStatus(
   // By these pods have Services, whose addresses clients hold: none goes because its site is not seen again yet.
   const isWhole = settled && plan.config.links.every(({ name }) => router.links[name]?.operational === true);
   const kept = isWhole ? [] : podKeysIn(standing.data?.[NETWORK_DATA.podKeys]);
-  const data = networkData({ router, plan }, exposed, kept);
+  const data = { ...networkData({ router, plan }, exposed, kept), [NETWORK_DATA.apart]: apart.join('\n') };
   const now = Object.fromEntries(Object.keys(data).map((key) => [key, standing.data?.[key]]));
   if (isDeepStrictEqual(now, data)) return;
   const patch = { metadata: { uid: standing.metadata.uid }, data };

@@ -62,9 +62,11 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
   const stored = new StoredResources(watches, () => siteUid ?? siteUidIn(watches.router));
   const source = new ClusterSource({ watches, stored, secrets, bundles });
   const leadership = new SiteLease({ client: leaseClient, namespace, identity: pod, log, onChange: () => source.wake() });
+  const siblings = new SiblingPods(watches.pods, bundles, pod);
   const statuses = new ClusterStatuses({
     client: new FencedClient(client, () => leadership.stillLeading),
     watches,
+    siblings,
     namespace,
     log,
     now: timestamp,
@@ -87,7 +89,7 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
       // What stands before the routers is the controller's to make and to tell of.
       reach: () => nowhere,
       leadership,
-      siblings: new SiblingPods(watches.pods, bundles, pod),
+      siblings,
       stopped: { status: 'Pending', reason: 'NotRunning', message: 'no router of the site runs' },
       confirmRevocations: () => Promise.resolve(),
     },

@@ -1,16 +1,18 @@
-import type { Report, StatusSink } from '../../agent/ports.ts';
+import type { Report, Siblings, StatusSink } from '../../agent/ports.ts';
 import { skupperResources } from '../../api/skupper/index.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { askedToWait, isConflict, isNotFound, LeaseLostError } from '../../kube/errors.ts';
 import type { Resource } from '../../kube/resource.ts';
 import { writeStatus } from '../../kube/write-status.ts';
 import type { AnyStatus } from '../../site/observe/observe.ts';
+import { routersApart } from '../../site/observe/routers-apart.ts';
 import type { Kind, ResourceKey } from '../../site/resources.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
+import { LastingApart } from './lasting-apart.ts';
 import { writeNetworkStatus } from './network-writer.ts';
 import { Paced } from './paced.ts';
 import { wantedStatuses, withStandingTimes } from './wanted-statuses.ts';
@@ -19,6 +21,7 @@ export interface ClusterStatusesOptions {
   /** It writes only while this router leads. */
   readonly client: KubeClient;
   readonly watches: Pick<NamespaceWatches, 'resources' | 'network'>;
+  readonly siblings: Pick<Siblings, 'serving'>;
   readonly namespace: string;
   readonly log: Logger;
   /** The last word has been written. */
@@ -53,6 +56,7 @@ export class ClusterStatuses implements StatusSink {
   readonly #networkPace: Paced;
   readonly #queue: WorkQueue;
   readonly #settling: NodeJS.Timeout;
+  readonly #apart = new LastingApart(() => performance.now());
   #settled = false;
   #report: Report | undefined;
   #wanted: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
@@ -130,8 +134,10 @@ export class ClusterStatuses implements StatusSink {
   async #bringAbout(key: string, signal: AbortSignal): Promise<void> {
     const { client, watches, namespace } = this.#options;
     if (key === NETWORK) {
-      if (this.#report !== undefined)
-        await writeNetworkStatus(this.#report, { client, namespace, standing: watches.network, settled: this.#settled, signal });
+      const report = this.#report;
+      if (report === undefined) return;
+      const apart = this.#toldApart(report);
+      await writeNetworkStatus(report, { client, namespace, standing: watches.network, settled: this.#settled, apart, signal });
       return;
     }
     // All other keys are of resources.
@@ -142,6 +148,13 @@ export class ClusterStatuses implements StatusSink {
     const kind = kindOf(resource);
     const of = skupperResources[kind] as Resource<StoredResource>;
     await writeStatus(of, object, withStandingTimes(status, object.status), { client, view: watches.resources(kind), signal });
+  }
+
+  #toldApart({ router }: Report): readonly string[] {
+    const apart = router === undefined ? new Map<string, string>() : routersApart(router, this.#options.siblings.serving());
+    const { told, again } = this.#apart.told(apart);
+    if (again !== undefined) this.#queue.addAfter(NETWORK, again);
+    return told;
   }
 
   #standing(key: ResourceKey): StoredResource | undefined {

@@ -12,7 +12,7 @@ import { tlsTargets } from './dial/tls-sibling-target.ts';
 import type { LinkHost } from './host.ts';
 import type { Link } from './link.ts';
 import { writeEndpoints } from './session/endpoints-told.ts';
-import { siteOf } from '../routing/names.ts';
+import { routerOf, siteOf } from '../routing/names.ts';
 
 /**
  * What makes a router's links, as its config says: a dialer for each link and each sibling that it dials, an access for each port, one for
@@ -31,13 +31,21 @@ export class ConfiguredLinks {
     this.#host = host;
   }
 
-  get state(): Pick<RouterState, 'links' | 'accesses' | 'incoming'> {
+  get state(): Pick<RouterState, 'links' | 'accesses' | 'incoming' | 'siblings'> {
     const incoming = [...this.#accesses.values()].flatMap((access) =>
       [...access.incoming].flatMap(({ link, serial, address }) =>
         link?.state === 'up' ? [{ siteId: link.peer.site.id, siteName: link.peer.site.name, serial, address }] : [],
       ),
     );
-    return { links: statesOf(this.#dialers), accesses: statesOf(this.#accesses), incoming };
+    return { links: statesOf(this.#dialers), accesses: statesOf(this.#accesses), incoming, ...this.#siblingState };
+  }
+
+  /** Routers of one machine share its files: they always meet. */
+  get #siblingState(): Pick<RouterState, 'siblings'> {
+    if (!(this.#siblingAccess instanceof Access)) return {};
+    const { problem } = this.#siblingAccess.state;
+    const links = new Map([...this.#siblings].map(([id, dialer]) => [routerOf(id), dialer]));
+    return { siblings: { ...(problem === undefined ? {} : { problem }), links: statesOf(links) } };
   }
 
   /** Takes a new config, and lets go of what has been revoked meanwhile. */

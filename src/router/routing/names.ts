@@ -35,6 +35,11 @@ export function siteOf(router: RouterId): string {
   return router.slice(0, router.indexOf('/'));
 }
 
+/** Its name. */
+export function routerOf(router: RouterId): string {
+  return router.slice(router.indexOf('/') + 1);
+}
+
 /** Whether the text can be a router's id. */
 export function isRouterId(text: string): boolean {
   return text.charAt(SITE_ID_LENGTH) === '/' && isSiteId(text.slice(0, SITE_ID_LENGTH)) && isLabel(text.slice(SITE_ID_LENGTH + 1));

@@ -28,7 +28,7 @@ export function observeSiteObject(site: Site, view: View): SiteStatus {
     Resolved: plan.site === site && acceptsLinks(view.resources, site, view.access) ? resolved(endpoints, view) : done,
   };
   return {
-    ...statusOf(conditions, view),
+    ...statusOf(conditions, view, running.kind === 'done' && running.note !== undefined ? [running.note] : []),
     ...(endpoints.length === 0 ? {} : { endpoints }),
     sitesInNetwork,
     network,

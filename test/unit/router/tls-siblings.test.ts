@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import type { Router, RouterConfig, SiblingAddress, TlsBundle } from '../../../src/router/contract.ts';
 import { siteIdOf } from '../../../src/identity/site-id.ts';
@@ -87,6 +88,23 @@ test('others come and go, and a new certificate is taken up', async () => {
   await using late = await start(sibling('three', ports, {}, { ...renewed, ca: next.ca }));
   one.apply(sibling('one', ports, {}, { ...renewed, ca: next.ca }));
   await until(late, 'the others, by the new authority alone', ({ network }) => network.length === 3);
+});
+
+test('whoever is not linked to another of its site says why, as long as that is so', async () => {
+  const ports = { one: await freePort(), two: await freePort() };
+  const other = createServer((socket) => void socket.destroy()).listen(ports.two);
+  await once(other, 'listening');
+  await using one = await start(sibling('one', ports));
+  await using two = await start(sibling('two', ports));
+  await until(two, "its port to be another one's", ({ siblings }) => siblings?.problem?.code === 'port-in-use');
+  await until(one, 'the other one not to be there', ({ siblings }) => siblings?.links['two']?.problem !== undefined);
+  other.close();
+  await until(two, 'its port', ({ siblings }) => siblings !== undefined && siblings.problem === undefined);
+  await until(
+    one,
+    'the link',
+    ({ siblings, siblingLinks }) => siblings?.links['two']?.operational === true && 'two' in (siblingLinks ?? {}),
+  );
 });
 
 test('of two routers behind one site a link goes by the other as soon as one drains', async () => {

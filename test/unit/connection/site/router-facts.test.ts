@@ -108,6 +108,20 @@ describe('whose a router pod is', () => {
   }
 });
 
+test('a Site that runs tells of routers that are not linked to each other, on one line that is cut', () => {
+  const runs = pod(ready, { name: 'r', namespace: 'west', labels: { 'skupper.io/type': 'site' } });
+  const noteOf = (apart: string, ...pods: readonly Pod[]): string | undefined => {
+    const told = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'skupper-network-status' }, data: { 'routers-apart': apart } };
+    const all = pods.map((each) => ({ apiVersion: 'v1', kind: 'Pod', ...each }));
+    const { running } = routerFacts(viewOf([site, told, ...all] as readonly KubeObject[]));
+    return running.kind === 'done' ? (running.note ?? '') : undefined;
+  };
+  assert.equal(noteOf('', runs), '');
+  assert.equal(noteOf('a and b\nc and \u202ed', runs), 'a and b; c and \\u{202e}d');
+  assert.ok((noteOf('x'.repeat(10_000), runs) ?? '').length <= 500);
+  assert.equal(noteOf('a and b'), undefined);
+});
+
 test("a person's own ServiceAccount is named where no router is ready", () => {
   const messageOf = (serviceAccount: string): string | undefined => {
     const { running } = routerFacts(viewOf([{ ...site, spec: { serviceAccount } } as KubeObject]));

@@ -34,7 +34,7 @@ async function writtenKeys({ settled, linkUp }: { readonly settled: boolean; rea
       return Promise.resolve(standing as unknown as T);
     },
   };
-  await writeNetworkStatus(report, { client, namespace: 'west', standing, settled, signal: new AbortController().signal });
+  await writeNetworkStatus(report, { client, namespace: 'west', standing, settled, apart: [], signal: new AbortController().signal });
   return written;
 }
 
