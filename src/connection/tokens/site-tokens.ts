@@ -2,7 +2,7 @@ import { pendingKeyOf, Tokens } from '../../agent/tokens.ts';
 import type { Identity } from '../../agent/ports.ts';
 import { CONTROLLERS_SECRETS, LOCAL_SERVER, RECORDS, SITE_SERVER } from '../../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../../kube/contract.ts';
-import type { TrustFacts } from '../../site/observe/trust-facts.ts';
+import type { GrantFacts, TrustFacts } from '../../site/observe/trust-facts.ts';
 import { uselessGrants } from '../../site/plan/access.ts';
 import type { ResourceProblem } from '../../site/problem.ts';
 import { nameOf, type SiteResources } from '../../site/resources.ts';
@@ -35,6 +35,8 @@ export interface SiteTokensOptions {
 export interface TokensStep {
   readonly facts: Pick<TrustFacts, 'grants' | 'tokens'>;
   readonly problems: readonly ResourceProblem[];
+  /** When the next grant expires, which its status is to tell. */
+  readonly due?: number;
 }
 
 /** Both ends of tokens, for one site while it is one: its AccessGrants, and the AccessTokens that others gave it. */
@@ -76,7 +78,11 @@ export class SiteTokens implements AsyncDisposable {
     await this.#pendingKeys.keepOnly(new Set(waiting.map((token) => pendingKeyOf(nameOf(token)))));
     const grants = await this.#grants.step(view, now);
     const letsNobodyIn = resources.RouterAccess.length === 0 && (site.spec.linkAccess ?? 'none') === 'none';
-    return { facts: { grants, tokens }, problems: letsNobodyIn || site.spec.edge === true ? uselessGrants(resources, site) : [] };
+    return {
+      facts: { grants, tokens },
+      problems: letsNobodyIn || site.spec.edge === true ? uselessGrants(resources, site) : [],
+      ...nextExpiry([...grants.values()]),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -89,6 +95,11 @@ export class SiteTokens implements AsyncDisposable {
     if (site === undefined) throw new Error('there is no site whose tokens these are');
     return site;
   }
+}
+
+function nextExpiry(grants: readonly GrantFacts[]): Pick<TokensStep, 'due'> {
+  const ahead = grants.flatMap(({ expires, expired }) => (expires === undefined || expired ? [] : [expires]));
+  return ahead.length === 0 ? {} : { due: Math.min(...ahead) };
 }
 
 /** Of Secrets that something else shows, trusts or makes. A token is called as its file says, which may be another site's choice. */

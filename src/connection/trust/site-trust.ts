@@ -83,7 +83,7 @@ export class SiteTrust implements AsyncDisposable {
       facts: { ...noTrust, ...tokens?.facts, certificates: issued.certificates, defaultIssuer: defaultIssuerOf(site) },
       problems: [...found.problems, ...(tokens?.problems ?? [])],
       revoked: after,
-      ...this.#again(issued.due),
+      ...this.#again(soonest([issued.due, tokens?.due])),
       ...(found.failed === undefined ? {} : { failed: found.failed }),
     };
   }
@@ -181,6 +181,11 @@ function parted<T>(all: readonly T[], isFirst: (one: T) => boolean): readonly [r
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
 }
 
+function soonest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /** What is kept for one Site while it is the namespace's. */
 interface Kept {
   readonly uid: string;
@@ -208,14 +213,14 @@ async function ensureAll(
 ): Promise<Issue> {
   const certificates = new Map<string, CertificateState>();
   const written: WantedSecret[] = [];
-  const dues: number[] = [];
+  const dues: (number | undefined)[] = [];
   secrets.keepOnly(wanted);
   for (const each of wanted) {
     const { state, due, isWritten, failed } = await secrets.ensure(each, revoked);
     if (state !== undefined) certificates.set(each.name, state);
-    if (due !== undefined) dues.push(due);
+    dues.push(due);
     if (isWritten === true) written.push(each);
     found.failed ??= failed;
   }
-  return { certificates, written, due: dues.length === 0 ? undefined : Math.min(...dues) };
+  return { certificates, written, due: soonest(dues) };
 }

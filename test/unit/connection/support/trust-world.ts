@@ -30,11 +30,18 @@ export async function trustWorld({
   cluster,
   clock = makeClock(),
   client,
-}: { readonly cluster?: PlayedCluster; readonly clock?: TrustWorld['clock']; readonly client?: KubeClient } = {}): Promise<TrustWorld> {
+  grants = false,
+}: {
+  readonly cluster?: PlayedCluster;
+  readonly clock?: TrustWorld['clock'];
+  readonly client?: KubeClient;
+  /** Whether AccessGrants are enabled. */
+  readonly grants?: boolean;
+} = {}): Promise<TrustWorld> {
   const played = cluster ?? (await playedCluster());
   const { api, caches } = played;
   const log = createLogger({ level: 'silent', component: 'test' });
-  const desk = new GrantDesk({ settings: { ...settings.grants, enabled: false }, log, onChange: () => {} });
+  const desk = new GrantDesk({ settings: { ...settings.grants, enabled: grants }, log, onChange: () => {} });
   const options = { client: client ?? api, caches, log, desk, wake: () => {}, clock };
   const trusts = new Map<string, SiteTrust>();
   const texts = (name: string): Readonly<Record<string, string>> =>

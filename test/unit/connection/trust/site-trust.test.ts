@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { annotation, LEDGER, LOCAL_CA, LOCAL_SERVER, SITE_CA, SITE_KEY } from '../../../../src/api/skupper/cluster-names.ts';
+import type { AccessGrant } from '../../../../src/api/skupper/index.ts';
+import { API_VERSION } from '../../../../src/api/skupper/names.ts';
 import type { KubeClient } from '../../../../src/kube/contract.ts';
 import { ApiError } from '../../../../src/kube/errors.ts';
 import type { Secret } from '../../../../src/kube/objects.ts';
@@ -57,6 +59,22 @@ describe('the trust of a site in a cluster', () => {
     assert.deepEqual((await world.step(all)).problems, []);
     assert.equal(world.cluster.api.calls.length, before);
     assert.equal(facts.defaultIssuer, SITE_CA);
+  });
+
+  it('is looked at again when a grant expires, which nothing else would tell', async () => {
+    await using world = await trustWorld({ grants: true });
+    const grant = (name: string, expirationWindow: string): AccessGrant => ({
+      apiVersion: API_VERSION,
+      kind: 'AccessGrant',
+      metadata: { name, namespace: 'west', uid: `uid-${name}` },
+      spec: { expirationWindow },
+    });
+    const objects = [...all, grant('short', '90s'), grant('long', '2h')];
+    const first = await world.step(objects);
+    assert.deepEqual([first.facts.grants.get('short')?.expired, first.again], [false, 90_000]);
+    world.clock.advance(90_000);
+    const second = await world.step(objects);
+    assert.deepEqual([second.facts.grants.get('short')?.expired, second.again], [true, 7_110_000]);
   });
 
   it('tells what a Certificate asks for in vain, and makes all others', async () => {
