@@ -11,6 +11,7 @@ import type { LinkHost, Peer } from './link/host.ts';
 import type { Link } from './link/link.ts';
 import { Links } from './link/links.ts';
 import { Memory } from './memory/memory.ts';
+import { Turns } from './http2/turn.ts';
 import { budgetWithin, memoryLimit } from './memory/limit.ts';
 import { openFilesLimit, reserveWithin } from '../telemetry/open-files.ts';
 import { Liveness } from './link/session/liveness.ts';
@@ -62,6 +63,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly links = new Links();
   readonly liveness = new Liveness();
   readonly memory: Memory;
+  readonly turns = new Turns();
   #leaving = false;
   #stopped = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };

@@ -5,6 +5,7 @@ import type { RequestHead, Stream, StreamHandler } from '../../src/router/http2/
 import type { Hello } from '../../src/router/link/session/hello.ts';
 import type { LinkHost } from '../../src/router/link/host.ts';
 import type { Link } from '../../src/router/link/link.ts';
+import { Turns } from '../../src/router/http2/turn.ts';
 import { Links } from '../../src/router/link/links.ts';
 import { Memory } from '../../src/router/memory/memory.ts';
 import type { Liveness } from '../../src/router/link/session/liveness.ts';
@@ -36,6 +37,7 @@ export class FuzzedHost implements LinkHost {
   readonly links = new Links();
   readonly liveness: Liveness;
   readonly memory = new Memory({ bytes: Infinity, peers: Infinity }, quiet);
+  readonly turns = new Turns();
   readonly hooks = {};
   readonly draining = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };

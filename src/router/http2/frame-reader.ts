@@ -46,7 +46,7 @@ export class FrameReader {
     this.#stopped = true;
   }
 
-  /** What is left of the present octets, from the next HEADERS on, is for later. */
+  /** What is left of the present octets, from the next frame on, is for later. */
   pause(): void {
     this.#paused = true;
   }
@@ -58,7 +58,7 @@ export class FrameReader {
   push(chunk: Buffer): Buffer {
     this.#paused = false;
     let at = 0;
-    while (at < chunk.length && !this.#stopped && !(this.#paused && this.#isAtHeaders(chunk, at))) {
+    while (at < chunk.length && !this.#stopped && !(this.#paused && this.#isAtFrame)) {
       if (this.#state === 'header') at = this.#readHeader(chunk, at);
       else if (this.#state === 'data') at = this.#readData(chunk, at);
       else if (this.#state === 'payload') at = this.#readPayload(chunk, at);
@@ -68,8 +68,8 @@ export class FrameReader {
     return this.#stopped ? EMPTY : chunk.subarray(at);
   }
 
-  #isAtHeaders(chunk: Buffer, at: number): boolean {
-    return this.#state === 'header' && this.#have === 0 && chunk[at + 3] === FrameType.HEADERS;
+  get #isAtFrame(): boolean {
+    return this.#state === 'header' && this.#have === 0;
   }
 
   #readHeader(chunk: Buffer, at: number): number {

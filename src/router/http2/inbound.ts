@@ -29,6 +29,7 @@ export class Inbound implements FrameSink {
   /** Whose DATA frame is being read; undefined where it is to be dropped. */
   #data: SessionStream | undefined;
   #goawayLimit = Infinity;
+  #frames = 0;
 
   constructor(core: SessionCore) {
     this.#core = core;
@@ -112,6 +113,8 @@ export class Inbound implements FrameSink {
       this.#greeted = true;
     }
     this.#blocks.expect(type, streamId);
+    this.#frames += 1;
+    if (this.#frames % FRAMES_AS_WORK === 0) this.#core.worked();
   }
 
   /** @returns undefined where frames of that stream are to be dropped */
@@ -206,7 +209,7 @@ export class Inbound implements FrameSink {
       stream.reset(ErrorCode.INTERNAL_ERROR);
     }
     if (whole.endStream && !stream.gone) stream.endedRemotely();
-    this.#core.requested();
+    this.#core.worked();
   }
 
   /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */
@@ -403,6 +406,8 @@ export class Inbound implements FrameSink {
 const HEADER_TABLE_BYTES = 4_096;
 /** So many streams cost about as much to look at as a frame to answer. */
 const STREAMS_A_FRAME = 256;
+/** And so many frames about as much as a request. */
+const FRAMES_AS_WORK = 32;
 const TOO_LARGE = { ok: true, head: undefined } as const;
 
 /** CONNECT's data are no content (RFC 9110 section 9.3.6). @returns -1 where nothing is promised, undefined where it is malformed */

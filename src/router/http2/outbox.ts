@@ -88,7 +88,7 @@ export class Outbox {
 
   /** The stream has something queued; it is served once its windows allow. */
   ready(stream: SendSide): void {
-    if (stream.listed || stream.queued === 0 || stream.sendWindow <= 0) return;
+    if (this.#closed || stream.listed || stream.queued === 0 || stream.sendWindow <= 0) return;
     stream.listed = true;
     if (stream.queued > SMALL) {
       this.#bulk.push(stream);

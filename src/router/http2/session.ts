@@ -28,6 +28,7 @@ import { Outbox } from './outbox.ts';
 import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
+import { Turn } from './turn.ts';
 import { PIECE_COST, STREAM_COST } from '../memory/costs.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
@@ -36,6 +37,8 @@ export interface SessionOptions {
   readonly role: 'client' | 'server';
   readonly events: SessionEvents;
   readonly limits?: Partial<SessionLimits>;
+  /** Of all sessions with the same peer; one of its own without. */
+  readonly turn?: Turn;
   /** Milliseconds, monotonic; replaced in tests. */
   readonly now?: () => number;
 }
@@ -70,11 +73,11 @@ class Http2Session implements Session, SessionCore {
   readonly #inbound: Inbound;
   readonly #lingering: Lingering;
   readonly #reader: FrameReader;
+  readonly #turn: Turn;
   /** Octets of the client's preface that the server has still to see. */
   #preface: number;
-  /** Octets that have arrived and wait for the next turn of the event loop; the socket is paused meanwhile. */
+  /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
   #unread: Buffer = EMPTY;
-  #requests = 0;
   #waiting: { readonly stream: SessionStream; readonly block: Buffer; readonly end: boolean }[] = [];
   #nextId = 1;
   #goawaySent: 'no' | 'notice' | 'final' = 'no';
@@ -87,6 +90,7 @@ class Http2Session implements Session, SessionCore {
     this.events = options.events;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
+    this.#turn = options.turn ?? new Turn();
     this.#lingering = new Lingering(this.limits.answeredDeadline, this.now);
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
@@ -172,6 +176,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   streamEnded(stream: SessionStream): void {
+    // What its user ends now does not leave any more: it is about to be told so.
+    if (this.#state === 'closed') return;
     stream.gone = true;
     this.earlyResets.earn();
     this.#forget(stream, 'ended');
@@ -287,19 +293,20 @@ class Http2Session implements Session, SessionCore {
       this.#unread = Buffer.concat([this.#unread, chunk]);
       return;
     }
-    const left = this.#read(chunk);
+    const left = this.#turn.isBusy ? chunk : this.#read(chunk);
     if (left.length === 0) return;
     // The chunk is the socket's, for the time of this call.
     this.#unread = Buffer.from(left);
     this.#socket.pause();
-    setImmediate(this.#readOn);
+    this.#turn.wait(this.#readOn);
   };
 
   readonly #readOn = bounded(
     'session/read-on',
     () => {
+      if (this.#state === 'closed') return;
       this.#unread = this.#read(this.#unread);
-      if (this.#unread.length > 0) setImmediate(this.#readOn);
+      if (this.#unread.length > 0) this.#turn.wait(this.#readOn);
       else this.#socket.resume();
     },
     () => this.#fault(),
@@ -307,7 +314,6 @@ class Http2Session implements Session, SessionCore {
 
   /** @returns what is left for the next turn */
   #read(octets: Buffer): Buffer {
-    this.#requests = 0;
     try {
       const rest = this.#preface > 0 ? this.#readPreface(octets) : octets;
       return rest.length > 0 ? this.#reader.push(rest) : EMPTY;
@@ -318,9 +324,9 @@ class Http2Session implements Session, SessionCore {
     }
   }
 
-  requested(): void {
-    this.#requests += 1;
-    if (this.#requests >= MOST_REQUESTS) this.#reader.pause();
+  worked(): void {
+    this.#turn.spend();
+    if (this.#turn.isSpent) this.#reader.pause();
   }
 
   /** What its user throws ends the session, wherever it was told from. */
@@ -421,12 +427,26 @@ class Http2Session implements Session, SessionCore {
     for (const { stream } of this.#waiting.splice(0)) stream.cut(reason);
     const streams = [...this.streams.values()];
     this.streams.clear();
-    for (const stream of streams) {
-      this.windows.released(stream);
-      if (!stream.gone) stream.cut(reason);
-    }
+    this.#cut(streams, reason);
     this.#letGo();
     this.#tell(() => this.events.onClose(reason));
+  }
+
+  /** Each of them ends a connection with all that is behind it, so a few are ended in a turn. */
+  #cut(streams: readonly SessionStream[], reason: StreamReset): void {
+    const left = streams.values();
+    const goOn = (): void => {
+      while (!this.#turn.isSpent) {
+        const { value: stream, done } = left.next();
+        if (done === true) return;
+        this.windows.released(stream);
+        if (stream.gone) continue;
+        this.#turn.spend();
+        stream.cut(reason);
+      }
+      this.#turn.wait(goOn);
+    };
+    goOn();
   }
 
   /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */
@@ -446,10 +466,5 @@ class Http2Session implements Session, SessionCore {
 
 const EMPTY = Buffer.alloc(0);
 const FAULT = 'an unexpected error at this end';
-/**
- * Requests that a session takes in one turn of the event loop. Each costs a tenth of a millisecond or two, and thousands of them fit into what is
- * read at once: other sessions' turns would come seconds later, and their peers think that this end has fallen silent.
- */
-const MOST_REQUESTS = 8;
 /** How long a closed session's socket may take to pass on its GOAWAY, milliseconds. */
 const LINGER = 1_000;

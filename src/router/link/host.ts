@@ -8,6 +8,7 @@ import type { Link, LinkEvents } from './link.ts';
 import type { Links } from './links.ts';
 import type { Liveness } from './session/liveness.ts';
 import type { Memory } from '../memory/memory.ts';
+import type { Turns } from '../http2/turn.ts';
 
 /** Who is at the other end of a connection. */
 export interface Peer extends Party {
@@ -23,6 +24,7 @@ export interface LinkHost {
   readonly links: Links;
   readonly liveness: Liveness;
   readonly memory: Memory;
+  readonly turns: Turns;
   readonly hooks: RouterHooks;
   readonly events: LinkEvents;
   /** It lets no new links in. */

@@ -72,8 +72,10 @@ export class Campaign implements AsyncDisposable {
     readonly test?: TestContext;
     readonly perSecond: number;
     readonly args?: readonly string[];
+    /** Of the attacked router. */
+    readonly env?: Readonly<Record<string, string>>;
   }): Promise<Campaign> {
-    const { test, perSecond, args = [] } = options;
+    const { test, perSecond, args = [], env = {} } = options;
     await using stack = new AsyncDisposableStack();
     const net = stack.use(await createNetwork({ hosts: ['west', 'east', 'strange'], ...(test === undefined ? {} : { test }) }));
     const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
@@ -81,6 +83,7 @@ export class Campaign implements AsyncDisposable {
     const east = await startSite(server, {
       access: true,
       args,
+      env,
       resources: Object.entries(keys).map(([key, port]) => connector(key, '127.0.0.1', port)),
     });
     const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB)] });

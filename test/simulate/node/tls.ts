@@ -150,6 +150,7 @@ export class Server extends TcpServer {
     super(options);
     this.#options = options;
     this.#context = createSecureContext(options);
+    this.on('connection', (raw: Socket) => this.#shake(raw));
     if (onSecure !== undefined) this.on('secureConnection', onSecure);
   }
 
@@ -158,9 +159,7 @@ export class Server extends TcpServer {
   }
 
   protected override accepted(endpoint: Endpoint): void {
-    const raw = this.socketOf(endpoint, { ...this.#options, pauseOnConnect: true });
-    this.emit('connection', raw);
-    if (!raw.destroyed) this.#shake(raw);
+    this.emit('connection', this.socketOf(endpoint, { ...this.#options, pauseOnConnect: true }));
   }
 
   #shake(raw: Socket): void {

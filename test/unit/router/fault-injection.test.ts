@@ -134,13 +134,14 @@ const names = readdirSync(ROUTER, { recursive: true, encoding: 'utf8' })
   ])
   .map(([, name]) => name as HandlerName);
 
-/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages, a link that gives way to one elsewhere. */
+/** Nothing here brings them about: what breaks at one moment only, readers that stand still, a want of memory, names with several addresses, a resolver that does not answer, floods of routing messages, more TLS handshakes than begin at once, a link that gives way to one elsewhere. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'connection/stalled-look',
   'connection/look-again',
   'connection/no-server',
   'connection/no-way',
   'connection/next-address',
+  'connection/handshake-pace',
   'connection/name-known',
   'look/name-again',
   'look/name-subscriber',

@@ -1,6 +1,6 @@
 import { constants, type X509Certificate } from 'node:crypto';
-import type { AddressInfo, Socket } from 'node:net';
-import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type SecureContextOptions, type Server as TlsServer, type TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
@@ -22,6 +22,12 @@ import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 import { readCertificates } from '../../../x509/facts.ts';
 import { printableAscii } from '../../../text/printable.ts';
+
+/** What listens, and what does TLS on the connections that it accepted, once it is their turn. */
+interface Listening {
+  readonly door: Server;
+  readonly tls: TlsServer;
+}
 
 interface AccessOptions {
   readonly sharesPort?: boolean;
@@ -46,7 +52,7 @@ export class Access {
   readonly #siblingsOnly: boolean;
   #sharesPort: boolean;
   #config: AccessConfig;
-  #server: Server | undefined;
+  #server: Listening | undefined;
   #port: number | undefined;
   #problem: Problem | undefined;
   #failures = 0;
@@ -147,7 +153,7 @@ export class Access {
   #listen(): void {
     if (this.#closed) return;
     const { host, port, name } = this.#config;
-    let server: Server;
+    let server: Listening;
     try {
       server = this.#createServer();
     } catch (error) {
@@ -166,22 +172,23 @@ export class Access {
       this.#stopListening();
       this.#failed(listenError(error, host, port));
     };
-    server.on(
+    const { door } = server;
+    door.on(
       'error',
       bounded('listener/access-error', (error: Error) => failed(error), failed),
     );
-    server.once(
+    door.once(
       'listening',
       bounded('listener/access-listening', () => this.#opened(server), failed),
     );
-    server.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 });
+    door.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 });
   }
 
-  #opened(server: Server): void {
+  #opened(server: Listening): void {
     if (this.#server !== server) return;
     const { host, name } = this.#config;
     // A TCP server that listens has an address and a port.
-    this.#port = (server.address() as AddressInfo).port;
+    this.#port = (server.door.address() as AddressInfo).port;
     this.#failures = 0;
     this.#problem = undefined;
     this.#host.log.info({ access: name, host, port: this.#port }, 'access open');
@@ -189,21 +196,30 @@ export class Access {
   }
 
   /** @throws LinkError, or what OpenSSL has against the bundle */
-  #createServer(): Server {
-    const server = createServer({
+  #createServer(): Listening {
+    const tls = this.#tlsServer();
+    const door = createServer({ pauseOnConnect: true, noDelay: true });
+    door.on(
+      'connection',
+      bounded(
+        'connection/access-begin',
+        (socket: Socket) => this.#begin(tls, socket),
+        (_, socket) => void socket.destroy(),
+      ),
+    );
+    return { door, tls };
+  }
+
+  #tlsServer(): TlsServer {
+    const server = createTlsServer({
       ...this.#context(),
       requestCert: true,
       // Whether the peer is let in is decided in `#accept`, where it can still be told why.
       rejectUnauthorized: false,
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: HANDSHAKE_DEADLINE,
-      noDelay: true,
     });
     const close = (_: unknown, socket: Socket): void => void socket.destroy();
-    server.on(
-      'connection',
-      bounded('connection/access-begin', (socket: Socket) => this.#begin(socket), close),
-    );
     server.on(
       'tlsClientError',
       bounded(
@@ -226,9 +242,9 @@ export class Access {
     return contextOf(bundle);
   }
 
-  #renew(server: Server): boolean {
+  #renew({ tls }: Listening): boolean {
     try {
-      server.setSecureContext(this.#context());
+      tls.setSecureContext(this.#context());
     } catch (error) {
       // The old certificate serves for as long as it can.
       const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);
@@ -263,7 +279,7 @@ export class Access {
     const server = this.#server;
     this.#server = undefined;
     // Only the listening ends: connections that were accepted live on.
-    server?.close();
+    server?.door.close();
     this.#host.changed();
   }
 
@@ -284,8 +300,12 @@ export class Access {
     return this.#host.memory.refusal('peer', peer);
   }
 
-  #begin(socket: Socket): void {
-    const address = this.#handshakes.begin(socket);
+  #begin(tls: TlsServer, socket: Socket): void {
+    const shake = (): boolean => tls.emit('connection', socket);
+    const address = this.#handshakes.begin(
+      socket,
+      bounded('connection/access-shake', shake, () => void socket.destroy()),
+    );
     if (address === undefined) return;
     linkMetrics.refused.inc({ reason: 'busy' });
     this.#strangers.warn({ access: this.#config.name, address, code: 'busy' }, 'connection closed: too many TLS handshakes are under way');

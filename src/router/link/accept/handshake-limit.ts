@@ -3,6 +3,7 @@ import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts'
 import { FairPlaces } from '../../../work/fair-places.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
+import { HandshakePace } from './handshake-pace.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
 const MOST = Math.min(512, reserveWithin(openFilesLimit()).strangers);
@@ -11,22 +12,24 @@ const MOST_OF_ADDRESS = Math.min(64, MOST);
 /** Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended. */
 export class HandshakeLimit {
   readonly #places = new FairPlaces<string>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
-  readonly #sockets = new Map<string, Socket>();
+  readonly #connections = new Map<string, { readonly socket: Socket; readonly network: string }>();
+  readonly #pace = new HandshakePace<Socket>();
 
-  /** @returns the address whose connection was closed for this one */
-  begin(socket: Socket): string | undefined {
+  /**
+   * @param start begins the handshake; called now or soon, unless the connection has ended before
+   * @returns the address whose connection was closed for this one
+   */
+  begin(socket: Socket, start: () => void): string | undefined {
     const key = keyOf(socket);
-    const ended = this.#places.enter(key, networkOf(socket.remoteAddress ?? ''));
-    this.#sockets.set(key, socket);
+    const network = networkOf(socket.remoteAddress ?? '');
+    const ended = this.#places.enter(key, network);
+    this.#connections.set(key, { socket, network });
     // A peer that leaves in the middle.
     const done = (): void => this.#done(key, socket);
     socket.once('close', bounded('connection/handshake-closed', done, done));
-    const other = ended === undefined ? undefined : this.#sockets.get(ended);
-    if (ended === undefined || other === undefined) return undefined;
-    const address = other.remoteAddress ?? '';
-    this.#done(ended, other);
-    other.destroy();
-    return address;
+    const closed = ended === undefined ? undefined : this.#close(ended);
+    this.#pace.enter(socket, network, start);
+    return closed;
   }
 
   /** The handshake of this connection, of which TLS has made a socket of its own, is over. */
@@ -34,11 +37,22 @@ export class HandshakeLimit {
     this.#done(keyOf(socket));
   }
 
-  #done(key: string, socket = this.#sockets.get(key)): void {
-    // Another connection may have the same address and port by now.
-    if (this.#sockets.get(key) !== socket) return;
-    this.#sockets.delete(key);
+  #close(key: string): string | undefined {
+    const socket = this.#connections.get(key)?.socket;
+    if (socket === undefined) return undefined;
+    const address = socket.remoteAddress ?? '';
+    this.#done(key, socket);
+    socket.destroy();
+    return address;
+  }
+
+  /** @param socket where another connection may have the same address and port by now */
+  #done(key: string, socket?: Socket): void {
+    const found = this.#connections.get(key);
+    if (found === undefined || (socket !== undefined && found.socket !== socket)) return;
+    this.#connections.delete(key);
     this.#places.leave(key);
+    this.#pace.leave(found.socket, found.network);
   }
 }
 

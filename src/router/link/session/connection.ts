@@ -4,6 +4,7 @@ import { bounded, reportInternalError } from '../../../telemetry/boundary.ts';
 import { LinkError } from '../link-errors.ts';
 import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { createSession } from '../../http2/session.ts';
+import type { Turns } from '../../http2/turn.ts';
 import { COST } from '../../memory/costs.ts';
 import type { Holder, Memory } from '../../memory/memory.ts';
 import type { Binding } from './hello.ts';
@@ -28,7 +29,7 @@ export interface ConnectionOptions {
   readonly role: 'client' | 'server';
   /** Whose share of memory it is part of. */
   readonly owner: string;
-  readonly host: { readonly liveness: Liveness; readonly memory: Memory };
+  readonly host: { readonly liveness: Liveness; readonly memory: Memory; readonly turns: Turns };
   readonly events: ConnectionEvents;
 }
 
@@ -52,7 +53,7 @@ export class Connection implements Watched, Holder {
 
   constructor(options: ConnectionOptions) {
     const { socket, dialed, events } = options;
-    const { liveness, memory } = options.host;
+    const { liveness, memory, turns } = options.host;
     this.owner = options.owner;
     this.#socket = socket;
     const exporter =
@@ -69,6 +70,7 @@ export class Connection implements Watched, Holder {
     );
     this.session = createSession(socket, {
       role: options.role,
+      turn: turns.join(this.owner),
       events: {
         onRequest: (stream, head) => events.onRequest(stream, head),
         onReady: () => {},
@@ -76,6 +78,7 @@ export class Connection implements Watched, Holder {
         onClose: (reason) => {
           liveness.unwatch(this);
           memory.delete(this);
+          turns.leave(this.owner);
           this.#counted();
           events.onClose(reason, this.#error);
         },

@@ -8,6 +8,7 @@ import { ErrorCode } from '../../../../src/router/http2/errors.ts';
 import { FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
+import { Turn } from '../../../../src/router/http2/turn.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { readSent } from '../../../fuzz/sent-frames.ts';
 import { Wire } from '../../../fuzz/wire.ts';
@@ -20,11 +21,16 @@ interface Victim {
   readonly seen: SessionRecorder;
 }
 
-/** A server that has been greeted. Its peer reads what is sent, or never does. */
-function victim(reads: boolean, limits: Partial<SessionLimits> = {}, accept: (accepted: Accepted) => void = () => {}): Victim {
+/** A server that has been greeted, and does all that it is asked for at once. Its peer reads what is sent, or never does. */
+function victim(
+  reads: boolean,
+  limits: Partial<SessionLimits> = {},
+  accept: (accepted: Accepted) => void = () => {},
+  turn = new Turn(Infinity),
+): Victim {
   const wire = new Wire(reads);
   const seen = new SessionRecorder(accept);
-  const session = createSession(wire.socket, { role: 'server', events: seen, limits, now: () => 0 });
+  const session = createSession(wire.socket, { role: 'server', events: seen, limits, turn, now: () => 0 });
   wire.feed(PREFACE);
   wire.feed(frame(FrameType.SETTINGS, 0, 0));
   return { wire, session, seen };
@@ -171,8 +177,8 @@ test('bytes one by one, which somebody takes, may come without end', () => {
 });
 
 test('a thousand requests that arrive at once are taken in many turns, in their order, and others have theirs in between', async () => {
-  const { wire, session, seen } = victim(true, {}, refuse);
-  const other = victim(true);
+  const { wire, session, seen } = victim(true, {}, refuse, new Turn());
+  const other = victim(true, {}, undefined, new Turn());
   await setImmediate();
   const ids = Array.from({ length: 1_000 }, (_, index) => 1 + 2 * index);
   wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
@@ -198,11 +204,77 @@ test('a thousand requests that arrive at once are taken in many turns, in their 
 });
 
 test('requests that wait for their turn are not taken once the session has ended', async () => {
-  const { wire, session, seen } = victim(true, {}, refuse);
+  const { wire, session, seen } = victim(true, {}, refuse, new Turn());
   await setImmediate();
   wire.feed(Buffer.concat(Array.from({ length: 100 }, (_, index) => connect(1 + 2 * index, true))));
   session.destroy();
   const before = seen.accepted.length;
   for (let turn = 0; turn < 30; turn += 1) await setImmediate();
   assert.equal(seen.accepted.length, before);
+});
+
+test('however many connections a peer has, they share its turns, and each gets on like the others', async () => {
+  const turn = new Turn();
+  const all = Array.from({ length: 5 }, () => victim(true, {}, refuse, turn));
+  await setImmediate();
+  const ids = Array.from({ length: 100 }, (_, index) => 1 + 2 * index);
+  for (const { wire } of all) wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
+  const taken = (): readonly number[] => all.map(({ seen }) => seen.accepted.length);
+  const sum = (): number => taken().reduce((one, other) => one + other, 0);
+  for (let before = 0, turns = 0; sum() < 500; turns += 1) {
+    assert.ok(sum() - before <= 10, `${sum() - before} requests in one turn`);
+    assert.ok(Math.max(...taken()) - Math.min(...taken()) <= 20, `${taken()} of each`);
+    assert.ok(turns < 10_000);
+    before = sum();
+    await setImmediate();
+    for (const { wire } of all) wire.take();
+  }
+  assert.deepEqual(taken(), [100, 100, 100, 100, 100]);
+});
+
+test('frames that ask for little are work too, and a flood of them is read in many turns', async () => {
+  const { wire, seen } = victim(true, {}, undefined, new Turn());
+  await setImmediate();
+  wire.feed(connect(1));
+  const crumb = frame(FrameType.DATA, 0, 1, Buffer.of(1));
+  wire.feed(Buffer.concat(Array.from({ length: 5_000 }, () => crumb)));
+  const received = (): number => seen.accepted[0]?.recorder.received ?? 0;
+  let turns = 0;
+  for (let before = 0; received() < 5_000 && turns < 1_000; turns += 1) {
+    assert.ok(received() - before <= 320, `${received() - before} frames in one turn`);
+    before = received();
+    await setImmediate();
+    wire.take();
+  }
+  assert.ok(turns >= 15 && turns < 1_000, `${turns} turns`);
+});
+
+test('the streams of a connection that ends are ended in many turns, each once, whatever their users do meanwhile', async () => {
+  const { wire, session, seen } = victim(true, {}, undefined, new Turn());
+  const ids = Array.from({ length: 200 }, (_, index) => 1 + 2 * index);
+  wire.feed(Buffer.concat(ids.map((id) => connect(id, true))));
+  while (seen.accepted.length < ids.length) {
+    await setImmediate();
+    wire.take();
+  }
+  await setImmediate();
+  session.destroy();
+  assert.equal(session.state, 'closed');
+  const told = (): number => seen.accepted.filter(({ recorder }) => recorder.resets.length > 0).length;
+  assert.ok(told() <= 10, `${told()} in one turn`);
+  // As if nothing were wrong, since none of them knows.
+  for (const { stream } of seen.accepted) {
+    stream.respond({ status: 200, fields: {} });
+    stream.write(Buffer.alloc(100));
+    stream.end();
+  }
+  let turns = 0;
+  for (let before = told(); told() < ids.length && turns < 1_000; turns += 1) {
+    await setImmediate();
+    assert.ok(told() - before <= 10, `${told() - before} in one turn`);
+    before = told();
+  }
+  assert.ok(turns < 1_000);
+  assert.ok(seen.accepted.every(({ recorder, stream }) => recorder.resets.length === 1 && stream.queued === 0));
+  wire.destroy();
 });

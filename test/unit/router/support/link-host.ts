@@ -1,4 +1,5 @@
 import type { RouterConfig } from '../../../../src/router/contract.ts';
+import { Turns } from '../../../../src/router/http2/turn.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
@@ -16,6 +17,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     links: new Links(),
     liveness,
     memory: roomy(),
+    turns: new Turns(),
     hooks: {},
     events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onLeaving: () => {} },
     draining: false,

@@ -1,0 +1,83 @@
+import { bounded } from '../../telemetry/boundary.ts';
+
+/**
+ * What all sessions of one peer together make this end do in a turn of the event loop: a few pieces of work, of about a tenth of a millisecond
+ * or two each. Thousands of them fit into what is read at once, and a session that ends may end thousands of streams: the turns of others would
+ * come seconds later. Who has to wait goes on in the order in which they came.
+ */
+export class Turn {
+  readonly #most: number;
+  #spent = 0;
+  #ending = false;
+  readonly #waiting: (() => void)[] = [];
+  readonly #next = bounded(
+    'session/next-turn',
+    () => this.#goOn(),
+    () => this.#endLater(),
+  );
+
+  /** @param most pieces of work */
+  constructor(most = MOST_WORK) {
+    this.#most = most;
+  }
+
+  /** Nothing more is to be begun in this turn. */
+  get isSpent(): boolean {
+    return this.#spent >= this.#most;
+  }
+
+  /** Who brings something new has to wait behind others. */
+  get isBusy(): boolean {
+    return this.isSpent || this.#waiting.length > 0;
+  }
+
+  /** One piece of work is done in this turn. */
+  spend(): void {
+    this.#spent += 1;
+    this.#endLater();
+  }
+
+  /** Calls back in a later turn; who has still not done all by the end of that waits again. */
+  wait(goOn: () => void): void {
+    this.#waiting.push(goOn);
+    this.#endLater();
+  }
+
+  #endLater(): void {
+    if (this.#ending) return;
+    this.#ending = true;
+    setImmediate(this.#next);
+  }
+
+  #goOn(): void {
+    this.#ending = false;
+    this.#spent = 0;
+    while (!this.isSpent && this.#waiting.length > 0) this.#waiting.shift()?.();
+    if (this.#waiting.length > 0) this.#endLater();
+  }
+}
+
+const MOST_WORK = 8;
+
+/** The turns of all peers of a router, by who they are (`owner` of their connections). */
+export class Turns {
+  readonly #turns = new Map<string, { readonly turn: Turn; users: number }>();
+
+  join(owner: string): Turn {
+    const found = this.#turns.get(owner);
+    if (found !== undefined) {
+      found.users += 1;
+      return found.turn;
+    }
+    const turn = new Turn();
+    this.#turns.set(owner, { turn, users: 1 });
+    return turn;
+  }
+
+  leave(owner: string): void {
+    const found = this.#turns.get(owner);
+    if (found === undefined) return;
+    found.users -= 1;
+    if (found.users === 0) this.#turns.delete(owner);
+  }
+}
