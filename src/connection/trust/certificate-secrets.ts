@@ -16,7 +16,7 @@ import { readCertificates } from '../../x509/facts.ts';
 import { ownerOf } from '../namespace-view.ts';
 import { Issuers, makeRoot, renewedRoot } from './issuers.ts';
 import { isOurs, refuseRecord, SecretBundles, type BundleMarks } from './secret-bundles.ts';
-import type { SiteSecrets } from './site-secrets.ts';
+import { isOwned, type SiteSecrets } from './site-secrets.ts';
 import { isMadeAnew, refuseSettings, serves, type Standing, type WantedSecret } from './wanted-secrets.ts';
 
 export interface SecretState {
@@ -67,6 +67,8 @@ export class CertificateSecrets {
       if (secret !== undefined && isOfAnother(secret, wanted.certificate)) return { state: undefined };
       const bundle = await this.#bundles.get(wanted.name);
       if (secret !== undefined && !isOurs(secret)) return { state: this.#stateOfForeign(bundle, wanted) };
+      // Put back from a copy: it goes with its Certificate again.
+      if (secret !== undefined && bundle !== undefined && !isOwned(secret)) await this.#put(bundle, bundle, wanted);
       return await this.#ensureOwn(bundle, wanted, revoked);
     } catch (error) {
       const state = { problem: problemOf(error) };

@@ -98,6 +98,17 @@ export class SiteSecrets {
     return after === undefined ? {} : this.#read(name, after);
   }
 
+  /** What somebody has put back from a copy belongs to the Site again, and goes with it. */
+  async adopt(names: Iterable<string>): Promise<void> {
+    for (const name of names) {
+      await this.change(name, (current) =>
+        current === undefined || isOwned(current)
+          ? undefined
+          : { ...current, metadata: { ...current.metadata, ownerReferences: [this.site] } },
+      );
+    }
+  }
+
   async #write(name: string, current: Secret | undefined, wanted: Secret): Promise<Secret> {
     const { client, namespace, caches } = this.#options;
     const view = caches.view(secrets);
@@ -147,6 +158,10 @@ export class SiteSecrets {
       data: dataOf(texts),
     };
   }
+}
+
+export function isOwned({ metadata: { ownerReferences = [] } }: Secret): boolean {
+  return ownerReferences.length > 0;
 }
 
 export function textsOf({ data = {} }: Secret): StringMap {

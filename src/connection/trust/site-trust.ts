@@ -1,5 +1,6 @@
 import { Withdrawals } from '../../agent/withdrawals.ts';
 import type { Identity } from '../../agent/ports.ts';
+import { RECORDS } from '../../api/skupper/cluster-names.ts';
 import type { Site } from '../../api/skupper/index.ts';
 import type { Revocations } from '../../identity/issued.ts';
 import type { KubeClient } from '../../kube/contract.ts';
@@ -70,6 +71,7 @@ export class SiteTrust implements AsyncDisposable {
     const kept = await this.#keptFor(site);
     this.#site = site;
     const found = new Findings(site, signal);
+    await found.attempt(() => kept.secrets.adopt(RECORDS));
     const identity = await found.attempt(() => siteIdentity(kept.secrets));
     // Who is revoked comes first: without it nothing is signed.
     const revoked = await found.attempt(async () => revocationsOf(await kept.ledger.revoked()));

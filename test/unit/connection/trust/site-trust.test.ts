@@ -177,6 +177,26 @@ describe('the trust of a site in a cluster', () => {
     assert.equal(world.cluster.api.calls.length, calls);
   });
 
+  it('takes for its own what has been put back from a backup, so that it goes with the Site', async () => {
+    await using before = await trustWorld();
+    await before.step(all);
+    await using world = await trustWorld();
+    const restored = [SITE_KEY, LEDGER, SITE_CA, LOCAL_CA];
+    for (const name of restored) {
+      const { metadata, ...secret } = before.secret(name);
+      world.cluster.api.put(secrets, { ...secret, metadata: { name, namespace: 'west', annotations: metadata.annotations ?? {} } });
+    }
+    assert.deepEqual((await world.step(all)).problems, []);
+    const ownersOf = (of: TrustWorld, name: string): unknown => of.secret(name).metadata.ownerReferences?.map(({ kind }) => kind);
+    for (const name of restored) {
+      assert.deepEqual(ownersOf(world, name), ownersOf(before, name), name);
+      if (name !== LEDGER) assert.deepEqual(world.texts(name), before.texts(name), name);
+    }
+    const calls = world.cluster.api.calls.length;
+    await world.step(all);
+    assert.equal(world.cluster.api.calls.length, calls);
+  });
+
   it('keeps what an authority signed that cannot be found', async () => {
     await using world = await trustWorld();
     await world.step(all);
