@@ -2,16 +2,17 @@
  * `make test`: the static checks, the unit tests, the tests of connections between network namespaces, then the cluster tests on one shared
  * cluster; the last line counts all tests. `node test/run.ts [unit] [FILE...]` (`npm test`) runs only those.
  *
- * The unit tests of one folder run in one process, file by file; `ALONE` names the folders whose files have a process each.
+ * The unit tests of a room run in one process, file by file, and those of some small ones together; `ALONE` names the files that have a process
+ * each.
  *
  * A file that fails runs once more, alone, after the others of its tier. If it passes then, the run passes, and its last lines name the file as
  * flaky, with where its first failure is kept: that is a fault to be found, and more than three of them fail the run. Where namespaces or a
  * cluster cannot be made, those tests are skipped by name and reason; with CI=true that is a failure.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, globSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HarnessError, startCluster } from './harness/index.ts';
 import { installEarshot } from './harness/install.ts';
@@ -32,8 +33,23 @@ const UNIT = { concurrency: 4, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, lim
 const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
 const E2E = { ...ONE_BY_ONE, limit: 45 * MINUTE } as const;
-/** Folders whose files each have a process of their own: they look at all of it (memory, metrics, errors that nobody caught), or start others. */
-const ALONE: ReadonlySet<string> = new Set(['test/unit', 'test/unit/cli', 'test/unit/router', 'test/unit/runner']);
+/** Files with a process of their own: they look at all of it (memory, errors that nobody caught), or take long. */
+const ALONE: ReadonlySet<string> = new Set([
+  'fuzz',
+  'played',
+  'simulate',
+  'cli/where-it-runs',
+  'router/boundary',
+  'router/edge-access',
+  'router/fair-memory',
+  'router/fault-injection',
+  'runner/tier',
+]);
+/** Parts of a room that are as large as others, and rooms that are small. */
+const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link', 'router/routing']);
+const SMALL: ReadonlySet<string> = new Set('api bench deploy errors files harness identity site telemetry text work x509'.split(' '));
+/** Most of what some tests take is waiting for a disk. */
+const MEMORY_DISK = '/dev/shm';
 /** Files of a run that may fail and then pass. */
 const MOST_FLAKY = 3;
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -70,9 +86,26 @@ function filesOf(folder: string, pattern: string): readonly string[] {
 function unitTier(): Promise<Tally> {
   const files = filesOf('unit', '**/*.test.ts');
   if (files.length > 0) console.log('— Unit tests');
-  // Starting takes longer than most files do, so those of a folder share a process.
-  const together = (file: string): string | undefined => (ALONE.has(dirname(file)) ? undefined : dirname(file));
-  return testTier(files, { ...UNIT, together }, { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node` });
+  const env = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`, ...(isWritable(MEMORY_DISK) ? { TMPDIR: MEMORY_DISK } : {}) };
+  return testTier(files, { ...UNIT, together }, env);
+}
+
+/** Starting takes longer than most files do, so many share a process. */
+function together(file: string): string | undefined {
+  const path = file.replace('test/unit/', '').replace('.test.ts', '');
+  const [room = '', part = ''] = path.split('/');
+  if (ALONE.has(path)) return undefined;
+  if (SMALL.has(room)) return 'small';
+  return LARGE.has(`${room}/${part}`) ? `${room}/${part}` : room;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function connectionTier(): Promise<Tally> {
