@@ -64,6 +64,8 @@ The same commands work on both. Which is meant, the first of these says:
 2. \`EARSHOT_PLATFORM\`, or \`SKUPPER_PLATFORM\`; where \`EARSHOT_HOME\` is set, this machine
 3. what is found: this machine where it has a directory of that namespace, or no kubeconfig; else the cluster
 
+\`earshot site create\` says which it is where nobody has said it and both are there.
+
 A cluster is found as kubectl finds it: \`--kubeconfig\`, the files of \`KUBECONFIG\`, \`~/.kube/config\`, or the account of the pod that
 the command runs in; \`--context\`, or the current one. The namespace is that of \`-n\`, \`EARSHOT_NAMESPACE\`, or the context.
 \`earshot status\` and \`earshot version\` say which cluster it is.
@@ -88,6 +90,9 @@ pods and Secrets may still come. What differs besides:
 | code | meaning |
 | --- | --- |
 ${meanings.map(([code, meaning]) => `| ${code} | ${meaning} |`).join('\n')}
+
+Skupper's command line has two: 1 for what fails or does not come about in time (here 1, 3 and 6), 2 for what is refused beforehand, also since
+it is there already or is not there (here 2, 4 and 5). A script that only asks whether a command has done its work needs no change.
 
 On a machine a resource whose status is \`Error\` for three seconds while a command waits for it ends the command with 1; in a cluster one
 whose status is \`Error\` at the end of \`--timeout\`.

@@ -31,14 +31,26 @@ export interface Choice {
   readonly platform: PlatformName;
   /** Somebody said so; otherwise it is what was found. */
   readonly isSaid: boolean;
+  /** What else was found, and so may be meant. */
+  readonly other?: PlatformName;
 }
 
 /** What is typed, else what the environment says, else this machine, unless it has no such namespace and there is a way to a cluster. */
 export function choosePlatform(words: PlaceWords, environment: Environment, { hasNamespace, kubeconfigs, isPod }: Findings): Choice {
   const said = saidPlatform(words, environment);
   if (said !== undefined) return { platform: said, isSaid: true };
-  const isCluster = !hasNamespace && (kubeconfigs.length > 0 || isPod);
-  return { platform: isCluster ? 'kubernetes' : 'linux', isSaid: false };
+  const hasCluster = kubeconfigs.length > 0 || isPod;
+  if (!hasCluster) return { platform: 'linux', isSaid: false };
+  return hasNamespace
+    ? { platform: 'linux', isSaid: false, other: 'kubernetes' }
+    : { platform: 'kubernetes', isSaid: false, other: 'linux' };
+}
+
+/** For whoever begins something, and may have meant the other place. @param where `the namespace west of this machine` */
+export function placeAdvice({ other }: Choice, where: string): string | undefined {
+  if (other === undefined) return undefined;
+  const meant = other === 'linux' ? 'a site of this machine' : 'one of the cluster';
+  return `This is about ${where}; for ${meant}, add --platform ${other}, or set EARSHOT_PLATFORM.`;
 }
 
 /** @throws CliError usage */

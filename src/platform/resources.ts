@@ -6,6 +6,8 @@ import type { CommandPlace } from '../text/command-in.ts';
 
 export interface Resources extends CommandPlace {
   readonly namespace: string;
+  /** For people: `the namespace west of this machine`. */
+  readonly where: string;
   readonly ways: Ways;
   /** By name: as the site has taken them up, and what was written and has not been. Where nothing runs, none is ready. */
   list<K extends SkupperKind>(kind: K): Promise<readonly OfKind<K>[]>;

@@ -60,6 +60,13 @@ export async function contextOf(command: Command, terminal: Terminal): Promise<C
   return { resources: await openResources(placeWords(command)), terminal };
 }
 
+/** Where both this machine and a cluster may be meant. */
+export async function sayWhere(command: Command, { resources, terminal }: Context): Promise<void> {
+  const [{ platformFor }, { placeAdvice }] = await Promise.all([import('../resources.ts'), import('../place.ts')]);
+  const advice = placeAdvice(await platformFor(placeWords(command)), resources.where);
+  if (advice !== undefined) terminal.note(`${advice}\n`);
+}
+
 /** The cluster that is meant; undefined where it is this machine. */
 export async function clusterOf(
   command: Command,

@@ -6,7 +6,7 @@ import type { Wait, WaitOptions } from '../actions/waiting.ts';
 import type { Resources, Ways } from '../../platform/resources.ts';
 import type { OutputFormat } from '../output/output.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { addPlace, contextOf, examples, outputOption, timeoutOption, waitOptions, type OutputOptions } from './options.ts';
+import { addPlace, contextOf, examples, sayWhere, outputOption, timeoutOption, waitOptions, type OutputOptions } from './options.ts';
 
 /** What the help says of a command. */
 interface Row {
@@ -66,6 +66,8 @@ interface WriteRow extends SpecRow {
   resolve?(command: Command, fields: SpecChange, resources: Resources): Promise<SpecChange>;
   /** In place of what is done for every kind. */
   action?(): Promise<Write>;
+  /** Something begins by it: whoever has not said where is told. */
+  readonly saysWhere?: true;
 }
 
 type Write = (target: Target, name: string, change: SpecChange, usual: Wait, options: WaitOptions) => Promise<void>;
@@ -86,6 +88,7 @@ function writeVerb(verb: string, row: WriteRow & Required<Pick<WriteRow, 'action
     options: [...(row.options ?? []), ...waitOptions(row.wait, timeoutFor(row))],
     run: async (at, given: Partial<WaitOptions>, name: string, ...words) => {
       const target = await targetOf(at);
+      if (row.saysWhere === true) await sayWhere(at.command, target);
       const { ways } = target.resources;
       const typed = fieldsOf(row, words, given);
       const fields = (await row.resolve?.(at.command, typed, target.resources)) ?? typed;

@@ -22,6 +22,7 @@ export function addSite(program: Command, terminal: Terminal): void {
       arguments: [nameOnly],
       ...written,
       wait: 'ready',
+      saysWhere: true,
       within: { text: '60s, in a cluster 3m', of: (ways) => ways.siteReadyWithin },
       action: async () => (await import('../actions/site-actions.ts')).createSite,
     }),

@@ -45,6 +45,10 @@ class ClusterResources implements Resources {
     return this.#place.namespace;
   }
 
+  get where(): string {
+    return `the namespace ${this.namespace} of ${this.#place.cluster}`;
+  }
+
   get commandFlags(): string {
     return this.#place.commandFlags;
   }
@@ -167,7 +171,7 @@ class ClusterResources implements Resources {
   }
 
   #written(object: StoredObject & { readonly kind: string }): Written {
-    return { manifest: asManifest(object), location: `the namespace ${this.namespace} of ${this.#place.cluster}` };
+    return { manifest: asManifest(object), location: this.where };
   }
 
   async #explained<T>(act: () => Promise<T>): Promise<T> {

@@ -35,6 +35,7 @@ const ways: Ways = {
 export function directoryResources(layout: NamespaceLayout, commandFlags: string = flagsOf(layout.namespace)): Resources {
   return {
     namespace: layout.namespace,
+    where: `the namespace ${layout.namespace} of this machine`,
     commandFlags,
     ways,
     list: (kind) => listResources(layout, kind),

@@ -47,6 +47,22 @@ describe('site create in a cluster', () => {
     );
   });
 
+  it('says which cluster it is where nobody did, and how to choose this machine', async () => {
+    await using cluster = await Cluster.start();
+    cluster.control = ({ metadata }) => void setImmediate(() => cluster.status(`sites/${metadata.name}`, ready()));
+    process.env['KUBECONFIG'] = cluster.kubeconfig;
+    try {
+      const found = await cluster.earshot(['-n', 'west', 'site', 'create', 'west'], '', []);
+      assert.equal(found.code, 0);
+      assert.match(
+        found.err,
+        /^This is about the namespace west of the cluster of context "here"; for a site of this machine, add --platform linux/,
+      );
+    } finally {
+      delete process.env['KUBECONFIG'];
+    }
+  });
+
   it('is refused where there is one already', async () => {
     await using cluster = await withSite();
     const { code, err } = await cluster.earshot(['site', 'create', 'east']);

@@ -74,12 +74,12 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** `earshot --kubeconfig … ARGS`, as a person would see it. */
-  async earshot(args: readonly string[], input = ''): Promise<Result> {
+  async earshot(args: readonly string[], input = '', place: readonly string[] = ['--kubeconfig', this.kubeconfig]): Promise<Result> {
     let out = '';
     let err = '';
     const program = buildProgram({ out: (said) => void (out += said), note: (said) => void (err += said), input: async () => input });
     try {
-      await program.parseAsync(['--kubeconfig', this.kubeconfig, ...args], { from: 'user' });
+      await program.parseAsync([...place, ...args], { from: 'user' });
       return { code: 0, out, err };
     } catch (error) {
       if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, out, err };

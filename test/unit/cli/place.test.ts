@@ -6,6 +6,7 @@ import {
   clusterNamespace,
   machineFlags,
   machineNamespace,
+  placeAdvice,
   type Findings,
   type PlaceWords,
 } from '../../../src/cli/place.ts';
@@ -40,6 +41,18 @@ describe('which platform a command works on', () => {
       assert.equal(choosePlatform(words, environment, { ...nothing, ...found }).platform, answer);
     });
   }
+
+  it('is told with how to choose the other, where nobody said it and both are there', () => {
+    const told = (words: PlaceWords, found: Partial<Findings>): string | undefined =>
+      placeAdvice(choosePlatform(words, {}, { ...nothing, ...found }), 'the namespace x');
+    assert.equal(
+      told({}, { kubeconfigs }),
+      'This is about the namespace x; for a site of this machine, add --platform linux, or set EARSHOT_PLATFORM.',
+    );
+    assert.match(told({}, { kubeconfigs, hasNamespace: true }) ?? '', /for one of the cluster, add --platform kubernetes/);
+    assert.equal(told({}, {}), undefined);
+    assert.equal(told({ platform: 'kubernetes' }, { kubeconfigs }), undefined);
+  });
 
   it('is none that there is not', () => {
     assert.throws(() => choosePlatform({}, { SKUPPER_PLATFORM: 'podman' }, nothing), {

@@ -12,6 +12,7 @@ const configured = { type: 'Configured', status: 'True', lastTransitionTime: '20
 /** A namespace in memory. What is written is taken up while somebody waits. */
 class MemoryResources implements Resources {
   readonly namespace = 'west';
+  readonly where = 'memory';
   readonly commandFlags = ' -n west';
   readonly ways = directoryResources(layoutOf('west', '/nowhere')).ways;
   readonly #written = new Map<string, Written>();
