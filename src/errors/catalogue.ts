@@ -44,7 +44,7 @@ export const rooms = {
       "Put the issuer's certificate there, not the server's."],
     'tls-foreign-ca': ['condition metric answer', 'A certificate does not come from the authority that is expected.',
       'Get a new token from the other site, or put the right `ca.crt` there.'],
-    'tls-wrong-purpose': ['condition metric answer', "A certificate is not for this use: it is for clients and used as a server's, or the other way round; or it is for applications and shown on a link.",
+    'tls-wrong-purpose': ['condition metric answer', "A certificate is not for this use: it is for clients and used as a server's, or the other way round; or it is for applications and shown on a link, or shown to a router's API and not for that.",
       'Have one issued for that use.'],
     'tls-host-mismatch': ['condition metric', "A server's certificate is not for the host by which it is reached.",
       'Use a host that it names, or have it issued with this one.'],

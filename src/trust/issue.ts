@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, randomBytes, type KeyObject, type X509Certificate } from 'node:crypto';
 import { alternativeNames } from '../x509/alternative-names.ts';
-import { APPLICATION_COMMENT, LINK_URI } from '../identity/certificate-purpose.ts';
+import { API_URI, APPLICATION_COMMENT, LINK_URI } from '../identity/certificate-purpose.ts';
 import type { IssuedBundle } from '../identity/tls-bundle.ts';
 import type { Authority, CertificateOrder, Clock, NewCertificate } from './contract.ts';
 import {
@@ -174,7 +174,8 @@ function buildCertificate(parts: Parts): { readonly der: Buffer; readonly serial
 function extensions({ order, publicKey, issuerKeyIdentifier, keyIdentifier }: Parts, spki: Buffer): Buffer[] {
   const uses = [...(order.server === true ? [Use.server] : []), ...(order.client === true ? [Use.client] : [])];
   const siteUris = order.siteId === undefined ? [] : [`urn:uuid:${order.siteId}`];
-  const names = alternativeNames(order.hosts ?? [], order.purpose === 'link' ? [...siteUris, LINK_URI] : siteUris);
+  const marks = order.purpose === 'link' ? [LINK_URI] : order.purpose === 'api' ? [API_URI] : [];
+  const names = alternativeNames(order.hosts ?? [], [...siteUris, ...marks]);
   const isAuthority = order.signing === true;
   return [
     extension(Extension.basicConstraints, sequence(...(isAuthority ? [yes()] : [])), 'critical'),

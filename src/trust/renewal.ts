@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { purposeOf } from '../identity/certificate-purpose.ts';
+import { foreignToLinks, purposeOf } from '../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../identity/tls-bundle.ts';
 import type { Authority, Clock, NewCertificate } from './contract.ts';
 import type { Ledger, PendingKeys } from './stores.ts';
@@ -102,7 +102,7 @@ function checkIssuedBy(authority: Authority, { x509, facts }: ReadCertificate): 
 
 /** @returns the name of its site */
 function checkRenewable({ facts, uses, x509 }: ReadCertificate, siteId: string): string {
-  if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client)) || purposeOf(x509) === 'application') {
+  if (facts.isAuthority || (uses !== undefined && !uses.includes(Use.client)) || foreignToLinks(x509) !== undefined) {
     throw new TrustError(
       'tls-wrong-purpose',
       `the certificate ${facts.serial} of ${facts.subject} is not a link's: only a link's own certificate is renewed over it`,

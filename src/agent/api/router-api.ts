@@ -18,9 +18,12 @@ export interface RouterApiSources {
   readonly links: () => readonly LinkConfig[];
   /** Why it does not do all that it is to do. */
   readonly unready: () => string | undefined;
-  readonly reload: () => void;
-  /** As SIGTERM does. */
-  readonly stop: () => void;
+  /** What may be done besides asking; left out: nothing. */
+  readonly control?: {
+    readonly reload: () => void;
+    /** As SIGTERM does. */
+    readonly stop: () => void;
+  };
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -54,7 +57,8 @@ export class RouterApi {
   answer({ method, target }: ApiRequest): ApiAnswer {
     const [path = '', query = ''] = target.split('?', 2);
     const resource = this.#resource(path, new URLSearchParams(query).get('since'));
-    if (resource === undefined) return failure(404, 'not-found', 'there is nothing at this path', `Ask for one of ${PATHS.join(', ')}.`);
+    if (resource === undefined)
+      return failure(404, 'not-found', 'there is nothing at this path', `Ask for one of ${this.#paths().join(', ')}.`);
     const act = Object.hasOwn(resource, method) ? resource[method] : undefined;
     if (act !== undefined) return act();
     const allow = Object.keys(resource).join(', ');
@@ -62,7 +66,7 @@ export class RouterApi {
   }
 
   #resource(path: string, since: string | null): Readonly<Record<string, () => ApiAnswer>> | undefined {
-    const { reload, stop } = this.#sources;
+    const { control } = this.#sources;
     const key = /^\/v1\/keys\/([^/]+)$/.exec(path)?.[1];
     if (key !== undefined) return { GET: () => this.#key(key) };
     switch (path) {
@@ -75,12 +79,16 @@ export class RouterApi {
       case '/v1/links':
         return { GET: () => ok({ asOf: this.#asOf(), ...this.#links() }) };
       case '/v1/reload':
-        return { POST: () => accepted(reload) };
+        return control && { POST: () => accepted(control.reload) };
       case '/v1/stop':
-        return { POST: () => accepted(stop) };
+        return control && { POST: () => accepted(control.stop) };
       default:
         return undefined;
     }
+  }
+
+  #paths(): readonly string[] {
+    return this.#sources.control === undefined ? PATHS : [...PATHS, '/v1/reload', '/v1/stop'];
   }
 
   #self(): object {
@@ -123,7 +131,7 @@ export class RouterApi {
   }
 }
 
-const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}', '/v1/reload', '/v1/stop'];
+const PATHS: readonly string[] = ['/v1/self', '/v1/network', '/v1/links', '/v1/keys', '/v1/keys/{key}'];
 
 /** Tells two states of a list apart, also over a restart of the router. */
 class Versions {
@@ -154,7 +162,7 @@ function accepted(act: () => void): ApiAnswer {
   return { status: 202, body: {} };
 }
 
-function failure(status: number, code: ShownAs<'answer'>, message: string, remedy: string): ApiAnswer {
+export function failure(status: number, code: ShownAs<'answer'>, message: string, remedy: string): ApiAnswer {
   return { status, body: { code, message, do: remedy } };
 }
 

@@ -1,17 +1,15 @@
 import { chmod } from 'node:fs/promises';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { bounded } from '../../telemetry/boundary.ts';
-import type { RouterApi } from './router-api.ts';
+import type { ApiAnswer, RouterApi } from './router-api.ts';
 
 /** Serves a router's API on a Unix socket of mode 0600: whoever can open it may ask. */
 export async function serveRouterApi(api: RouterApi, socket: string): Promise<AsyncDisposable> {
   const serve: RequestListener = (request, response) => {
     // Nothing is sent along; what is, is not read.
     request.resume();
-    const { status, body, allow } = api.answer({ method: request.method ?? '', target: request.url ?? '' });
-    response.writeHead(status, { 'content-type': 'application/json', ...(allow === undefined ? {} : { allow }) });
-    response.end(`${JSON.stringify(body)}\n`);
+    answerWith(api.answer({ method: request.method ?? '', target: request.url ?? '' }), response);
   };
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });
   server.maxConnections = MOST_CONNECTIONS;
@@ -32,6 +30,11 @@ export async function serveRouterApi(api: RouterApi, socket: string): Promise<As
       if (server.listening) await once(server, 'close');
     },
   };
+}
+
+export function answerWith({ status, body, allow }: ApiAnswer, response: ServerResponse): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...(allow === undefined ? {} : { allow }) });
+  response.end(`${JSON.stringify(body)}\n`);
 }
 
 const MOST_CONNECTIONS = 32;

@@ -18,8 +18,8 @@ export const certificateSpec = object("What the certificate is to say. It is kep
   settings: optional(
     mapOf(
       text('The value of the setting.'),
-      'Further settings by name. `purpose`: `link` or `application`, where that does not follow from the rest. `lifetime`: on Kubernetes, for how long ' +
-        'it is issued, such as `720h`; left out: a year.',
+      'Further settings by name. `purpose`: `link` or `application`, where that does not follow from the rest; on Kubernetes also `api`, with `ca: ' +
+        'skupper-local-ca`, for who asks routers about themselves. `lifetime`: on Kubernetes, for how long it is issued, such as `720h`; left out: a year.',
     ),
   ),
 });

@@ -50,7 +50,7 @@ export const NETWORK_DATA = {
 } as const;
 
 /** Ports of a router's container. Listeners get theirs from `FIRST_LISTENER_PORT` on. */
-export const ROUTER_PORTS = { siblings: 5671, metrics: 9000, http: 9090 } as const;
+export const ROUTER_PORTS = { siblings: 5671, metrics: 9000, http: 9090, api: 9191 } as const;
 export const FIRST_LISTENER_PORT = 1024;
 
 export const label = {

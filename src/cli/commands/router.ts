@@ -14,7 +14,7 @@ type RouterOptions = Omit<RouterCommand, 'drainSeconds'> & {
 /** `earshot router`. */
 export function addRouter(program: Command): void {
   const { env } = process;
-  const { http, metrics } = ROUTER_PORTS;
+  const { http, metrics, api } = ROUTER_PORTS;
   program
     .command('router')
     .description("run a router of the namespace's site; runs in the pods that the controller of sites makes")
@@ -24,6 +24,7 @@ export function addRouter(program: Command): void {
     .option('--site-uid <uid>', 'uid of the Site that this pod is for; left out: what the controller of sites says', env['SITE_UID'])
     .addOption(new Option('--http-port <number>', 'port of /metrics, /livez and /readyz').argParser(portNumber).default(http))
     .addOption(new Option('--metrics-port <number>', 'where the same is served once more').argParser(portNumber).default(metrics))
+    .addOption(new Option('--api-port <number>', 'where the router answers questions about itself').argParser(portNumber).default(api))
     .option('--kubeconfig <path>', "reach the API server as this file says; left out: as a pod's service account")
     .addOption(drainOption(25))
     .addOption(memoryOption())

@@ -1,7 +1,10 @@
 /** `earshot router`: one router of a site in a cluster. */
 import { Agent } from '../../agent/agent.ts';
+import { RouterApi } from '../../agent/api/router-api.ts';
+import { LOCAL_SERVER } from '../../api/skupper/cluster-names.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { startInformer } from '../../kube/watch/informer.ts';
+import { ApiPort, type ApiPortOptions } from '../../platform/kubernetes/api-port.ts';
 import { clusterPlatform, type ClusterPlatform } from '../../platform/kubernetes/platform.ts';
 import { memoryLimit } from '../../router/memory/limit.ts';
 import { startRouter } from '../../router/router.ts';
@@ -28,6 +31,8 @@ export interface RouterCommand {
   /** On all addresses: those who ask are the kubelet, and Prometheus. */
   readonly httpPort: number;
   readonly metricsPort: number;
+  /** Where it answers questions about itself, to those who show a certificate for that. */
+  readonly apiPort: number;
   readonly kubeconfig?: string;
   readonly logLevel: LogLevel;
   /** Bytes that the process may use. Left out: what its control group allows. */
@@ -73,7 +78,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
 }
 
 async function serve({
-  options: { pod, memory, drainSeconds, httpPort },
+  options: { pod, memory, drainSeconds, httpPort, apiPort },
   cluster,
   log,
   resort,
@@ -87,20 +92,47 @@ async function serve({
 }): Promise<void> {
   const start: typeof startRouter = (config, hooks, given) => startRouter(config, hooks, { ...given, memory });
   await using agent = new Agent({ platform: cluster.platform, router: pod, version: VERSION, log, start });
-  onReadiness(() => agent.unready);
+  let unready = (): string | undefined => agent.unready;
+  onReadiness(() => unready());
+  await using port = new ApiPort({ ...apiOf(agent, cluster.platform, { pod, unready: () => unready() }), port: apiPort, log });
+  using _following = cluster.platform.source.follow(() => port.follow());
   await agent.start();
+  port.follow();
   if (agent.unready !== undefined) log.info(`not ready: ${agent.unready}`);
   const openFiles = openFilesLimit();
   log.info({ httpPort, openFiles, memory: memoryLimit(memory), version: VERSION }, 'running');
   tellFewFiles(log, openFiles);
   await aborted(resort.stopped);
-  onReadiness(() => 'draining');
+  unready = () => 'draining';
   const deadline = resort.drain(drainSeconds * 1000);
   log.info({ seconds: deadline / 1000 }, 'draining');
   const farewell = Math.min(FAREWELL, deadline / 4);
   agent.leave();
   await pause(farewell);
   await agent.drain(deadline - farewell);
+}
+
+/** What is asked of a router here, by whom. Before it knows who is revoked it is not to be asked. */
+function apiOf(
+  agent: Agent,
+  { stores }: ClusterPlatform['platform'],
+  { pod, unready }: { readonly pod: string; readonly unready: () => string | undefined },
+): Pick<ApiPortOptions, 'api' | 'bundle' | 'revoked'> {
+  const api = new RouterApi({
+    router: pod,
+    version: VERSION,
+    startedAt: new Date().toISOString(),
+    site: () => agent.router.config?.site,
+    state: () => agent.router.state,
+    links: () => agent.router.config?.links ?? [],
+    unready,
+    now: Date.now,
+  });
+  return {
+    api,
+    bundle: async () => (agent.router.config === undefined ? undefined : stores.bundles.get(LOCAL_SERVER)),
+    revoked: () => agent.router.config?.revoked ?? { sites: [], serials: [] },
+  };
 }
 
 /** Nothing, where it is the same port. */

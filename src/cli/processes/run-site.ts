@@ -66,8 +66,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     state: () => site?.router.state,
     links: () => site?.router.config?.links ?? [],
     unready: () => unready(),
-    reload,
-    stop: () => asked.abort(),
+    control: { reload, stop: () => asked.abort() },
     now: Date.now,
   });
   await using _api = await serveApi(layout, router, api, log);

@@ -4,6 +4,7 @@ import type { Secret } from '../../kube/objects.ts';
 import { secrets } from '../../kube/resource.ts';
 import { warningIn, type ResourceProblem } from '../../site/problem.ts';
 import { keyOf, nameOf } from '../../site/resources.ts';
+import { PURPOSE } from '../../site/plan/certificates.ts';
 import { isForRenewal, secretNames } from '../../site/secret-names.ts';
 import { attachedCredentials } from '../attached/bound.ts';
 import type { NamespaceView } from '../namespace-view.ts';
@@ -24,12 +25,12 @@ const MOST = 4096;
 const OWN: ReadonlySet<string> = new Set([SITE_KEY, LOCAL_SERVER, SITE_SERVER]);
 
 /**
- * The Secrets that a router may read: those that the site's resources name, and nothing by which somebody could sign for the site,
- * also where a resource names such a one.
+ * The Secrets that a router may read: those that the site's resources name, and nothing by which somebody could sign for the site or
+ * pose as who asks its routers, also where a resource names such a one.
  */
 export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   const { resources } = view;
-  const forbidden = signing(view, site);
+  const forbidden = kept(view, site);
   const attached = attachedCredentials(view);
   const allowed = [...secretNames(resources, attached)].filter((name) => !forbidden.has(name) && isBundle(view.find(secrets, name)));
   const read = [...OWN, ...allowed.filter((name) => !OWN.has(name))].slice(0, MOST);
@@ -44,14 +45,18 @@ export function routerSecrets(view: NamespaceView, site: Site): RouterSecrets {
   };
 }
 
-/** The Secrets of authorities, of this site and of anything else in its namespace; the site's record; the key by which tokens are served. */
-function signing({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
+/**
+ * The Secrets of authorities, of this site and of anything else in its namespace; the site's record; the key by which tokens are served; with
+ * what others ask this site's routers about themselves.
+ */
+function kept({ resources, namespace, settings }: NamespaceView, site: Site): ReadonlySet<string> {
   const { Certificate, RouterAccess, SecuredAccess, AccessGrant } = resources;
   const authorities = Certificate.filter(({ spec }) => spec.signing === true).map(nameOf);
   const issuers = [...RouterAccess, ...SecuredAccess, ...AccessGrant].flatMap(({ spec }) => spec.issuer ?? []);
   const used = Certificate.map(({ spec }) => spec.ca);
   const ofController = namespace === settings.namespace ? [settings.grants.tlsCredentials] : [];
-  return new Set([defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController]);
+  const ofApi = Certificate.filter(({ spec }) => spec.settings?.[PURPOSE] === 'api').map(nameOf);
+  return new Set([defaultIssuerOf(site), ...authorities, ...issuers, ...used, ...ofController, ...ofApi]);
 }
 
 const TYPES: ReadonlySet<string> = new Set(['kubernetes.io/tls', 'kubernetes.io/basic-auth', 'Opaque']);

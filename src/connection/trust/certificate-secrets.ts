@@ -2,7 +2,7 @@ import { createPrivateKey, type X509Certificate } from 'node:crypto';
 import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { Certificate } from '../../api/skupper/index.ts';
 import { problemOf } from '../../errors/problem.ts';
-import { purposeOf } from '../../identity/certificate-purpose.ts';
+import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Secret } from '../../kube/objects.ts';
 import type { CertificateState } from '../../site/observe/trust-facts.ts';
@@ -94,7 +94,7 @@ export class CertificateSecrets {
     if (wanted.signing && wanted.ca === undefined) return this.#ensureRoot(bundle, standing, wanted, now);
     const isRead = standing !== undefined && !(standing instanceof CertificateError);
     if (isRead && !isMadeAnew(standing, wanted, revoked, now) && !(await this.#hasOtherAuthority(bundle, wanted))) return stateOf(standing);
-    if (isRead && wanted.purpose === 'application' && standing.purpose !== 'application') await this.#refuse(wanted, standing, revoked);
+    if (isRead && takesBack(standing.purpose, wanted.purpose)) await this.#refuse(wanted, standing, revoked);
     return this.#issue(bundle, wanted, revoked);
   }
 
@@ -163,7 +163,7 @@ export class CertificateSecrets {
     return { ...stateOf(standing), isWritten: true };
   }
 
-  /** One that opened links, and is an application's from now on. */
+  /** One that is good for something else from now on. */
   async #refuse({ resource }: WantedSecret, { facts: { serial, notAfter } }: Standing, revoked: ReadonlySet<string>): Promise<void> {
     if (revoked.has(serial)) return;
     await this.#ledger.record({ siteName: resource, serial, notAfter });
@@ -230,4 +230,9 @@ function marksOf(certificate: Certificate | undefined): BundleMarks {
     annotations: { [annotation.certificate]: 'true', [annotation.hosts]: (certificate.spec.hosts ?? []).join(',') },
     ownerReferences: [ownerOf(certificate)],
   };
+}
+
+/** Whether a certificate of before might do what the next one may not. A link's may have no mark, and so may that of a server. */
+function takesBack(before: CertificatePurpose | undefined, now: CertificatePurpose | undefined): boolean {
+  return now !== undefined && before !== now && (now !== 'link' || before === 'api');
 }

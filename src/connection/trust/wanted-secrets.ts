@@ -65,7 +65,7 @@ function wantedSecret(certificate: Certificate, isShown: boolean, defaultIssuer:
   const issuer = ca === '' ? undefined : issuerNamed(ca);
   const said = settings?.[PURPOSE];
   const isLink = said === undefined && isLinkByNature(certificate, isShown, issuer === defaultIssuer);
-  const purpose = signing ? undefined : isLink || said === 'link' ? 'link' : 'application';
+  const purpose = signing ? undefined : isLink || said === 'link' ? 'link' : said === 'api' ? 'api' : 'application';
   return {
     certificate,
     name: nameOf(certificate),
@@ -99,11 +99,16 @@ function lifetimeOf(text: string | undefined): number {
   return lifetime === undefined ? YEAR : Math.min(lifetime, LONGEST) / DAY;
 }
 
+const PURPOSES: ReadonlySet<string> = new Set<CertificatePurpose>(['link', 'application', 'api']);
+
 /** @throws TrustError `bad-argument` */
 export function refuseSettings({ certificate: { spec } }: WantedSecret): void {
   const { [PURPOSE]: purpose, [LIFETIME]: lifetime } = spec.settings ?? {};
-  if (purpose !== undefined && purpose !== 'link' && purpose !== 'application') {
-    throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link" or "application"`);
+  if (purpose !== undefined && !PURPOSES.has(purpose)) {
+    throw new TrustError('bad-argument', `settings.${PURPOSE} is ${quoted(purpose, 100)}, and must be "link", "application" or "api"`);
+  }
+  if (purpose === 'api' && (spec.signing === true || spec.ca !== LOCAL_CA)) {
+    throw new TrustError('bad-argument', `settings.${PURPOSE} is "api", so spec.ca must be ${LOCAL_CA}, by which routers know who may ask`);
   }
   const given = lifetime === undefined ? undefined : parseDuration(lifetime);
   if (lifetime !== undefined && (given === undefined || given < 60_000 || given > LONGEST)) {

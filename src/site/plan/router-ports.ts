@@ -4,8 +4,8 @@ import { DEFAULT_PORTS } from '../../api/skupper/names.ts';
 import type { SiteResources } from '../resources.ts';
 
 const LAST_PORT = 65_535;
-/** Of containers that a router's pod has had, and that tools look for. */
-const OTHERS = [5672, 9191];
+/** Of a container that a router's pod has had, and that tools look for. */
+const OTHERS = [5672];
 
 export class RouterPorts {
   readonly #taken: Set<number>;

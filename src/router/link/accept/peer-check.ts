@@ -53,6 +53,7 @@ export function refusalOfPeer(
 function misuseOf(certificate: X509Certificate, { unmarked }: Demands): LinkError | undefined {
   const purpose = purposeOf(certificate);
   if (purpose === 'application') return new LinkError('tls-wrong-purpose', 'This certificate is for applications, and opens no link.');
+  if (purpose === 'api') return new LinkError('tls-wrong-purpose', 'This certificate is for the API of routers, and opens no link.');
   if (purpose === undefined && unmarked === 'refused') {
     return new LinkError('tls-wrong-purpose', 'Only certificates that are marked for links are let in here. Get a new token.');
   }

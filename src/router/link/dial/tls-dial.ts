@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
-import { purposeOf } from '../../../identity/certificate-purpose.ts';
+import { foreignToLinks } from '../../../identity/certificate-purpose.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
@@ -102,7 +102,7 @@ function troubleWith(socket: TLSSocket, { endpoint, protocol, sibling = false }:
   if (host !== undefined) return certificateError({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', certificate, peer, now: Date.now() });
   const weakness = weaknessOf(certificate.publicKey);
   if (weakness !== undefined) return new LinkError('tls-weak', `The certificate of ${peer} has ${weakness}. Issue a new one there.`);
-  if (!sibling && purposeOf(certificate) === 'application') {
+  if (!sibling && foreignToLinks(certificate) !== undefined) {
     return new LinkError('tls-wrong-purpose', `The certificate of ${peer} is for applications, and not for a site's access.`);
   }
   if (socket.alpnProtocol !== protocol) {

@@ -62,6 +62,11 @@ describe('the Secrets that a router may read', () => {
     ['the record of grants', 'skupper-site-grants', []],
     ['keys that wait for their certificate', 'skupper-pending-keys', []],
     ['what a Certificate signs with', 'root', [resource('Certificate', { ca: '', subject: 'r', signing: true }, 'root')]],
+    [
+      'with what somebody asks routers about themselves',
+      'monitor',
+      [resource('Certificate', { ca: 'skupper-local-ca', subject: 'm', client: true, settings: { purpose: 'api' } }, 'monitor')],
+    ],
     ['what a Certificate was signed with', 'theirs', [resource('Certificate', { ca: 'theirs', subject: 's' })]],
     [
       'the issuer of a RouterAccess',

@@ -84,6 +84,7 @@ describe('the trust of a site in a cluster', () => {
       hostile: certificate('hostile', { ca: '../x' }),
       alone: certificate('alone', { ca: '' }),
       purpose: certificate('purpose', { settings: { purpose: 'all' } }),
+      api: certificate('api', { settings: { purpose: 'api' } }),
       life: certificate('life', { settings: { lifetime: 'long' } }),
       host: certificate('host', { hosts: ['a b'] }),
       'of-leaf': certificate('of-leaf', { ca: 'link-west' }),
@@ -94,6 +95,7 @@ describe('the trust of a site in a cluster', () => {
     assert.match(words['hostile'] ?? '', /^CA ".*" not found/);
     assert.match(words['alone'] ?? '', /only a signing certificate can sign itself/);
     assert.match(words['purpose'] ?? '', /settings.purpose/);
+    assert.match(words['api'] ?? '', /so spec.ca must be skupper-local-ca/);
     assert.match(words['life'] ?? '', /settings.lifetime/);
     assert.match(words['host'] ?? '', /a b/);
     assert.match(words['of-leaf'] ?? '', /no certificate authority/);
@@ -227,6 +229,7 @@ describe('the trust of a site in a cluster', () => {
       client: certificate('client', { client: true, hosts: ['app'] }),
       other: certificate('other', { client: true, ca: LOCAL_CA }),
       denied: certificate('denied', { client: true, settings: { purpose: 'application' } }),
+      api: certificate('api', { client: true, ca: LOCAL_CA, settings: { purpose: 'api' } }),
     };
     await world.step([site(), siteCa, localCa, ...Object.values(marked)]);
     assert.deepEqual(
@@ -239,6 +242,7 @@ describe('the trust of a site in a cluster', () => {
         ['client', 'application'],
         ['other', 'application'],
         ['denied', 'application'],
+        ['api', 'api'],
       ],
     );
   });
@@ -255,6 +259,17 @@ describe('the trust of a site in a cluster', () => {
     ]);
     assert.deepEqual(new Set(revoked?.serials), new Set([gone, link, world.leaf(LOCAL_SERVER).serialNumber]));
     assert.notEqual(world.leaf('link-west').serialNumber, link);
+  });
+
+  it('takes back what let somebody ask routers when it is to be for something else', async () => {
+    await using world = await trustWorld();
+    const before = certificate('client', { client: true, ca: LOCAL_CA, settings: { purpose: 'api' } });
+    await world.step([site(), siteCa, localCa, before]);
+    const serial = world.leaf('client').serialNumber;
+    for (const purpose of ['link', 'application']) {
+      const { revoked } = await world.step([site(), siteCa, localCa, { ...before, spec: { ...before.spec, settings: { purpose } } }]);
+      assert.deepEqual([revoked?.serials.includes(serial), purposeOf(world.leaf('client'))], [true, purpose]);
+    }
   });
 
   it('waits until what an earlier Certificate or Site of the name gave is gone', async () => {

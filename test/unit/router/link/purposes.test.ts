@@ -41,6 +41,13 @@ test('a certificate for applications reaches no key, and is told why', async () 
   );
 });
 
+test('one for the API of routers opens no link, reaches no key, and poses as no access', async () => {
+  assert.match(await refusal(bundle({ purpose: 'api' })), /tls-wrong-purpose: This certificate is for the API of routers/);
+  await using west = await start({ ...siteConfig('west'), accesses: [access(server({ purpose: 'api' }))] });
+  await using east = await start({ ...siteConfig('east'), links: [link('peer', await accessPort(west), bundle({ purpose: 'link' }))] });
+  await until(east, 'the problem', (state) => state.links.peer?.problem?.code === 'tls-wrong-purpose');
+});
+
 test("a link's certificate reaches keys, and so does one without a mark", async () => {
   assert.deepEqual([await reach(bundle({ purpose: 'link' })), await reach(bundle())], [200, 200]);
 });

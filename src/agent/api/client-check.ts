@@ -1,0 +1,29 @@
+/** Who may ask a router in a cluster about itself: pure. That the certificate is of the site's local authority, and in date, TLS has looked at. */
+import type { X509Certificate } from 'node:crypto';
+import { purposeOf, type CertificatePurpose } from '../../identity/certificate-purpose.ts';
+import type { Revocations } from '../../identity/issued.ts';
+import { revokedOf, revokedSets } from '../../identity/revocation.ts';
+import { weaknessOf } from '../../x509/parts.ts';
+import { failure, type ApiAnswer } from './router-api.ts';
+
+/** What is answered to whoever may not ask; undefined where he may. */
+export function refusalOfClient(certificate: X509Certificate | undefined, revoked: Revocations): ApiAnswer | undefined {
+  if (certificate === undefined) return refusal('tls-no-cert', 'no certificate was shown');
+  const purpose = purposeOf(certificate);
+  if (purpose !== 'api') return refusal('tls-wrong-purpose', `this certificate ${OTHERWISE[purpose ?? 'none']}`);
+  const weakness = weaknessOf(certificate.publicKey);
+  if (weakness !== undefined) return refusal('tls-weak', `this certificate has ${weakness}`);
+  const shown = { serials: [certificate.serialNumber], sites: [] };
+  if (revokedOf({ certificate: shown }, revokedSets(revoked)) !== undefined) return refusal('revoked', 'this certificate is revoked');
+  return undefined;
+}
+
+const OTHERWISE: Readonly<Record<Exclude<CertificatePurpose, 'api'> | 'none', string>> = {
+  link: 'is for links, and for routers',
+  application: 'is for applications',
+  none: 'does not say what it is for',
+};
+
+function refusal(code: Parameters<typeof failure>[1], message: string): ApiAnswer {
+  return failure(403, code, message, 'Show that of a Certificate with settings.purpose: api.');
+}

@@ -1,0 +1,79 @@
+import { OnceLog } from '../../agent/once-log.ts';
+import type { RouterApi } from '../../agent/api/router-api.ts';
+import { serveRouterApiByTls, type ApiServer } from '../../agent/api/serve-tls.ts';
+import { checkBundle } from '../../identity/bundle-check.ts';
+import type { Revocations } from '../../identity/issued.ts';
+import { sameBundle, type IssuedBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import { messageOf, type Logger } from '../../telemetry/log.ts';
+import { Passes } from '../../work/passes.ts';
+
+export interface ApiPortOptions {
+  readonly api: RouterApi;
+  readonly port: number;
+  /** What the site's routers show each other, by the authority whose certificates let in here. */
+  readonly bundle: () => Promise<TlsBundle | undefined>;
+  readonly revoked: () => Revocations;
+  readonly log: Logger;
+}
+
+/**
+ * Where a router in a cluster can be asked about itself: open as soon as the site's own certificate is there, and with each new one of it. A
+ * router that cannot be asked is a router all the same.
+ */
+export class ApiPort implements AsyncDisposable {
+  readonly #options: ApiPortOptions;
+  readonly #passes = new Passes(() => this.#step());
+  readonly #once = new OnceLog();
+  #serving: { readonly server: ApiServer; readonly tls: TlsBundle } | undefined;
+
+  constructor(options: ApiPortOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined while it is not open. */
+  get port(): number | undefined {
+    return this.#serving?.server.port;
+  }
+
+  /** Something may be another than before. What could not be done is tried again. */
+  follow(): void {
+    this.#passes.request();
+  }
+
+  /** Resolves once what was asked for is done. */
+  idle(): Promise<void> {
+    return this.#passes.idle();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#passes.end();
+    await this.#serving?.server[Symbol.asyncDispose]();
+  }
+
+  async #step(): Promise<void> {
+    const { api, port, bundle, revoked, log } = this.#options;
+    const shown = await bundle();
+    if (shown === undefined || sameBundle(shown, this.#serving?.tls)) return;
+    try {
+      const tls = usable(shown);
+      if (this.#serving === undefined) {
+        this.#serving = { server: await serveRouterApiByTls(api, { port, tls, revoked, log }), tls: shown };
+      } else {
+        this.#serving.server.setTls(tls);
+        this.#serving = { server: this.#serving.server, tls: shown };
+      }
+    } catch (error) {
+      const message = `the router cannot be asked about itself: ${messageOf(error)}`;
+      this.#once.say(message, () => log.warn({ port }, message));
+    }
+  }
+}
+
+/** @throws Error */
+function usable(bundle: TlsBundle): IssuedBundle {
+  const check = checkBundle(bundle, { kind: 'server', clientCa: true });
+  if (!check.ok) throw new Error(check.problems[0].message);
+  const { name, cert, key, ca } = bundle;
+  if (cert === undefined || key === undefined || ca === undefined) throw new Error(`the bundle ${name} is not whole`);
+  return { name, cert, key, ca };
+}
