@@ -2,6 +2,7 @@
 import { skupperResources } from '../api/skupper/index.ts';
 import { GROUP } from '../api/skupper/names.ts';
 import type { Change, KubeClient, StartInformer } from '../kube/contract.ts';
+import { isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import { FreshView } from '../kube/watch/fresh-view.ts';
@@ -24,15 +25,15 @@ export interface SiteCachesOptions {
 interface Started {
   readonly view: FreshView<KubeObject>;
   readonly end: AbortController;
+  /** Why the cluster does not serve the kind, of those that it need not. */
+  unserved?: unknown;
 }
 
 type Handler = (of: Resource, change: Change<KubeObject>) => void;
 
 export class SiteCaches {
   readonly #options: Omit<SiteCachesOptions, 'served'>;
-  readonly #views = new Map<string, FreshView<KubeObject>>();
-  /** Of the views, by the same names. */
-  readonly #ends = new Map<string, AbortController>();
+  readonly #kept = new Map<string, Started>();
   readonly #handlers = new Set<Handler>();
   readonly #ofKinds = new Set<() => void>();
   readonly #pods: NamespacePods;
@@ -58,8 +59,11 @@ export class SiteCaches {
   async renew(): Promise<void> {
     const all = [...Object.values(skupperResources).map((of): Kept => ({ of })), ...keptObjects];
     const started = all.filter(({ of }) => this.has(of)).map((kept) => ({ of: kept.of, started: this.#start(kept) }));
-    await Promise.all(started.map(({ started: { view } }) => view.synced));
-    for (const each of started) this.#keep(each.of, each.started);
+    await Promise.all(started.map((each) => listed(each.started)));
+    for (const each of started) {
+      if (!('unserved' in each.started)) this.#keep(each.of, each.started);
+      else this.#drop(each.of);
+    }
   }
 
   /** Keeps an optional kind that the cluster serves only now, once the first list of it is in. Without effect on one that is kept already. */
@@ -67,18 +71,19 @@ export class SiteCaches {
     const kept = keptObjects.find((each) => each.of === of);
     if (kept === undefined || this.has(of)) return;
     const started = this.#start(kept);
-    await started.view.synced;
+    await listed(started);
+    if ('unserved' in started) throw started.unserved;
     this.#keep(of, started);
     for (const told of this.#ofKinds) told();
   }
 
-  /** Told when a kind was added. Returns the way to stop. */
+  /** Told when a kind was added, or is served no more. Returns the way to stop. */
   onKind(handler: () => void): () => void {
     this.#ofKinds.add(handler);
     return () => this.#ofKinds.delete(handler);
   }
 
-  #start({ of, optional: _optional, ...how }: Kept): Started {
+  #start({ of, optional, ...how }: Kept): Started {
     const { start, client, namespace, signal } = this.#options;
     const end = new AbortController();
     const cache = start<KubeObject>(client, of, {
@@ -86,15 +91,28 @@ export class SiteCaches {
       ...how,
       signal: AbortSignal.any([signal, end.signal]),
       indexes: { [NAMESPACE]: ({ metadata }) => [metadata.namespace ?? ''] },
+      // Its definition was deleted, or the program that serves it. Nothing waits for its list any more.
+      onTrouble: ({ kind, error }) => {
+        if (optional !== true || kind === 'callback' || !isNotFound(error)) return;
+        started.unserved = error;
+        end.abort();
+        if (this.#kept.get(nameOf(of)) === started) this.#drop(of);
+      },
     });
-    return { view: new FreshView<KubeObject>(cache, ownPartOf(of)), end };
+    const started: Started = { view: new FreshView<KubeObject>(cache, ownPartOf(of)), end };
+    return started;
+  }
+
+  #drop(of: Resource): void {
+    this.#kept.get(nameOf(of))?.end.abort();
+    if (this.#kept.delete(nameOf(of))) for (const told of this.#ofKinds) told();
   }
 
   /** In place of what was kept of that kind. */
-  #keep(of: Resource, { view, end }: Started): void {
-    this.#ends.get(nameOf(of))?.abort();
-    this.#ends.set(nameOf(of), end);
-    this.#views.set(nameOf(of), view);
+  #keep(of: Resource, started: Started): void {
+    const { view } = started;
+    this.#kept.get(nameOf(of))?.end.abort();
+    this.#kept.set(nameOf(of), started);
     view.onChange((change) => {
       if (!view.isEcho(change)) for (const handler of this.#handlers) handler(of, change);
     });
@@ -117,21 +135,21 @@ export class SiteCaches {
   }
 
   get synced(): Promise<unknown> {
-    return Promise.all([...this.#views.values()].map(({ synced }) => synced));
+    return Promise.all([...this.#kept.values()].map(listed));
   }
 
   /** The kinds whose first list is not in yet. */
   get missing(): readonly string[] {
-    return [...this.#views].filter(([, { isSynced }]) => !isSynced).map(([name]) => name);
+    return [...this.#kept].filter(([, { view }]) => !view.isSynced).map(([name]) => name);
   }
 
   has(of: Resource): boolean {
-    return this.#views.has(nameOf(of));
+    return this.#kept.has(nameOf(of));
   }
 
   /** @throws TypeError where the kind is not kept: a mistake of the program */
   view<T extends KubeObject>(of: Resource<T>): FreshView<T> {
-    const view = this.#views.get(nameOf(of));
+    const view = this.#kept.get(nameOf(of))?.view;
     if (view === undefined) throw new TypeError(`${nameOf(of)} are not kept`);
     // Each view was made for the resource of its name.
     return view as unknown as FreshView<T>;
@@ -153,13 +171,22 @@ export class SiteCaches {
 
   /** All namespaces in which there is something of a kind. */
   namespacesWith(of: Resource): ReadonlySet<string> {
-    return new Set([...(this.#views.get(nameOf(of))?.values() ?? [])].map(({ metadata }) => metadata.namespace ?? ''));
+    return new Set([...(this.#kept.get(nameOf(of))?.view.values() ?? [])].map(({ metadata }) => metadata.namespace ?? ''));
   }
 
   /** Told of every change of every kind that is not the echo of a status that this process wrote. */
   onChange(handler: Handler): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
+  }
+}
+
+/** Resolves once the first list is in, or is not to be had since the cluster does not serve the kind. */
+async function listed(started: Started): Promise<void> {
+  try {
+    await started.view.synced;
+  } catch (error) {
+    if (!('unserved' in started)) throw error;
   }
 }
 

@@ -30,8 +30,11 @@ export async function servedOptional(from: Look): Promise<ReadonlySet<string>> {
   return served;
 }
 
-/** Keeps those, too, of which the cluster gets the definition while this process runs: the other half may be installed in the same moment. */
-export async function followServed({
+/**
+ * Keeps those, too, of which the cluster gets the definition while this process runs, also a second time: the other half may be installed in
+ * the same moment.
+ */
+export function followServed({
   start,
   client,
   caches,
@@ -43,20 +46,20 @@ export async function followServed({
   readonly client: KubeClient;
   readonly caches: SiteCaches;
   readonly log: Logger;
-}): Promise<AsyncDisposable> {
+}): AsyncDisposable {
   // Definitions are the cluster's: an account of one namespace does not see them.
-  const absent =
-    namespace !== undefined ? [] : keptObjects.filter(({ of, optional = false }) => optional && !caches.has(of)).map(({ of }) => of);
-  const byDefinition = Map.groupBy(absent, ({ plural, group }) => `${plural}.${group}`);
+  const optional = namespace === undefined ? keptObjects.filter((kept) => kept.optional === true).map(({ of }) => of) : [];
+  const byDefinition = Map.groupBy(optional, ({ plural, group }) => `${plural}.${group}`);
   const queue = new WorkQueue({
     name: 'kinds',
     concurrency: 1,
     backoff: { first: 100, max: 15_000 },
     askedToWait,
     reconcile: async (name, stopping) => {
-      const definition = definitions.get(name)?.get(name);
-      for (const of of byDefinition.get(name) ?? []) {
-        if (definition === undefined || caches.has(of) || !isEstablished(definition, of)) continue;
+      const absent = (byDefinition.get(name) ?? []).filter((of) => !caches.has(of));
+      const definition = absent.length === 0 ? undefined : (await follow(name, stopping))?.get(name);
+      for (const of of absent) {
+        if (definition === undefined || !isEstablished(definition, of)) continue;
         await addServed(of, { client, namespace, signal: stopping }, caches);
         log.info({ kind: nameOf(of), kept: caches.has(of) }, 'the cluster serves another kind now');
       }
@@ -65,15 +68,29 @@ export async function followServed({
     onResult: reportResults('kinds', log),
   });
   const definitions = new Map<string, Cache<Definition>>();
-  for (const name of byDefinition.keys()) {
+  const follow = async (name: string, stopping: AbortSignal): Promise<Cache<Definition> | undefined> => {
+    const known = definitions.get(name);
+    if (known !== undefined) return known;
     const selection = { fieldSelector: `metadata.name=${name}` };
+    const ask = (): Promise<unknown> => client.page(customResourceDefinitionsResource, selection, { limit: 1, signal: stopping });
     // Where this account may not, there is nothing to wait for.
-    if (!(await isAllowed(() => client.page(customResourceDefinitionsResource, selection, { limit: 1, signal })))) continue;
+    if (!(await isAllowed(ask))) return undefined;
     const cache = start<Definition>(client, customResourceDefinitionsResource, { ...selection, signal });
     definitions.set(name, cache);
     cache.onChange(() => queue.add(name));
-  }
-  return queue;
+    return cache;
+  };
+  const lookAtAll = (): void => {
+    for (const name of byDefinition.keys()) queue.add(name);
+  };
+  const stopKinds = caches.onKind(lookAtAll);
+  lookAtAll();
+  return {
+    async [Symbol.asyncDispose]() {
+      stopKinds();
+      await queue[Symbol.asyncDispose]();
+    },
+  };
 }
 
 function isEstablished({ spec, status }: Definition, { version }: Resource): boolean {

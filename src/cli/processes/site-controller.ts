@@ -10,7 +10,7 @@ import { SiteCaches } from '../../connection/caches.ts';
 import { followLogLevel } from '../../connection/log-level.ts';
 import { followServed, servedOptional } from '../../connection/served.ts';
 import type { ControllerSettings } from '../../connection/settings.ts';
-import type { KubeClient, StartInformer } from '../../kube/contract.ts';
+import type { InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
 import { bringUpToDate } from '../../kube/controller/definitions.ts';
 import { runElected, runWhileLeading } from '../../kube/controller/leadership.ts';
 import { isNamespaceTerminating } from '../../kube/errors.ts';
@@ -58,13 +58,20 @@ export async function runSiteController(command: SiteControllerCommand, until: A
     const connectAs = (part: string, signal: AbortSignal): ReturnType<typeof connect> =>
       connect(part, { ...command, fieldManager: FIELD_MANAGER }, signal);
     await using client = await connectAs('site-controller', end.signal);
-    const start: StartInformer = (of, resource, how) => startInformer(of, resource, { onTrouble: logTrouble(log), ...how });
+    const logged = logTrouble(log);
+    const start: StartInformer = (of, resource, how) => {
+      const onTrouble = (trouble: InformerTrouble): void => {
+        logged(trouble);
+        how.onTrouble?.(trouble);
+      };
+      return startInformer(of, resource, { ...how, onTrouble });
+    };
     const served = await servedOptional({ client, namespace: settings.watchNamespace, signal: end.signal });
     const caches = new SiteCaches({ start, client, namespace: settings.watchNamespace, served, signal: end.signal });
     const unready = (): string | undefined => (caches.missing.length === 0 ? undefined : `waiting for ${caches.missing.join(', ')}`);
     const where = host === undefined ? { port } : { port, host };
     await using telemetry = await serveTelemetry({ ...where, metrics: command.metrics, live: () => undefined, ready: unready });
-    await using _kinds = await followServed({ start, client, caches, namespace: settings.watchNamespace, log, signal: end.signal });
+    await using _kinds = followServed({ start, client, caches, namespace: settings.watchNamespace, log, signal: end.signal });
     followLogLevel({ start, client, namespace: settings.namespace, log, signal: end.signal });
     log.info({ httpPort: telemetry.port, identity, served: [...served] }, 'started');
     const election = command.leaderElection

@@ -4,7 +4,7 @@ import { customResourceDefinitionsResource } from '../../../src/api/crd.ts';
 import { httpProxies, routes } from '../../../src/connection/access/kinds.ts';
 import { SiteCaches } from '../../../src/connection/caches.ts';
 import { followServed, servedOptional } from '../../../src/connection/served.ts';
-import type { KubeClient } from '../../../src/kube/contract.ts';
+import type { KubeClient, WatchOptions } from '../../../src/kube/contract.ts';
 import { ApiError } from '../../../src/kube/errors.ts';
 import type { KubeObject } from '../../../src/kube/objects.ts';
 import { startInformer } from '../../../src/kube/watch/informer.ts';
@@ -43,6 +43,13 @@ test('nobody takes an API server that fails for one that does not serve a kind',
 /** An API server that answers a first look at a kind as it is told; 404 otherwise. */
 class LookedAt extends PlayedApi {
   readonly answers = new Map<string, number>();
+  /** Kinds that it has ceased to serve. */
+  readonly gone = new Set<Resource>();
+
+  override watch<T extends KubeObject>(of: Resource<T>, options: WatchOptions<T>): Promise<void> {
+    if (!this.gone.has(of as unknown as Resource)) return super.watch(of, options);
+    return Promise.reject(new ApiError('played', { status: 404, reason: '', message: 'gone' }));
+  }
 
   override async page(of: Resource = httpProxies): Promise<never> {
     const status = this.answers.get(of.plural) ?? 404;
@@ -58,7 +65,7 @@ async function follow(api: LookedAt, t: TestContext): Promise<SiteCaches> {
   const { signal } = stop;
   const caches = new SiteCaches({ start: startInformer, client: api, served: await servedOptional({ client: api, signal }), signal });
   await caches.synced;
-  const following = await followServed({ start: startInformer, client: api, caches, log, signal });
+  const following = followServed({ start: startInformer, client: api, caches, log, signal });
   t.after(async () => {
     stop.abort();
     await following[Symbol.asyncDispose]();
@@ -66,9 +73,9 @@ async function follow(api: LookedAt, t: TestContext): Promise<SiteCaches> {
   return caches;
 }
 
-function define(api: PlayedApi, established: 'True' | 'False', version = 'v1'): void {
+function define(api: PlayedApi, established: 'True' | 'False', version = 'v1', name = DEFINITION): void {
   const definition: KubeObject & { readonly spec: object; readonly status: object } = {
-    metadata: { name: DEFINITION },
+    metadata: { name },
     spec: { versions: [{ name: version, served: true }] },
     status: { conditions: [{ type: 'Established', status: established }] },
   };
@@ -112,4 +119,32 @@ test('it is tried again while the API server does not serve what is defined', as
   api.answers.set('httpproxies', 200);
   await kinds.promise;
   assert.equal(caches.has(httpProxies), true);
+});
+
+/** All that an API server has beside routes, which it has ceased to serve when they are listed the second time, or the first. */
+async function withRoutes(t: TestContext, lists: 0 | 1): Promise<{ readonly api: LookedAt; readonly caches: SiteCaches }> {
+  const api = new LookedAt();
+  api.answers.set('routes', 200).set('customresourcedefinitions', 200);
+  if (lists === 0) api.gone.add(routes);
+  const caches = await follow(api, t);
+  api.gone.add(routes);
+  return { api, caches };
+}
+
+test('nobody waits for a kind that the cluster has ceased to serve since it was looked for', async (t) => {
+  const { caches } = await withRoutes(t, 0);
+  assert.deepEqual([caches.has(routes), caches.missing], [false, []]);
+});
+
+test('nor who lists all anew, since it leads now; it is kept again once it is served again', async (t) => {
+  const { api, caches } = await withRoutes(t, 1);
+  assert.equal(caches.has(routes), true);
+  await caches.renew();
+  assert.equal(caches.has(routes), false);
+  const kinds = Promise.withResolvers<void>();
+  caches.onKind(kinds.resolve);
+  api.gone.delete(routes);
+  define(api, 'True', 'v1', 'routes.route.openshift.io');
+  await kinds.promise;
+  assert.equal(caches.has(routes), true);
 });
