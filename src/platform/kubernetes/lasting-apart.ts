@@ -1,10 +1,13 @@
 /** Milliseconds: a router that has gone is taken for one that serves clients for as long. */
 const PATIENCE = 10_000;
 
-/** Routers that are not linked to each other are told of once that lasts: they come and go with each rollout. */
+/**
+ * Routers that are not linked to each other are told of once that lasts: they come and go with each rollout. What is told then stands until
+ * they are linked, though attempts may fail in more ways than one.
+ */
 export class LastingApart {
   readonly #clock: () => number;
-  readonly #since = new Map<string, number>();
+  readonly #apart = new Map<string, { readonly since: number; words?: string }>();
 
   /** @param clock milliseconds */
   constructor(clock: () => number) {
@@ -17,10 +20,13 @@ export class LastingApart {
    */
   told(apart: ReadonlyMap<string, string>): { readonly told: readonly string[]; readonly again?: number } {
     const now = this.#clock();
-    for (const router of this.#since.keys()) if (!apart.has(router)) this.#since.delete(router);
-    for (const router of apart.keys()) if (!this.#since.has(router)) this.#since.set(router, now);
-    const left = [...this.#since.values()].map((since) => PATIENCE - (now - since)).filter((wait) => wait > 0);
-    const told = [...apart].filter(([router]) => now - (this.#since.get(router) ?? now) >= PATIENCE).map(([, words]) => words);
-    return { told: told.sort(), ...(left.length === 0 ? {} : { again: Math.min(...left) }) };
+    for (const router of this.#apart.keys()) if (!apart.has(router)) this.#apart.delete(router);
+    for (const [router, words] of apart) {
+      const known = this.#apart.getOrInsertComputed(router, () => ({ since: now }));
+      if (now - known.since >= PATIENCE) known.words ??= words;
+    }
+    const all = [...this.#apart.values()];
+    const waits = all.flatMap(({ since, words }) => (words === undefined ? [PATIENCE - (now - since)] : []));
+    return { told: all.flatMap(({ words = [] }) => words).sort(), ...(waits.length === 0 ? {} : { again: Math.min(...waits) }) };
   }
 }

@@ -52,6 +52,8 @@ describe('routers of a site that are not linked to each other', () => {
     assert.deepEqual(lasting.told(both), { told: ['A'], again: 4_000 });
     now = 14_000;
     assert.deepEqual(lasting.told(both), { told: ['A', 'B'] });
+    const otherwise = new Map([...both, ['one', 'C']]);
+    assert.deepEqual(lasting.told(otherwise), { told: ['A', 'B'] });
     assert.deepEqual(lasting.told(none), { told: [] });
     assert.deepEqual(lasting.told(one), { told: [], again: 10_000 });
   });
