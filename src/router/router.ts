@@ -23,7 +23,7 @@ import { requestRenewal } from './link/session/renewal.ts';
 import { nextStep } from './link/route.ts';
 import { RoutingFeed } from './link/routing-feed.ts';
 import { LocalSide } from './local/local-side.ts';
-import { hostNames } from './host-names.ts';
+import { hostNames } from '../work/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { routerId, siteOf } from './routing/names.ts';

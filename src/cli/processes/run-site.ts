@@ -93,7 +93,8 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
     await started.drain(deadline);
     process.off('SIGHUP', reload);
   } finally {
-    await withdrawRouter(layout, router);
+    // On a disk that cannot be written any more they stay: it is the lock that says whether a router runs.
+    await withdrawRouter(layout, router).catch((error: unknown) => log.warn({ error }, 'files that tell of this router stay behind'));
   }
   log.info('stopped');
 }

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { ListenerConfig, Problem } from '../contract.ts';
 import { hostPort } from '../host-port.ts';
-import { hostNames } from '../host-names.ts';
+import { hostNames } from '../../work/host-names.ts';
 import { EVERYWHERE, ListeningSocket, type ListeningOptions } from './listening-socket.ts';
 import { sameBundle } from '../../identity/tls-bundle.ts';
 import { secureContextOf } from '../tls-context.ts';

@@ -76,7 +76,10 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   server.listen(options.port, options.host);
   await once(server, 'listening');
   // One accept that fails, for want of open files for example.
-  server.on('error', () => {});
+  server.on(
+    'error',
+    bounded('connection/grant-not-accepted', () => service.count('server-busy')),
+  );
   return {
     port: portOf(server),
     get answered() {

@@ -7,6 +7,7 @@ import { checkBundle, isAboutDates } from '../../identity/bundle-check.ts';
 import { refuseAuthority } from '../received.ts';
 import type { RedeemOptions, Redeemed, Token } from './contract.ts';
 import { TrustError, type TrustCode } from '../errors.ts';
+import { lookupKnown } from '../../work/host-names.ts';
 import { connectFailure, isAboutTime, type Validity } from './connect-failure.ts';
 import { decodeAnswer, encodeRedemption, type RedemptionAnswer } from './redemption.ts';
 import { createRequest } from '../../x509/request.ts';
@@ -79,7 +80,7 @@ function validityAt(url: URL): Promise<Validity | undefined> {
   const { promise, resolve } = Promise.withResolvers<Validity | undefined>();
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const name = isIP(host) === 0 ? { servername: host } : {};
-  const socket = connect({ host, port: Number(url.port || '443'), rejectUnauthorized: false, ...name });
+  const socket = connect({ host, port: Number(url.port || '443'), lookup: lookupKnown, rejectUnauthorized: false, ...name });
   const onSecure = (): void => {
     const certificate = socket.getPeerX509Certificate();
     resolve(certificate === undefined ? undefined : { from: certificate.validFromDate, to: certificate.validToDate });
@@ -112,6 +113,7 @@ function post(url: URL, ca: string, body: string, milliseconds: number, signal: 
   const options: RequestOptions = {
     method: 'POST',
     agent: false,
+    lookup: lookupKnown,
     ca,
     minVersion: 'TLSv1.3',
     headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), accept: 'application/json' },

@@ -2,13 +2,18 @@
 import { promises } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-export type Trouble = 'throw' | 'reject' | 'disk-full' | 'disk-free' | { readonly clock: number };
+export type Trouble = 'throw' | 'reject' | 'disk-full' | 'read-only' | 'disk-free' | { readonly clock: number };
 
-const { open, mkdir } = promises;
+const { open, mkdir, rename, rm, unlink, chmod } = promises;
 const now = Date.now;
 
 function full(): never {
   throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+}
+
+/** As a disk is after an error of its own: what is there can be read. */
+function readOnly(): never {
+  throw Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' });
 }
 
 process.on('message', (trouble: Trouble) => {
@@ -20,7 +25,12 @@ process.on('message', (trouble: Trouble) => {
       open: async (path: string, flags?: string) => (/[wax]/.test(String(flags)) ? full() : open(path, flags)),
       mkdir: full,
     });
-  else if (trouble === 'disk-free') Object.assign(promises, { open, mkdir });
+  else if (trouble === 'read-only')
+    Object.assign(promises, {
+      open: async (path: string, flags?: string) => (/[wax+]/.test(String(flags)) ? readOnly() : open(path, flags)),
+      ...Object.fromEntries(['mkdir', 'rename', 'rm', 'unlink', 'chmod'].map((call) => [call, async () => readOnly()])),
+    });
+  else if (trouble === 'disk-free') Object.assign(promises, { open, mkdir, rename, rm, unlink, chmod });
   else Date.now = () => now() + trouble.clock;
   syncBuiltinESMExports();
 });

@@ -79,6 +79,12 @@ describe('a router', { concurrency: true }, () => {
     await site.until('the status is there', async () => (await site.status('Listener-two.yaml')) !== '');
     await metric('that is told, too', /^earshot_status_files_unwritable\{files="statuses"\} 0/m);
 
+    await site.brings('read-only');
+    await site.adds('three');
+    await metric('it is told', /^earshot_status_files_unwritable\{files="statuses"\} 1/m);
+    assert.match(pipe.said, /cannot be written \(EROFS\)/);
+    assert.ok(await site.serves());
+
     pipe.close();
     site.signal('SIGHUP');
     await metric('a line that nobody reads is counted', /^earshot_log_lines_dropped_total [1-9]/m);

@@ -80,6 +80,29 @@ describe('a router', () => {
     assert.equal(await ask(port, 'hello'), 'hello');
   });
 
+  it('opens a link once the process may open files again, says so meanwhile, and what is open goes on', async (t) => {
+    const authority = await testAuthority();
+    const bundle = await authority.issue();
+    await using echo = await echoServer();
+    const port = await freePort();
+    await using hub = await start({ ...siteConfig('hub'), accesses: [access(bundle)], connectors: [connector('key', echo.port)] });
+    const accessAt = await accessPort(hub);
+    const config = { ...siteConfig('west'), listeners: [listener('key', port)], links: [link('hub', accessAt, bundle)] };
+    await using west = await start(config);
+    await until(west, 'the link', ({ listeners }) => listeners['Listener/key']?.listening === true);
+    const { connect } = Socket.prototype;
+    const none = t.mock.method(Socket.prototype, 'connect', function (this: Socket, ...given: readonly unknown[]) {
+      const [to] = [given[0]].flat();
+      if (Object(to).port !== accessAt) return connect.apply(this, given as unknown as Parameters<typeof connect>);
+      return this.destroy(failed('EMFILE', 'connect'));
+    });
+    west.apply({ ...config, links: [...config.links, link('again', accessAt, bundle)] });
+    await until(west, 'it is told', ({ links }) => /EMFILE/.test(links['again']?.problem?.message ?? ''));
+    assert.equal(await ask(port, 'hello'), 'hello');
+    none.mock.restore();
+    await until(west, 'the other link', ({ links }) => links['again']?.operational === true);
+  });
+
   for (const call of ['unlinkSync', 'chmodSync'] as const) {
     it(`links to its siblings once its socket can be made, whatever ${call} failed with`, async (t) => {
       using directory = mkdtempDisposableSync('/tmp/earshot-siblings-');

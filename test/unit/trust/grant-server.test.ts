@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -329,6 +329,19 @@ describe('The grant server', () => {
 });
 
 describe('grantUrl', () => {
+  it('goes on where connections cannot be accepted, and counts them', async (t) => {
+    const listening: Server[] = [];
+    const { listen } = Server.prototype;
+    t.mock.method(Server.prototype, 'listen', function (this: Server, ...given: Parameters<typeof listen>) {
+      listening.push(this);
+      return listen.apply(this, given);
+    });
+    await using west = await startGranting();
+    for (const server of listening) server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
+    assert.equal(west.server.answered['server-busy'], 1);
+    await redeemToken(await west.issue(), { ...makeSite(), key: createKey() });
+  });
+
   it('puts IPv6 addresses into brackets', () => {
     assert.equal(grantUrl('2001:db8::1', 9090, 'g'), 'https://[2001:db8::1]:9090/v1/redeem/g');
     assert.equal(grantUrl('west', 9090, 'g'), 'https://west:9090/v1/redeem/g');

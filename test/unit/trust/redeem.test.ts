@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer as createHttpsServer, type Server } from 'node:https';
 import type { RequestListener } from 'node:http';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { createKey } from '../../../src/x509/request.ts';
@@ -110,6 +112,16 @@ describe('Redeeming a token', () => {
     await using silent = await startTcp((socket) => socket.resume());
     const token = { name: 't', url: `https://127.0.0.1:${silent.port}/v1/redeem/g`, code: 'x', ca: makeAuthority().ca };
     await assert.rejects(redeem(token, { timeoutMilliseconds: 100 }), refusal('unreachable', /no answer in time/));
+  });
+
+  it('gives up after its time where the resolver hangs, and holds no more of its places than one', async (t) => {
+    const hangs = t.mock.method(dns, 'lookup', () => {});
+    syncBuiltinESMExports();
+    t.after(() => setImmediate(syncBuiltinESMExports));
+    const token = { name: 't', url: 'https://hangs.example:9090/v1/redeem/g', code: 'x', ca: makeAuthority().ca };
+    const tries = Array.from({ length: 3 }, () => redeem(token, { timeoutMilliseconds: 50 }));
+    for (const one of tries) await assert.rejects(one, refusal('unreachable', /hangs\.example:9090 cannot be reached: no answer in time/));
+    assert.equal(hangs.mock.callCount(), 1);
   });
 
   it('names a server that speaks no TLS, or is no grant server', async () => {

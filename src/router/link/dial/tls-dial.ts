@@ -6,7 +6,7 @@ import { foreignToLinks } from '../../../identity/certificate-purpose.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { LinkEndpoint, ProxyConfig } from '../../contract.ts';
 import { hostPort } from '../../host-port.ts';
-import { lookupKnown } from '../../host-names.ts';
+import { lookupKnown } from '../../../work/host-names.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkBundle } from '../bundle.ts';
 import { authorizationCode, certificateError, connectError } from '../tls-errors.ts';
