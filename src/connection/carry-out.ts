@@ -10,6 +10,7 @@ import { atOnce } from '../work/at-once.ts';
 import { hasMore, isAsWanted } from './as-wanted.ts';
 import type { SiteCaches } from './caches.ts';
 import { fateOf } from './fate.ts';
+import { heldAsApplied, isMade, MADE } from './made-objects.ts';
 import type { Unwanted, Wish, Wishes } from './wishes.ts';
 
 export interface CarriedOut {
@@ -40,7 +41,7 @@ export async function carryOut(
       signal.throwIfAborted();
       failed ??= error;
       // Somebody was quicker: the next pass sees what he did.
-      if (resource !== undefined && !isRace(error)) problems.push(refused(resource, what, error));
+      if (resource !== undefined && !isConflict(error)) problems.push(refused(resource, what, error));
     }
   };
   const making = (wishes: readonly Wish[]): readonly (() => Promise<void>)[] =>
@@ -53,28 +54,25 @@ export async function carryOut(
 }
 
 async function make({ of, object }: Wish, namespace: string, caches: SiteCaches, client: KubeClient, signal: AbortSignal): Promise<void> {
-  const wanted = marked({ ...object, metadata: { namespace, ...object.metadata } });
+  const wanted = { ...object, metadata: { namespace, ...object.metadata } };
   const view = caches.view(of);
-  const key = `${wanted.metadata.namespace}/${wanted.metadata.name}`;
-  const current = view.get(key);
-  const fate = current === undefined ? 'kept' : fateOf(current, wanted);
-  if (current !== undefined && fate === 'replaced') await remove({ of, object: current }, client, signal);
+  const current = view.get(`${wanted.metadata.namespace}/${wanted.metadata.name}`);
+  if (current === undefined) {
+    // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
+    view.wrote(await client.create(of, marked(wanted, MADE), { strict: true, signal }));
+    return;
+  }
+  const fate = fateOf(current, wanted);
+  if (fate === 'replaced') await remove({ of, object: current }, client, signal);
   // Its end brings the next pass.
-  if (fate !== 'kept' || (current !== undefined && isAsWanted(current, wanted))) return;
-  const applied = await apply(of, wanted, current, client, signal);
+  if (fate !== 'kept' || isAsWanted(current, marked(wanted, isMade(current) ? MADE : ''))) return;
+  const held = isMade(current) ? await heldAsApplied(of, current, client, signal) : current;
+  const applied = await apply(of, marked(wanted), held, client, signal);
   view.wrote(applied);
-  if (hasMore(specOf(applied), specOf(wanted))) view.wrote(await replaceSpec(of, wanted, applied, client, signal));
+  if (hasMore(specOf(applied), specOf(wanted))) view.wrote(await replaceSpec(of, marked(wanted), applied, client, signal));
 }
 
-async function apply(
-  of: Resource,
-  wanted: KubeObject,
-  current: KubeObject | undefined,
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  // What is not known to be there may have been made meanwhile, also by the controller that led before: then this is refused.
-  if (current === undefined) return client.apply(of, at(NONE, wanted), { yielding: true, signal });
+async function apply(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
   try {
     return await client.apply(of, at(current, wanted), { signal });
   } catch (error) {
@@ -90,9 +88,6 @@ function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, clie
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
   return client.patch(of, key, at(current, { metadata: {}, spec: specOf(wanted) }), { type: 'merge', signal });
 }
-
-/** No object has this version, and where there is none, none is asked for. */
-const NONE: KubeObject = { metadata: { resourceVersion: '1' } };
 
 /** As it was seen: where it is another one by now, or gone, this is refused. */
 function at<T extends Pick<KubeObject, 'metadata'>>({ metadata: { uid, resourceVersion } }: KubeObject, object: T): T {
@@ -115,18 +110,13 @@ async function remove({ of, object: { metadata } }: Unwanted, client: KubeClient
 }
 
 /** With a hash of itself, by which is seen later that something is no longer wanted in it. */
-function marked(object: KubeObject): KubeObject {
+function marked(object: KubeObject, how: typeof MADE | '' = ''): KubeObject {
   const { annotations = {}, ...metadata } = object.metadata;
   const hash = createHash('sha256').update(JSON.stringify({ ...object, metadata: { ...metadata, annotations } }));
   return {
     ...object,
-    metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: hash.digest('base64url').slice(0, 16) } },
+    metadata: { ...metadata, annotations: { ...annotations, [annotation.applied]: `${how}${hash.digest('base64url').slice(0, 16)}` } },
   };
-}
-
-/** The object has changed since it was seen. That others have fields that are wanted is no race. */
-function isRace(error: unknown): boolean {
-  return error instanceof ApiError && isConflict(error) && !error.causes.includes('FieldManagerConflict');
 }
 
 function refused(resource: Wish['for'], what: string, error: unknown): ResourceProblem {

@@ -29,8 +29,6 @@ export interface WriteOptions extends RequestOptions {
   /** The field manager (metadata.managedFields); defaults to the client's own. */
   readonly fieldManager?: string;
   readonly subresource?: 'status';
-  /** Of `apply`: leave fields to others who have them, and fail with a conflict (409). */
-  readonly yielding?: boolean;
   /** Refuse fields that the kind does not have (400) instead of dropping them. Server-side apply refuses them anyway. */
   readonly strict?: boolean;
 }

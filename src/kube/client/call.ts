@@ -72,7 +72,7 @@ export function createCall(of: Resource, object: KubeObject, fieldManager: strin
 export function applyCall(of: Resource, object: KubeObject, fieldManager: string, options: WriteOptions): Call {
   const { namespace, name = '' } = object.metadata;
   const key = { name, ...(namespace === undefined ? {} : { namespace }) };
-  const query = { ...writeQuery(fieldManager, options), force: options.yielding !== true };
+  const query = { ...writeQuery(fieldManager, options), force: true };
   return {
     ...objectCall('apply', of, key, options.subresource),
     method: 'PATCH',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { carryOut, type CarriedOut } from '../../../src/connection/carry-out.ts';
 import type { Wish } from '../../../src/connection/wishes.ts';
-import { ApiError } from '../../../src/kube/errors.ts';
+import { FIELD_MANAGER } from '../../../src/api/skupper/cluster-names.ts';
 import type { KubeObject, Service, ServicePort } from '../../../src/kube/objects.ts';
 import { deployments, roleBindings, roles, serviceAccounts, services, type Resource } from '../../../src/kube/resource.ts';
 import { PlayedApi, refuse } from '../exposure/support/played-api.ts';
@@ -92,14 +92,14 @@ test('an object that somebody else has changed meanwhile is looked at again, and
 
 describe('what differs from what is wanted', () => {
   for (const [what, change, writes] of [
-    ['a label more in a selector is taken out', service([['web', 80]], { selector: { app: 'router', more: 'x' } }), 1],
+    ['a label more in a selector is taken out', service([['web', 80]], { selector: { app: 'router', more: 'x' } }), 2],
     ["a label more on the object is others'", service([['web', 80]], { selector: { app: 'router' } }, { labels: { theirs: 'x' } }), 0],
     [
       "an owner more is others'",
       service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [owner('other'), owner('ours')] }),
       0,
     ],
-    ['an owner that is missing is put there', service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [] }), 1],
+    ['an owner that is missing is put there', service([['web', 80]], { selector: { app: 'router' } }, { ownerReferences: [] }), 2],
   ] as const) {
     test(what, async () => {
       using cluster = await playedCluster();
@@ -130,7 +130,7 @@ describe('what is of a Site that is gone', () => {
     assert.deepEqual(cluster.api.writes, ['delete services ns/web']);
     cluster.api.release(services);
     await carry(cluster, wanted);
-    assert.deepEqual(cluster.api.writes.slice(1), ['apply services ns/web']);
+    assert.deepEqual(cluster.api.writes.slice(1), ['create services ns/web']);
     assert.notEqual(cluster.api.read(services, 'ns/web')?.metadata.uid, metadata.uid);
   });
 
@@ -151,15 +151,6 @@ describe('a write that somebody else was quicker with', () => {
     assert.deepEqual(problems, []);
     assert.ok(failed instanceof Error);
   });
-
-  test('is told where the other one has the field for good', async () => {
-    using cluster = await playedCluster();
-    cluster.api.meets = () => {
-      throw new ApiError('played', { status: 409, reason: 'Conflict', message: 'Apply failed', causes: ['FieldManagerConflict'] });
-    };
-    const { problems } = await carry(cluster, service([['web', 80]]));
-    assert.equal(problems[0]?.code, 'object-refused');
-  });
 });
 
 const ownersOf = (change: Service, made: Service) => ({
@@ -178,8 +169,27 @@ test('what needs others is made after them, whatever the order of the wishes', a
     return { of, object, for: 'Site/west' };
   });
   await carryOut({ objects: wishes, unwanted: [] }, { namespace: 'ns', caches, client: api, signal });
-  const made = api.calls.filter((call) => call.startsWith('apply ')).map((call) => call.split(' ')[1]);
+  const made = api.calls.filter((call) => call.startsWith('create ')).map((call) => call.split(' ')[1]);
   assert.deepEqual(made, ['roles', 'serviceaccounts', 'rolebindings', 'deployments']);
+});
+
+test('what was created is held as applied before it is changed, so that what is wanted no more goes', async () => {
+  using cluster = await playedCluster();
+  const { api } = cluster;
+  await carry(cluster, service([['web', 80]], {}, { labels: { more: 'x' } }));
+  const made = api.read(services, 'ns/web') ?? assert.fail();
+  const entry = { manager: FIELD_MANAGER, operation: 'Update', fieldsV1: { 'f:spec': {} } };
+  const theirs = [
+    { ...entry, manager: 'kubectl' },
+    { ...entry, subresource: 'status' },
+  ];
+  api.put(services, { ...made, metadata: { ...made.metadata, managedFields: [entry, ...theirs] } });
+  const held: unknown[] = [];
+  api.meets = ({ verb }) => void (verb === 'apply' && held.push(api.read(services, 'ns/web')?.metadata.managedFields));
+  for (const _again of [1, 2]) await carry(cluster, service([['web', 80]]));
+  await carry(cluster, service([['web', 81]]));
+  assert.deepEqual(api.writes, ['create services ns/web', 'patch services ns/web', 'apply services ns/web', 'apply services ns/web']);
+  assert.deepEqual(held[0], [{ ...entry, operation: 'Apply' }, ...theirs]);
 });
 
 describe('an object that was made meanwhile', () => {

@@ -1,0 +1,31 @@
+/**
+ * Objects that were created, and not applied: that is a quarter of the work for the API server. But it takes what is created for an `Update`,
+ * whose fields no later apply takes away, even by the same manager; so before the first apply they become those of one.
+ * `kubectl apply --server-side` does the same with what was applied without it.
+ */
+import { annotation, FIELD_MANAGER } from '../api/skupper/cluster-names.ts';
+import type { KubeClient } from '../kube/contract.ts';
+import type { KubeObject } from '../kube/objects.ts';
+import type { Resource } from '../kube/resource.ts';
+
+/** Before the hash of one that was created, and not applied since. */
+export const MADE = '+';
+
+export function isMade({ metadata: { annotations = {} } }: KubeObject): boolean {
+  return annotations[annotation.applied]?.startsWith(MADE) === true;
+}
+
+/** @returns it as it is then */
+export async function heldAsApplied(of: Resource, { metadata }: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
+  const { namespace, name = '', uid, resourceVersion } = metadata;
+  const key = { ...(namespace === undefined ? {} : { namespace }), name };
+  // What is kept of an object is without its managers. Where it is another version by now, the patch is refused.
+  const { managedFields = [] } = (await client.get(of, key, { signal })).metadata;
+  const held = managedFields.map((each) => (isOurs(each) ? { ...each, operation: 'Apply' } : each));
+  return client.patch(of, key, { metadata: { uid, resourceVersion, managedFields: held } }, { type: 'merge', signal });
+}
+
+function isOurs(entry: unknown): entry is object {
+  const { manager, operation, subresource } = entry as Readonly<Record<string, unknown>>;
+  return manager === FIELD_MANAGER && operation === 'Update' && subresource === undefined;
+}
