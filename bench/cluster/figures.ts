@@ -2,7 +2,7 @@
 import { format } from '../markdown.ts';
 import { median, percentile } from '../statistics.ts';
 
-export type Unit = '×' | 's' | 'MB' | '%' | '';
+export type Unit = '×' | 's' | 'MB' | '%' | 'Gbit/s' | 'a second' | '';
 
 export interface Figure<Scenario extends string = string> {
   readonly id: string;
@@ -13,8 +13,10 @@ export interface Figure<Scenario extends string = string> {
   readonly by: 'median' | 'p99' | 'most';
   /** How many of them a whole run takes. */
   readonly samples: number;
-  /** The most that it should be. Left out: it explains other figures. */
+  /** The most that it should be. */
   readonly limit?: number;
+  /** The least that it should be. Without either it explains other figures. */
+  readonly least?: number;
 }
 
 /** How rows of the table are written, where each scenario takes so many samples. */
@@ -22,10 +24,12 @@ export function rows<Scenario extends string>(
   samples: Readonly<Record<Scenario, number>>,
 ): {
   readonly aim: (scenario: Scenario, id: string, what: string, limit: number, unit?: Unit, by?: Figure['by']) => Figure<Scenario>;
+  readonly atLeast: (scenario: Scenario, id: string, what: string, least: number, unit?: Unit) => Figure<Scenario>;
   readonly explain: (scenario: Scenario, id: string, what: string, unit?: Unit) => Figure<Scenario>;
 } {
   return {
     aim: (scenario, id, what, limit, unit = '', by = 'median') => ({ scenario, id, what, limit, unit, by, samples: samples[scenario] }),
+    atLeast: (scenario, id, what, least, unit = '') => ({ scenario, id, what, least, unit, by: 'median', samples: samples[scenario] }),
     explain: (scenario, id, what, unit = '') => ({ scenario, id, what, unit, by: 'median', samples: samples[scenario] }),
   };
 }
@@ -62,12 +66,19 @@ export function outcomeOf(figure: Figure, samples: readonly number[], failure: s
   };
 }
 
+export function hasAim({ limit, least }: Figure): boolean {
+  return limit !== undefined || least !== undefined;
+}
+
 /** `met`, or by how much it was missed; empty for what has no limit. What is not whole is not met. */
-export function verdictOf({ limit, unit }: Figure, outcome: Outcome): string {
+export function verdictOf(figure: Figure, outcome: Outcome): string {
   if (outcome.kind === 'failed') return 'failed';
-  if (outcome.kind === 'not-asked' || limit === undefined) return '';
-  if (outcome.value <= limit) return outcome.brokeOff === undefined ? 'met' : 'incomplete';
-  const excess = outcome.value - limit;
+  if (outcome.kind === 'not-asked' || !hasAim(figure)) return '';
+  const { limit = Number.POSITIVE_INFINITY, least = Number.NEGATIVE_INFINITY, unit } = figure;
+  const { value } = outcome;
+  if (value <= limit && value >= least) return outcome.brokeOff === undefined ? 'met' : 'incomplete';
+  if (value < least) return `missed by ${format(least - value, unit)} (${Math.ceil((100 * (least - value)) / least)} %)`;
+  const excess = value - limit;
   return limit === 0 ? `missed by ${format(excess, unit)}` : `missed by ${format(excess, unit)} (${Math.ceil((100 * excess) / limit)} %)`;
 }
 

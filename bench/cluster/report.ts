@@ -1,7 +1,7 @@
 /** Figures as a document shows them: pure. */
 import { failed, format, machineLine, table } from '../markdown.ts';
 import type { Machine } from '../machine.ts';
-import { verdictOf, type Figure, type Outcome } from './figures.ts';
+import { hasAim, verdictOf, type Figure, type Outcome } from './figures.ts';
 
 /** What figures depend on. */
 export interface Circumstances extends Machine {
@@ -16,8 +16,8 @@ export interface Result {
 /** A table of what was aimed at, one of what stands behind it, what was unlike the rest, and on what machine. Figures that were not asked for are left out. */
 export function report(results: readonly Result[], on: Circumstances, remarks: readonly string[] = []): string {
   const shown = results.filter(({ outcome }) => outcome.kind !== 'not-asked');
-  const aims = shown.filter(({ figure }) => figure.limit !== undefined);
-  const reasons = shown.filter(({ figure }) => figure.limit === undefined);
+  const aims = shown.filter(({ figure }) => hasAim(figure));
+  const reasons = shown.filter(({ figure }) => !hasAim(figure));
   const missed = aims.filter(({ figure, outcome }) => verdictOf(figure, outcome) !== 'met').length;
   return [
     `${machineLine(on)},`,
@@ -39,7 +39,7 @@ export function report(results: readonly Result[], on: Circumstances, remarks: r
 }
 
 function rowOfAim({ figure, outcome }: Result): readonly string[] {
-  const aim = `≤ ${format(figure.limit ?? 0, figure.unit)}`;
+  const aim = figure.least === undefined ? `≤ ${format(figure.limit ?? 0, figure.unit)}` : `≥ ${format(figure.least, figure.unit)}`;
   return [figure.what, aim, measured(figure, outcome), spread(figure, outcome), verdictOf(figure, outcome)];
 }
 

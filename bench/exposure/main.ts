@@ -4,13 +4,10 @@
  */
 import { startCluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';
-import { adminClient } from '../cluster/load.ts';
-import { measureAll } from '../cluster/measure.ts';
-import { report } from '../cluster/report.ts';
-import { log, runBenchmark } from '../program.ts';
-import type { Bench } from './bench.ts';
+import { runClusterBenchmark } from '../cluster/benchmark.ts';
+import { log } from '../program.ts';
 import { figuresOf } from './figures.ts';
-import { isFull, parseOptions, SCENARIOS, USAGE, type ScenarioName } from './options.ts';
+import { isFull, parseOptions, USAGE } from './options.ts';
 import { measureIdle } from './scenarios/idle.ts';
 import { measureListeners } from './scenarios/listeners.ts';
 import { measureMemory } from './scenarios/memory.ts';
@@ -19,37 +16,25 @@ import { measureRefused } from './scenarios/refused.ts';
 import { measureStatefulSet } from './scenarios/stateful-set.ts';
 import { Workspace } from './workspace.ts';
 
-const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<void>>> = {
-  listeners: measureListeners,
-  'stateful-set': measureStatefulSet,
-  'node-address': measureNodeAddress,
-  idle: measureIdle,
-  refused: measureRefused,
-  memory: measureMemory,
-};
-
-await runBenchmark({
+await runClusterBenchmark({
   name: 'exposure',
-  folders: ['src', 'deploy'],
   usage: USAGE,
   parse: parseOptions,
   isFull,
-  measure: async (options, machine) => {
-    await using cluster = await startCluster({ name: 'bench', log });
-    await installEarshot(cluster, { log });
-    await using client = await adminClient(cluster);
-    const ground = { cluster, client, log };
-    const left: Bench['left'] = {};
-    const { results, samples, remarks, isWhole } = await measureAll({
-      figures: figuresOf(options),
-      names: SCENARIOS.filter((name) => options.only.includes(name)),
-      run: (name, to) => scenarios[name]({ ...ground, ...to, sizes: options, left }),
-      clear: () => Workspace.clearAll(ground),
-      log,
-    });
-    const { gitVersion } = await cluster.api.get<{ readonly gitVersion: string }>('/version');
-    const circumstances = { ...machine, kubernetes: gitVersion };
-    const text = report(results, circumstances, remarks);
-    return { text, all: { circumstances, options, samples, results, remarks }, isWhole };
+  figures: figuresOf,
+  scenarios: {
+    'stateful-set': measureStatefulSet,
+    'node-address': measureNodeAddress,
+    listeners: measureListeners,
+    idle: measureIdle,
+    refused: measureRefused,
+    memory: measureMemory,
   },
+  left: {},
+  start: async () => {
+    const cluster = await startCluster({ name: 'bench', log });
+    await installEarshot(cluster, { log });
+    return cluster;
+  },
+  clear: (ground) => Workspace.clearAll(ground),
 });

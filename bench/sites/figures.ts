@@ -1,11 +1,22 @@
 /** Which figures there are, and what they should reach: pure. */
 import { rows, span, type Figure } from '../cluster/figures.ts';
 import type { ScenarioName, Sizes } from './options.ts';
+import { SYSTEMS, type System } from './traffic-pods.ts';
 
 /** The table, in its order, for runs of this size. */
-export function figuresOf({ rounds, sizes, sites, changes, idleSeconds }: Sizes): readonly Figure<ScenarioName>[] {
-  const table = rows<ScenarioName>({ site: rounds, link: rounds, listener: changes, pods: changes, many: rounds, idle: 1, memory: 1 });
-  const { aim, explain } = table;
+export function figuresOf({ rounds, sizes, sites, changes, idleSeconds, trafficSeconds }: Sizes): readonly Figure<ScenarioName>[] {
+  const table = rows<ScenarioName>({
+    site: rounds,
+    link: rounds,
+    listener: changes,
+    pods: changes,
+    traffic: rounds,
+    floor: rounds,
+    many: rounds,
+    idle: 1,
+    memory: 1,
+  });
+  const { aim, atLeast, explain } = table;
   const [first, ...others] = sizes;
   const idle = `nothing changes for ${span(idleSeconds)} with ${both(first)}`;
   const all = sites.toLocaleString('en');
@@ -27,7 +38,13 @@ export function figuresOf({ rounds, sizes, sites, changes, idleSeconds }: Sizes)
     aim('link', 'link-ready', 'AccessToken applied until its Link is Ready', 2, 's'),
     aim('pods', 'pod-new', 'a pod has the label of a selector until it answers a client over a link, 99th percentile', 1, 's', 'p99'),
     aim('pods', 'pod-gone', 'a pod has it no more until it answers for the last time, 99th percentile', 1, 's', 'p99'),
+    atLeast('traffic', 'bulk-1', 'iperf3 from pod to pod over a link, against HAProxy pods with mutual TLS: 1 connection', 0.9, '×'),
+    atLeast('traffic', 'bulk-8', 'the same: 8 connections', 0.9, '×'),
+    atLeast('traffic', 'keep-alive', 'HTTP keep-alive the same way, wrk, 50 connections: requests', 1, '×'),
 
+    explain('floor', 'floor-applied', `no controller and no router: the same ${both(first)} are applied`, 's'),
+    explain('floor', 'floor-services', 'the same, and then as many Services, by the program that applied them', 's'),
+    explain('floor', 'floor-configured', 'the same, and then one status for each, by that program', 's'),
     ...[first, ...others].flatMap((size) => [
       ...(size === first ? [] : secondsOf(table, size)),
       explain('many', `controller-writes-${size}`, `${both(size)}: writes of the controller until all are Ready, for each`),
@@ -36,6 +53,8 @@ export function figuresOf({ rounds, sizes, sites, changes, idleSeconds }: Sizes)
       explain('many', `reads-${size}`, 'the same: reads of both'),
       explain('many', `controller-cpu-${size}`, 'the same: CPU of the controllers', 's'),
       explain('many', `router-cpu-${size}`, 'the same: CPU of the two routers', 's'),
+      explain('many', `kubernetes-cpu-${size}`, 'the same: CPU of the control plane and the nodes', 's'),
+      explain('many', `bench-cpu-${size}`, 'the same: CPU of the program that applies and watches', 's'),
       explain('many', `controller-memory-${size}`, 'resident memory of the leading controller then', 'MB'),
       explain('many', `router-memory-${size}`, 'resident memory of the larger router then', 'MB'),
     ]),
@@ -47,6 +66,7 @@ export function figuresOf({ rounds, sizes, sites, changes, idleSeconds }: Sizes)
     explain('memory', 'sites-controller-reads', 'the same: API reads of the controller for each'),
     explain('memory', 'sites-router-reads', 'the same: API reads of its router for each, the lists at its start'),
     explain('memory', 'sites-controller-cpu', 'the same: CPU of the controllers', 's'),
+    ...SYSTEMS.flatMap((system) => trafficOf(table, system, trafficSeconds)),
     explain('site', 'site-writes', 'one Site until it is Ready: API writes'),
   ];
 }
@@ -60,6 +80,20 @@ function secondsOf({ explain }: ReturnType<typeof rows<ScenarioName>>, size: num
     explain('many', `configured-reads-${size}`, 'the same until all are Configured: API reads for each'),
   ];
 }
+
+function trafficOf({ explain }: ReturnType<typeof rows<ScenarioName>>, system: System, seconds: number): readonly Figure<ScenarioName>[] {
+  return [
+    explain('traffic', `bulk-1-${system}`, `iperf3 for ${seconds} s, 1 connection, ${WAYS[system]}`, 'Gbit/s'),
+    explain('traffic', `bulk-8-${system}`, 'the same: 8 connections', 'Gbit/s'),
+    explain('traffic', `keep-alive-${system}`, 'the same way: requests of wrk, 50 connections', 'a second'),
+  ];
+}
+
+const WAYS: Readonly<Record<System, string>> = {
+  haproxy: 'by HAProxy pods',
+  earshot: 'by a link',
+  direct: "to the server's Service itself",
+};
 
 function both(size: number): string {
   const many = size.toLocaleString('en');

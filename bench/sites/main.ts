@@ -4,14 +4,12 @@
  */
 import { connectCluster, startCluster, type Cluster } from '../../test/harness/index.ts';
 import { installEarshot } from '../../test/harness/install.ts';
-import { adminClient } from '../cluster/load.ts';
-import { measureAll } from '../cluster/measure.ts';
-import { report } from '../cluster/report.ts';
-import { log, runBenchmark } from '../program.ts';
-import type { Bench } from './bench.ts';
+import { runClusterBenchmark } from '../cluster/benchmark.ts';
+import { log } from '../program.ts';
 import { figuresOf } from './figures.ts';
-import { isFull, parseOptions, SCENARIOS, USAGE, type ScenarioName } from './options.ts';
+import { isFull, parseOptions, USAGE } from './options.ts';
 import { closeAll } from './places.ts';
+import { measureFloor } from './scenarios/floor.ts';
 import { measureIdle } from './scenarios/idle.ts';
 import { measureLink } from './scenarios/link.ts';
 import { measureListener } from './scenarios/listener.ts';
@@ -19,48 +17,41 @@ import { measureMany } from './scenarios/many.ts';
 import { measureMemory } from './scenarios/memory.ts';
 import { measurePods } from './scenarios/pods.ts';
 import { measureSite } from './scenarios/site.ts';
+import { measureTraffic } from './scenarios/traffic.ts';
 
-const scenarios: Readonly<Record<ScenarioName, (bench: Bench) => Promise<void>>> = {
-  site: measureSite,
-  link: measureLink,
-  listener: measureListener,
-  pods: measurePods,
-  many: measureMany,
-  idle: measureIdle,
-  memory: measureMemory,
-};
+const ISNT_OURS = process.env['EARSHOT_CLUSTER_STATE'] !== undefined;
 
 /** Nothing is reached from outside: a cluster without load balancers would make sites wait for one. */
 const VALUES = { exposure: { enabled: false }, connection: { defaultAccessType: 'local' } };
 
-await runBenchmark({
+await runClusterBenchmark({
   name: 'sites',
-  folders: ['src', 'deploy'],
   usage: USAGE,
   parse: parseOptions,
   isFull,
-  measure: async (options, machine) => {
-    await using cluster = await ready();
-    await using client = await adminClient(cluster);
-    const ground = { cluster, client, log };
-    const left: Bench['left'] = {};
-    const { results, samples, remarks, isWhole } = await measureAll({
-      figures: figuresOf(options),
-      names: SCENARIOS.filter((name) => options.only.includes(name)),
-      run: (name, to) => scenarios[name]({ ...ground, ...to, sizes: options, left }),
-      clear: () => closeAll(ground),
-      log,
-    });
-    if (left.many !== undefined) await closeAll(ground);
-    const { gitVersion } = await cluster.api.get<{ readonly gitVersion: string }>('/version');
-    const circumstances = { ...machine, kubernetes: gitVersion };
-    const text = report(results, circumstances, remarks);
-    return { text, all: { circumstances, options, samples, results, remarks }, isWhole };
+  figures: figuresOf,
+  scenarios: {
+    site: measureSite,
+    link: measureLink,
+    listener: measureListener,
+    pods: measurePods,
+    traffic: measureTraffic,
+    floor: measureFloor,
+    many: async (bench) => {
+      await measureMany(bench);
+      // A cluster that is not ours is left as it was.
+      if (ISNT_OURS && !bench.sizes.only.includes('idle')) await closeAll(bench);
+    },
+    idle: measureIdle,
+    memory: measureMemory,
   },
+  left: {},
+  start: ready,
+  clear: closeAll,
 });
 
 async function ready(): Promise<Cluster> {
-  if (process.env['EARSHOT_CLUSTER_STATE'] !== undefined) return connectCluster();
+  if (ISNT_OURS) return connectCluster();
   const cluster = await startCluster({ name: 'bench', log });
   try {
     await installEarshot(cluster, { log, connection: true, values: VALUES });

@@ -10,17 +10,19 @@ export interface Sizes {
   /** Of a single Listener, of a pod behind a selector. */
   readonly changes: number;
   readonly idleSeconds: number;
+  /** Of each kind of traffic by each way, in each round. */
+  readonly trafficSeconds: number;
 }
 
 /** In the order in which they run: `many` leaves for `idle` what that begins with, and `memory` begins by clearing up. */
-export const SCENARIOS = ['site', 'link', 'listener', 'pods', 'many', 'idle', 'memory'] as const;
+export const SCENARIOS = ['site', 'link', 'listener', 'pods', 'traffic', 'floor', 'many', 'idle', 'memory'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
 export interface Options extends Sizes, Destination {
   readonly only: readonly ScenarioName[];
 }
 
-export const FULL: Sizes = { rounds: 3, sizes: [500, 2_000], sites: 100, changes: 40, idleSeconds: 300 };
+export const FULL: Sizes = { rounds: 3, sizes: [500, 2_000], sites: 100, changes: 40, idleSeconds: 300, trafficSeconds: 5 };
 
 export const USAGE = `node bench/sites/main.ts [OPTION…]
 
@@ -34,12 +36,13 @@ already, that one is measured, with what is installed in it, and left running.
   --sites N           ${FULL.sites} for the memory scenario, each with a router pod of some 100 MB
   --changes N         ${FULL.changes} Listeners one after the other, and pods that begin and end to be selected
   --idle SECONDS      ${FULL.idleSeconds}
+  --seconds N         ${FULL.trafficSeconds} of each kind of traffic, each way, each round
 ${DESTINATION_USAGE}`;
 
 /** Throws a TypeError that says which argument is wrong; undefined where help was asked for. */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args: [...args], options: { ...COMMON, sizes: text, sites: text, changes: text } });
+  const { values } = parseArgs({ args: [...args], options: { ...COMMON, sizes: text, sites: text, changes: text, seconds: text } });
   if (values.help) return undefined;
   const [first = '', ...others] = (values.sizes ?? FULL.sizes.join(',')).split(',');
   const size = (each: string): number => count('--sizes', each.trim(), 0);
@@ -51,13 +54,15 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     sites: count('--sites', values.sites, FULL.sites, 2),
     changes: count('--changes', values.changes, FULL.changes),
     idleSeconds: count('--idle', values.idle, FULL.idleSeconds),
+    trafficSeconds: count('--seconds', values.seconds, FULL.trafficSeconds),
     ...destination(values),
   };
 }
 
 /** Whether figures of this run are those that the table speaks of. */
-export function isFull({ only, rounds, sizes, sites, changes, idleSeconds }: Options): boolean {
+export function isFull({ only, rounds, sizes, sites, changes, idleSeconds, trafficSeconds }: Options): boolean {
   const isSame = sizes.join() === FULL.sizes.join() && sites === FULL.sites;
-  const isLong = rounds >= FULL.rounds && changes >= FULL.changes && idleSeconds >= FULL.idleSeconds;
+  const isLong =
+    rounds >= FULL.rounds && changes >= FULL.changes && idleSeconds >= FULL.idleSeconds && trafficSeconds >= FULL.trafficSeconds;
   return isSame && isLong && SCENARIOS.every((name) => only.includes(name));
 }

@@ -1,13 +1,9 @@
 /** The processes of controllers and routers. */
 import { label, LEADER_LABEL } from '../../src/api/skupper/cluster-names.ts';
 import { eventually } from '../../test/harness/index.ts';
-import { cpuSeconds } from '../../test/harness/proc.ts';
 import { pidOf, type StartedPod } from '../cluster/containers.ts';
 import type { Ground } from '../cluster/load.ts';
-
-export interface Running {
-  readonly pid: number;
-}
+import type { Running } from '../cluster/processes.ts';
 
 /** The leading one first. Waits until one leads. */
 export async function controllers(ground: Ground): Promise<readonly [Running, ...Running[]]> {
@@ -32,8 +28,30 @@ export async function routers(ground: Ground, namespace: string): Promise<readon
   return pods.map((pod) => runningIn(pod, 'router'));
 }
 
-export function cpuOf(processes: readonly Running[]): number {
-  return processes.reduce((total, { pid }) => total + cpuSeconds(pid), 0);
+/** Control plane and nodes, but for what runs in pods. */
+export function kubernetes({ cluster }: Ground): readonly Running[] {
+  return cluster.state.processes;
+}
+
+/** The cluster without controllers of sites, until it is disposed of. */
+export async function withoutControllers({ cluster }: Ground): Promise<AsyncDisposable> {
+  const selector = `${label.component}=controller`;
+  const where = '{.items[0].metadata.namespace} {.items[0].metadata.name} {.items[0].spec.replicas}';
+  const found = await cluster.kubectl(['get', 'deployments', '--all-namespaces', '-l', selector, '-o', `jsonpath=${where}`]);
+  const [namespace = '', name = '', replicas = ''] = found.split(' ');
+  const scale = async (to: string): Promise<void> => {
+    await cluster.kubectl(['--namespace', namespace, 'scale', 'deployment', name, `--replicas=${to}`]);
+    const timeout = 120_000;
+    if (to === '0') {
+      await cluster.kubectl(['--namespace', namespace, 'wait', 'pods', '-l', selector, '--for=delete', '--timeout=120s'], {
+        timeoutMs: timeout,
+      });
+    } else {
+      await cluster.kubectl(['--namespace', namespace, 'rollout', 'status', 'deployment', name, '--timeout=120s'], { timeoutMs: timeout });
+    }
+  };
+  await scale('0');
+  return { [Symbol.asyncDispose]: () => scale(replicas) };
 }
 
 function leads({ metadata }: StartedPod): boolean {

@@ -13,9 +13,10 @@ export async function haproxyPair(bench: Bench): Promise<System> {
   const start = async (end: 'client' | 'server', values: Readonly<Record<string, string>>): Promise<Program> => {
     const template = await readFile(new URL(`../haproxy/${end}.cfg`, import.meta.url), 'utf8');
     const file = `${dir}/${end}.cfg`;
+    const all: Readonly<Record<string, string>> = { ...LOOPBACK, ...values };
     await writeFile(
       file,
-      template.replaceAll(/@([A-Z0-9]+)@/g, (_, name: string) => values[name] ?? ''),
+      template.replaceAll(/@([A-Z0-9]+)@/g, (_, name: string) => all[name] ?? ''),
     );
     return host.spawn(['haproxy', '-db', '-q', '-f', file], { name: `haproxy-${end}` });
   };
@@ -53,6 +54,9 @@ export async function haproxyPair(bench: Bench): Promise<System> {
     startDelayed: () => startPair(OFFSETS.haproxyDelayedLink, ['iperf3']),
   };
 }
+
+/** All of it happens on one host's loopback. */
+const LOOPBACK = { BIND: '127.0.0.1', FAR: '127.0.0.1', NEAR: '127.0.0.1' } as const;
 
 /** As the files in bench/connection/haproxy name them: @HTTP@, @LINKHTTP@. */
 function variables(prefix: string, ports: Readonly<Record<Service, number>>): Record<string, string> {

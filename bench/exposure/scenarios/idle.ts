@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { listenerClasses } from '../../../src/api/listeners/index.ts';
 import { endpointSlices } from '../../../src/kube/resource.ts';
 import { listenerClass } from '../../../test/e2e/support/manifests.ts';
-import { cpuSeconds } from '../../../test/harness/proc.ts';
 import { CallCounter } from '../../cluster/audit.ts';
 import type { Bench } from '../bench.ts';
 import { patience, secondsSince } from '../../cluster/load.ts';
 import { expect } from '../../cluster/expectation.ts';
-import { controllers, drivers, type Observed } from '../processes.ts';
+import { whileQuiet } from '../../cluster/quiet.ts';
+import { controllers, drivers } from '../processes.ts';
 import { Workspace } from '../workspace.ts';
 import { addListeners, expectAddresses } from './listeners.ts';
 
@@ -19,41 +19,25 @@ export async function measureIdle(bench: Bench): Promise<void> {
 
   const [leader, ...others] = await controllers(cluster);
   const ours = { controllers: [leader, ...others], leader: [leader], drivers: await drivers(cluster) };
-  const calls = await CallCounter.start(cluster);
-  const before = { controllers: cpuOf(ours.controllers), leader: cpuOf(ours.leader), drivers: cpuOf(ours.drivers) };
   const start = performance.now();
   const until = async (share: number): Promise<void> => {
     await sleep(Math.max(0, share * sizes.idleSeconds * 1_000 - (performance.now() - start)));
     log(`idle for ${Math.round(secondsSince(start))} s of ${sizes.idleSeconds} s`);
   };
-
-  // Earshot looks at everything anew in two cases, and never by the clock: when a watch ends, and when a class changes.
-  await until(0.2);
-  await cluster.cutWatches();
-  await until(0.6);
-  await client.patch(listenerClasses, { name: workspace.name }, { metadata: { labels: { bench: 'resync' } } }, { type: 'merge' });
-  await until(1);
-
-  const seconds = secondsSince(start);
-  const share = (processes: readonly Observed[], then: number): number => (100 * (cpuOf(processes) - then)) / seconds;
-  const cpu = {
-    controllers: share(ours.controllers, before.controllers),
-    leader: share(ours.leader, before.leader),
-    drivers: share(ours.drivers, before.drivers),
-  };
-  await calls.settle();
-  const { writes, lists, reads, watches, leases } = calls.own;
-  for (const call of calls.first) log(`idle, and yet: ${call}`);
-  record('idle-writes', writes);
-  record('idle-lists', lists);
+  const { calls, cpu, seconds } = await whileQuiet(bench, 'idle', ours, async () => {
+    // Earshot looks at everything anew in two cases, and never by the clock: when a watch ends, and when a class changes.
+    await until(0.2);
+    await cluster.cutWatches();
+    await until(0.6);
+    await client.patch(listenerClasses, { name: workspace.name }, { metadata: { labels: { bench: 'resync' } } }, { type: 'merge' });
+    await until(1);
+  });
+  record('idle-writes', calls.writes);
+  record('idle-lists', calls.lists);
   record('idle-cpu', cpu.controllers);
   record('idle-cpu-leader', cpu.leader);
   record('idle-cpu-driver', cpu.drivers);
-  record('idle-lease', (60 * leases) / seconds);
-  log(
-    `idle: ${writes} writes, ${reads} reads (${lists} of them lists), ${watches} watches resumed, ${leases} calls for the Lease; ` +
-      `${cpu.controllers.toFixed(2)} % of a core`,
-  );
+  record('idle-lease', (60 * calls.leases) / seconds);
 }
 
 async function makeListeners(bench: Bench): Promise<Workspace> {
@@ -85,8 +69,4 @@ async function settle(bench: Bench, workspace: Workspace): Promise<void> {
 /** The same event again is counted for ten seconds before the count is written. */
 async function untilEventsAreCounted(): Promise<void> {
   await sleep(11_000);
-}
-
-function cpuOf(processes: readonly Observed[]): number {
-  return processes.reduce((total, { pid }) => total + cpuSeconds(pid), 0);
 }

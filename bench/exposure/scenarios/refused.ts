@@ -4,12 +4,12 @@ import { listenerClasses, listeners, type Listener } from '../../../src/api/list
 import { services } from '../../../src/kube/resource.ts';
 import type { Service } from '../../../src/kube/objects.ts';
 import { listenerClass } from '../../../test/e2e/support/manifests.ts';
-import { cpuSeconds } from '../../../test/harness/proc.ts';
 import { CallCounter } from '../../cluster/audit.ts';
 import type { Bench } from '../bench.ts';
 import { expect } from '../../cluster/expectation.ts';
+import { whileQuiet } from '../../cluster/quiet.ts';
 import { refusedSeconds } from '../figures.ts';
-import { forEach, names, patience, secondsSince } from '../../cluster/load.ts';
+import { forEach, names, patience } from '../../cluster/load.ts';
 import { controllers } from '../processes.ts';
 import { Workspace } from '../workspace.ts';
 import { addListeners } from './listeners.ts';
@@ -39,18 +39,11 @@ export async function measureRefused(bench: Bench): Promise<void> {
   log(`${sizes.listeners} Listeners are refused; Earshot has written ${before.own.writes} times for that`);
 
   const [leader] = await controllers(cluster);
-  const calls = await CallCounter.start(cluster);
-  const [start, cpu] = [performance.now(), cpuSeconds(leader.pid)];
-  await sleep(1_000 * refusedSeconds(sizes.idleSeconds));
-  const share = (100 * (cpuSeconds(leader.pid) - cpu)) / secondsSince(start);
-  await calls.settle();
-  const { writes, lists, reads } = calls.own;
-  for (const call of calls.first) log(`refused, and yet: ${call}`);
-  record('refused-writes', writes);
-  record('refused-lists', lists);
-  record('refused-reads', reads);
-  record('refused-cpu', share);
-  log(`refused: ${writes} writes, ${reads} reads (${lists} of them lists); ${share.toFixed(2)} % of a core`);
+  const { calls, cpu } = await whileQuiet(bench, 'refused', { leader: [leader] }, () => sleep(1_000 * refusedSeconds(sizes.idleSeconds)));
+  record('refused-writes', calls.writes);
+  record('refused-lists', calls.lists);
+  record('refused-reads', calls.reads);
+  record('refused-cpu', cpu.leader);
   await workspace.close();
 }
 

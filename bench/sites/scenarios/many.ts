@@ -5,9 +5,10 @@ import { CallCounter } from '../../cluster/audit.ts';
 import { memory } from '../../cluster/containers.ts';
 import { expect } from '../../cluster/expectation.ts';
 import { forEach, names, patience } from '../../cluster/load.ts';
+import { cpuSince } from '../../cluster/processes.ts';
 import type { Bench } from '../bench.ts';
 import { closePlaces, create, expectCondition, openPair, type Pair } from '../places.ts';
-import { controllers, cpuOf, routers } from '../processes.ts';
+import { controllers, kubernetes, routers } from '../processes.ts';
 
 /** TEST-NET-1 of RFC 5737: whether servers answer is not part of it. */
 const HOST = '192.0.2.1';
@@ -38,7 +39,8 @@ export async function apply(bench: Bench, size: number, round: number): Promise<
   await using configuredEast = await expectCondition(bench, east, 'Connector', size, 'Configured');
   await using readyWest = await expectCondition(bench, west, 'Listener', size);
   await using readyEast = await expectCondition(bench, east, 'Connector', size);
-  const before = { controller: cpuOf(ours.controller), router: cpuOf(ours.router) };
+  const all = { ...ours, kubernetes: kubernetes(bench), bench: [{ pid: process.pid }] };
+  const spent = cpuSince(all);
   const calls = await CallCounter.start(cluster);
   const start = performance.now();
   const since = async (moments: readonly { readonly reached: Promise<number> }[]): Promise<number> =>
@@ -58,18 +60,26 @@ export async function apply(bench: Bench, size: number, round: number): Promise<
   record(`router-writes-${size}`, each(calls.of('router').writes));
   record(`events-${size}`, each(calls.own.events));
   record(`reads-${size}`, each(calls.own.reads));
-  record(`controller-cpu-${size}`, cpuOf(ours.controller) - before.controller);
-  record(`router-cpu-${size}`, cpuOf(ours.router) - before.router);
+  const cpu = spent();
+  record(`controller-cpu-${size}`, cpu.controller);
+  record(`router-cpu-${size}`, cpu.router);
+  record(`kubernetes-cpu-${size}`, cpu.kubernetes);
+  record(`bench-cpu-${size}`, cpu.bench);
   record(`controller-memory-${size}`, await memory(leader));
   record(`router-memory-${size}`, Math.max(...(await Promise.all(ours.router.map(memory)))));
   const told = Object.entries(seconds).map(([what, value]) => `${what} ${value.toFixed(2)} s`);
   log(`round ${round}: ${size} + ${size}: ${told.join(', ')}; ${then.writes} writes and ${then.reads} reads until all are Configured`);
+  log(
+    `    CPU: ${Object.entries(cpu)
+      .map(([who, spent_]) => `${who} ${spent_.toFixed(1)} s`)
+      .join(', ')}`,
+  );
   for (const kind of calls.kinds) log(`    ${kind}`);
   return pair;
 }
 
 /** Both kinds side by side, as one `kectl apply` of all would mix them. */
-async function addAll(bench: Bench, { west, east }: Pair, size: number): Promise<void> {
+export async function addAll(bench: Bench, { west, east }: Pick<Pair, 'west' | 'east'>, size: number): Promise<void> {
   await forEach(names('key', 0, size), async (name) => {
     await create(bench, west, 'Listener', name, { host: name, port: 80, routingKey: name });
     await create(bench, east, 'Connector', name, { host: HOST, port: 80, routingKey: name });

@@ -4,9 +4,10 @@ import { label } from '../../../src/api/skupper/cluster-names.ts';
 import { CallCounter } from '../../cluster/audit.ts';
 import { memory } from '../../cluster/containers.ts';
 import { forEach, names } from '../../cluster/load.ts';
+import { cpuSince } from '../../cluster/processes.ts';
 import type { Bench } from '../bench.ts';
 import { closeAll, create, expectCondition, openPlace } from '../places.ts';
-import { controllers, cpuOf } from '../processes.ts';
+import { controllers } from '../processes.ts';
 import { expectServices } from './many.ts';
 
 const LISTENERS = 10;
@@ -44,9 +45,8 @@ async function grow(bench: Bench, places: readonly string[]): Promise<void> {
 
 async function openSites(bench: Bench, places: readonly string[]): Promise<void> {
   const { cluster, record, log } = bench;
-  const running = await controllers(bench);
   const ready = await Promise.all(places.map((place) => expectCondition(bench, place, 'Site', 1)));
-  const before = cpuOf(running);
+  const spent = cpuSince({ controllers: await controllers(bench) });
   const calls = await CallCounter.start(cluster);
   const start = performance.now();
   await forEach(places, (place) => create(bench, place, 'Site', 'here', { linkAccess: 'local' }));
@@ -63,7 +63,7 @@ async function openSites(bench: Bench, places: readonly string[]): Promise<void>
   record('sites-controller-reads', each(controller.reads));
   record('sites-router-writes', each(router.writes));
   record('sites-router-reads', each(router.reads));
-  record('sites-controller-cpu', cpuOf(running) - before);
+  record('sites-controller-cpu', spent().controllers);
 }
 
 /** So that they are fresh: what was in the cluster before is not in their memory. */
