@@ -66,6 +66,20 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
 /** Milliseconds before the end of a certificate. */
 const SOON = 3_000;
 
+/** A certificate that is about to end takes with it what its link carries, which is no fault: what is asked of the world waits for that. */
+export function endingCertificates(world: World): string[] {
+  return world.sites.flatMap((site) =>
+    site.links.flatMap(({ name, to, ends, deleted }) => {
+      const last = ends === undefined || deleted ? 0 : wallClockOf(undefined, ends * 1_000);
+      const isOver = [site, world.sites[to]].every((end) => end === undefined || wallClockOf(end.machine) > last + ENDED);
+      return isOver ? [] : [`the certificate of ${name} is still to end`];
+    }),
+  );
+}
+
+/** Milliseconds after the end of a certificate until its link is surely gone. */
+const ENDED = 1_000;
+
 /** Each connection is whole, or over at both ends; and none stands still while somebody reads. */
 export function standstills(world: World): string[] {
   return [...world.conversations.values()].flatMap((conversation) => {

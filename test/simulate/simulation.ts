@@ -3,6 +3,7 @@ import { enter } from './current.ts';
 import { drawHistory, type Event } from './history.ts';
 import {
   disagreements,
+  endingCertificates,
   leftovers,
   reachableFrom,
   remains,
@@ -74,7 +75,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   }
   await loop.run(end, () => broken(world).length > 0);
   world.network.heal();
-  const quiet = await settled(world, [disagreements, standstills, revokedTalks, transitOfGuests, unwantedConnections]);
+  const quiet = await settled(world, [endingCertificates, disagreements, standstills, revokedTalks, transitOfGuests, unwantedConnections]);
   if (quiet.length > 0) return quiet;
   probe(world);
   const served = await settled(world, [unserved, standstills]);
