@@ -21,6 +21,9 @@ export type TestBundle = IssuedBundle & { readonly serial: string };
 
 const DAY = 86_400_000;
 
+/** Whom routers of one site ask each other for. */
+const SIBLINGS = 'skupper-router-local';
+
 export const hostOf = (index: number): string => `10.0.0.${index + 1}`;
 
 const authority = (() => {
@@ -42,12 +45,15 @@ export function testSite(index: number): TestSite {
   return made;
 }
 
-/** @param seconds from the world's begin until it ends; left out, it lasts */
-export function testBundle(index: number, generation: number, seconds?: number): TestBundle {
-  const name = `site-${index}-${generation}-${seconds ?? 'lasts'}`;
+/**
+ * @param seconds from the world's begin until it ends; left out, it lasts
+ * @param site whose router it is, where the site has two
+ */
+export function testBundle(index: number, generation: number, seconds?: number, site = index): TestBundle {
+  const name = `site-${index}-${generation}-${seconds ?? 'lasts'}${site === index ? '' : `-of-${site}`}`;
   const known = bundles.get(name);
   if (known !== undefined) return known;
-  const order = { subject: name, hosts: [hostOf(index)], siteId: testSite(index).id, client: true, server: true };
+  const order = { subject: name, hosts: [hostOf(index), SIBLINGS], siteId: testSite(site).id, client: true, server: true };
   const days = seconds === undefined ? 90 : (seconds * 1_000) / DAY;
   const made = outsideOf(() => issueBundle(authority, name, { ...order, days }, () => EPOCH));
   bundles.set(name, made);

@@ -15,6 +15,8 @@ export type Happening =
   /** The dialing end of a link shows a new certificate from now on. */
   | { readonly kind: 'renew-link'; readonly link: string }
   | { readonly kind: 'renew-access'; readonly site: number }
+  /** A router shows its sibling a new certificate. */
+  | { readonly kind: 'renew-siblings'; readonly site: number }
   /** The dialing end shows one that ends so many seconds after the world's begin. */
   | { readonly kind: 'end-certificate'; readonly link: string; readonly seconds: number }
   | { readonly kind: 'delete-link'; readonly link: string; readonly lasts: number }
@@ -55,7 +57,17 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   if (random.chance(0.3)) events.push(...pair(plan, mood, random));
   const guest = plan.sites.findIndex(({ edge }) => edge);
   if (guest !== -1 && random.chance(0.4)) events.push({ at: random.int(0, SPAN / 2), kind: 'no-edge', site: guest, lasts: SPAN });
+  events.push(...siblings(plan, random));
   return events.sort((one, other) => one.at - other.at);
+}
+
+/** Certificates by which routers of one site know each other are replaced: those that end, and now and then others. */
+function siblings(plan: WorldPlan, random: Random): Event[] {
+  return plan.sites.flatMap(({ sibling }, site): Event[] =>
+    sibling !== undefined && (sibling.ends !== undefined || random.chance(0.5))
+      ? [{ at: random.int(0, SPAN), kind: 'renew-siblings', site }]
+      : [],
+  );
 }
 
 function talks(plan: WorldPlan, random: Random, talkers: { next: number }, isCrowd: boolean): Event[] {

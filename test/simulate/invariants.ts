@@ -21,9 +21,9 @@ export function disagreements(world: World): string[] {
     const { router } = site;
     if (router === undefined) return [`${site.machine.name} is off`];
     const [surely, perhaps] = [reachableFrom(world, site), reachableFrom(world, site, true)];
-    const found = new Map(router.state.network.map((record) => [record.site.id, record]));
+    const found = new Map(router.state.network.map((record) => [`${record.site.id}/${record.router}`, record]));
     return world.sites.flatMap((other) => {
-      const record = found.get(other.id);
+      const record = found.get(`${other.id}/${other.name}`);
       if (record === undefined) return surely.has(other) ? [`${site.machine.name} does not know ${other.machine.name}`] : [];
       if (!perhaps.has(other)) return [`${site.machine.name} believes that it reaches ${other.machine.name}`];
       const said = new Set(record.keys.filter(({ connectors }) => connectors > 0).map((key) => key.routingKey));
@@ -40,12 +40,16 @@ export function reachableFrom(world: World, from: Site, perhaps = false): Readon
   for (const site of found) {
     if (site !== from && site.plan.edge) continue;
     for (const other of world.sites) {
-      const isLinked = linkBetween(site, other, perhaps) || linkBetween(other, site, perhaps);
+      const isLinked = siblings(site, other, perhaps) || linkBetween(site, other, perhaps) || linkBetween(other, site, perhaps);
       if (isLinked && other.router !== undefined && !from.revokedSites.has(other.id)) found.add(other);
     }
   }
   return found;
 }
+
+/** Routers of one site are linked, unless one shows a certificate that has ended. */
+const siblings = (one: Site, other: Site, perhaps: boolean): boolean =>
+  one.isSiblingOf(other) && (perhaps || (one.siblingEnds ?? other.siblingEnds) === undefined);
 
 const linkBetween = (from: Site, to: Site, perhaps: boolean): boolean =>
   from.links.some((link) => link.to === to.index && (perhaps ? mayBeUp(from, to, link) : mustBeUp(from, to, link)));
@@ -68,13 +72,18 @@ const SOON = 3_000;
 
 /** A certificate that is about to end takes with it what its link carries, which is no fault: what is asked of the world waits for that. */
 export function endingCertificates(world: World): string[] {
-  return world.sites.flatMap((site) =>
-    site.links.flatMap(({ name, to, ends, deleted }) => {
-      const last = ends === undefined || deleted ? 0 : wallClockOf(undefined, ends * 1_000);
-      const isOver = [site, world.sites[to]].every((end) => end === undefined || wallClockOf(end.machine) > last + ENDED);
-      return isOver ? [] : [`the certificate of ${name} is still to end`];
-    }),
-  );
+  const isToEnd = (seconds: number | undefined, ...ends: readonly (Site | undefined)[]): boolean =>
+    seconds !== undefined &&
+    ends.some((end) => end !== undefined && wallClockOf(end.machine) <= wallClockOf(undefined, seconds * 1_000) + ENDED);
+  return world.sites.flatMap((site) => {
+    const links = site.links.filter(({ deleted, ends, to }) => !deleted && isToEnd(ends, site, world.sites[to]));
+    const names = links.map(({ name }) => name);
+    const { sibling } = site.plan;
+    const isSibling = sibling !== undefined && isToEnd(sibling.ends, site, world.sites[sibling.index]);
+    return [...names, ...(isSibling ? ['its sibling'] : [])].map(
+      (name) => `a certificate of ${site.machine.name} for ${name} is still to end`,
+    );
+  });
 }
 
 /** Milliseconds after the end of a certificate until its link is surely gone. */
@@ -170,7 +179,9 @@ export function unwantedConnections(world: World): string[] {
   return world.sites.flatMap((site) =>
     world.sites.flatMap((other) => {
       const isWanted =
-        other === site || [...site.links, ...other.links].some(({ from, to, deleted }) => !deleted && isOf(from, to, site, other));
+        other === site ||
+        site.isSiblingOf(other) ||
+        [...site.links, ...other.links].some(({ from, to, deleted }) => !deleted && isOf(from, to, site, other));
       const open = isWanted ? 0 : [...site.machine.endpoints].filter(({ peer }) => peer.machine === other.machine).length;
       return open === 0 ? [] : [`${site.machine.name} has ${open} connections to ${other.machine.name}, to which it has no link`];
     }),

@@ -54,8 +54,14 @@ export function perform(world: World, happening: Happening): void {
       site.accessGeneration += 1;
       site.apply();
       break;
+    case 'renew-siblings':
+      if (site === undefined) break;
+      site.siblingGeneration += 1;
+      site.siblingEnds = undefined;
+      site.apply();
+      break;
     case 'revoke':
-      if (site !== undefined) revoke(sites[happening.by], site, happening.what, (undo) => after(happening.lasts, undo));
+      if (site !== undefined) revoke(world, sites[happening.by], site, happening.what, (undo) => after(happening.lasts, undo));
       break;
     case 'listener':
     case 'connector':
@@ -114,16 +120,19 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
   site.apply();
 }
 
-function revoke(by: Site | undefined, site: Site, what: 'site' | 'serial', after: (undo: () => void) => void): void {
-  if (by === undefined || by === site) return;
-  const [set, names] =
-    what === 'site' ? [by.revokedSites, [site.id]] : [by.revokedSerials, site.links.map((link) => site.bundleOf(link).serial)];
-  for (const name of names) set.add(name);
-  by.apply();
-  after(() => {
-    for (const name of names) set.delete(name);
-    by.apply();
-  });
+function revoke(world: World, by: Site | undefined, site: Site, what: 'site' | 'serial', after: (undo: () => void) => void): void {
+  if (by === undefined || by.id === site.id) return;
+  // All routers of a site know whom it has revoked.
+  const all = world.sites.filter(({ id }) => id === by.id);
+  const names = what === 'site' ? [site.id] : site.links.map((link) => site.bundleOf(link).serial);
+  const apply = (change: (set: Set<string>, name: string) => void): void => {
+    for (const router of all) {
+      for (const name of names) change(what === 'site' ? router.revokedSites : router.revokedSerials, name);
+      router.apply();
+    }
+  };
+  apply((set, name) => set.add(name));
+  after(() => apply((set, name) => set.delete(name)));
 }
 
 function setEdge(site: Site, edge: boolean): void {

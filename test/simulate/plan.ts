@@ -14,6 +14,8 @@ export interface SitePlan {
   /** Numbers of routing keys. */
   readonly listeners: readonly number[];
   readonly connectors: readonly number[];
+  /** Another router of the same site; its own name, and seconds from the world's begin until the first certificate ends that it shows the other. */
+  readonly sibling?: { readonly index: number; readonly router: string; readonly ends?: number };
 }
 
 export interface WorldPlan {
@@ -49,8 +51,7 @@ export function drawPlan(random: Random): WorldPlan {
   }
   // Somebody has to have something to say.
   sites[0]?.listeners.push(...(sites[0].listeners.includes(0) ? [] : [0]));
-  return {
-    sites,
+  const planned: Omit<WorldPlan, 'sites'> = {
     links: drawn.map((link) => ({
       ...link,
       role: link.from === guest || (edges.has(link.from) && random.chance(0.5)) ? 'edge' : 'inter-router',
@@ -59,6 +60,27 @@ export function drawPlan(random: Random): WorldPlan {
     sharesReads: random.chance(0.8),
     scarcity: random.pick([1, 8, 32, 64]),
   };
+  // Last, so that all other worlds are what they were.
+  return { sites, ...planned, ...(random.chance(0.25) ? withSibling(sites, planned.links, random) : {}) };
+}
+
+/** One of the sites has two routers, on two machines. */
+function withSibling(sites: readonly SitePlan[], drawn: readonly LinkPlan[], random: Random): Pick<WorldPlan, 'sites' | 'links'> {
+  const first = random.int(0, sites.length - 1);
+  const one = sites[first];
+  if (one === undefined || one.edge) return { sites, links: drawn };
+  const second = sites.length;
+  const ends = (): { readonly ends?: number } => (random.chance(0.5) ? { ends: random.int(5, 9) } : {});
+  const other: SitePlan = {
+    edge: false,
+    listeners: one.listeners,
+    connectors: random.chance(0.5) ? one.connectors : [],
+    sibling: { index: first, router: 'second', ...ends() },
+  };
+  const both = sites.map((site, index) => (index === first ? { ...site, sibling: { index: second, router: 'main', ...ends() } } : site));
+  const to = random.int(0, second - 1);
+  const link: LinkPlan = { name: `link-${drawn.length}`, from: second, to, cost: 1, role: 'inter-router' };
+  return { sites: [...both, other], links: to === first || random.chance(0.5) ? drawn : [...drawn, link] };
 }
 
 /** A site to which nobody links gets a second link: a way between others, were it none by the ports for edge sites. */

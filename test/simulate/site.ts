@@ -7,6 +7,7 @@ import type { LinkPlan, SitePlan } from './plan.ts';
 
 export const ACCESS_PORT = 55_671;
 export const EDGE_PORT = 45_671;
+const SIBLING_PORT = 5_671;
 const LISTENER_PORT = 9_000;
 const SERVER_PORT = 8_000;
 
@@ -35,16 +36,23 @@ export class Site {
   readonly revokedSites = new Set<string>();
   readonly revokedSerials = new Set<string>();
   accessGeneration = 0;
+  siblingGeneration = 0;
+  /** Seconds from the world's begin until the certificate ends that it shows its sibling. */
+  siblingEnds: number | undefined;
   saysEdge: boolean;
   router: Router | undefined;
+  /** Whose key it has. */
+  readonly #site: number;
   readonly #log: Logger;
 
   constructor(index: number, machine: Machine, plan: SitePlan, links: readonly LinkPlan[], log: Logger) {
     this.index = index;
     this.machine = machine;
     this.plan = plan;
+    this.siblingEnds = plan.sibling?.ends;
     this.saysEdge = plan.edge;
-    this.id = testSite(index).id;
+    this.#site = plan.sibling?.router === 'second' ? plan.sibling.index : index;
+    this.id = testSite(this.#site).id;
     this.links = links
       .filter(({ from }) => from === index)
       .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
@@ -59,11 +67,19 @@ export class Site {
   }
 
   get accessBundle(): TestBundle {
-    return testBundle(this.index, 100 + this.accessGeneration);
+    return testBundle(this.index, 100 + this.accessGeneration, undefined, this.#site);
   }
 
   bundleOf({ generation, ends }: LinkWish): TestBundle {
-    return testBundle(this.index, generation, ends);
+    return testBundle(this.index, generation, ends, this.#site);
+  }
+
+  get name(): string {
+    return this.plan.sibling?.router ?? 'main';
+  }
+
+  isSiblingOf(other: Site): boolean {
+    return other !== this && other.id === this.id;
   }
 
   /** Runs a router from now on. */
@@ -86,18 +102,27 @@ export class Site {
     this.#soon(() => void router?.drain(deadline));
   }
 
+  #siblings(): Pick<RouterConfig, 'siblings'> {
+    const { sibling } = this.plan;
+    if (sibling === undefined) return {};
+    const tls = testBundle(this.index, 200 + this.siblingGeneration, this.siblingEnds, this.#site);
+    const others = [{ router: sibling.router === 'main' ? 'second' : 'main', host: hostOf(sibling.index), port: SIBLING_PORT }];
+    return { siblings: { kind: 'tls', port: SIBLING_PORT, tls, others } };
+  }
+
   /** Whoever is asked of the router is asked in a turn of its machine. */
   #soon(run: () => void): void {
     this.machine.network.loop.soon(this.machine, run);
   }
 
   config(): RouterConfig {
-    const { id, key } = testSite(this.index);
-    const name = `site-${this.index}`;
+    const { id, key } = testSite(this.#site);
+    const name = `site-${this.#site}`;
     return {
       site: { id, name, namespace: name, platform: 'linux', version: '0.0.0' },
       siteKey: key,
-      router: 'main',
+      router: this.name,
+      ...this.#siblings(),
       edge: this.saysEdge,
       listeners: [...this.listeners]
         .sort()

@@ -58,6 +58,14 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     { file: 'router/link/link.ts', from: "if (this.#state === 'down') {", to: 'if (false) {' },
     { file: 'router/link/session/routing-stream.ts', from: 'if (isAnswered) this.#stream?.end();', to: '' },
   ],
+  // The port for routers of one site kept the certificate with which it was opened.
+  'sibling-renewal': [
+    {
+      file: 'router/link/configured-links.ts',
+      from: 'if (this.#siblingAccess instanceof Access) this.#siblingAccess.apply(access, false);',
+      to: 'if (this.#siblingAccess instanceof Access) return;',
+    },
+  ],
   // Who came in by a port for edge sites was transit for others, if its record said that it is none.
   'edge-guests': [
     {
