@@ -24,6 +24,16 @@ const PORTS = [
   { name: 'edge', port: 8081, targetPort: 8080 },
 ];
 
+/** A ConfigMap by which objects of the site get this label and this annotation. */
+function template(name: string, value: string, data: object = {}): Manifest {
+  const metadata = {
+    name,
+    labels: { 'skupper.io/label-template': 'true', 'acme.example/team': value },
+    annotations: { 'acme.example/note': value },
+  };
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } as Manifest;
+}
+
 /** What each type gives is written by hand where its own controller would. */
 const byOthers: readonly {
   readonly type: string;
@@ -105,12 +115,39 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
         await namespace.until({ apiVersion, kind, name }, 'is there', () => true);
         await cluster.api.patch(`${collectionOf(apiVersion, kind, namespace.name)}/${name}/status`, { status });
       }
-      await reachedAt(
-        type,
-        endpoints.map((each) => each.replace('NS', namespace.name)),
-      );
+      await reachedAt(type, endpointsHere(endpoints));
     });
   }
+
+  it('and all that it is made of has the labels and annotations of templates, as long as these are there', async () => {
+    const of = [
+      ['route.openshift.io/v1', 'Route', 'route-edge'],
+      ['networking.k8s.io/v1', 'Ingress', 'ingress-nginx'],
+      ['projectcontour.io/v1', 'HTTPProxy', 'contour-http-proxy-edge'],
+      ['gateway.networking.k8s.io/v1', 'TLSRoute', 'gateway-edge'],
+      ['v1', 'Service', 'route'],
+    ] as const;
+    const wear = (wanted: (kind: string) => string | undefined): Promise<unknown> =>
+      eventually('labels and annotations of templates', async () => {
+        for (const [apiVersion, kind, name] of of) {
+          const { labels = {}, annotations = {} } = (await namespace.get(apiVersion, kind, name))?.metadata ?? {};
+          assert.deepEqual([kind, labels['acme.example/team'], annotations['acme.example/note']], [kind, wanted(kind), wanted(kind)]);
+          // What its own controller looks for stays beside them, and what somebody else has put there.
+          assert.deepEqual([labels['internal.skupper.io/secured-access'], annotations['acme.example/own']], ['true', 'kept']);
+        }
+        return true;
+      });
+    for (const [apiVersion, kind, name] of of) {
+      await namespace.patch(apiVersion, kind, name, { metadata: { annotations: { 'acme.example/own': 'kept' } } });
+    }
+    await namespace.create(template('all', 'all'), template('routes', 'route', { kind: 'tlsroute' }));
+    await wear((kind) => (kind === 'TLSRoute' ? 'route' : 'all'));
+    await namespace.remove('v1', 'ConfigMap', 'routes');
+    await wear(() => 'all');
+    await namespace.remove('v1', 'ConfigMap', 'all');
+    await wear(() => undefined);
+    for (const { type, endpoints } of byOthers) await reachedAt(type, endpointsHere(endpoints));
+  });
 
   it('of a ListenerClass is reached wherever the class leads to its pods', async () => {
     for (const suffix of ['node', 'balancer', 'inside'])
@@ -187,6 +224,10 @@ describe('a SecuredAccess in a cluster', { timeout: 300_000 }, () => {
 
   function access(name: string, accessType: string): Manifest {
     return skupper('SecuredAccess', name, { accessType, selector: { app: 'router' }, ports: PORTS });
+  }
+
+  function endpointsHere(endpoints: readonly string[]): readonly string[] {
+    return endpoints.map((each) => each.replace('NS', namespace.name));
   }
 
   /** Waits until this is where its port `edge` is reached. */
