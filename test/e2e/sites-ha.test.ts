@@ -1,7 +1,8 @@
 /** Router pods of sites that have two routers each, and of one that has one: killed, deleted, rolled out, while clients go on asking. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import type { KubeObject, Pod } from '../../src/kube/objects.ts';
+import type { Condition, KubeObject, Pod } from '../../src/kube/objects.ts';
+import { run } from '../harness/command.ts';
 import { eventually } from '../harness/index.ts';
 import { loadClient, loadServer, longestOutage, requestsSince, type Request } from './support/load.ts';
 import type { Manifest } from './support/manifests.ts';
@@ -45,6 +46,20 @@ describe('sites with two routers each', { timeout: 300_000 }, () => {
     await eventually('answers', async () =>
       (await requestsSince(west, 'client', 0)).some(({ way, error }) => way === 'long' && error === undefined),
     );
+  });
+
+  it('tell of a router whose links are cut, and have the links all the same', async () => {
+    const [pod] = await routers(east, 'skupper-router');
+    const messages = async (): Promise<readonly string[]> =>
+      Promise.all(['token-1', 'token-2'].map(async (name) => operational(await east.get<Manifest>(SKUPPER, 'Link', name))));
+    const name = pod?.metadata.name ?? '';
+    await withoutLinks(east, pod, () =>
+      eventually('what both Links say', async () => {
+        const said = await messages();
+        return said.every((message) => message.startsWith(`True OK; the router ${name} does not have it: `));
+      }),
+    );
+    await eventually('both Links to be whole', async () => (await messages()).every((message) => message === 'True OK'));
   });
 
   it('lose nothing while router pods are deleted in order', async (t) => {
@@ -112,6 +127,24 @@ async function linkBoth(from: Namespace, to: Namespace): Promise<void> {
   const { url = '', code = '', ca = '' } = status ?? {};
   await from.create(skupper('AccessToken', 'token', { url, code, ca }));
   for (const name of ['token-1', 'token-2']) await untilCondition(from, 'Link', name);
+}
+
+function operational(link: (Manifest & { readonly status?: { readonly conditions?: readonly Condition[] } }) | undefined): string {
+  const condition = link?.status?.conditions?.find(({ type }) => type === 'Operational');
+  return `${condition?.status} ${condition?.message}`;
+}
+
+/** While this runs, whatever the pod sends to another site's port for links is answered as if nobody were there. */
+async function withoutLinks({ cluster }: Namespace, pod: RouterPod | undefined, work: () => Promise<unknown>): Promise<void> {
+  const { netns = '' } = cluster.nodes.find((node) => node.name === pod?.spec?.nodeName) ?? {};
+  const rule = ['FORWARD', '-s', pod?.status?.podIP ?? '', '-p', 'tcp', '--dport', '55671', '-j', 'REJECT', '--reject-with', 'tcp-reset'];
+  const inNode = (action: string): Promise<string> => run('ip', ['netns', 'exec', netns, 'iptables', '--wait', action, ...rule]);
+  await inNode('--insert');
+  try {
+    await work();
+  } finally {
+    await inNode('--delete');
+  }
 }
 
 async function routerImage(namespace: Namespace): Promise<string> {
