@@ -85,6 +85,8 @@ describe("the token of a site's router", { timeout: 200_000 }, () => {
       thief.create(inWest('endpointslices', 'apis/discovery.k8s.io/v1'), { metadata: { name: 'x' }, addressType: 'IPv4', endpoints: [] }),
     );
     await forbidden(thief.create(inWest('configmaps'), { metadata: { name: 'x' } }));
+    const lease = thief.create(inWest('leases', 'apis/coordination.k8s.io/v1'), { metadata: { name: 'x' } });
+    await assert.rejects(lease, /make only the Lease skupper-site-leader/);
     await forbidden(thief.create(inWest('pods'), { metadata: { name: 'x' }, spec: { containers: [] } }));
   });
 
