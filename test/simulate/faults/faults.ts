@@ -1,4 +1,4 @@
-/** Mistakes that the router has had, to be put back in: the simulator shows that it finds them (`npm run simulate -- --fault NAME`). */
+/** Mistakes that the router has had, or might have, to be put back in: the simulator shows that it finds them (`npm run simulate -- --fault NAME`). */
 import type { Change } from '../change.ts';
 
 export const faults: Readonly<Record<string, readonly Change[]>> = {
