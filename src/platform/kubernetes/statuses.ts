@@ -42,7 +42,8 @@ const GRACE = 3_000;
 const SETTLING = 30_000;
 const BACKOFF = { first: 500, max: 60_000 };
 const CLOSE_DEADLINE = 3_000;
-const CONCURRENCY = 16;
+/** More would only take the API server's time from what statuses tell of, while hundreds are made at once: one that waits is written as it is then. */
+const CONCURRENCY = 8;
 /** No resource's key. */
 const NETWORK = 'network';
 
