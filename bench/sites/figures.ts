@@ -15,6 +15,7 @@ export function figuresOf({ rounds, sizes, sites, changes, idleSeconds, trafficS
     many: rounds,
     idle: 1,
     memory: 1,
+    more: 1,
   });
   const { aim, atLeast, explain } = table;
   const [first, ...others] = sizes;
@@ -45,19 +46,8 @@ export function figuresOf({ rounds, sizes, sites, changes, idleSeconds, trafficS
     explain('floor', 'floor-applied', `no controller and no router: the same ${both(first)} are applied`, 's'),
     explain('floor', 'floor-services', 'the same, and then as many Services, by the program that applied them', 's'),
     explain('floor', 'floor-configured', 'the same, and then one status for each, by that program', 's'),
-    ...[first, ...others].flatMap((size) => [
-      ...(size === first ? [] : secondsOf(table, size)),
-      explain('many', `controller-writes-${size}`, `${both(size)}: writes of the controller until all are Ready, for each`),
-      explain('many', `router-writes-${size}`, 'the same: of the routers'),
-      explain('many', `events-${size}`, 'the same: Kubernetes events among them'),
-      explain('many', `reads-${size}`, 'the same: reads of both'),
-      explain('many', `controller-cpu-${size}`, 'the same: CPU of the controllers', 's'),
-      explain('many', `router-cpu-${size}`, 'the same: CPU of the two routers', 's'),
-      explain('many', `kubernetes-cpu-${size}`, 'the same: CPU of the control plane and the nodes', 's'),
-      explain('many', `bench-cpu-${size}`, 'the same: CPU of the program that applies and watches', 's'),
-      explain('many', `controller-memory-${size}`, 'resident memory of the leading controller then', 'MB'),
-      explain('many', `router-memory-${size}`, 'resident memory of the larger router then', 'MB'),
-    ]),
+    ...costsOf(table, 'many', first),
+    ...others.flatMap((size) => [...secondsOf(table, size), ...costsOf(table, 'more', size)]),
     explain('idle', 'idle-router-cpu', `${idle}: CPU of the two routers together, of one core`, '%'),
     explain('idle', 'idle-leases', 'the same: calls for Leases a minute, of controllers and routers', ''),
     explain('memory', 'sites-seconds', `${all} Sites in as many namespaces applied at once, with router pods: all are Ready`, 's'),
@@ -71,13 +61,28 @@ export function figuresOf({ rounds, sizes, sites, changes, idleSeconds, trafficS
   ];
 }
 
+function costsOf({ explain }: ReturnType<typeof rows<ScenarioName>>, of: ScenarioName, size: number): readonly Figure<ScenarioName>[] {
+  return [
+    explain(of, `controller-writes-${size}`, `${both(size)}: writes of the controller until all are Ready, for each`),
+    explain(of, `router-writes-${size}`, 'the same: of the routers'),
+    explain(of, `events-${size}`, 'the same: Kubernetes events among them'),
+    explain(of, `reads-${size}`, 'the same: reads of both'),
+    explain(of, `controller-cpu-${size}`, 'the same: CPU of the controllers', 's'),
+    explain(of, `router-cpu-${size}`, 'the same: CPU of the two routers', 's'),
+    explain(of, `kubernetes-cpu-${size}`, 'the same: CPU of the control plane and the nodes', 's'),
+    explain(of, `bench-cpu-${size}`, 'the same: CPU of the program that applies and watches', 's'),
+    explain(of, `controller-memory-${size}`, 'resident memory of the leading controller then', 'MB'),
+    explain(of, `router-memory-${size}`, 'resident memory of the larger router then', 'MB'),
+  ];
+}
+
 function secondsOf({ explain }: ReturnType<typeof rows<ScenarioName>>, size: number): readonly Figure<ScenarioName>[] {
   return [
-    explain('many', `services-${size}`, `${both(size)} applied at once in two linked sites: all Services are there`, 's'),
-    explain('many', `configured-${size}`, 'the same: all are Configured', 's'),
-    explain('many', `ready-${size}`, 'the same: all are Ready', 's'),
-    explain('many', `configured-writes-${size}`, 'the same until all are Configured: API writes for each'),
-    explain('many', `configured-reads-${size}`, 'the same until all are Configured: API reads for each'),
+    explain('more', `services-${size}`, `${both(size)} applied at once in two linked sites: all Services are there`, 's'),
+    explain('more', `configured-${size}`, 'the same: all are Configured', 's'),
+    explain('more', `ready-${size}`, 'the same: all are Ready', 's'),
+    explain('more', `configured-writes-${size}`, 'the same until all are Configured: API writes for each'),
+    explain('more', `configured-reads-${size}`, 'the same until all are Configured: API reads for each'),
   ];
 }
 

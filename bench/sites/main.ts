@@ -13,7 +13,7 @@ import { measureFloor } from './scenarios/floor.ts';
 import { measureIdle } from './scenarios/idle.ts';
 import { measureLink } from './scenarios/link.ts';
 import { measureListener } from './scenarios/listener.ts';
-import { measureMany } from './scenarios/many.ts';
+import { measureMany, measureMore } from './scenarios/many.ts';
 import { measureMemory } from './scenarios/memory.ts';
 import { measurePods } from './scenarios/pods.ts';
 import { measureSite } from './scenarios/site.ts';
@@ -36,7 +36,6 @@ await runClusterBenchmark({
     listener: measureListener,
     pods: measurePods,
     traffic: measureTraffic,
-    floor: measureFloor,
     many: async (bench) => {
       await measureMany(bench);
       // A cluster that is not ours is left as it was.
@@ -44,6 +43,8 @@ await runClusterBenchmark({
     },
     idle: measureIdle,
     memory: measureMemory,
+    more: measureMore,
+    floor: measureFloor,
   },
   left: {},
   start: ready,

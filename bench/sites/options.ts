@@ -15,7 +15,7 @@ export interface Sizes {
 }
 
 /** In the order in which they run: `many` leaves for `idle` what that begins with, and `memory` begins by clearing up. */
-export const SCENARIOS = ['site', 'link', 'listener', 'pods', 'traffic', 'floor', 'many', 'idle', 'memory'] as const;
+export const SCENARIOS = ['site', 'link', 'listener', 'pods', 'traffic', 'many', 'idle', 'memory', 'more', 'floor'] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
 export interface Options extends Sizes, Destination {
