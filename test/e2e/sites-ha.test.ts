@@ -1,22 +1,14 @@
 /** Router pods of sites that have two routers each, and of one that has one: killed, deleted, rolled out, while clients go on asking. */
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import type { Condition, KubeObject, Pod } from '../../src/kube/objects.ts';
+import type { Condition, KubeObject } from '../../src/kube/objects.ts';
 import { run } from '../harness/command.ts';
 import { eventually } from '../harness/index.ts';
-import { loadClient, loadServer, longestOutage, requestsSince, type Request } from './support/load.ts';
+import { loadClient, loadServer, longestOutage, requestsSince } from './support/load.ts';
 import type { Manifest } from './support/manifests.ts';
 import { useNamespace, type Namespace } from './support/namespace.ts';
-import { collectionOf } from './support/paths.ts';
+import { failures, GROUPS, isReady, linkBoth, routerImage, routers, settled, summary, type RouterPod } from './support/routers.ts';
 import { SKUPPER, skupper, untilCondition } from './support/sites.ts';
-
-interface Deployment extends KubeObject {
-  readonly spec: { readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } } };
-}
-
-interface RouterPod extends Pod {
-  readonly metadata: Pod['metadata'] & { readonly deletionTimestamp?: string };
-}
 
 describe('sites with two routers each', { timeout: 300_000 }, () => {
   const west = useNamespace('west');
@@ -114,20 +106,8 @@ describe('sites with two routers each', { timeout: 300_000 }, () => {
   });
 });
 
-const GROUPS = ['skupper-router', 'skupper-router-2'] as const;
-
 const inTurn = (...namespaces: readonly Namespace[]): readonly (readonly [Namespace, string])[] =>
   namespaces.flatMap((namespace) => GROUPS.map((group) => [namespace, group] as const));
-
-async function linkBoth(from: Namespace, to: Namespace): Promise<void> {
-  await to.create(skupper('AccessGrant', 'token', { redemptionsAllowed: 1, expirationWindow: '15m' }));
-  const { status } = await untilCondition<
-    Manifest & { readonly status?: { readonly url: string; readonly code: string; readonly ca: string } }
-  >(to, 'AccessGrant', 'token');
-  const { url = '', code = '', ca = '' } = status ?? {};
-  await from.create(skupper('AccessToken', 'token', { url, code, ca }));
-  for (const name of ['token-1', 'token-2']) await untilCondition(from, 'Link', name);
-}
 
 function operational(link: (Manifest & { readonly status?: { readonly conditions?: readonly Condition[] } }) | undefined): string {
   const condition = link?.status?.conditions?.find(({ type }) => type === 'Operational');
@@ -145,23 +125,6 @@ async function withoutLinks({ cluster }: Namespace, pod: RouterPod | undefined, 
   } finally {
     await inNode('--delete');
   }
-}
-
-async function routerImage(namespace: Namespace): Promise<string> {
-  const deployment = await namespace.get<Deployment>('apps/v1', 'Deployment', 'skupper-router');
-  return deployment?.spec.template.spec.containers[0]?.image ?? '';
-}
-
-/** Those that are not about to end. */
-async function routers(namespace: Namespace, group: string): Promise<readonly RouterPod[]> {
-  const selector = encodeURIComponent(`skupper.io/group=${group}`);
-  const path = `${collectionOf('v1', 'Pod', namespace.name)}?labelSelector=${selector}`;
-  const { items } = await namespace.cluster.api.get<{ readonly items: readonly RouterPod[] }>(path);
-  return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-}
-
-function isReady(pod: Pod | undefined): boolean {
-  return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }
 
 async function deletePod({ cluster, name }: Namespace, pod: KubeObject | undefined, grace?: number): Promise<void> {
@@ -194,24 +157,4 @@ async function lossless(t: { diagnostic(message: string): void }, client: Namesp
   const requests = await settled(client, since);
   t.diagnostic(summary(requests));
   assert.deepEqual(failures(requests), []);
-}
-
-/** All that began until now, once one has been answered that began later and takes the longest. */
-async function settled(client: Namespace, since: number): Promise<readonly Request[]> {
-  const until = Date.now();
-  return eventually('what began to have ended', async () => {
-    const requests = await requestsSince(client, 'client', since);
-    return requests.some(({ way, began, error }) => way === 'long' && began > until && error === undefined) && requests;
-  });
-}
-
-const failures = (requests: readonly Request[]): readonly Request[] => requests.filter(({ error }) => error !== undefined);
-
-function summary(requests: readonly Request[]): string {
-  const ways = Map.groupBy(requests, ({ way }) => way);
-  const parts = [...ways].map(
-    ([way, all]) => `${way}: ${failures(all).length} of ${all.length} failed, ${longestOutage(all)} ms at the longest`,
-  );
-  const errors = Map.groupBy(failures(requests), ({ error }) => error);
-  return `${parts.join('; ')}; ${JSON.stringify(Object.fromEntries([...errors].map(([error, all]) => [error, all.length])))}`;
 }

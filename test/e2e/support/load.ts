@@ -60,12 +60,15 @@ const CLIENT = `
 
 const program = (image: string, script: string): object => ({ image, command: ['/usr/local/bin/node', '-e', script] });
 
-export function loadServer(name: string, image: string): Manifest {
-  return pod(name, { ...program(image, SERVER), labels: { app: name }, ports: [{ containerPort: 8080 }] });
+/** Where it is to be. */
+type On = { readonly node?: string };
+
+export function loadServer(name: string, image: string, on: On = {}): Manifest {
+  return pod(name, { ...program(image, SERVER), ...on, labels: { app: name }, ports: [{ containerPort: 8080 }] });
 }
 
-export function loadClient(name: string, image: string, target: string): Manifest {
-  return pod(name, { ...program(image, CLIENT), container: { env: [{ name: 'TARGET', value: target }] } });
+export function loadClient(name: string, image: string, target: string, on: On = {}): Manifest {
+  return pod(name, { ...program(image, CLIENT), ...on, container: { env: [{ name: 'TARGET', value: target }] } });
 }
 
 /** Those that began since then and have ended. */
