@@ -84,7 +84,7 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
   };
   server.on(
     'request',
-    bounded('request/api', serve, (_, __, response) => void response.destroy()),
+    bounded('request/api-by-tls', serve, (_, __, response) => void response.destroy()),
   );
   const places = new Places(limits);
   const end = (_: unknown, socket: Socket): void => void socket.destroy();

@@ -234,7 +234,7 @@ export function lookOf(api: PlayedApi): ReadonlyMap<string, unknown> {
   const names = new Map([...api.objects].map(([id, { metadata }]) => [metadata.uid ?? '', id] as const));
   const entries = [...api.objects].map(([id, object]) => {
     const { data, status, ...others } = object as KubeObject & { data?: Record<string, string>; status?: unknown };
-    const { resourceVersion: _, uid: __, annotations = {}, ...metadata } = object.metadata;
+    const { resourceVersion: _, uid: __, managedFields: ____, annotations = {}, ...metadata } = object.metadata;
     const { [annotation.applied]: ___, ...kept } = annotations;
     const keys = data === undefined ? {} : { data: Object.keys(data).sort() };
     const look = { ...others, metadata: { ...metadata, annotations: kept }, ...keys, status };
