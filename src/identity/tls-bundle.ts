@@ -8,10 +8,12 @@ export interface TlsBundle {
   readonly key?: string;
   /** `ca.crt`. */
   readonly ca?: string;
+  /** What is said beside it: see `LinkConfig.priorRevisions`. It is none of its texts. */
+  readonly priorRevisions?: number;
 }
 
 /** A bundle with nothing missing, as Earshot issues it. */
-export type IssuedBundle = Required<TlsBundle>;
+export type IssuedBundle = Required<Omit<TlsBundle, 'priorRevisions'>>;
 
 /** Whether two bundles are one, also where there is none on both sides. */
 export function sameBundle(a: TlsBundle | undefined, b: TlsBundle | undefined): boolean {

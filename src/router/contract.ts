@@ -81,6 +81,8 @@ export interface LinkConfig {
   /** From 1. */
   readonly cost: number;
   readonly tls: TlsBundle;
+  /** With how many bundles before the present one open connections may have begun; left out: with any, while its certificate lasts. */
+  readonly priorRevisions?: number;
   /** Through which all of its endpoints are reached; it resolves their names. */
   readonly proxy?: ProxyConfig;
 }
@@ -118,6 +120,8 @@ export interface AccessConfig {
   readonly port: number;
   /** Server certificate and the authority that signed the peers'. */
   readonly tls: TlsBundle;
+  /** As that of a link. */
+  readonly priorRevisions?: number;
   /** Only sites that say that they are edge sites come in over `edge`, and nothing passes through them that way, whatever they say then. */
   readonly role: 'inter-router' | 'edge';
   /** Peers whose certificate does not say what it is for are let in, if it is not said. */

@@ -77,6 +77,8 @@ export const annotation = {
   attached: 'internal.skupper.io/attached',
   configDigest: 'skupper.io/config-digest',
   defaultSizing: 'skupper.io/default-site-sizing',
+  /** Of Secrets with TLS bundles: overrides the Site's setting of that name. */
+  priorRevisions: 'skupper.io/tls-prior-valid-revisions',
   /** A hash of all that the controller applied last: what it leaves out the next time is taken away. */
   applied: 'earshot/applied',
 } as const;

@@ -1,9 +1,11 @@
 /** What a Secret is to a site: pure. */
+import { annotation } from '../../api/skupper/cluster-names.ts';
 import type { TlsBundle } from '../../identity/tls-bundle.ts';
 import type { Problem } from '../../errors/problem.ts';
 import type { Secret } from '../../kube/objects.ts';
 import { quoted } from '../../text/printable.ts';
 import type { ProxyConfig } from '../../router/contract.ts';
+import { priorRevisionsIn } from '../../site/plan/prior-revisions.ts';
 import { PROXY_SECRET, proxyIn } from '../../site/proxy.ts';
 
 const PARTS = { cert: 'tls.crt', key: 'tls.key', ca: 'ca.crt' } as const;
@@ -19,7 +21,14 @@ export function bundleOf(secret: Secret): TlsBundle | Problem {
     return { code: 'tls-unreadable', message };
   }
   const [cert, key] = [textIn(secret, PARTS.cert), textIn(secret, PARTS.key)];
-  return { name, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }), ...(ca === undefined ? {} : { ca }) };
+  const priorRevisions = priorRevisionsIn(metadata.annotations?.[annotation.priorRevisions]);
+  return {
+    name,
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(priorRevisions === undefined ? {} : { priorRevisions }),
+  };
 }
 
 export function isProblem(found: object): found is Problem {

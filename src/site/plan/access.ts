@@ -10,6 +10,7 @@ import { errorIn, hasErrors, warningIn, type Planned, type ResourceProblem } fro
 import { keyOf, nameOf, type ResourceKey, type SiteResources } from '../resources.ts';
 import { isGiven } from './fields.ts';
 import { quoted } from '../../text/printable.ts';
+import { priorRevisionsOf } from './prior-revisions.ts';
 
 export type Role = AccessConfig['role'];
 
@@ -156,6 +157,7 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
     problems.push(...found);
     if (bundle === undefined) continue;
     const ca = [bundle.ca, material.siteAuthority].filter((pem) => pem !== undefined).join('\n');
+    const { priorRevisions = priorRevisionsOf(site) } = bundle;
     for (const { role, port } of access.roles) {
       configs.push({
         name: accessName(access, role),
@@ -163,6 +165,7 @@ export function planAccesses(resources: SiteResources, site: Site, material: Mat
         port,
         tls: ca === '' ? bundle : { ...bundle, ca },
         role,
+        ...(priorRevisions === undefined ? {} : { priorRevisions }),
         ...(site.spec.settings?.[UNMARKED] === 'refuse' ? { unmarked: 'refused' } : {}),
       });
     }

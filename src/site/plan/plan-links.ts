@@ -17,9 +17,14 @@ export interface LinkingSite {
   /** An edge site uses the endpoints named `edge`, any other those named `inter-router`. */
   readonly edge: boolean;
   readonly accesses: readonly AccessConfig[];
+  readonly priorRevisions?: number | undefined;
 }
 
-export function planLinks(resources: SiteResources, { edge, accesses }: LinkingSite, material: Material): Planned<LinkConfig> {
+export function planLinks(
+  resources: SiteResources,
+  { edge, accesses, priorRevisions: ofSite }: LinkingSite,
+  material: Material,
+): Planned<LinkConfig> {
   const configs: LinkConfig[] = [];
   const problems: ResourceProblem[] = [];
   for (const link of resources.Link) {
@@ -33,6 +38,7 @@ export function planLinks(resources: SiteResources, { edge, accesses }: LinkingS
     const found = [...ofEndpoints, ...badCost(name, cost), ...ofTls, ...ofProxy];
     problems.push(...found);
     if (bundle !== undefined && !hasErrors(found)) {
+      const { priorRevisions = ofSite } = bundle;
       const remembered = material.remembered?.get(nameOf(link));
       configs.push({
         name,
@@ -41,6 +47,7 @@ export function planLinks(resources: SiteResources, { edge, accesses }: LinkingS
         ...(remembered === undefined ? {} : { remembered }),
         cost,
         tls: bundle,
+        ...(priorRevisions === undefined ? {} : { priorRevisions }),
         ...(proxy === undefined ? {} : { proxy }),
       });
     }

@@ -13,6 +13,7 @@ import { planConnectors } from './plan-connectors.ts';
 import { planLinks } from './plan-links.ts';
 import type { SelectedPod } from './selected-pods.ts';
 import { planListeners } from './plan-listeners.ts';
+import { badPriorRevisions, priorRevisionsOf } from './prior-revisions.ts';
 
 /** All but identity, keys and what changes without a resource. */
 export type PlannedConfig = Pick<RouterConfig, 'edge' | 'listeners' | 'connectors' | 'links' | 'accesses'>;
@@ -50,7 +51,7 @@ export function planSite(
   const attached = planAttached(resources, material);
   const edge = site.spec?.edge ?? false;
   const accesses = planAccesses(resources, site, material);
-  const links = planLinks(resources, { edge, accesses: accesses.configs }, material);
+  const links = planLinks(resources, { edge, accesses: accesses.configs, priorRevisions: priorRevisionsOf(site) }, material);
   return {
     site,
     config: {
@@ -63,6 +64,7 @@ export function planSite(
     problems: [
       ...siteProblems,
       ...unusedOf(site, material.capabilities),
+      ...badPriorRevisions(site),
       ...unsupportedKinds(resources, material.capabilities),
       ...listeners.problems,
       ...connectors.problems,

@@ -62,6 +62,27 @@ test('a site with everything is planned whole', () => {
   assert.deepEqual(config.accesses, [{ name: 'RouterAccess/more/edge', host: '192.0.2.9', port: 7000, tls: whole, role: 'edge' }]);
 });
 
+test('how many earlier certificates may be in use says the Site, and a bundle for itself', () => {
+  const site = (text: string) => aSite({ settings: { 'tls-prior-valid-revisions': text } });
+  const own = { ...whole, name: 'own', priorRevisions: 0 };
+  const material = aMaterial({
+    bundles: new Map([
+      ['whole', whole],
+      ['own', own],
+    ]),
+  });
+  const planned = (text: string) =>
+    planSite(resources(site(text), aLink('east'), aLink('south', { tlsCredentials: 'own' }), aRouterAccess('more')), material);
+  const priors = ({ config }: SitePlan) => [...config.links, ...config.accesses].map(({ priorRevisions }) => priorRevisions);
+  assert.deepEqual(priors(planned('2')), [2, 0, 2]);
+  assert.deepEqual(planned('2').problems, []);
+  for (const text of ['', '-1', '1.5', 'two', '9'.repeat(30)]) {
+    const made = planned(text);
+    assert.deepEqual(priors(made), [undefined, 0, undefined]);
+    assert.equal(problem(made), 'warning Site/west bad-argument spec.settings.tls-prior-valid-revisions');
+  }
+});
+
 test("linkAccess opens both ports as soon as its certificate is there, to peers of the site's own authority too", () => {
   const server = { ...whole, name: 'earshot-site-server' };
   const material = aMaterial({ bundles: new Map([[server.name, server]]), siteAuthority: 'SITE-CA' });

@@ -16,6 +16,7 @@ import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { CONNECTIONS_OF_PEER, refusalOfPeer } from './peer-check.ts';
 import { UNREVOKE } from '../refusal.ts';
+import { Revisions } from '../revisions.ts';
 import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { codeOf, expiredError } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
@@ -60,6 +61,8 @@ export class Access {
   #closed = false;
   /** Of the bundle in use. */
   #trusted: readonly X509Certificate[] = [];
+  /** Of those that could be used. */
+  readonly #revisions = new Revisions();
   readonly #handshakes = new HandshakeLimit();
   readonly #strangers: LogRation;
   readonly #incoming = new Set<Incoming>();
@@ -94,8 +97,13 @@ export class Access {
     return this.#closed && this.#incoming.size === 0;
   }
 
-  /** Connections go on, whatever of the config is new: it is for those that come. */
+  /** Connections go on, whatever of the config is new: it is for those that come, but for how many bundles before its own may be in use. */
   apply(config: AccessConfig, sharesPort: boolean): void {
+    this.#take(config, sharesPort);
+    this.#cutOutdated();
+  }
+
+  #take(config: AccessConfig, sharesPort: boolean): void {
     const before = this.#config;
     this.#config = config;
     const moved = before.host !== config.host || before.port !== config.port || sharesPort !== this.#sharesPort;
@@ -105,6 +113,16 @@ export class Access {
     this.#failures = 0;
     this.#stopListening();
     this.#listen();
+  }
+
+  #cutOutdated(): void {
+    for (const incoming of this.#incoming) {
+      const error = this.#revisions.endOf(incoming.revision, this.#config.priorRevisions);
+      if (error === undefined) continue;
+      const { name } = this.#config;
+      this.#host.log.info({ access: name, address: incoming.address, siteId: incoming.siteId }, 'peer of an earlier certificate cut off');
+      incoming.cut(error);
+    }
   }
 
   /** Ends those that are not to be let in any more, at once. */
@@ -238,6 +256,7 @@ export class Access {
   /** @throws LinkError */
   #context(): SecureContextOptions {
     const bundle = openBundle(this.#config.tls, 'server');
+    this.#revisions.apply(this.#config.tls);
     this.#trusted = readCertificates(bundle.ca, 'ca.crt').map(({ x509 }) => x509);
     return contextOf(bundle);
   }
@@ -343,6 +362,7 @@ export class Access {
       owner,
       isFull: (siteId) => !siblingsOnly && this.#isFull(owner, siteId),
       address,
+      revision: this.#revisions.now,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly,
       ration: this.#strangers,

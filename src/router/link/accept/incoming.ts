@@ -40,6 +40,8 @@ export interface IncomingOptions {
   /** Whether a site has as many connections as it may. */
   readonly isFull: (siteId: string) => boolean;
   readonly address: string;
+  /** Of the port's bundles, the one that it was shown. */
+  readonly revision?: number;
   /** Only edge sites may make a link here. */
   readonly edgeOnly: boolean;
   /** Only routers of this site may, and it serves nothing until one has proved to be that. */
@@ -71,6 +73,7 @@ export class Incoming {
   readonly owner: string;
   readonly address: string;
   readonly expires: number;
+  readonly revision: number;
   readonly #options: IncomingOptions;
   readonly #connection: Connection;
   /** Who the peer proved to be; undefined for a standard client. */
@@ -88,6 +91,7 @@ export class Incoming {
     this.owner = options.owner;
     this.address = options.address;
     this.expires = options.certificate?.expires ?? Infinity;
+    this.revision = options.revision ?? 0;
     const reverse = options.protocol === REVERSE;
     this.#connection = new Connection({
       socket: options.socket,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { TlsBundle } from '../../../identity/tls-bundle.ts';
 import { LinkError } from '../link-errors.ts';
 import type { LinkHost } from '../host.ts';
 import type { RouterId } from '../../routing/contract.ts';
@@ -20,6 +21,9 @@ export interface DialTarget {
   readonly cost: number;
   /** Who has to answer; left out where it may be anybody that the link's certificates let in. */
   readonly router?: RouterId;
+  /** What is shown there, and as `LinkConfig.priorRevisions`. */
+  readonly tls?: TlsBundle;
+  readonly priorRevisions?: number | undefined;
   /** What is known from before of where it is reached. */
   readonly remembered?: Learned | undefined;
   /**

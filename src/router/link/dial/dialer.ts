@@ -10,6 +10,7 @@ import { linkMetrics } from '../link-metrics.ts';
 import type { OpenedLink } from './outgoing.ts';
 import { retryDelay } from './retry.ts';
 import { waysOn } from '../refusal.ts';
+import { Revisions } from '../revisions.ts';
 import { expiredError } from '../tls-errors.ts';
 import { openFirst, type DialTarget } from './dial-endpoints.ts';
 import { problemOf } from '../../../errors/problem.ts';
@@ -48,7 +49,9 @@ export class Dialer {
   readonly #stop = new AbortController();
   #attempt: AbortController | undefined;
   #wake: () => void = () => {};
-  readonly #replaced = new Set<OpenedLink>();
+  /** With the revision of each. */
+  readonly #replaced = new Map<OpenedLink, number>();
+  readonly #revisions: Revisions;
   /** Where the site that the link is with, or was with last, says that it is reached. */
   #learned: Learned | undefined;
   readonly #onLearned: (learned: Learned) => void;
@@ -61,6 +64,7 @@ export class Dialer {
     this.#onLearned = onLearned;
     this.#host = host;
     this.#target = target;
+    this.#revisions = new Revisions(target.tls);
     this.#learned = target.remembered;
     this.#start();
   }
@@ -104,6 +108,8 @@ export class Dialer {
   apply(target: DialTarget): void {
     const before = this.#target;
     this.#target = target;
+    this.#revisions.apply(target.tls);
+    this.#cutOutdated();
     if (!target.beginsAs(before)) this.#learned = undefined;
     const link = this.opened?.link;
     if (link !== undefined && link.cost !== target.cost) {
@@ -167,7 +173,7 @@ export class Dialer {
 
   /** The link, and those that it has replaced as long as they carry something. */
   *#opened(): Iterable<OpenedLink> {
-    for (const opened of this.#replaced) {
+    for (const opened of this.#replaced.keys()) {
       if (opened.link.connections.size === 0) this.#replaced.delete(opened);
       else yield opened;
     }
@@ -234,6 +240,7 @@ export class Dialer {
 
   async #try(): Promise<void> {
     const target = this.#target;
+    const revision = this.#revisions.now;
     const attempt = new AbortController();
     this.#attempt = attempt;
     try {
@@ -245,7 +252,7 @@ export class Dialer {
       }
       if (opened.link.state !== 'up')
         throw new LinkError('lost', `The link to ${peer} ended: ${opened.link.reason ?? 'no reason is known'}.`);
-      this.#replace({ opened, target, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
+      this.#replace({ opened, target, revision, peer, upAt: performance.now(), renewAt: renewAt(opened.link.expires, Date.now()) });
       linkMetrics.attempts.inc({ outcome: 'up' });
     } catch (error) {
       if (attempt.signal.aborted) return;
@@ -263,7 +270,7 @@ export class Dialer {
   }
 
   #replace(next: Current): void {
-    const old = this.#current?.opened;
+    const old = this.#current;
     this.#current = next;
     if (this.#learned?.site !== this.site) this.#learned = undefined;
     this.#isEnding = false;
@@ -271,6 +278,7 @@ export class Dialer {
     if (old !== undefined) this.#retire(old, next.opened.link);
     // The peer may have been revoked since it was looked at last.
     this.dropRevoked();
+    this.#cutOutdated();
     this.#host.log.info(
       {
         linkName: this.name,
@@ -285,12 +293,25 @@ export class Dialer {
   }
 
   /** What another router knows of the network comes a moment after its link: until then the old one leads there. */
-  #retire(old: OpenedLink, next: Link): void {
+  #retire({ opened: old, revision }: Current, next: Link): void {
     const retire = (): void => old.link.retire('a newer connection has taken its place');
     if (old.link.router === next.router) retire();
     // One whose other end goes is taken down by that, in good time.
     else setTimeout(bounded('link/handover', retire, retire), old.link.leaving ? FAREWELL : HANDOVER).unref();
-    if (old.link.connections.size > 0) this.#replaced.add(old);
+    if (old.link.connections.size > 0) this.#replaced.set(old, revision);
+  }
+
+  /** Only what has been replaced: a link that is up goes on until another is there. */
+  #cutOutdated(): void {
+    for (const [{ link }, revision] of this.#replaced) {
+      const error = this.#revisions.endOf(revision, this.#target.priorRevisions);
+      if (error === undefined) continue;
+      this.#host.log.info(
+        { linkName: this.name, link: link.id, connections: link.connections.size },
+        'link of an earlier certificate cut off',
+      );
+      link.cut(error);
+    }
   }
 
   #woken(milliseconds?: number): Promise<void> {
@@ -304,6 +325,8 @@ export class Dialer {
 interface Current {
   readonly opened: OpenedLink;
   readonly target: DialTarget;
+  /** Of its bundle. */
+  readonly revision: number;
   readonly peer: string;
   /** performance.now() */
   readonly upAt: number;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GroupEndpoint, Learned, LinkConfig, LinkEndpoint } from '../../contract.ts';
-import { sameBundle } from '../../../identity/tls-bundle.ts';
+import { sameBundle, type TlsBundle } from '../../../identity/tls-bundle.ts';
 import { openBundle } from '../bundle.ts';
 import { hostPort } from '../../host-port.ts';
 import { dialTls } from './tls-dial.ts';
@@ -16,6 +16,14 @@ export class LinkTarget implements DialTarget {
 
   get cost(): number {
     return this.#config.cost;
+  }
+
+  get tls(): TlsBundle {
+    return this.#config.tls;
+  }
+
+  get priorRevisions(): number | undefined {
+    return this.#config.priorRevisions;
   }
 
   get remembered(): Learned | undefined {

@@ -24,6 +24,20 @@ for (const [what, secret, expected] of [
   });
 }
 
+for (const [text, priorRevisions] of [
+  ['0', 0],
+  ['12', 12],
+  ['-1', undefined],
+  ['two', undefined],
+] as const) {
+  test(`a Secret says with ${text} how many earlier certificates may be in use`, () => {
+    const { metadata, ...secret } = aSecret({ 'ca.crt': 'A' });
+    const annotations = { 'skupper.io/tls-prior-valid-revisions': text };
+    const found = bundleOf({ ...secret, metadata: { ...metadata, annotations } });
+    assert.deepEqual(found, { name: 'web', ca: 'A', ...(priorRevisions === undefined ? {} : { priorRevisions }) });
+  });
+}
+
 for (const [what, secret, message] of [
   [
     'that is Opaque and has no authority',

@@ -1,0 +1,28 @@
+import { sameBundle, type TlsBundle } from '../../identity/tls-bundle.ts';
+import { LinkError } from './link-errors.ts';
+
+/** The bundles that a link or a port has had, one after the other, by number: the present one's is the highest. */
+export class Revisions {
+  #bundle: TlsBundle | undefined;
+  #now = 0;
+
+  constructor(bundle?: TlsBundle) {
+    this.#bundle = bundle;
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  apply(bundle: TlsBundle | undefined): void {
+    if (!sameBundle(bundle, this.#bundle)) this.#now += 1;
+    this.#bundle = bundle;
+  }
+
+  /** Why what was opened with that revision is to end; undefined where it may go on. */
+  endOf(revision: number, prior: number | undefined): LinkError | undefined {
+    if (prior === undefined || revision >= this.#now - prior) return undefined;
+    const kept = prior === 0 ? 'none of an earlier one stays' : `those of the last ${prior} before it stay`;
+    return new LinkError('closed', `The certificate has been replaced since this connection was opened, and ${kept}.`);
+  }
+}
