@@ -5,9 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connectCluster, eventually } from '../harness/index.ts';
 import { auditFromNow, describeRequest, isLateEvent, type AuditReader } from './support/audit.ts';
 import { untilInstalled } from './support/installation.ts';
+import { loadClient, loadServer } from './support/load.ts';
 import { API, byClass, pod } from './support/manifests.ts';
-import { conditionOf, useNamespace } from './support/namespace.ts';
+import { conditionOf, useNamespace, type Namespace } from './support/namespace.ts';
+import { failures, routerImage, settled, summary } from './support/routers.ts';
+import { fetched, linkByToken, SKUPPER, skupper, untilCondition } from './support/sites.ts';
 
+const BACKEND = { host: 'backend', port: 8080, routingKey: 'backend' };
 const PORTS = [{ name: 'http', port: 8080 }];
 const LISTENERS = 30;
 const QUIET_MS = 15_000;
@@ -32,6 +36,23 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
   const className = namespace.className('nodeport');
   /** Its Listeners are ready without a pod. */
   const internal = namespace.className('internal');
+  const [west, east] = ['west', 'east'].map((name) => useNamespace(name)) as [Namespace, Namespace];
+  before(async () => {
+    await west.create(skupper('Site', 'west', { linkAccess: 'local' }), skupper('Listener', 'backend', BACKEND));
+    await east.create(
+      skupper('Site', 'east'),
+      skupper('Connector', 'backend', { selector: 'app=backend', port: 8080, routingKey: 'backend' }),
+    );
+    await untilCondition(west, 'Site', 'west');
+    await untilCondition(east, 'Site', 'east');
+    await linkByToken(east, west, 'token');
+    const image = await routerImage(west);
+    await east.create(loadServer('backend', image));
+    await untilCondition(west, 'Listener', 'backend');
+    await west.create(loadClient('client', image, 'backend'));
+    await west.running('client');
+    await settled(west, Date.now());
+  });
   before(async () => {
     const names = Array.from({ length: LISTENERS }, (_, n) => `unchanged-${n}`);
     await Promise.all(names.map((name) => namespace.listener(name, { className, ports: PORTS })));
@@ -75,8 +96,9 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
     ],
   ];
   for (const [name, strike] of faults) {
-    it(`serves a new Listener within seconds after ${name}, and rewrites nothing`, async () => {
+    it(`serves a new Listener within seconds after ${name}, rewrites nothing, and sites lose nothing`, async (t) => {
       const audit = await atRest();
+      const began = Date.now();
       await strike();
       const fresh = `fresh-${faults.findIndex(([other]) => other === name)}`;
       const since = performance.now();
@@ -94,6 +116,10 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
       const ofLeaders = new Set(['customresourcedefinitions', 'pods']);
       const others = audit.changes().filter(({ objectRef }) => !ofLeaders.has(objectRef?.resource ?? ''));
       assert.deepEqual(others.filter(({ objectRef }) => !objectRef?.name?.startsWith('fresh-')).map(describeRequest), []);
+      // Over the link, on connections of all ages.
+      const requests = await settled(west, began);
+      t.diagnostic(summary(requests));
+      assert.deepEqual(failures(requests), []);
     });
   }
 
@@ -102,6 +128,14 @@ describe('faults between Earshot and the API server', { timeout: 580_000 }, () =
     await namespace.running('later');
     await namespace.remove('v1', 'Pod', 'later');
     await eventually('its Listener to go', async () => (await namespace.get(API, 'Listener', 'later-address')) === undefined);
+  });
+
+  it('still follows what happens to sites afterwards', async () => {
+    await west.create(skupper('Listener', 'later', { ...BACKEND, host: 'later' }));
+    await untilCondition(west, 'Listener', 'later');
+    await fetched(west, 'client', 'http://later:8080/');
+    await west.remove(SKUPPER, 'Listener', 'later');
+    await eventually('its Service to go', async () => (await west.get('v1', 'Service', 'later')) === undefined);
   });
 
   /** A reader of the audit log from a moment on at which Earshot had nothing left to do. */
