@@ -82,11 +82,22 @@ async function apply(of: Resource, wanted: KubeObject, current: KubeObject, clie
   }
 }
 
-/** With each list as it is wanted. */
+/** With each list as it is wanted, and whose it is to be: who has not said so by then may be forbidden to change it. */
 function replaceSpec(of: Resource, wanted: KubeObject, current: KubeObject, client: KubeClient, signal: AbortSignal): Promise<KubeObject> {
   const { namespace, name = '' } = wanted.metadata;
   const key = { ...(namespace === undefined ? {} : { namespace }), name };
-  return client.patch(of, key, at(current, { metadata: {}, spec: specOf(wanted) }), { type: 'merge', signal });
+  const patch = { metadata: { ...ownersOf(wanted, current) }, spec: specOf(wanted) };
+  return client.patch(of, key, at(current, patch), { type: 'merge', signal });
+}
+
+/** Others' stay. */
+function ownersOf(
+  { metadata: { ownerReferences: wanted = [] } }: KubeObject,
+  current: KubeObject,
+): Pick<KubeObject['metadata'], 'ownerReferences'> {
+  const { ownerReferences: before = [] } = current.metadata;
+  const missing = wanted.filter(({ uid }) => !before.some((each) => each.uid === uid));
+  return missing.length === 0 ? {} : { ownerReferences: [...before, ...missing] };
 }
 
 /** As it was seen: where it is another one by now, or gone, this is refused. */

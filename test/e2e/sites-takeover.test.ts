@@ -137,7 +137,7 @@ describe('namespaces that Skupper has kept', { timeout: 300_000 }, () => {
     await audit.settle();
     assert.deepEqual(
       both.map(written),
-      both.map(({ name }) => [`patch services ${name}/skupper-router-local → 201`]),
+      both.map(({ name }) => [`create services ${name}/skupper-router-local → 201`]),
     );
   });
 

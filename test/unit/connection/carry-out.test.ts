@@ -90,6 +90,18 @@ test('an object that somebody else has changed meanwhile is looked at again, and
   assert.ok(failed instanceof Error);
 });
 
+test('an object that is replaced before it can be applied belongs to its owner by then', async () => {
+  using cluster = await playedCluster(new ApiWithOthers());
+  cluster.api.put(services, service([['web', 80]]));
+  const owners: unknown[] = [];
+  // What is refused as invalid does not come so far.
+  cluster.api.meets = ({ verb }) => {
+    if (verb === 'apply') owners.push(cluster.api.read(services, 'ns/web')?.metadata.ownerReferences?.map(({ uid }) => uid));
+  };
+  await carry(cluster, service([['web', 81]], {}, { ownerReferences: [owner('ours')] }));
+  assert.deepEqual(owners, [['ours']]);
+});
+
 describe('what differs from what is wanted', () => {
   for (const [what, change, writes] of [
     ['a label more in a selector is taken out', service([['web', 80]], { selector: { app: 'router', more: 'x' } }), 2],
