@@ -7,8 +7,6 @@ import { toolFolder } from './tools.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NAMESPACE = 'earshot-system';
-/** Nothing stands before the cluster: sites, and the server for tokens, are reached from within. */
-const FROM_WITHIN = { enabled: true, defaultAccessType: 'local' } as const;
 
 export interface InstallOptions {
   /** Values over those of the chart. */
@@ -69,7 +67,7 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
   const { log = () => undefined } = options;
   const values = {
     ...options.values,
-    ...(options.connection === true ? { connection: { ...FROM_WITHIN, ...valuesAt(options, 'connection') } } : {}),
+    ...(options.connection === true ? { connection: { ...fromWithin(cluster), ...valuesAt(options, 'connection') } } : {}),
   };
   for (const image of await buildImages(log, options)) await cluster.loadImage(image);
   const helm = `${await toolFolder('helm', log)}/helm`;
@@ -96,6 +94,16 @@ export async function installEarshot(cluster: Cluster, options: InstallOptions =
     { input: JSON.stringify(values), timeoutMs: 330_000 },
   ).catch(explain(cluster));
   log('Earshot is ready');
+}
+
+/** Nothing stands before the cluster: sites, and the server for tokens, are reached from within, unless a Site asks for a port of a node. */
+function fromWithin({ nodes }: Cluster): object {
+  return {
+    enabled: true,
+    defaultAccessType: 'local',
+    enabledAccessTypes: ['local', 'loadbalancer', 'route', 'nodeport'],
+    clusterHost: nodes[0]?.addresses[0] ?? '',
+  };
 }
 
 /** Takes away what installEarshot made of the chart, and returns when its pods are gone. */
