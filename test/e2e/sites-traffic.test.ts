@@ -37,7 +37,7 @@ describe('three sites in a row', { timeout: 300_000 }, () => {
       await client('client', west.cluster),
     );
     await middle.create(skupper('Site', 'middle', { linkAccess: 'default' }), connector('two'), web('two'));
-    await east.create(skupper('Site', 'east'), connector('one'), web('one'), web('three'));
+    await east.create(skupper('Site', 'east'), connector('one'), web('one'), web('three'), web('four'));
     await linkByToken(middle, west, 'to-west');
     await linkByToken(east, middle, 'to-middle');
   });
@@ -121,14 +121,25 @@ describe('three sites in a row', { timeout: 300_000 }, () => {
     await untilCondition(west, 'Site', 'west');
   });
 
-  it(`have ${SERVICES} services on the same pods, all ready`, async () => {
+  it(`have ${SERVICES} services on the same three pods, all ready, and each answers`, async () => {
     const names = Array.from({ length: SERVICES }, (_, index) => `svc-${index}`);
+    const pods = ['four', 'one', 'three'];
     await Promise.all(names.flatMap((name) => [west.create(listener(name)), east.create(connector(name, { selector: 'all=web' }))]));
     await Promise.all(names.flatMap((name) => [untilCondition(west, 'Listener', name), untilCondition(east, 'Connector', name)]));
     const { status } = await untilCondition<Connector>(east, 'Connector', 'svc-49');
-    assert.deepEqual(status?.selectedPods?.map(({ name }) => name).sort(), ['one', 'three']);
+    assert.deepEqual(status?.selectedPods?.map(({ name }) => name).sort(), pods);
+    const answers = await eventually('an answer of each', () => west.exec('client', nodeCommand(asking(names))));
+    assert.deepEqual([...new Set(answers.trim().split(/\s+/))].sort(), pods);
+    assert.equal(answers.trim().split(/\s+/).length, SERVICES);
   });
 });
+
+/** Prints what each answers. */
+function asking(names: readonly string[]): string {
+  return `
+const ask = (name) => fetch('http://' + name + ':8080/', { signal: AbortSignal.timeout(5000) }).then((answer) => answer.text());
+void Promise.all(${JSON.stringify(names)}.map(ask)).then((answers) => process.stdout.write(answers.join(' ')));`;
+}
 
 /** Who answers over TLS, and the name in its certificate, as Node.js sees it from a pod that trusts the site's authority. */
 async function shownTo(namespace: Namespace, options: string): Promise<string> {
