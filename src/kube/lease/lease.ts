@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 
 import { pause } from '../../work/pause.ts';
 import type { KubeClient } from '../contract.ts';
+import type { OwnerReference } from '../objects.ts';
 import { isClosed, isConflict, isNotFound, LeaseLostError } from '../errors.ts';
 import { heldSpec, holderOf, leases, mayTake, observe, releasedSpec } from './lease-record.ts';
 import type { Lease, LeaseSpec, Observation } from './lease-record.ts';
@@ -14,6 +15,8 @@ export interface LeaseOptions {
   readonly name: string;
   /** Different for each candidate: the pod's name. */
   readonly identity: string;
+  /** With which the Lease is to go; asked whenever it is written. */
+  readonly owner?: () => OwnerReference | undefined;
   /** Gives up waiting; while leading, stops the work and then gives the lease back. */
   readonly signal: AbortSignal;
   readonly timing?: LeaseTiming;
@@ -196,14 +199,20 @@ class Candidate {
     const { client, namespace, name, identity } = this.#options;
     const spec = heldSpec(before, identity, this.#timing.duration, new Date());
     if (before !== undefined) return this.#patch(before, spec);
-    return this.#limited((signal) => client.create(leases, { metadata: { namespace, name }, spec }, { signal }));
+    return this.#limited((signal) => client.create(leases, { metadata: { namespace, name, ...this.#owners([]) }, spec }, { signal }));
   }
 
   #patch(before: Lease, spec: LeaseSpec): Promise<Lease> {
     const { client, namespace, name } = this.#options;
-    const { uid, resourceVersion } = before.metadata;
-    const patch = { metadata: { uid, resourceVersion }, spec };
+    const { uid, resourceVersion, ownerReferences } = before.metadata;
+    const patch = { metadata: { uid, resourceVersion, ...this.#owners(ownerReferences ?? []) }, spec };
     return this.#limited((signal) => client.patch(leases, { namespace, name }, patch, { type: 'merge', signal }));
+  }
+
+  /** Also of one that was made without. */
+  #owners(before: readonly OwnerReference[]): { readonly ownerReferences?: readonly OwnerReference[] } {
+    const owner = this.#options.owner?.();
+    return owner === undefined || before.some(({ uid }) => uid === owner.uid) ? {} : { ownerReferences: [...before, owner] };
   }
 
   /** A third of the deadline for each request: one on a dead connection leaves time for another. */

@@ -1,6 +1,7 @@
 import type { SitePlatform } from '../../agent/ports.ts';
 import { ROUTER } from '../../api/skupper/cluster-names.ts';
 import { timestamp } from '../../agent/stale-status.ts';
+import type { KubeObject, OwnerReference } from '../../kube/objects.ts';
 import type { InformerTrouble, KubeClient, StartInformer } from '../../kube/contract.ts';
 import { roles } from '../../kube/resource.ts';
 import { FencedClient } from '../../kube/lease/fenced-client.ts';
@@ -61,7 +62,8 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
   const bundles = new SecretBundles(client, namespace, secrets);
   const stored = new StoredResources(watches, () => siteUid ?? siteUidIn(watches.router));
   const source = new ClusterSource({ watches, stored, secrets, bundles });
-  const leadership = new SiteLease({ client: leaseClient, namespace, identity: pod, log, onChange: () => source.wake() });
+  const owner = (): OwnerReference | undefined => ownerOf([...watches.resources('Site').values()], siteUid ?? siteUidIn(watches.router));
+  const leadership = new SiteLease({ client: leaseClient, namespace, identity: pod, owner, log, onChange: () => source.wake() });
   const siblings = new SiblingPods(watches.pods, bundles, pod);
   const statuses = new ClusterStatuses({
     client: new FencedClient(client, () => leadership.stillLeading),
@@ -107,3 +109,9 @@ function followRights({ client, start, namespace, signal }: ClusterPlatformOptio
 
 /** The same each time: nothing is compared then. */
 const nowhere = { kind: 'forwarded', addresses: {} } as const;
+
+/** With the Site all goes that its routers have made. */
+function ownerOf(sites: readonly KubeObject[], wanted: string | undefined): OwnerReference | undefined {
+  const { apiVersion, kind, metadata: { name = '', uid } = {} } = sites.find(({ metadata }) => metadata.uid === wanted) ?? {};
+  return uid === undefined || apiVersion === undefined || kind === undefined ? undefined : { apiVersion, kind, name, uid };
+}

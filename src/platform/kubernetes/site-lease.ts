@@ -5,7 +5,7 @@ import { detached } from '../../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../../telemetry/log.ts';
 import { aborted, pause } from '../../work/pause.ts';
 
-export interface SiteLeaseOptions extends Pick<LeaseOptions, 'client' | 'namespace' | 'identity' | 'timing'> {
+export interface SiteLeaseOptions extends Pick<LeaseOptions, 'client' | 'namespace' | 'identity' | 'owner' | 'timing'> {
   readonly log: Logger;
   /** It leads from now on, or no longer. */
   readonly onChange: () => void;

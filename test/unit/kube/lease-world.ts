@@ -43,14 +43,15 @@ export class LeaseWorld {
     this.#store({ ...this.lease, metadata: this.lease?.metadata ?? {}, spec: { ...this.lease?.spec, ...spec } });
   }
 
-  write(before: string | undefined, spec: Lease['spec']): Lease {
+  write(before: string | undefined, spec: Lease['spec'], owners = this.lease?.metadata.ownerReferences): Lease {
     const { uid, resourceVersion } = this.lease?.metadata ?? {};
     if (before === undefined && this.lease !== undefined) throw refused(409, 'AlreadyExists');
     if (before !== undefined && this.lease === undefined) throw refused(404, 'NotFound');
     if (before !== undefined && before !== `${uid} ${resourceVersion}`) throw refused(409, 'Conflict');
     // A merge patch removes what is null.
     const merged = Object.entries({ ...this.lease?.spec, ...spec }).filter(([, value]) => value !== null);
-    return this.#store({ metadata: { ...this.lease?.metadata }, spec: Object.fromEntries(merged) });
+    const metadata = { ...this.lease?.metadata, ...(owners === undefined ? {} : { ownerReferences: owners }) };
+    return this.#store({ metadata, spec: Object.fromEntries(merged) });
   }
 
   #store(lease: Lease): Lease {
@@ -137,9 +138,10 @@ export class Contender {
       });
     const client = {
       find: (_of: unknown, _key: unknown, options: RequestOptions) => send(() => this.#world.lease, options),
-      create: (_of: unknown, { spec }: Lease, options: RequestOptions) => send(() => this.#world.write(undefined, spec), options),
+      create: (_of: unknown, { metadata, spec }: Lease, options: RequestOptions) =>
+        send(() => this.#world.write(undefined, spec, metadata.ownerReferences), options),
       patch: (_of: unknown, _key: unknown, { metadata, spec }: Lease, options: RequestOptions) =>
-        send(() => this.#world.write(`${metadata.uid} ${metadata.resourceVersion}`, spec), options),
+        send(() => this.#world.write(`${metadata.uid} ${metadata.resourceVersion}`, spec, metadata.ownerReferences), options),
     };
     // Leases are all that is asked of it.
     return client as unknown as Pick<KubeClient, 'find' | 'create' | 'patch'>;

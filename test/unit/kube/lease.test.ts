@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
+import type { Lease } from '../../../src/kube/lease/lease-record.ts';
 import { LeaseLostError } from '../../../src/kube/errors.ts';
 import { Contender, LeaseWorld } from './lease-world.ts';
 import { assertError } from './assert-error.ts';
@@ -21,6 +22,28 @@ describe('leader election', () => {
     assert.partialDeepStrictEqual(world.lease?.spec, { holderIdentity: 'a', leaseDurationSeconds: 13, leaseTransitions: 0 });
     a.stop.abort();
     b.stop.abort();
+    await world.pass(100);
+  });
+
+  it('makes a lease that goes with its owner, and has one go with it that was made without', async (t) => {
+    const world = new LeaseWorld(t);
+    const owner = { apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid: 'site' };
+    const a = new Contender(world, 'a');
+    await world.pass(100);
+    assert.equal(world.lease?.metadata.ownerReferences, undefined);
+    a.stop.abort();
+    await world.pass(100);
+    const b = new Contender(world, 'b', { owner: () => owner });
+    await world.pass(10_000);
+    assert.deepEqual(world.lease?.metadata.ownerReferences, [owner]);
+    world.lease = undefined;
+    await world.pass(10_000);
+    assert.equal(b.acts, false);
+    const c = new Contender(world, 'c', { owner: () => owner });
+    await world.pass(10_000);
+    assert.equal(c.acts, true);
+    assert.deepEqual((world.lease as Lease | undefined)?.metadata.ownerReferences, [owner]);
+    c.stop.abort();
     await world.pass(100);
   });
 
