@@ -142,7 +142,11 @@ export class ListeningSocket {
         return;
       }
       handshakes.leave(raw);
-      this.#options.onSocket(socket, raw);
+      // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
+      const handOn = (): void => {
+        if (!raw.destroyed) this.#options.onSocket(socket, raw);
+      };
+      setImmediate(bounded('connection/tls-accepted', handOn, () => void socket.destroy()));
     };
     const onFailure = (error: Error, socket: TLSSocket): void => {
       this.#options.onRefused('handshake', error);
@@ -155,7 +159,7 @@ export class ListeningSocket {
     );
     server.on(
       'secureConnection',
-      bounded('connection/tls-accepted', onSecure, (_, socket) => void socket.destroy()),
+      bounded('connection/tls-secure', onSecure, (_, socket) => void socket.destroy()),
     );
     server.on(
       'tlsClientError',

@@ -74,11 +74,16 @@ function secure(raw: Socket, server: HostPort, { context, verifyHostname }: Clie
     () => onError(new Error('the connection was closed during the handshake')),
     broken,
   );
-  const onSecure = (): void => {
+  const handOn = (): void => {
+    if (socket.destroyed || raw.destroyed) return;
     socket.off('error', onFailure);
     raw.off('error', onFailure);
     socket.off('close', onClosed);
     finish({ kind: 'connected', socket, raw });
+  };
+  // As where connections are accepted: OpenSSL is still at work on it.
+  const onSecure = (): void => {
+    setImmediate(bounded('connection/server-handed-on', handOn, broken));
   };
   socket.on('error', onFailure);
   raw.on('error', onFailure);

@@ -93,7 +93,7 @@ async function life(): Promise<void> {
     await Promise.all([
       ...[key, named, securely, dead, local, tls].map((port) => talk(connectTcp(port, 'localhost'))),
       talk(connectTcp(local, '127.0.0.1'), 'reset'),
-      talk(connectTls({ port: tls, host: '127.0.0.1', rejectUnauthorized: false })),
+      talk(connectTls({ port: tls, host: '127.0.0.1', rejectUnauthorized: false, cert: bundle.cert, key: bundle.key })),
       ...(own === undefined ? [] : [talk(connectTcp(own, '127.0.0.1')), talk(stranger(own))]),
       router.renew('hub', 'a request').catch(() => {}),
     ]);
