@@ -341,6 +341,11 @@ export class Access {
   #accept(socket: TLSSocket): void {
     const siblingsOnly = this.#siblingsOnly;
     if (!siblingsOnly) this.#handshakes.end(socket);
+    // Its handshake began while there was an access: nobody would end it later.
+    if (this.#closed) {
+      socket.destroy();
+      return;
+    }
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
     const certificate = certificateOf(socket, this.#trusted);
     const owner = this.#ownerOf(socket, certificate);
