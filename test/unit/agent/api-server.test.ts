@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { IncomingMessage } from 'node:http';
-import { RouterApi } from '../../../src/agent/api/router-api.ts';
 import { serveRouterApiByTls, type ApiServer } from '../../../src/agent/api/serve-tls.ts';
 import type { CertificatePurpose } from '../../../src/identity/certificate-purpose.ts';
 import type { IssuedBundle } from '../../../src/identity/tls-bundle.ts';
@@ -19,6 +18,7 @@ import type { Authority } from '../../../src/trust/contract.ts';
 import { writePem } from '../../../src/x509/pem.ts';
 import { createKey } from '../../../src/x509/request.ts';
 import { readCertificates } from '../../../src/x509/facts.ts';
+import { quietApi } from '../support/router-api.ts';
 
 const HOST = 'skupper-router-local';
 const local = authority('local CA');
@@ -137,16 +137,7 @@ test('a new certificate and a new authority count for those that come', async ()
 });
 
 function serve(limits: Parameters<typeof serveRouterApiByTls>[1]['limits'] = {}): Promise<ApiServer> {
-  const api = new RouterApi({
-    router: 'one',
-    version: '1',
-    startedAt: '2026-01-01T00:00:00Z',
-    site: () => undefined,
-    state: () => undefined,
-    links: () => [],
-    unready: () => undefined,
-    now: Date.now,
-  });
+  const api = quietApi();
   const log = createLogger({ level: 'silent', component: 'test' });
   const [{ facts }] = readCertificates(revoked.cert, 'it');
   return serveRouterApiByTls(api, {

@@ -3,27 +3,18 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { RouterApi } from '../../../../src/agent/api/router-api.ts';
 import type { TlsBundle } from '../../../../src/identity/tls-bundle.ts';
 import { ApiPort } from '../../../../src/platform/kubernetes/api-port.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 import { freshCertificate } from '../../support/certificate.ts';
+import { quietApi } from '../../support/router-api.ts';
 
 const log = createLogger({ level: 'silent', component: 'test' });
 const fresh = (): TlsBundle => ({ name: 'skupper-local-server', ...freshCertificate() });
 
 /** @param port of which any free one is taken where it is 0 */
 function aPort(port = 0): { readonly port: ApiPort; bundle: TlsBundle | undefined } {
-  const api = new RouterApi({
-    router: 'one',
-    version: '1',
-    startedAt: '2026-01-01T00:00:00Z',
-    site: () => undefined,
-    state: () => undefined,
-    links: () => [],
-    unready: () => undefined,
-    now: Date.now,
-  });
+  const api = quietApi();
   const world: ReturnType<typeof aPort> = {
     bundle: undefined,
     port: new ApiPort({ api, port, bundle: async () => world.bundle, revoked: () => ({ sites: [], serials: [] }), log }),

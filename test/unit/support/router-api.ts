@@ -1,0 +1,15 @@
+import { RouterApi } from '../../../src/agent/api/router-api.ts';
+
+/** Of a router that has nothing to tell. */
+export function quietApi(): RouterApi {
+  return new RouterApi({
+    router: 'one',
+    version: '1',
+    startedAt: '2026-01-01T00:00:00Z',
+    site: () => undefined,
+    state: () => undefined,
+    links: () => [],
+    unready: () => undefined,
+    now: Date.now,
+  });
+}
