@@ -144,7 +144,10 @@ export class ListeningSocket {
       handshakes.leave(raw);
       // OpenSSL tells of the end of a handshake in the midst of its work: who reset the connection there would free what it works on.
       const handOn = (): void => {
-        if (!raw.destroyed) this.#options.onSocket(socket, raw);
+        if (raw.destroyed) return;
+        // Who began when this still listened comes too late: the Listener may be gone.
+        if (this.#state.kind === 'closed') socket.destroy();
+        else this.#options.onSocket(socket, raw);
       };
       setImmediate(bounded('connection/tls-accepted', handOn, () => void socket.destroy()));
     };

@@ -40,3 +40,26 @@ test('clients whose TLS handshake ends when no connector is left are reset, and 
   last.destroy();
   assert.equal(await ask(plain, 'still there'), 'still there');
 });
+
+test('a client whose TLS handshake ends when its Listener has been taken away is let in no more', async () => {
+  const port = await freePort();
+  const { cert, key } = await authority.issue();
+  assert.ok(cert !== undefined && key !== undefined);
+  await using echo = await echoServer();
+  const config = { ...siteConfig('west'), connectors: [connector('key', echo.port)] };
+  await using west = await start({ ...config, listeners: [{ ...listener('key', port), tls: { name: 'tls', cert, key } }] });
+  await until(west, 'the listener', (state) => state.listeners['Listener/key']?.listening === true);
+  const socket = await connected(port);
+  const last = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  last.on('error', () => {});
+  await once(last, 'secureConnect');
+  west.apply(config);
+  await until(west, 'the end of the listener', (state) => state.listeners['Listener/key'] === undefined);
+  const client = connectTls({ socket, rejectUnauthorized: false });
+  client.on('error', () => {});
+  client.write('anybody there?');
+  const answered = once(client, 'data').then(() => 'answered');
+  const closed = new Promise<string>((resolve) => client.once('close', () => resolve('closed')));
+  assert.equal(await Promise.race([answered, closed]), 'closed');
+  last.destroy();
+});
