@@ -11,6 +11,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { bounded } from '../../telemetry/boundary.ts';
 import { reportResults } from '../../telemetry/queue-metrics.ts';
 import { WorkQueue } from '../../work/queue.ts';
+import { HeldBack } from './held-back.ts';
 import type { NamespaceWatches, StoredResource } from './namespace-watches.ts';
 import { LastingApart } from './lasting-apart.ts';
 import { writeNetworkStatus } from './network-writer.ts';
@@ -30,7 +31,7 @@ export interface ClusterStatusesOptions {
   readonly now: () => string;
   /** Milliseconds between two rounds of writing. */
   readonly round?: number;
-  /** Milliseconds for which a listener's first status waits for its Service. */
+  /** Milliseconds for which a listener's first status waits for its Service at least. */
   readonly grace?: number;
   /** Milliseconds after which a router that has started is taken to see all that it will see. */
   readonly settling?: number;
@@ -38,7 +39,6 @@ export interface ClusterStatusesOptions {
 
 /** Milliseconds. */
 const ROUND = 1_000;
-const GRACE = 3_000;
 const SETTLING = 30_000;
 const BACKOFF = { first: 500, max: 60_000 };
 const CLOSE_DEADLINE = 3_000;
@@ -58,6 +58,7 @@ export class ClusterStatuses implements StatusSink {
   readonly #queue: WorkQueue;
   readonly #settling: NodeJS.Timeout;
   readonly #apart = new LastingApart(() => performance.now());
+  readonly #heldBack: HeldBack;
   #settled = false;
   #report: Report | undefined;
   #wanted: ReadonlyMap<ResourceKey, AnyStatus> = new Map();
@@ -65,6 +66,7 @@ export class ClusterStatuses implements StatusSink {
   constructor(options: ClusterStatusesOptions) {
     const { round = ROUND, settling = SETTLING } = options;
     this.#options = options;
+    this.#heldBack = new HeldBack(options.grace);
     this.#pace = new Paced(
       () => this.#round(),
       () => round,
@@ -84,6 +86,8 @@ export class ClusterStatuses implements StatusSink {
       backoff: BACKOFF,
       askedToWait,
       reconcile: async (key, signal) => {
+        const left = this.#heldBack.left(key);
+        if (left > 0) return { requeueAfter: left };
         await this.#bringAbout(key, signal).catch(leaveToOthers);
         return undefined;
       },
@@ -121,14 +125,13 @@ export class ClusterStatuses implements StatusSink {
   #round(): void {
     if (this.#report === undefined) return;
     this.#wanted = wantedStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
-    const awaiting = awaitingService(this.#report);
-    for (const key of this.#wanted.keys()) {
-      const standing = this.#standing(key);
-      if (standing === undefined) continue;
-      // Its Service is usually made while this looks: that it waits for it would be news for a moment, and a write for each listener.
-      if (standing.status === undefined && awaiting.has(key)) this.#queue.addAfter(key, this.#options.grace ?? GRACE);
-      else this.#queue.add(key);
-    }
+    const there = [...this.#wanted].filter(([key]) => this.#standing(key) !== undefined);
+    const waiting = there.filter(([key, { status }]) => status === 'Pending' && this.#standing(key)?.status === undefined);
+    this.#heldBack.see(
+      waiting.map(([key]) => key),
+      awaitingService(this.#report),
+    );
+    for (const [key] of there) this.#queue.add(key);
     this.#networkPace.request();
   }
 

@@ -94,6 +94,20 @@ test('a new listener says that it waits for its Service where that does not come
   await eventually('late waits', () => JSON.stringify(statusOf(api, listeners, 'late')).includes('Service late does not lead to it'));
 });
 
+test('a hundred new listeners whose connectors come a moment later have one first status each', async () => {
+  const api = aNamespace();
+  const names = Array.from({ length: 100 }, (_, index) => `web-${index}`);
+  for (const [index, name] of names.entries()) putListener(api, name, 1024 + index);
+  await using pod = await aPod(api);
+  await eventually('all are listened for', () => pod.router.config.listeners.length === names.length);
+  // Rounds of statuses go by, and none tells of connectors that are not there yet.
+  await eventually('the network is told of', () => writesOf(api).some((call) => call.endsWith('skupper-network-status')));
+  pod.router.reach(...names);
+  await eventually('all are ready', () => names.every((name) => statusOf(api, listeners, name)?.status === 'Ready'));
+  const writes = writesOf(api).filter((call) => call.startsWith('patch-status listeners'));
+  assert.equal(writes.length, names.length);
+});
+
 test('a hundred objects within a hundred milliseconds are a few passes, and not a hundred', async (t) => {
   const api = aNamespace();
   await using pod = await aPod(api);
