@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { IssuedCertificate, RouterConfig, RouterHooks, RouterState } from '../router/contract.ts';
 import { noTrust } from '../site/observe/trust-facts.ts';
 import type { SitePlan } from '../site/plan/plan.ts';
@@ -32,9 +33,10 @@ export interface AgentOptions {
 /** Milliseconds: something is on its way that nothing will tell of. */
 const SOON = 500;
 
-/** Milliseconds, and more for each resource, all of which a report looks at: what a router changes comes in bursts. */
+/** Milliseconds: what a router changes comes in bursts. */
 const REPORT_AFTER = 30;
-const REPORT_OF_EACH = 0.2;
+/** Milliseconds between two reports for each resource, all of which a report looks at. */
+const REPORT_OF_EACH = 1;
 
 /**
  * Keeps one site, as one of its routers: reads what is wanted, looks after trust, plans, tells the router, and reports what came of it.
@@ -58,6 +60,8 @@ export class Agent implements AsyncDisposable {
   #identity: Identity | undefined;
   #following: Disposable | undefined;
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
+  /** performance.now() */
+  #reportedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentOptions) {
     const { platform, log, version, start, clock = Date.now } = options;
@@ -265,16 +269,17 @@ export class Agent implements AsyncDisposable {
 
   #onRouterChange(): void {
     this.#reporter.changed();
-    if (this.#passes.ended) return;
-    // What listens decides what other sites are told, and a link that comes up may have a renewal due.
-    if (this.#router.linksChanged()) this.#passes.request();
+    if (this.#passes.ended || this.#reportTimer !== undefined) return;
     const report = (): void => {
       this.#reportTimer = undefined;
+      // What listens decides what other sites are told, and a link that comes up may have a renewal due.
+      if (this.#router.linksChanged()) this.#passes.request();
       detached('pass/report', () => this.#reportChange());
     };
     const { seen } = this.#reporter;
     const many = seen === undefined ? 0 : allOf(seen.snapshot.resources).length;
-    this.#reportTimer ??= setTimeout(bounded('pass/report-later', report, report), REPORT_AFTER + REPORT_OF_EACH * many);
+    const pause = Math.max(REPORT_AFTER, this.#reportedAt + REPORT_OF_EACH * many - performance.now());
+    this.#reportTimer = setTimeout(bounded('pass/report-later', report, report), pause);
   }
 
   /** A pass that is nearly over may have looked at the router before it changed; one that begins has not. */
@@ -289,6 +294,7 @@ export class Agent implements AsyncDisposable {
   }
 
   #report(): void {
+    this.#reportedAt = performance.now();
     if (this.#leads) this.#reporter.report();
   }
 
