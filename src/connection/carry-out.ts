@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { annotation } from '../api/skupper/cluster-names.ts';
 import type { KubeClient } from '../kube/contract.ts';
-import { ApiError, isConflict, isNotFound } from '../kube/errors.ts';
+import { ApiError, isConflict, isNamespaceTerminating, isNotFound } from '../kube/errors.ts';
 import type { KubeObject } from '../kube/objects.ts';
 import type { Resource } from '../kube/resource.ts';
 import type { ResourceProblem } from '../site/problem.ts';
@@ -26,7 +26,7 @@ const NEEDING_OTHERS: ReadonlySet<string> = new Set(['RoleBinding', 'Deployment'
 
 /**
  * Makes what is wanted, and takes away what is not. What is already as wanted costs nothing. One that fails is told in the status of what
- * it was for, and keeps nothing else from being done.
+ * it was for, and keeps nothing else from being done, unless it is for the end of the namespace.
  */
 export async function carryOut(
   { objects, unwanted }: Pick<Wishes, 'objects' | 'unwanted'>,
@@ -34,14 +34,18 @@ export async function carryOut(
 ): Promise<CarriedOut> {
   const problems: ResourceProblem[] = [];
   let failed: unknown;
+  let ends = false;
   const attempt = async (what: string, resource: Wish['for'] | undefined, work: () => Promise<void>): Promise<void> => {
+    // Nothing more is made in a namespace that ends, and what is left there goes with it.
+    if (ends) return;
     try {
       await work();
     } catch (error) {
       signal.throwIfAborted();
       failed ??= error;
+      ends ||= isNamespaceTerminating(error);
       // Somebody was quicker: the next pass sees what he did.
-      if (resource !== undefined && !isConflict(error)) problems.push(refused(resource, what, error));
+      if (resource !== undefined && !ends && !isConflict(error)) problems.push(refused(resource, what, error));
     }
   };
   const making = (wishes: readonly Wish[]): readonly (() => Promise<void>)[] =>

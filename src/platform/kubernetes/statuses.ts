@@ -127,10 +127,7 @@ export class ClusterStatuses implements StatusSink {
     this.#wanted = wantedStatuses(this.#report, (kind) => this.#options.watches.resources(kind).values(), this.#options.now());
     const there = [...this.#wanted].filter(([key]) => this.#standing(key) !== undefined);
     const waiting = there.filter(([key, { status }]) => status === 'Pending' && this.#standing(key)?.status === undefined);
-    this.#heldBack.see(
-      waiting.map(([key]) => key),
-      awaitingService(this.#report),
-    );
+    this.#heldBack.see(new Set(waiting.map(([key]) => key)), awaitingService(this.#report));
     for (const [key] of there) this.#queue.add(key);
     this.#networkPace.request();
   }

@@ -42,11 +42,18 @@ test('statuses do not wait for each other', async () => {
   assert.deepEqual(underWay, ['listeners', 'listeners', 'listeners']);
 });
 
-test('a namespace that ends is left to end: what it does not take is not tried again', async () => {
+test('a namespace that ends is left to end: after the first refusal nothing is asked for or told, and nothing is tried again', async () => {
   using cluster = await playedCluster();
   const { api, caches } = cluster;
   api.put(sites, { apiVersion: API_VERSION, kind: 'Site', metadata: { namespace: 'west', name: 'west', uid: 'u' }, spec: {} });
-  await using keeper = new NamespaceKeeper(optionsWith(api, caches));
+  for (let index = 0; index < 100; index++) {
+    const name = `web-${index}`;
+    api.put(listeners, { ...LISTENER, metadata: { namespace: 'west', name, uid: name }, spec: { host: name, port: 80, routingKey: name } });
+  }
+  const options = optionsWith(api, caches);
+  const told: string[] = [];
+  const events = { ...options.events, record: ({ note }: { note: string }) => void told.push(note) };
+  await using keeper = new NamespaceKeeper({ ...options, events });
   const refused: string[] = [];
   api.meets = ({ verb, plural }) => {
     if (verb !== 'create' && verb !== 'apply') return undefined;
@@ -55,4 +62,7 @@ test('a namespace that ends is left to end: what it does not take is not tried a
   };
   await keeper.pass('west', cluster.signal);
   assert.ok(refused.length > 0);
+  // Those that were under way together, and those of the site's certificates.
+  assert.ok(refused.length < 50, `${refused.length} were refused`);
+  assert.deepEqual(told, []);
 });
