@@ -69,20 +69,23 @@ export async function create(
   await client.create(resourceOf(kind), { apiVersion: API_VERSION, kind, metadata: { namespace, name }, spec } as KubeObject);
 }
 
-/** A moment at which so many of a namespace have a condition. Returns once the watch for it stands. */
+/**
+ * A moment at which so many of a namespace have a condition. Returns once the watch for it stands.
+ * @param timeoutMs milliseconds, what so many objects by themselves take at most
+ */
 export function expectCondition(
   ground: Ground,
   namespace: string,
   kind: SkupperResource['kind'],
   count: number,
-  type = 'Ready',
+  { type = 'Ready', timeoutMs = patience(count) }: { readonly type?: string; readonly timeoutMs?: number } = {},
 ): ReturnType<typeof expect> {
   return expect(ground, resourceOf(kind), {
     namespace,
     what: `${kind}s that are ${type}`,
     count,
     isThere: (object) => holds(object, type),
-    timeoutMs: patience(count),
+    timeoutMs,
   });
 }
 

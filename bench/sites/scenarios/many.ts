@@ -39,8 +39,8 @@ export async function apply(bench: Bench, size: number, round: number): Promise<
   const [leader, ...waiting] = await controllers(bench);
   const ours = { controller: [leader, ...waiting], router: [...(await routers(bench, west)), ...(await routers(bench, east))] };
   await using there = await expectServices(bench, west, size);
-  await using configuredWest = await expectCondition(bench, west, 'Listener', size, 'Configured');
-  await using configuredEast = await expectCondition(bench, east, 'Connector', size, 'Configured');
+  await using configuredWest = await expectCondition(bench, west, 'Listener', size, { type: 'Configured' });
+  await using configuredEast = await expectCondition(bench, east, 'Connector', size, { type: 'Configured' });
   await using readyWest = await expectCondition(bench, west, 'Listener', size);
   await using readyEast = await expectCondition(bench, east, 'Connector', size);
   const all = { ...ours, kubernetes: kubernetes(bench), bench: [{ pid: process.pid }] };

@@ -3,7 +3,7 @@ import { freemem } from 'node:os';
 import { label } from '../../../src/api/skupper/cluster-names.ts';
 import { CallCounter } from '../../cluster/audit.ts';
 import { memory } from '../../cluster/containers.ts';
-import { forEach, names } from '../../cluster/load.ts';
+import { forEach, names, patience } from '../../cluster/load.ts';
 import { cpuSince } from '../../cluster/processes.ts';
 import type { Bench } from '../bench.ts';
 import { closeAll, create, expectCondition, openPlace } from '../places.ts';
@@ -13,6 +13,8 @@ import { expectServices } from './many.ts';
 const LISTENERS = 10;
 /** Megabytes: what a router's pod needs at most. */
 const POD = 130;
+/** Milliseconds: what a pod takes at most until it runs, where hundreds start on two cores. */
+const START = 10_000;
 
 export async function measureMemory(bench: Bench): Promise<void> {
   const { cluster, sizes, record, log } = bench;
@@ -45,7 +47,8 @@ async function grow(bench: Bench, places: readonly string[]): Promise<void> {
 
 async function openSites(bench: Bench, places: readonly string[]): Promise<void> {
   const { cluster, record, log } = bench;
-  const ready = await Promise.all(places.map((place) => expectCondition(bench, place, 'Site', 1)));
+  const timeoutMs = patience(1) + START * places.length;
+  const ready = await Promise.all(places.map((place) => expectCondition(bench, place, 'Site', 1, { timeoutMs })));
   const spent = cpuSince({ controllers: await controllers(bench) });
   const calls = await CallCounter.start(cluster);
   const start = performance.now();
