@@ -1,6 +1,7 @@
 /** What happens to a world: drawn from its seed, as plain data, so that a part of it can be tried alone. */
 import type { WorldPlan } from './plan.ts';
 import type { Random } from './random.ts';
+import type { Manner } from './shaker.ts';
 import { HEADER_BYTES, type Part, type Reading, type Talk } from './traffic.ts';
 
 export type Happening =
@@ -58,6 +59,8 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   const guest = plan.sites.findIndex(({ edge }) => edge);
   if (guest !== -1 && random.chance(0.4)) events.push({ at: random.int(0, SPAN / 2), kind: 'no-edge', site: guest, lasts: SPAN });
   events.push(...siblings(plan, random));
+  // Last, so that all worlds without are what they were.
+  if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -69,6 +72,36 @@ function siblings(plan: WorldPlan, random: Random): Event[] {
       : [],
   );
 }
+
+/** Some clients of listeners with TLS take their time, and where some do, what they come for goes in the midst of it. */
+function secure(plan: WorldPlan, events: Event[], talkers: { next: number }, random: Random): void {
+  const { listeners } = plan.tls;
+  for (const [number, event] of events.entries()) {
+    if (event.kind !== 'talk' || !listeners.includes(event.key)) continue;
+    events[number] = { ...event, talks: event.talks.map((talk) => (random.chance(0.3) ? { ...talk, manner: drawManner(random) } : talk)) };
+  }
+  const among = plan.sites.flatMap((site, index) =>
+    site.listeners.filter((key) => listeners.includes(key)).map((key) => ({ site: index, key })),
+  );
+  const chosen = random.pick(among);
+  if (chosen === undefined || random.chance(0.4)) return;
+  const at = random.int(0, SPAN);
+  const made = Array.from({ length: random.int(2, 6) }, (): Talk => {
+    const manner: Manner = { before: random.pick(['first', 'last']), pause: random.scaled(10, 400) };
+    return { ...drawTalk(talkers.next++, random, false), manner };
+  });
+  events.push({ at, kind: 'talk', ...chosen, talks: made });
+  const goes = { at: at + random.scaled(5, 300), lasts: random.scaled(50, 2_000), key: chosen.key };
+  if (random.chance(0.4)) events.push({ ...goes, kind: 'listener', site: chosen.site });
+  else
+    for (const [site, { connectors }] of plan.sites.entries())
+      if (connectors.includes(chosen.key)) events.push({ ...goes, kind: 'connector', site });
+}
+
+const drawManner = (random: Random): Manner => ({
+  before: random.pick(['first', 'last']),
+  pause: random.chance(0.15) ? 'ever' : random.scaled(1, 5_000),
+});
 
 function talks(plan: WorldPlan, random: Random, talkers: { next: number }, isCrowd: boolean): Event[] {
   const site = random.int(0, plan.sites.length - 1);

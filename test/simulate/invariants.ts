@@ -102,7 +102,9 @@ function troubleOf(conversation: Conversation): string | undefined {
   if (conversation.refused === true) return undefined;
   if (client === undefined) return 'its client still connects';
   if (server === undefined) {
-    const isTold = client.gone || client.endpoint.over || (conversation.cut === true && client.endpoint.ended);
+    // An end is no answer in TLS either, where nobody was let in.
+    const isEnd = conversation.cut === true || conversation.tooLate !== undefined;
+    const isTold = client.gone || client.endpoint.over || (isEnd && client.endpoint.ended);
     return isTold ? undefined : 'no server has it, and its client was not told';
   }
   return (

@@ -1,7 +1,7 @@
 import { ENDLESS, type Happening } from './history.ts';
 import { beRude } from './rude.ts';
 import type { Site } from './site.ts';
-import type { World } from './world.ts';
+import type { Conversation, World } from './world.ts';
 
 /** Milliseconds that a router may take to drain. */
 const DRAIN = 500;
@@ -21,7 +21,7 @@ export function perform(world: World, happening: Happening): void {
         for (const [number, talk] of happening.talks.entries()) after(number * APART, () => world.talk(site, happening.key, talk));
       break;
     case 'leave':
-      world.conversations.get(happening.talk)?.[happening.end]?.leave(happening.how);
+      leave(world.conversations.get(happening.talk), happening.end, happening.how);
       break;
     case 'hold':
     case 'cut':
@@ -87,6 +87,11 @@ export function perform(world: World, happening: Happening): void {
       world.setClock(site, happening.rate);
       after(happening.lasts, () => world.setClock(site, 1));
   }
+}
+
+function leave(conversation: Conversation | undefined, end: 'client' | 'server', how: 'reset' | 'close'): void {
+  if (end === 'client') conversation?.shaker?.leave(how);
+  conversation?.[end]?.leave(how);
 }
 
 function between(one: Site | undefined, other: Site | undefined, run: (one: Site, other: Site) => void): void {

@@ -25,6 +25,8 @@ export interface WorldPlan {
   readonly sharesReads: boolean;
   /** Of the bytes that a link may hold unconsumed: how much smaller than usual. */
   readonly scarcity: number;
+  /** Keys whose listeners have TLS, and those whose servers have. */
+  readonly tls: { readonly listeners: readonly number[]; readonly servers: readonly number[] };
 }
 
 export function drawPlan(random: Random): WorldPlan {
@@ -51,7 +53,7 @@ export function drawPlan(random: Random): WorldPlan {
   }
   // Somebody has to have something to say.
   sites[0]?.listeners.push(...(sites[0].listeners.includes(0) ? [] : [0]));
-  const planned: Omit<WorldPlan, 'sites'> = {
+  const planned: Omit<WorldPlan, 'sites' | 'tls'> = {
     links: drawn.map((link) => ({
       ...link,
       role: link.from === guest || (edges.has(link.from) && random.chance(0.5)) ? 'edge' : 'inter-router',
@@ -61,7 +63,11 @@ export function drawPlan(random: Random): WorldPlan {
     scarcity: random.pick([1, 8, 32, 64]),
   };
   // Last, so that all other worlds are what they were.
-  return { sites, ...planned, ...(random.chance(0.25) ? withSibling(sites, planned.links, random) : {}) };
+  const all = { sites, ...planned, ...(random.chance(0.25) ? withSibling(sites, planned.links, random) : {}) };
+  const tls = random.chance(0.4)
+    ? { listeners: some(keys, 0.6, random), servers: some(keys, 0.4, random) }
+    : { listeners: [], servers: [] };
+  return { ...all, tls };
 }
 
 /** One of the sites has two routers, on two machines. */

@@ -74,7 +74,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
     end = Math.max(end, start + event.at + Math.max(lasts, 1_100));
   }
   await loop.run(end, () => broken(world).length > 0);
-  world.network.heal();
+  world.heal();
   const quiet = await settled(world, [endingCertificates, disagreements, standstills, revokedTalks, transitOfGuests, unwantedConnections]);
   if (quiet.length > 0) return quiet;
   probe(world);

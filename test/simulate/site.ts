@@ -3,7 +3,7 @@ import { startRouter } from '../../src/router/router.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { hostOf, testBundle, testSite, type TestBundle } from './certificates.ts';
 import type { Machine } from './network.ts';
-import type { LinkPlan, SitePlan } from './plan.ts';
+import type { LinkPlan, SitePlan, WorldPlan } from './plan.ts';
 
 export const ACCESS_PORT = 55_671;
 export const EDGE_PORT = 45_671;
@@ -41,11 +41,14 @@ export class Site {
   siblingEnds: number | undefined;
   saysEdge: boolean;
   router: Router | undefined;
+  /** Listeners of which the router has been told last. */
+  served: ReadonlySet<number> = new Set();
+  readonly tls: WorldPlan['tls'];
   /** Whose key it has. */
   readonly #site: number;
   readonly #log: Logger;
 
-  constructor(index: number, machine: Machine, plan: SitePlan, links: readonly LinkPlan[], log: Logger) {
+  constructor(index: number, machine: Machine, plan: SitePlan, { links, tls }: WorldPlan, log: Logger) {
     this.index = index;
     this.machine = machine;
     this.plan = plan;
@@ -58,6 +61,7 @@ export class Site {
       .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
     this.listeners = new Set(plan.listeners);
     this.connectors = new Set(plan.connectors);
+    this.tls = tls;
     this.#log = log;
   }
 
@@ -72,6 +76,11 @@ export class Site {
 
   bundleOf({ generation, ends }: LinkWish): TestBundle {
     return testBundle(this.index, generation, ends, this.#site);
+  }
+
+  /** What its servers show. */
+  get serverBundle(): TestBundle {
+    return testBundle(this.index, 300, undefined, this.#site);
   }
 
   get name(): string {
@@ -116,6 +125,8 @@ export class Site {
   }
 
   config(): RouterConfig {
+    this.served = new Set(this.listeners);
+    const { name: bundle, cert, key: privateKey, ca } = this.serverBundle;
     const { id, key } = testSite(this.#site);
     const name = `site-${this.#site}`;
     return {
@@ -132,6 +143,7 @@ export class Site {
           port: listenerPort(number),
           destination: { kind: 'key', routingKey: routingKey(number) },
           observer: 'none',
+          ...(this.tls.listeners.includes(number) ? { tls: { name: bundle, cert, key: privateKey } } : {}),
         })),
       connectors: [...this.connectors]
         .sort()
@@ -140,6 +152,7 @@ export class Site {
           routingKey: routingKey(number),
           hosts: ['127.0.0.1'],
           port: serverPort(number),
+          ...(this.tls.servers.includes(number) ? { tls: { bundle: { name: bundle, ca }, verifyHostname: false } } : {}),
         })),
       links: this.links
         .filter(({ deleted }) => !deleted)

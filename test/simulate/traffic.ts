@@ -1,6 +1,7 @@
 import type { Due } from './loop.ts';
 import type { Endpoint, EndpointUser } from './endpoint.ts';
 import { Random } from './random.ts';
+import type { Manner } from './shaker.ts';
 
 /** How somebody reads. */
 export type Reading =
@@ -26,6 +27,8 @@ export interface Talk {
   readonly id: number;
   readonly client: Part;
   readonly server: Part;
+  /** How its client begins TLS, where the listener has it. */
+  readonly manner?: Manner;
 }
 
 /** The first bytes that a client sends: the number of its connection. */

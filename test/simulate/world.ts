@@ -2,6 +2,7 @@ import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { DEFAULT_LIMITS } from '../../src/router/http2/limits.ts';
 import { hostOf } from './certificates.ts';
+import { Doorman } from './doorman.ts';
 import { enter, EPOCH, readClock } from './current.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Event } from './history.ts';
@@ -10,13 +11,19 @@ import { Network, type Listener } from './network.ts';
 import type { WorldPlan } from './plan.ts';
 import { Random } from './random.ts';
 import { listenerPort, serverPort, Site, type LinkWish } from './site.ts';
-import { HEADER_BYTES, readHeader, Talker, type Talk } from './traffic.ts';
+import { createSecureContext } from './node/secure-context.ts';
+import { PROMPT, Shaker, type Manner } from './shaker.ts';
+import { HEADER_BYTES, Talker, type Talk } from './traffic.ts';
 
 /** A connection of a client, as far as both its ends have come. */
 export interface Conversation {
   readonly talk: Talk;
   readonly site: number;
   readonly key: number;
+  /** Its client's TLS handshake, as long as that lasts. */
+  shaker?: Shaker | undefined;
+  /** That ended when the router had no such listener any more. */
+  tooLate?: boolean;
   client?: Talker;
   server?: Talker;
   /** The site at which the server runs. */
@@ -41,6 +48,7 @@ export class World {
   digest = 0;
   readonly #servers = new Map<string, Listener>();
   readonly #random: Random;
+  #calm = false;
 
   constructor(seed: number, plan: WorldPlan) {
     this.#random = new Random(seed, 2);
@@ -52,7 +60,7 @@ export class World {
     seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
     this.sites = plan.sites.map((site, index) => {
       const machine = this.network.add(`site-${index}`, hostOf(index));
-      return new Site(index, machine, site, plan.links, this.#logger(index));
+      return new Site(index, machine, site, plan, this.#logger(index));
     });
     for (const site of this.sites) {
       for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
@@ -70,7 +78,7 @@ export class World {
       host: '127.0.0.1',
       port: serverPort(key),
       shared: false,
-      onConnection: (endpoint) => this.#served(site, endpoint),
+      onConnection: (endpoint) => this.#accepted(site, key, endpoint),
     };
     if (site.machine.listen(listener)) this.#servers.set(`${site.index} ${key}`, listener);
   }
@@ -85,9 +93,16 @@ export class World {
     this.conversations.set(talk.id, conversation);
     this.network.connect(site.machine, { host: '127.0.0.1', port: listenerPort(key) }, (result) => {
       if (typeof result === 'string') conversation.refused = true;
+      else if (site.tls.listeners.includes(key)) this.#shake(conversation, site, result);
       else conversation.client = new Talker(result, talk.id, talk.client, true, () => {});
     });
     return conversation;
+  }
+
+  /** From now on nothing is held up, and servers answer at once. */
+  heal(): void {
+    this.#calm = true;
+    this.network.heal();
   }
 
   /** A wall clock runs at another rate from now on; what it is ahead stays. */
@@ -130,7 +145,7 @@ export class World {
   #kill(endpoint: Endpoint, how: 'process' | 'power'): void {
     const { user } = endpoint;
     // Clients and servers are other processes.
-    if (how === 'process' && (user instanceof Talker || user instanceof Doorman)) return;
+    if (how === 'process' && (user instanceof Talker || user instanceof Doorman || user instanceof Shaker)) return;
     if (how === 'power') {
       endpoint.vanish();
     } else {
@@ -138,6 +153,34 @@ export class World {
       endpoint.broken = true;
       this.loop.soon(endpoint.machine, () => user.onReadable());
     }
+  }
+
+  #shake(conversation: Conversation, site: Site, endpoint: Endpoint): void {
+    const { talk, key } = conversation;
+    const shaker = new Shaker(endpoint, talk.manner ?? PROMPT, undefined, (isSecure) => {
+      conversation.shaker = undefined;
+      conversation.tooLate = !site.served.has(key);
+      if (isSecure) conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
+      else conversation.refused = true;
+    });
+    conversation.shaker = shaker;
+    shaker.begin();
+  }
+
+  #accepted(site: Site, key: number, endpoint: Endpoint): void {
+    if (!site.tls.servers.includes(key)) {
+      this.#served(site, endpoint);
+      return;
+    }
+    const shaker = new Shaker(endpoint, this.#serversManner(), createSecureContext(site.serverBundle), (isSecure) => {
+      if (isSecure) this.#served(site, endpoint);
+    });
+    shaker.begin();
+  }
+
+  #serversManner(): Manner {
+    if (this.#calm || this.#random.chance(0.7)) return PROMPT;
+    return { before: 'first', pause: this.#random.chance(0.2) ? 'ever' : this.#random.scaled(1, 3_000) };
   }
 
   #served(site: Site, endpoint: Endpoint): void {
@@ -148,6 +191,7 @@ export class World {
         return;
       }
       if (conversation.server !== undefined) this.faults.push(`connection ${id} arrived twice`);
+      if (conversation.tooLate === true) this.faults.push(`connection ${id} was let in by a listener that was gone`);
       conversation.serverSite = site.index;
       conversation.server = new Talker(endpoint, id, conversation.talk.server, false, () => {}, HEADER_BYTES);
     });
@@ -180,28 +224,6 @@ export class World {
     // As much of a logger as the router uses.
     return logger as unknown as Logger;
   }
-}
-
-/** A server's end of a connection until it is known which one it is. */
-class Doorman {
-  readonly #endpoint: Endpoint;
-  readonly #known: (id: number) => void;
-  #header: Buffer = Buffer.alloc(0);
-
-  constructor(endpoint: Endpoint, known: (id: number) => void) {
-    this.#endpoint = endpoint;
-    this.#known = known;
-  }
-
-  onReadable(): void {
-    const endpoint = this.#endpoint;
-    const chunk = endpoint.broken ? undefined : endpoint.read(HEADER_BYTES - this.#header.length);
-    if (chunk !== undefined) this.#header = Buffer.concat([this.#header, chunk]);
-    if (this.#header.length === HEADER_BYTES) this.#known(readHeader(this.#header));
-    else if (endpoint.broken || endpoint.ended) endpoint.close();
-  }
-
-  onWritable(): void {}
 }
 
 function hashOf(text: string): number {

@@ -66,6 +66,25 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: 'if (this.#siblingAccess instanceof Access) return;',
     },
   ],
+  // Connections were handed on while OpenSSL was at work on their handshake, and one that nobody could serve was reset there and then.
+  'openssl-freed': [
+    {
+      file: 'router/local/listening-socket.ts',
+      from: "setImmediate(bounded('connection/tls-accepted', handOn, () => void socket.destroy()));",
+      to: "bounded('connection/tls-accepted', handOn, () => void socket.destroy())();",
+    },
+    // Without this, too: it ends most of them before they come that far.
+    { file: 'router/local/listening-socket.ts', from: "if (this.#state.kind === 'closed') socket.destroy();", to: 'if (false) {}' },
+    {
+      file: 'router/local/server-connection.ts',
+      from: "setImmediate(bounded('connection/server-handed-on', handOn, broken));",
+      to: "bounded('connection/server-handed-on', handOn, broken)();",
+    },
+  ],
+  // Who ended the TLS handshake after the Listener was taken away was let in.
+  'late-handshake': [
+    { file: 'router/local/listening-socket.ts', from: "if (this.#state.kind === 'closed') socket.destroy();", to: 'if (false) {}' },
+  ],
   // Who came in by a port for edge sites was transit for others, if its record said that it is none.
   'edge-guests': [
     {

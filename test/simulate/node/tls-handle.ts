@@ -1,6 +1,7 @@
 import { random, surroundings } from '../current.ts';
 import { Code, type WriteRequest } from './internals.ts';
 import { StreamHandle } from './handle.ts';
+import { MESSAGE_BYTES, readMessage, writeMessage, type Message, type Ticket } from './handshake.ts';
 import type { SecureContext } from './secure-context.ts';
 
 export interface Greeting {
@@ -18,29 +19,6 @@ interface HandshakeOptions {
   readonly session?: Ticket;
 }
 
-/** What lets a client in again. */
-export interface Ticket {
-  readonly of: SecureContext;
-  readonly client: SecureContext;
-}
-
-/** A message of the handshake: what it holds stands beside the bytes, as certificates are objects here. */
-interface Message {
-  readonly kind: 'hello' | 'answer' | 'finished' | 'alert';
-  readonly secret?: Buffer;
-  readonly protocols?: readonly string[];
-  readonly alpn?: string | undefined;
-  readonly context?: SecureContext;
-  readonly session?: Ticket | undefined;
-  readonly resumed?: boolean;
-  readonly alert?: string;
-}
-
-/** The first byte of a record of TLS's handshake, and the bytes of a message: its number, so that it is found among those under way. */
-const RECORD = 0x16;
-const MESSAGE_BYTES = 8;
-const messages = new WeakMap<object, Map<number, Message>>();
-
 /** TLS 1.3 above a socket: a hello, an answer, a last word of the client; and then bytes. */
 export class TlsHandle extends StreamHandle {
   onGreeting: (greeting: Greeting) => void = () => {};
@@ -56,6 +34,8 @@ export class TlsHandle extends StreamHandle {
   #over = false;
   #before: Buffer = Buffer.alloc(0);
   #alpn: string | undefined;
+  /** The event in which its handshake ended: OpenSSL tells of that in the midst of its work, with all ticks and promises that come of it. */
+  #doneIn: number | undefined;
 
   constructor(options: HandshakeOptions) {
     super();
@@ -73,6 +53,10 @@ export class TlsHandle extends StreamHandle {
   }
 
   override close(done?: () => void): void {
+    const { loop } = surroundings();
+    // Where the socket below is closed already, Node.js frees OpenSSL's part at once, also within what OpenSSL itself has called.
+    if (this.#doneIn === loop.ran && this.endpoint?.closed === true)
+      loop.thrown.push(new Error('OpenSSL would be freed while it is at work: a socket and the one below it end as their handshake does'));
     super.close(done);
     this.onClose();
   }
@@ -88,7 +72,7 @@ export class TlsHandle extends StreamHandle {
     }
     this.#before = Buffer.concat([this.#before, chunk]);
     while (!this.isSecure && !this.#over && this.#before.length >= MESSAGE_BYTES) {
-      const message = this.#before[0] === RECORD ? this.#find(this.#before.readUInt32BE(4)) : undefined;
+      const message = readMessage(this.#before);
       if (message === undefined) {
         this.#fail('ERR_SSL_WRONG_VERSION_NUMBER');
         return;
@@ -150,6 +134,7 @@ export class TlsHandle extends StreamHandle {
   #done(alpn: string | undefined): void {
     this.isSecure = true;
     this.#over = true;
+    this.#doneIn = surroundings().loop.ran;
     if (this.peer !== undefined && !this.#options.isServer) this.ticket = { of: this.peer, client: this.#options.secureContext };
     this.onGreeting({ peer: this.peer, alpn, resumed: this.resumed });
   }
@@ -160,18 +145,6 @@ export class TlsHandle extends StreamHandle {
   }
 
   #say(message: Message): void {
-    const { loop } = surroundings();
-    const known = messages.get(loop) ?? new Map<number, Message>();
-    messages.set(loop, known);
-    const number = known.size + 1;
-    known.set(number, message);
-    const bytes = Buffer.alloc(MESSAGE_BYTES);
-    bytes[0] = RECORD;
-    bytes.writeUInt32BE(number, 4);
-    super.write([bytes]);
-  }
-
-  #find(number: number): Message | undefined {
-    return messages.get(surroundings().loop)?.get(number);
+    super.write([writeMessage(message)]);
   }
 }

@@ -1,0 +1,89 @@
+import type { Endpoint, EndpointUser } from './endpoint.ts';
+import { MESSAGE_BYTES, readMessage, writeMessage } from './node/handshake.ts';
+import type { SecureContext } from './node/secure-context.ts';
+
+/** How somebody shakes hands: it waits so many milliseconds, or for ever, before it says its first or its last word. */
+export interface Manner {
+  readonly before: 'first' | 'last';
+  readonly pause: number | 'ever';
+}
+
+export const PROMPT: Manner = { before: 'first', pause: 0 };
+
+/** A client or a server with TLS until its handshake is over. What follows are bytes as they are, since nobody listens. */
+export class Shaker implements EndpointUser {
+  readonly #endpoint: Endpoint;
+  readonly #manner: Manner;
+  /** Of a server: what it shows. */
+  readonly #context: SecureContext | undefined;
+  readonly #done: (isSecure: boolean) => void;
+  #before: Buffer = Buffer.alloc(0);
+  #over = false;
+
+  /** @param done once, and then it has nothing more to do with the connection; where that is not secure, it is closed */
+  constructor(endpoint: Endpoint, manner: Manner, context: SecureContext | undefined, done: (isSecure: boolean) => void) {
+    this.#endpoint = endpoint;
+    this.#manner = manner;
+    this.#context = context;
+    this.#done = done;
+  }
+
+  begin(): void {
+    this.#endpoint.user = this;
+    if (this.#context === undefined) this.#say('first', () => this.#write(writeMessage({ kind: 'hello', secret: Buffer.alloc(0) })));
+    this.onReadable();
+  }
+
+  leave(how: 'reset' | 'close'): void {
+    if (this.#over) return;
+    if (how === 'reset') this.#endpoint.reset();
+    this.#finish(false);
+  }
+
+  onReadable(): void {
+    const endpoint = this.#endpoint;
+    while (!this.#over && !endpoint.broken && !endpoint.closed) {
+      const chunk = endpoint.read(MESSAGE_BYTES - this.#before.length);
+      if (chunk === undefined) break;
+      this.#before = Buffer.concat([this.#before, chunk]);
+      if (this.#before.length < MESSAGE_BYTES) continue;
+      const kind = readMessage(this.#before)?.kind;
+      this.#before = Buffer.alloc(0);
+      if (kind === 'hello')
+        this.#say('first', () => this.#write(writeMessage({ kind: 'answer', secret: Buffer.alloc(0), ...this.#shown() })));
+      else if (kind === 'answer') this.#say('last', () => this.#end());
+      else this.#finish(kind === 'finished');
+    }
+    if (endpoint.broken || endpoint.closed || (endpoint.ended && endpoint.unread === 0)) this.#finish(false);
+  }
+
+  onWritable(): void {}
+
+  #shown(): { readonly context?: SecureContext } {
+    return this.#context === undefined ? {} : { context: this.#context };
+  }
+
+  #say(word: Manner['before'], say: () => void): void {
+    const { before, pause } = this.#manner;
+    const { machine } = this.#endpoint;
+    if (before !== word || pause === 0) say();
+    else if (pause !== 'ever') machine.network.loop.after(pause, machine, () => !this.#over && say());
+  }
+
+  /** The last word is a client's. */
+  #end(): void {
+    this.#write(writeMessage({ kind: 'finished' }));
+    this.#finish(!this.#endpoint.over);
+  }
+
+  #write(bytes: Buffer): void {
+    if (!this.#endpoint.over) this.#endpoint.write(bytes);
+  }
+
+  #finish(isSecure: boolean): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (!isSecure) this.#endpoint.close();
+    this.#done(isSecure);
+  }
+}
