@@ -230,7 +230,10 @@ export class Incoming {
     if (siblingsOnly && site !== siteOf(host.self)) throw new LinkError('wrong-site', 'Only routers of this site may link here.');
     const certified = certificate?.sites ?? [];
     if (certified.length > 0 && !certified.includes(site)) {
-      throw new LinkError('wrong-site', `The certificate was issued to site ${certified.join(', ')}, not to ${site}.`);
+      throw new LinkError(
+        'wrong-site',
+        `The certificate was issued to site ${certified.join(', ')}, not to ${site}. That takes a new token.`,
+      );
     }
     if (host.isRevoked({ site, certificate })) throw new LinkError('revoked', `This site has been revoked here. ${UNREVOKE}`);
   }
