@@ -1,7 +1,7 @@
 /** What a thief can do with the token of a site's router: the real token, against the real API server. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { NETWORK_DATA, NETWORK_STATUS, RENEWALS, ROUTER, SITE_CA, SITE_SERVER } from '../../src/api/skupper/cluster-names.ts';
+import { LOCAL_CA, NETWORK_DATA, NETWORK_STATUS, RENEWALS, ROUTER, SITE_CA, SITE_SERVER } from '../../src/api/skupper/cluster-names.ts';
 import { routerRights } from '../../src/api/skupper/router-rights.ts';
 import type { ConfigMap, PolicyRule, Secret } from '../../src/kube/objects.ts';
 import { createKey, createRequest } from '../../src/x509/request.ts';
@@ -41,10 +41,14 @@ describe("the token of a site's router", { timeout: 200_000 }, () => {
       skupper('Site', 'west', { linkAccess: 'local' }),
       skupper('Certificate', 'link-west', { ca: SITE_CA, client: true, subject: 'west' }),
       skupper('AccessGrant', 'grant', { redemptionsAllowed: 1 }),
+      skupper('Certificate', 'api', { ca: LOCAL_CA, client: true, subject: 'api', settings: { purpose: 'api' } }),
+      skupper('Listener', 'greedy', { routingKey: 'a', host: 'greedy', port: 80, tlsCredentials: 'api' }),
     );
     await east.create(skupper('Site', 'east', { linkAccess: 'local' }));
     await untilCondition(west, 'Site', 'west');
     await untilCondition(west, 'AccessGrant', 'grant');
+    await west.until({ apiVersion: 'v1', kind: 'Secret', name: 'api' }, 'is there', () => true);
+    await untilCondition(west, 'Listener', 'greedy', 'Configured', { value: 'False' });
     const { cluster } = west;
     const token = await cluster.token(west.name, ROUTER);
     thief = connect({ url: cluster.apiUrl, ca: cluster.state.credentials.ca, token });
@@ -63,13 +67,21 @@ describe("the token of a site's router", { timeout: 200_000 }, () => {
   });
 
   it('reads no key of an authority, no record, no code, no spec that it could change', async () => {
-    for (const name of [SITE_CA, 'skupper-local-ca', 'skupper-site-ledger', 'skupper-site-grants', 'skupper-pending-keys', 'link-west']) {
+    for (const name of [SITE_CA, LOCAL_CA, 'skupper-site-ledger', 'skupper-site-grants', 'skupper-pending-keys', 'link-west', 'api']) {
       await forbidden(thief.get(`${inWest('secrets')}/${name}`));
     }
     await forbidden(thief.get(inWest('secrets')));
     await forbidden(thief.get(`/api/v1/namespaces/${east.name}/secrets/skupper-site-key`));
     await forbidden(thief.get(`${inWest('accessgrants', SKUPPER_API)}/grant`));
     await forbidden(thief.create(`${inWest('serviceaccounts')}/${ROUTER}/token`, { spec: {} }));
+  });
+
+  it('is more than a pod of the namespace has, which reads no Secret', async () => {
+    const { cluster } = west;
+    const token = await cluster.token(west.name, 'default');
+    const pod = connect({ url: cluster.apiUrl, ca: cluster.state.credentials.ca, token });
+    for (const name of ['api', 'skupper-site-key', SITE_CA]) await forbidden(pod.get(`${inWest('secrets')}/${name}`));
+    await pod.close();
   });
 
   it('changes no resource, no right, no workload, no Service and no servers', async () => {
