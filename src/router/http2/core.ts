@@ -27,8 +27,8 @@ export interface SessionCore extends StreamOwner {
   goaway(lastStreamId: number, reason: StreamReset): void;
   /** Tells the handler, and forgets the stream. */
   cutStream(stream: SessionStream, reason: StreamReset): void;
-  /** A piece of the work that is to be little in a turn of the event loop: a request, or some tens of frames. */
-  worked(): void;
+  /** Of the work that is to be little in a turn of the event loop, so many pieces are done: a request is one. */
+  worked(pieces: number): void;
   /** Streams that waited may open now. */
   openWaiting(): void;
   /** The stream that this end would open next: it and those above are idle. */

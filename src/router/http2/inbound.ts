@@ -29,7 +29,8 @@ export class Inbound implements FrameSink {
   /** Whose DATA frame is being read; undefined where it is to be dropped. */
   #data: SessionStream | undefined;
   #goawayLimit = Infinity;
-  #frames = 0;
+  /** Work done that is not yet counted: most frames are only parts of a piece. */
+  #work = 0;
 
   constructor(core: SessionCore) {
     this.#core = core;
@@ -113,8 +114,14 @@ export class Inbound implements FrameSink {
       this.#greeted = true;
     }
     this.#blocks.expect(type, streamId);
-    this.#frames += 1;
-    if (this.#frames % FRAMES_AS_WORK === 0) this.#core.worked();
+    this.#worked(FRAME);
+  }
+
+  #worked(pieces: number): void {
+    this.#work += pieces;
+    if (this.#work < 1) return;
+    this.#core.worked(this.#work);
+    this.#work = 0;
   }
 
   /** @returns undefined where frames of that stream are to be dropped */
@@ -144,12 +151,14 @@ export class Inbound implements FrameSink {
   }
 
   #end(stream: SessionStream): void {
-    if (stream.promised > 0) this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'less data than content-length promised');
-    else stream.endedRemotely();
+    if (stream.promised > 0) return this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'less data than content-length promised');
+    this.#worked(STREAM_END);
+    return stream.endedRemotely();
   }
 
   #block(whole: HeaderBlock | undefined): void {
     if (whole === undefined) return;
+    this.#worked(whole.block.length / BLOCK_BYTES);
     const lines: FieldLine[] = [];
     let size = 0;
     const most = this.#core.limits.headerListBytes;
@@ -209,7 +218,7 @@ export class Inbound implements FrameSink {
       stream.reset(ErrorCode.INTERNAL_ERROR);
     }
     if (whole.endStream && !stream.gone) stream.endedRemotely();
-    this.#core.worked();
+    this.#worked(1);
   }
 
   /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */
@@ -274,6 +283,7 @@ export class Inbound implements FrameSink {
       return;
     }
     this.#spendReset(stream);
+    this.#worked(1);
     const code = payload.readUInt32BE(0);
     this.#core.cutStream(stream, { code, reason: `reset by the peer: ${nameOfErrorCode(code)}` });
   }
@@ -382,6 +392,7 @@ export class Inbound implements FrameSink {
   #resetStream(stream: SessionStream, code: number, reason: string): void {
     if (stream.gone) return;
     this.#spendReset(stream);
+    this.#worked(1);
     stream.reset(code);
     stream.tellReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
   }
@@ -398,7 +409,9 @@ export class Inbound implements FrameSink {
 
   /** For frames that make us look at every stream. */
   #spendForStreams(what: string): void {
-    for (let streams = this.#core.streams.size; streams > 0; streams -= STREAMS_A_FRAME) this.#spend(what);
+    const { size } = this.#core.streams;
+    this.#worked((size / STREAMS_A_FRAME) * FRAME);
+    for (let streams = size; streams > 0; streams -= STREAMS_A_FRAME) this.#spend(what);
   }
 }
 
@@ -406,8 +419,11 @@ export class Inbound implements FrameSink {
 const HEADER_TABLE_BYTES = 4_096;
 /** So many streams cost about as much to look at as a frame to answer. */
 const STREAMS_A_FRAME = 256;
-/** And so many frames about as much as a request. */
-const FRAMES_AS_WORK = 32;
+/** Parts of the work that a request is: of any frame, and of the end of what a stream brings. */
+const FRAME = 1 / 32;
+const STREAM_END = 1 / 8;
+/** So many octets of fields cost about as much to decode as a request to begin. */
+const BLOCK_BYTES = 8_192;
 const TOO_LARGE = { ok: true, head: undefined } as const;
 
 /** CONNECT's data are no content (RFC 9110 section 9.3.6). @returns -1 where nothing is promised, undefined where it is malformed */

@@ -1,10 +1,12 @@
 import { bounded } from '../../telemetry/boundary.ts';
 import { ErrorCode } from './errors.ts';
 import type { SessionStream } from './stream.ts';
+import type { Turn } from './turn.ts';
 
 /** Streams that were answered whole before their requests ended: a peer that never ends them is not to have them for ever. */
 export class Lingering {
   readonly #milliseconds: number;
+  readonly #turn: Turn;
   readonly #now: () => number;
   /** The first to be reset comes first. */
   readonly #streams = new Map<SessionStream, number>();
@@ -12,8 +14,9 @@ export class Lingering {
 
   readonly #due = bounded('session/answered-deadline', () => this.#reset());
 
-  constructor(milliseconds: number, now: () => number) {
+  constructor(milliseconds: number, turn: Turn, now: () => number) {
     this.#milliseconds = milliseconds;
+    this.#turn = turn;
     this.#now = now;
   }
 
@@ -33,6 +36,7 @@ export class Lingering {
   }
 
   #reset(): void {
+    clearTimeout(this.#timer);
     this.#timer = undefined;
     const now = this.#now();
     for (const [stream, until] of this.#streams) {
@@ -40,6 +44,11 @@ export class Lingering {
         this.#timer = setTimeout(this.#due, until - now).unref();
         return;
       }
+      if (this.#turn.isSpent) {
+        this.#turn.wait(this.#due);
+        return;
+      }
+      this.#turn.spend();
       this.#streams.delete(stream);
       stream.giveUp({ code: ErrorCode.CANCEL, reason: 'the peer did not end its request after the answer' });
     }

@@ -91,7 +91,7 @@ class Http2Session implements Session, SessionCore {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
     this.#turn = options.turn ?? new Turn();
-    this.#lingering = new Lingering(this.limits.answeredDeadline, this.now);
+    this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn, this.now);
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
@@ -230,9 +230,9 @@ class Http2Session implements Session, SessionCore {
     this.#tell(() => this.events.onGoaway(reason));
     this.#refuseWaiting();
     if (this.role === 'client') {
-      for (const stream of this.streams.values()) {
-        if (stream.id > lastStreamId) this.cutStream(stream, { code: ErrorCode.REFUSED_STREAM, reason: 'the peer takes no more streams' });
-      }
+      const refused = [...this.streams.values()].filter(({ id }) => id > lastStreamId);
+      const late = { code: ErrorCode.REFUSED_STREAM, reason: 'the peer takes no more streams' };
+      this.#inTurns(refused, (stream) => this.cutStream(stream, late));
     }
     this.#closeIfDone();
   }
@@ -324,8 +324,8 @@ class Http2Session implements Session, SessionCore {
     }
   }
 
-  worked(): void {
-    this.#turn.spend();
+  worked(pieces: number): void {
+    this.#turn.spend(pieces);
     if (this.#turn.isSpent) this.#reader.pause();
   }
 
@@ -381,8 +381,9 @@ class Http2Session implements Session, SessionCore {
   }
 
   #refuseWaiting(): void {
-    for (const { stream } of this.#waiting.splice(0))
-      this.cutStream(stream, { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' });
+    const refused = this.#waiting.splice(0).map(({ stream }) => stream);
+    const reason = { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' };
+    this.#inTurns(refused, (stream) => this.cutStream(stream, reason));
   }
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
@@ -424,25 +425,25 @@ class Http2Session implements Session, SessionCore {
     clearTimeout(this.#settingsTimer);
     this.#lingering.close();
     this.pings.close(reason.reason);
-    for (const { stream } of this.#waiting.splice(0)) stream.cut(reason);
-    const streams = [...this.streams.values()];
+    const streams = [...this.#waiting.splice(0).map(({ stream }) => stream), ...this.streams.values()];
     this.streams.clear();
-    this.#cut(streams, reason);
+    this.#inTurns(streams, (stream) => {
+      this.windows.released(stream);
+      if (!stream.gone) stream.cut(reason);
+    });
     this.#letGo();
     this.#tell(() => this.events.onClose(reason));
   }
 
   /** Each of them ends a connection with all that is behind it, so a few are ended in a turn. */
-  #cut(streams: readonly SessionStream[], reason: StreamReset): void {
+  #inTurns(streams: readonly SessionStream[], cut: (stream: SessionStream) => void): void {
     const left = streams.values();
     const goOn = (): void => {
       while (!this.#turn.isSpent) {
         const { value: stream, done } = left.next();
         if (done === true) return;
-        this.windows.released(stream);
-        if (stream.gone) continue;
         this.#turn.spend();
-        stream.cut(reason);
+        cut(stream);
       }
       this.#turn.wait(goOn);
     };

@@ -31,9 +31,9 @@ export class Turn {
     return this.isSpent || this.#waiting.length > 0;
   }
 
-  /** One piece of work is done in this turn. */
-  spend(): void {
-    this.#spent += 1;
+  /** So much work is done in this turn; parts of a piece add up. */
+  spend(pieces = 1): void {
+    this.#spent += pieces;
     this.#endLater();
   }
 

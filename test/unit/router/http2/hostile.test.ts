@@ -12,7 +12,7 @@ import { Turn } from '../../../../src/router/http2/turn.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { readSent } from '../../../fuzz/sent-frames.ts';
 import { Wire } from '../../../fuzz/wire.ts';
-import { SessionRecorder } from './support/recorder.ts';
+import { Recorder, SessionRecorder } from './support/recorder.ts';
 import type { Accepted } from './support/recorder.ts';
 
 interface Victim {
@@ -198,7 +198,10 @@ test('a thousand requests that arrive at once are taken in many turns, in their 
     seen.accepted.map(({ stream }) => stream.id),
     ids,
   );
-  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+  for (let turn = 0; turn < 5; turn += 1) {
+    await setImmediate();
+    wire.take();
+  }
   assert.ok(Buffer.concat(wire.sent).includes(frame(FrameType.PING, 1, 0, Buffer.alloc(8, 7))), 'the ping is answered, in its turn');
   assert.equal(session.state, 'open');
 });
@@ -277,4 +280,115 @@ test('the streams of a connection that ends are ended in many turns, each once, 
   assert.ok(turns < 1_000);
   assert.ok(seen.accepted.every(({ recorder, stream }) => recorder.resets.length === 1 && stream.queued === 0));
   wire.destroy();
+});
+
+/** Feeds all at once, and asserts how much of it is done in any one turn. */
+async function inManyTurns({ wire, session }: Victim, octets: readonly Buffer[], done: () => number, most: number): Promise<void> {
+  const before = done();
+  wire.feed(Buffer.concat(octets));
+  let turns = 0;
+  for (let last = before; done() - before < octets.length && turns < 10_000; turns += 1) {
+    assert.ok(done() - last <= most, `${done() - last} in one turn`);
+    last = done();
+    await setImmediate();
+    wire.take();
+  }
+  assert.ok(turns >= Math.floor(octets.length / most) && turns < 10_000, `${turns} turns`);
+  assert.equal(session.state, 'open');
+}
+
+async function withStreams(count: number): Promise<Victim> {
+  const all = victim(true, {}, undefined, new Turn());
+  await setImmediate();
+  all.wire.feed(Buffer.concat(Array.from({ length: count }, (_, index) => connect(1 + 2 * index))));
+  while (all.seen.accepted.length < count) {
+    await setImmediate();
+    all.wire.take();
+  }
+  await setImmediate();
+  return all;
+}
+
+test('streams that the peer resets at once are ended a few in a turn', async () => {
+  const all = await withStreams(200);
+  const resets = all.seen.accepted.map(({ stream }) => frame(FrameType.RST_STREAM, 0, stream.id, Buffer.alloc(4)));
+  await inManyTurns(all, resets, () => all.seen.accepted.filter(({ recorder }) => recorder.resets.length > 0).length, 9);
+});
+
+test('streams that the peer makes this end reset at once are ended a few in a turn', async () => {
+  const all = await withStreams(200);
+  const faults = all.seen.accepted.map(({ stream }) => frame(FrameType.WINDOW_UPDATE, 0, stream.id, Buffer.alloc(4)));
+  await inManyTurns(all, faults, () => all.seen.accepted.filter(({ recorder }) => recorder.resets.length > 0).length, 9);
+});
+
+test('requests that the peer ends at once are ended some tens in a turn', async () => {
+  const all = await withStreams(500);
+  const ends = all.seen.accepted.map(({ stream }) => frame(FrameType.DATA, 1, stream.id, Buffer.of(1)));
+  await inManyTurns(all, ends, () => all.seen.accepted.filter(({ recorder }) => recorder.ended).length, 72);
+});
+
+test('large blocks of fields, which nobody is to see, are decoded a few in a turn', async () => {
+  const all = await withStreams(1);
+  // Each octet is a field of its own, far more than anybody may send.
+  const blocks = Array.from({ length: 40 }, (_, index) =>
+    Buffer.concat([frame(FrameType.HEADERS, 0x5, 3 + 4 * index, Buffer.alloc(16_384, 0x82)), connect(5 + 4 * index)]),
+  );
+  await inManyTurns(all, blocks, () => all.seen.accepted.length, 4);
+});
+
+test('frames that make this end look at every stream are as much work as there are streams', async () => {
+  const all = await withStreams(1_024);
+  const looks = Array.from({ length: 200 }, (_, index) =>
+    Buffer.concat([frame(FrameType.SETTINGS, 0, 0, setting(4, 65_535 + ((index + 1) % 2))), frame(FrameType.DATA, 0, 1, Buffer.of(1))]),
+  );
+  await inManyTurns(all, looks, () => all.seen.accepted[0]?.recorder.received ?? 0, 48);
+});
+
+test('requests that a peer will not take any more are ended in many turns', async () => {
+  const wire = new Wire(true);
+  const seen = new SessionRecorder();
+  const session = createSession(wire.socket, { role: 'client', events: seen, now: () => 0 });
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 100)));
+  const recorders = Array.from({ length: 200 }, () => new Recorder());
+  for (const recorder of recorders) session.request({ method: 'CONNECT', authority: 'key', fields: {} }, recorder);
+  await setImmediate();
+  wire.feed(frame(FrameType.GOAWAY, 0, 0, Buffer.alloc(8)));
+  const told = (): number => recorders.filter(({ resets }) => resets.length > 0).length;
+  let turns = 0;
+  for (let before = 0; told() < 200 && turns < 1_000; turns += 1) {
+    assert.ok(told() - before <= 10, `${told() - before} in one turn`);
+    before = told();
+    await setImmediate();
+    wire.take();
+  }
+  assert.ok(turns >= 20 && turns < 1_000, `${turns} turns`);
+  assert.equal(session.openStreams, 0);
+  session.destroy();
+});
+
+test('requests that a peer does not end after their answers are given up in many turns', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  const wire = new Wire(true);
+  const seen = new SessionRecorder(({ stream }) => stream.respond({ status: 200, fields: {} }, { end: true }));
+  const session = createSession(wire.socket, { role: 'server', events: seen, limits: { answeredDeadline: 1_000 }, now: () => now });
+  wire.feed(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0, 0), frame(FrameType.SETTINGS, 1, 0)]));
+  wire.feed(Buffer.concat(Array.from({ length: 200 }, (_, index) => connect(1 + 2 * index))));
+  while (seen.accepted.length < 200) {
+    await setImmediate();
+    wire.take();
+  }
+  await setImmediate();
+  now = 1_000;
+  t.mock.timers.tick(1_000);
+  const left = (): number => session.openStreams;
+  let turns = 0;
+  for (let before = 200; left() > 0 && turns < 1_000; turns += 1) {
+    assert.ok(before - left() <= 10, `${before - left()} in one turn`);
+    before = left();
+    await setImmediate();
+    wire.take();
+  }
+  assert.ok(turns >= 20 && turns < 1_000, `${turns} turns`);
+  session.destroy();
 });
