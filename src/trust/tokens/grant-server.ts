@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:https';
-import type { Socket } from 'node:net';
+import { createServer } from 'node:https';
+import { createServer as createDoor, type AddressInfo, type Socket } from 'node:net';
 import type { TlsOptions } from 'node:tls';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { IssuedBundle } from '../../identity/tls-bundle.ts';
@@ -9,6 +9,7 @@ import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { RedemptionService } from './redemption-service.ts';
 import { REDEEM_PATH } from './redemption.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
+import { HandshakePace } from '../../work/handshake-pace.ts';
 import { networkOf } from '../../x509/network.ts';
 
 /** Beyond the limit of open files nobody would get in at all. */
@@ -56,15 +57,32 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
   server.keepAliveTimeout = 1_000;
   server.maxRequestsPerSocket = 16;
   const places = new FairPlaces<Socket>({ most: limits.connections, mostOfGroup: limits.connectionsOfAddress });
+  const pace = new HandshakePace<Socket>(options.monotonic);
+  const open = new Set<Socket>();
   const onSocket = (socket: Socket): void => {
-    const leave = (): void => places.leave(socket);
+    const network = networkOf(socket.remoteAddress ?? '');
+    open.add(socket);
+    const leave = (): void => {
+      open.delete(socket);
+      places.leave(socket);
+      pace.leave(socket, network);
+    };
     socket.once('close', bounded('connection/grant-closed', leave, leave));
-    const ended = places.enter(socket, networkOf(socket.remoteAddress ?? ''));
-    if (ended === undefined) return;
-    service.count('server-busy');
-    ended.destroy();
+    const ended = places.enter(socket, network);
+    if (ended !== undefined) {
+      service.count('server-busy');
+      ended.destroy();
+    }
+    const shake = (): boolean => server.emit('connection', socket);
+    pace.enter(
+      socket,
+      network,
+      bounded('connection/grant-shake', shake, () => void socket.destroy()),
+    );
   };
-  server.on(
+  // The HTTPS server gets each connection when its handshake is to begin, and listens nowhere itself.
+  const door = createDoor({ pauseOnConnect: true, noDelay: true });
+  door.on(
     'connection',
     bounded('connection/grant-begin', onSocket, (_, socket) => void socket.destroy()),
   );
@@ -73,21 +91,27 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
     'tlsClientError',
     bounded('connection/grant-tls-failed', () => service.count('tls-failed')),
   );
-  server.listen(options.port, options.host);
-  await once(server, 'listening');
+  door.listen(options.port, options.host);
+  await once(door, 'listening');
+  // From now on HTTP looks at its timeouts.
+  server.emit('listening');
   // One accept that fails, for want of open files for example.
-  server.on(
+  door.on(
     'error',
     bounded('connection/grant-not-accepted', () => service.count('server-busy')),
   );
   return {
-    port: portOf(server),
+    // A TCP server that listens has an address and a port.
+    port: (door.address() as AddressInfo).port,
     get answered() {
       return service.answered;
     },
     setTls: (bundle) => server.setSecureContext(tlsOptions(bundle)),
     [Symbol.asyncDispose]: async () => {
-      await close(server);
+      // It ends the looking at timeouts, and what it has of connections.
+      server.close();
+      for (const socket of open) socket.destroy();
+      if (door.listening) await once(door.close(), 'close');
       // What was being redeemed is written down whole: whoever disposes of this closes the store next.
       await service.idle();
     },
@@ -95,15 +119,3 @@ export async function startGrantServer(options: GrantServerOptions): Promise<Gra
 }
 
 const tlsOptions = ({ cert, key }: IssuedBundle): TlsOptions => ({ cert, key, minVersion: 'TLSv1.3' });
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return address !== null && typeof address === 'object' ? address.port : 0;
-}
-
-async function close(server: Server): Promise<void> {
-  if (!server.listening) return;
-  server.close();
-  server.closeAllConnections();
-  await once(server, 'close');
-}

@@ -289,6 +289,33 @@ describe('The grant server', () => {
     for (const socket of silent) socket.destroy();
   });
 
+  it('begins handshakes of an address one by one after the first few, and ends at once whatever waits', async () => {
+    let now = 0;
+    await using west = await startGranting({ monotonic: () => now });
+    const closing = new Map([32, 33, 40].map((count) => [count, Promise.withResolvers<void>()]));
+    let closed = 0;
+    const strangers = Array.from({ length: 40 }, () => connect(west.server.port, '127.0.0.1'));
+    for (const socket of strangers) {
+      socket.on('error', () => {}).write('no TLS at all');
+      socket.resume().once('close', () => {
+        closed += 1;
+        closing.get(closed)?.resolve();
+      });
+    }
+    await closing.get(32)?.promise;
+    // Other addresses do not wait.
+    const from = connect({ host: '127.0.0.1', port: west.server.port, localAddress: '127.0.0.2' });
+    const other = connectTls({ socket: from, host: '127.0.0.1', ca: west.authority.ca });
+    await once(other, 'secureConnect');
+    assert.equal(closed, 32);
+    now += 4;
+    await closing.get(33)?.promise;
+    await west.server[Symbol.asyncDispose]();
+    await closing.get(40)?.promise;
+    other.destroy();
+    assert.equal(west.server.answered['tls-failed'], 33);
+  });
+
   it('ends connections that say nothing or speak no TLS, and takes a new certificate while it runs', async () => {
     await using hasty = await startGranting({ limits: { requestMilliseconds: 200 } });
     for (const said of ['', 'GET / HTTP/1.1\r\n\r\n']) {

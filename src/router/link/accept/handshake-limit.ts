@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { FairPlaces } from '../../../work/fair-places.ts';
+import { HandshakePace } from '../../../work/handshake-pace.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
-import { HandshakePace } from './handshake-pace.ts';
 
 /** TLS handshakes under way at once, of all and of one address: they are the work that anybody can ask for. */
 const MOST = Math.min(512, reserveWithin(openFilesLimit()).strangers);

@@ -1,4 +1,4 @@
-import { bounded } from '../../../telemetry/boundary.ts';
+import { bounded } from '../telemetry/boundary.ts';
 
 /** Milliseconds between two of one group, after the first few. */
 const EVERY = 4;
