@@ -16,6 +16,10 @@ export type Happening =
   /** The dialing end of a link shows a new certificate from now on. */
   | { readonly kind: 'renew-link'; readonly link: string }
   | { readonly kind: 'renew-access'; readonly site: number }
+  /** Nobody can link to it. */
+  | { readonly kind: 'access'; readonly site: number; readonly lasts: number }
+  /** Somebody with the certificate of a link comes, and comes again and asks to be known still. */
+  | { readonly kind: 'revisit'; readonly link: string; readonly pause: number }
   /** A router shows its sibling a new certificate. */
   | { readonly kind: 'renew-siblings'; readonly site: number }
   /** The dialing end shows one that ends so many seconds after the world's begin. */
@@ -61,6 +65,7 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   events.push(...siblings(plan, random));
   // Last, so that all worlds without are what they were.
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
+  events.push(...accesses(plan, random));
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -96,6 +101,27 @@ function secure(plan: WorldPlan, events: Event[], talkers: { next: number }, ran
   else
     for (const [site, { connectors }] of plan.sites.entries())
       if (connectors.includes(chosen.key)) events.push({ ...goes, kind: 'connector', site });
+}
+
+/** Milliseconds after which what a link has left has mostly gone. */
+const AWAY = 300;
+
+/** An access goes while a link is being made to it, or is renewed and visited. */
+function accesses(plan: WorldPlan, random: Random): Event[] {
+  const [drawn, at] = [random.unit(), random.int(0, SPAN)];
+  const link = random.pick(plan.links);
+  if (link === undefined || drawn > 0.3) return [];
+  const { name, to: site } = link;
+  if (drawn < 0.15)
+    return [
+      { at, kind: 'renew-access', site },
+      { at: at + random.int(1, 500), kind: 'revisit', link: name, pause: random.int(50, 1_000) },
+    ];
+  const lasts = random.chance(0.6) ? ENDLESS : random.scaled(50, 5_000);
+  return [
+    { at, kind: 'delete-link', link: name, lasts: AWAY },
+    { at: at + AWAY + random.scaled(1, 100), kind: 'access', site, lasts },
+  ];
 }
 
 const drawManner = (random: Random): Manner => ({
@@ -169,7 +195,7 @@ interface Mood {
   readonly always?: boolean;
 }
 
-type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave'>;
+type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave' | 'access' | 'revisit'>;
 
 const DISTURBANCES: readonly Disturbance[] = [
   'hold',

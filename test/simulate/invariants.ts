@@ -57,7 +57,7 @@ const linkBetween = (from: Site, to: Site, perhaps: boolean): boolean =>
 /** Under an older certificate a link that is up goes on, also where the new one is of no use. */
 function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
   const isRevoked = from.revokedSites.has(to.id) || to.revokedSites.has(from.id);
-  return !link.deleted && !isRevoked && from.router !== undefined && to.router !== undefined;
+  return !link.deleted && to.hasAccess && !isRevoked && from.router !== undefined && to.router !== undefined;
 }
 
 function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
@@ -183,7 +183,9 @@ export function unwantedConnections(world: World): string[] {
       const isWanted =
         other === site ||
         site.isSiblingOf(other) ||
-        [...site.links, ...other.links].some(({ from, to, deleted }) => !deleted && isOf(from, to, site, other));
+        [...site.links, ...other.links].some(
+          ({ from, to, deleted }) => !deleted && world.sites[to]?.hasAccess === true && isOf(from, to, site, other),
+        );
       const open = isWanted ? 0 : [...site.machine.endpoints].filter(({ peer }) => peer.machine === other.machine).length;
       return open === 0 ? [] : [`${site.machine.name} has ${open} connections to ${other.machine.name}, to which it has no link`];
     }),

@@ -1,6 +1,9 @@
 import { ENDLESS, type Happening } from './history.ts';
+import { hostOf } from './certificates.ts';
+import { createSecureContext, type SecureContext } from './node/secure-context.ts';
 import { beRude } from './rude.ts';
-import type { Site } from './site.ts';
+import { PROMPT, Shaker } from './shaker.ts';
+import { accessPort, type Site } from './site.ts';
 import type { Conversation, World } from './world.ts';
 
 /** Milliseconds that a router may take to drain. */
@@ -53,6 +56,16 @@ export function perform(world: World, happening: Happening): void {
       if (site === undefined) break;
       site.accessGeneration += 1;
       site.apply();
+      break;
+    case 'access':
+      if (site === undefined) break;
+      setAccess(site, false);
+      after(happening.lasts, () => setAccess(site, true));
+      break;
+    case 'revisit':
+      visit(world, happening.link, (context) => {
+        if (context !== undefined) after(happening.pause, () => visit(world, happening.link, () => {}, context));
+      });
       break;
     case 'renew-siblings':
       if (site === undefined) break;
@@ -138,6 +151,34 @@ function revoke(world: World, by: Site | undefined, site: Site, what: 'site' | '
   };
   apply((set, name) => set.add(name));
   after(() => apply((set, name) => set.delete(name)));
+}
+
+function setAccess(site: Site, has: boolean): void {
+  site.hasAccess = has;
+  site.apply();
+}
+
+/** @param done with what the access showed. @param known what it showed before */
+function visit(world: World, name: string, done: (shown: SecureContext | undefined) => void, known?: SecureContext): void {
+  const found = world.link(name);
+  if (found === undefined) return;
+  const { site, link } = found;
+  const [own, host] = [createSecureContext(site.bundleOf(link)), hostOf(link.to)];
+  world.network.connect(site.machine, { host, port: accessPort(link) }, (result) => {
+    if (typeof result === 'string') return;
+    const shaker = new Shaker(
+      result,
+      PROMPT,
+      { isServer: false, context: own, ...(known === undefined ? {} : { session: { of: known, client: own } }) },
+      (isSecure) => {
+        if (shaker.answer?.resumed === true)
+          world.faults.push(`whoever came to ${name} before was let in without a look at its certificate`);
+        result.close();
+        done(isSecure ? shaker.answer?.context : undefined);
+      },
+    );
+    shaker.begin();
+  });
 }
 
 function setEdge(site: Site, edge: boolean): void {

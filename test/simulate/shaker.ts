@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointUser } from './endpoint.ts';
-import { MESSAGE_BYTES, readMessage, writeMessage } from './node/handshake.ts';
+import { MESSAGE_BYTES, readMessage, writeMessage, type Message, type Ticket } from './node/handshake.ts';
 import type { SecureContext } from './node/secure-context.ts';
 
 /** How somebody shakes hands: it waits so many milliseconds, or for ever, before it says its first or its last word. */
@@ -8,29 +8,38 @@ export interface Manner {
   readonly pause: number | 'ever';
 }
 
+interface Party {
+  readonly isServer: boolean;
+  /** What it shows. */
+  readonly context?: SecureContext;
+  readonly session?: Ticket;
+}
+
 export const PROMPT: Manner = { before: 'first', pause: 0 };
 
 /** A client or a server with TLS until its handshake is over. What follows are bytes as they are, since nobody listens. */
 export class Shaker implements EndpointUser {
+  /** The server's. */
+  answer: Message | undefined;
   readonly #endpoint: Endpoint;
   readonly #manner: Manner;
-  /** Of a server: what it shows. */
-  readonly #context: SecureContext | undefined;
+  readonly #party: Party;
   readonly #done: (isSecure: boolean) => void;
   #before: Buffer = Buffer.alloc(0);
   #over = false;
 
   /** @param done once, and then it has nothing more to do with the connection; where that is not secure, it is closed */
-  constructor(endpoint: Endpoint, manner: Manner, context: SecureContext | undefined, done: (isSecure: boolean) => void) {
+  constructor(endpoint: Endpoint, manner: Manner, party: Party, done: (isSecure: boolean) => void) {
     this.#endpoint = endpoint;
     this.#manner = manner;
-    this.#context = context;
+    this.#party = party;
     this.#done = done;
   }
 
   begin(): void {
     this.#endpoint.user = this;
-    if (this.#context === undefined) this.#say('first', () => this.#write(writeMessage({ kind: 'hello', secret: Buffer.alloc(0) })));
+    const { isServer, session } = this.#party;
+    if (!isServer) this.#say('first', () => this.#write({ kind: 'hello', session }));
     this.onReadable();
   }
 
@@ -47,20 +56,25 @@ export class Shaker implements EndpointUser {
       if (chunk === undefined) break;
       this.#before = Buffer.concat([this.#before, chunk]);
       if (this.#before.length < MESSAGE_BYTES) continue;
-      const kind = readMessage(this.#before)?.kind;
+      const message = readMessage(this.#before);
       this.#before = Buffer.alloc(0);
-      if (kind === 'hello')
-        this.#say('first', () => this.#write(writeMessage({ kind: 'answer', secret: Buffer.alloc(0), ...this.#shown() })));
-      else if (kind === 'answer') this.#say('last', () => this.#end());
-      else this.#finish(kind === 'finished');
+      if (message?.kind === 'hello') this.#say('first', () => this.#write({ kind: 'answer', ...this.#shown }));
+      else if (message?.kind === 'answer') this.#answered(message);
+      else this.#finish(message?.kind === 'finished');
     }
     if (endpoint.broken || endpoint.closed || (endpoint.ended && endpoint.unread === 0)) this.#finish(false);
   }
 
   onWritable(): void {}
 
-  #shown(): { readonly context?: SecureContext } {
-    return this.#context === undefined ? {} : { context: this.#context };
+  get #shown(): Pick<Message, 'context'> {
+    const { context } = this.#party;
+    return context === undefined ? {} : { context };
+  }
+
+  #answered(answer: Message): void {
+    this.answer = answer;
+    this.#say('last', () => this.#end());
   }
 
   #say(word: Manner['before'], say: () => void): void {
@@ -72,12 +86,12 @@ export class Shaker implements EndpointUser {
 
   /** The last word is a client's. */
   #end(): void {
-    this.#write(writeMessage({ kind: 'finished' }));
+    this.#write({ kind: 'finished', ...this.#shown });
     this.#finish(!this.#endpoint.over);
   }
 
-  #write(bytes: Buffer): void {
-    if (!this.#endpoint.over) this.#endpoint.write(bytes);
+  #write(message: Message): void {
+    if (!this.#endpoint.over) this.#endpoint.write(writeMessage(message));
   }
 
   #finish(isSecure: boolean): void {

@@ -11,6 +11,7 @@ const SIBLING_PORT = 5_671;
 const LISTENER_PORT = 9_000;
 const SERVER_PORT = 8_000;
 
+export const accessPort = ({ role }: LinkPlan): number => (role === 'edge' ? EDGE_PORT : ACCESS_PORT);
 export const listenerPort = (key: number): number => LISTENER_PORT + key;
 export const serverPort = (key: number): number => SERVER_PORT + key;
 export const routingKey = (key: number): string => `key-${key}`;
@@ -40,6 +41,8 @@ export class Site {
   /** Seconds from the world's begin until the certificate ends that it shows its sibling. */
   siblingEnds: number | undefined;
   saysEdge: boolean;
+  /** Others may link to it. */
+  hasAccess = true;
   router: Router | undefined;
   /** Listeners of which the router has been told last. */
   served: ReadonlySet<number> = new Set();
@@ -158,14 +161,16 @@ export class Site {
         .filter(({ deleted }) => !deleted)
         .map((link) => ({
           name: link.name,
-          endpoints: [{ host: hostOf(link.to), port: link.role === 'edge' ? EDGE_PORT : ACCESS_PORT }],
+          endpoints: [{ host: hostOf(link.to), port: accessPort(link) }],
           cost: link.wishedCost,
           tls: this.bundleOf(link),
         })),
-      accesses: [
-        { name: 'access', port: ACCESS_PORT, tls: this.accessBundle, role: 'inter-router' },
-        { name: 'edge', port: EDGE_PORT, tls: this.accessBundle, role: 'edge' },
-      ],
+      accesses: this.hasAccess
+        ? [
+            { name: 'access', port: ACCESS_PORT, tls: this.accessBundle, role: 'inter-router' },
+            { name: 'edge', port: EDGE_PORT, tls: this.accessBundle, role: 'edge' },
+          ]
+        : [],
       revoked: { sites: [...this.revokedSites], serials: [...this.revokedSerials] },
     };
   }

@@ -157,7 +157,7 @@ export class World {
 
   #shake(conversation: Conversation, site: Site, endpoint: Endpoint): void {
     const { talk, key } = conversation;
-    const shaker = new Shaker(endpoint, talk.manner ?? PROMPT, undefined, (isSecure) => {
+    const shaker = new Shaker(endpoint, talk.manner ?? PROMPT, { isServer: false }, (isSecure) => {
       conversation.shaker = undefined;
       conversation.tooLate = !site.served.has(key);
       if (isSecure) conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
@@ -172,9 +172,14 @@ export class World {
       this.#served(site, endpoint);
       return;
     }
-    const shaker = new Shaker(endpoint, this.#serversManner(), createSecureContext(site.serverBundle), (isSecure) => {
-      if (isSecure) this.#served(site, endpoint);
-    });
+    const shaker = new Shaker(
+      endpoint,
+      this.#serversManner(),
+      { isServer: true, context: createSecureContext(site.serverBundle) },
+      (isSecure) => {
+        if (isSecure) this.#served(site, endpoint);
+      },
+    );
     shaker.begin();
   }
 
