@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type {
   Endpoint,
   RouterAccess,
@@ -15,6 +16,7 @@ import type { RouterFacts } from './router-facts.ts';
 import { configured, done, firstOf, inRouter, stateOf, statusOf, waiting } from './status.ts';
 import type { View } from './view.ts';
 import type { Progress } from './wording.ts';
+import { quoted } from '../../text/printable.ts';
 
 export function observeSiteObject(site: Site, view: View): SiteStatus {
   const { plan, trust, controller } = view;
@@ -73,7 +75,17 @@ export function observeSecuredAccess(access: SecuredAccess, view: View): Secured
 /** Nobody waits for a router that runs elsewhere. */
 function opened(access: Access, { router, routers }: View): Progress {
   if (routers !== undefined) return done;
-  return firstOf(...access.roles.map(({ role }) => inRouter(stateOf(router?.accesses, accessName(access, role)))));
+  return firstOf(
+    ...access.roles.map(({ role }) => {
+      const state = stateOf(router?.accesses, accessName(access, role));
+      return state?.listening === false ? firstOf(inRouter(state), opening(access)) : inRouter(state);
+    }),
+  );
+}
+
+function opening({ bindHost }: Access): Progress {
+  const what = bindHost === undefined || isIP(bindHost) !== 0 ? '' : `; the name ${quoted(bindHost)} has to be looked up for that`;
+  return waiting('opening', `its port is being opened${what}`);
 }
 
 function resolved(endpoints: readonly Endpoint[], { routers }: View): Progress {

@@ -8,7 +8,7 @@ import type { Wording } from '../../../src/site/observe/wording.ts';
 import type { Material } from '../../../src/site/material.ts';
 import { planSite } from '../../../src/site/plan/plan.ts';
 import type { ResourceKey, SiteObject } from '../../../src/site/resources.ts';
-import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aSite, resources, whole } from './fixtures.ts';
+import { aConnector, aLink, aListener, aMaterial, aMultiKeyListener, aRouterAccess, aSite, resources, whole } from './fixtures.ts';
 
 const idle: RouterState = { listeners: {}, connectors: {}, links: {}, accesses: {}, incoming: [], network: [] };
 
@@ -350,3 +350,14 @@ test('a token that was redeemed stays so, also when its Site is gone and there i
   assert.deepEqual(told(aSite(), token), deleted);
   assert.deepEqual(told(aSite(), token, link), [true, 'Ready', 'OK']);
 });
+
+for (const [bindHost, expected] of [
+  ['192.0.2.7', 'Pending: its port is being opened'],
+  ['slow.example', 'Pending: its port is being opened; the name "slow.example" has to be looked up for that'],
+] as const) {
+  test(`an access at ${bindHost} that does not listen yet is not ready`, () => {
+    const access = aRouterAccess('more', { roles: [{ name: 'edge', port: 7000 }], bindHost, tlsCredentials: 'whole' });
+    const statuses = observe([aSite(), access], { accesses: { 'RouterAccess/more/edge': { listening: false } } });
+    assert.equal(short(statuses.get('RouterAccess/more')), expected);
+  });
+}

@@ -1,10 +1,11 @@
 import { constants, type X509Certificate } from 'node:crypto';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, isIP, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions, type Server as TlsServer, type TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
 import type { AccessConfig, AccessState, Problem } from '../../contract.ts';
 import { LinkError } from '../link-errors.ts';
 import { backoffDelay, type Backoff } from '../../../work/backoff.ts';
+import { hostNames } from '../../../work/host-names.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
@@ -45,7 +46,7 @@ const CLOSE_DEADLINE = 60_000;
  * authority that these show are others' too, so it is the proof of the site's key that lets them in, and until then a connection keeps its
  * place among the handshakes, and counts as its address's.
  *
- * Invariants: of a server and a timer to try again there is at most one, and neither once stopped; `#port` is that of the server while it
+ * Invariants: of a server, a lookup of its name and a timer to try again there is at most one, and none once stopped; `#port` is that of the server while it
  * listens. Each connection whose peer was let in is in `#incoming` until it has ended, whatever becomes of the server.
  */
 export class Access {
@@ -58,6 +59,8 @@ export class Access {
   #problem: Problem | undefined;
   #failures = 0;
   #retry: NodeJS.Timeout | undefined;
+  /** Ends the lookup of the host's name. */
+  #giveUp: () => void = () => {};
   #closed = false;
   /** Of the bundle in use. */
   #trusted: readonly X509Certificate[] = [];
@@ -170,6 +173,20 @@ export class Access {
 
   #listen(): void {
     if (this.#closed) return;
+    const { host, port } = this.#config;
+    if (host === undefined || isIP(host) !== 0) {
+      this.#listenAt(host);
+      return;
+    }
+    // By the process's own lookups: of those, one that hangs keeps no others waiting.
+    this.#giveUp = hostNames.resolve(host, ([first], code = 'ENOTFOUND') => {
+      if (first === undefined) this.#failed(listenError(Object.assign(new Error(`${host}: ${code}`), { code }), host, port));
+      else this.#listenAt(first.address);
+    });
+  }
+
+  /** @param address all where left out */
+  #listenAt(address: string | undefined): void {
     const { host, port, name } = this.#config;
     let server: Listening;
     try {
@@ -199,7 +216,7 @@ export class Access {
       'listening',
       bounded('listener/access-listening', () => this.#opened(server), failed),
     );
-    door.listen({ port, ...(host === undefined ? {} : { host }), reusePort: this.#sharesPort, backlog: 511 });
+    door.listen({ port, ...(address === undefined ? {} : { host: address }), reusePort: this.#sharesPort, backlog: 511 });
   }
 
   #opened(server: Listening): void {
@@ -294,6 +311,7 @@ export class Access {
 
   #stopListening(): void {
     clearTimeout(this.#retry);
+    this.#giveUp();
     this.#port = undefined;
     const server = this.#server;
     this.#server = undefined;
