@@ -31,10 +31,13 @@ export class Turn {
     return this.isSpent || this.#waiting.length > 0;
   }
 
-  /** So much work is done in this turn; parts of a piece add up. */
+  /**
+   * So much work is done in this turn; parts of a piece add up. Less than half of what a turn has is not worth a call back, and counts on in
+   * those that come.
+   */
   spend(pieces = 1): void {
     this.#spent += pieces;
-    this.#endLater();
+    if (this.#spent * 2 >= this.#most) this.#endLater();
   }
 
   /** Calls back in a later turn; who has still not done all by the end of that waits again. */
