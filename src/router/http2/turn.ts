@@ -13,7 +13,10 @@ export class Turn {
   readonly #next = bounded(
     'session/next-turn',
     () => this.#goOn(),
-    () => this.#endLater(),
+    () => {
+      this.#ending = false;
+      this.#endLater();
+    },
   );
 
   /** @param most pieces of work */
