@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { annotation } from '../../api/skupper/cluster-names.ts';
+import { isOfAnotherSite } from '../../api/skupper/other-site.ts';
 import type { KubeClient } from '../../kube/contract.ts';
 import { isConflict, isNotFound } from '../../kube/errors.ts';
 import type { OwnerReference, Secret, StringMap } from '../../kube/objects.ts';
@@ -132,10 +133,8 @@ export class SiteSecrets {
     return this.#texts.getOrInsertComputed(secret, () => textsOf(secret));
   }
 
-  /** What is of a Site that is gone goes with it, a moment later. What has no owner somebody has put back. */
-  #refuseForeign(name: string, { metadata }: Secret): void {
-    const sites = metadata.ownerReferences?.filter(({ kind }) => kind === this.site.kind) ?? [];
-    if (sites.length === 0 || sites.some(({ uid }) => uid === this.site.uid)) return;
+  #refuseForeign(name: string, secret: Secret): void {
+    if (!isOfAnotherSite(secret, this.site.uid)) return;
     throw new TrustError(
       'state-busy',
       `${this.locationOf(name)} is of another Site than this one: it goes with that; to keep it, take its ownerReferences out`,

@@ -60,9 +60,10 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
   const watches = new NamespaceWatches({ ...common, onChange: () => source.changed(), onNetworkChange: () => statuses.networkChanged() });
   const secrets = new WatchedSecrets({ ...common, onChange: () => source.wake() });
   const bundles = new SecretBundles(client, namespace, secrets);
-  const stored = new StoredResources(watches, () => siteUid ?? siteUidIn(watches.router));
+  const site = (): string | undefined => siteUid ?? siteUidIn(watches.router);
+  const stored = new StoredResources(watches, site);
   const source = new ClusterSource({ watches, stored, secrets, bundles });
-  const owner = (): OwnerReference | undefined => ownerOf([...watches.resources('Site').values()], siteUid ?? siteUidIn(watches.router));
+  const owner = (): OwnerReference | undefined => ownerOf([...watches.resources('Site').values()], site());
   const leadership = new SiteLease({ client: leaseClient, namespace, identity: pod, owner, log, onChange: () => source.wake() });
   const siblings = new SiblingPods(watches.pods, bundles, pod);
   const statuses = new ClusterStatuses({
@@ -85,7 +86,12 @@ export function clusterPlatform(options: ClusterPlatformOptions): ClusterPlatfor
       ...kubernetes,
       namespace,
       source,
-      stores: clusterStores(secrets, bundles, new RenewalEntries({ client, namespace, seen: () => watches.renewals })),
+      stores: clusterStores({
+        secrets,
+        bundles,
+        site,
+        renewalRequests: new RenewalEntries({ client, namespace, seen: () => watches.renewals }),
+      }),
       signing: new ControllerSigning({ client, start, namespace, told: () => watches.router, bundles }),
       statuses,
       // What stands before the routers is the controller's to make and to tell of.

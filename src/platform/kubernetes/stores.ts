@@ -1,8 +1,10 @@
 import type { Identity, RouterStores } from '../../agent/ports.ts';
 import { SITE_KEY, SITE_KEY_FILE } from '../../api/skupper/cluster-names.ts';
+import { isOfAnotherSite } from '../../api/skupper/other-site.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { siteKeyFrom } from '../../identity/site-key.ts';
+import type { Secret } from '../../kube/objects.ts';
 import { messageOf } from '../../telemetry/log.ts';
 import type { PendingKeys } from '../../trust/stores.ts';
 import { createKey } from '../../x509/request.ts';
@@ -10,18 +12,22 @@ import { textIn } from './secret-bundle.ts';
 import type { SecretBundles } from './secret-bundles.ts';
 import type { WatchedSecrets } from './watched-secrets.ts';
 
-/** Nothing is made here: the site's controller makes its key and its Secrets. */
-export function clusterStores(
-  secrets: Pick<WatchedSecrets, 'get'>,
-  bundles: SecretBundles,
-  renewalRequests: RouterStores['renewalRequests'],
-): RouterStores {
-  return { identity: async () => identityIn(secrets), bundles, pendingKeys: pendingKeys(), renewalRequests };
+export interface ClusterStoresOptions {
+  readonly secrets: Pick<WatchedSecrets, 'get'>;
+  readonly bundles: SecretBundles;
+  readonly renewalRequests: RouterStores['renewalRequests'];
+  /** The uid of the Site that this router is of, once it is known. */
+  readonly site: () => string | undefined;
 }
 
-function identityIn(secrets: Pick<WatchedSecrets, 'get'>): Identity | undefined {
-  const secret = secrets.get(SITE_KEY);
-  if (secret === undefined) return undefined;
+/** Nothing is made here: the site's controller makes its key and its Secrets. */
+export function clusterStores({ secrets, bundles, renewalRequests, site }: ClusterStoresOptions): RouterStores {
+  return { identity: async () => identityOf(secrets.get(SITE_KEY), site()), bundles, pendingKeys: pendingKeys(), renewalRequests };
+}
+
+/** A router keeps its identity for life, so it waits for the key of its own Site where that of one before is still there. */
+function identityOf(secret: Secret | undefined, site: string | undefined): Identity | undefined {
+  if (secret === undefined || isOfAnotherSite(secret, site)) return undefined;
   try {
     const key = siteKeyFrom(textIn(secret, SITE_KEY_FILE) ?? '');
     return { id: siteIdOf(key.publicKey), key };

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
 import { attachedConnectorBindings, connectors, links, listeners, multiKeyListeners, sites } from '../../../../src/api/skupper/index.ts';
+import { generateSiteKey } from '../../../../src/identity/site-key.ts';
+import { siteIdOf } from '../../../../src/identity/site-id.ts';
 import type { KubeObject } from '../../../../src/kube/objects.ts';
 import { configMaps, endpointSlices, pods, secrets, type Resource } from '../../../../src/kube/resource.ts';
 import { eventually } from '../../../harness/wait.ts';
@@ -48,6 +50,20 @@ test('a pod runs what its namespace says, and writes the statuses of what it run
   assert.equal(JSON.parse(network['sites.json'] ?? '')[0].name, 'west');
   const written = new Set(writesOf(api).map((call) => call.split(' ', 2).join(' ')));
   assert.deepEqual(written, new Set(['patch-status listeners', 'patch-status connectors', 'patch configmaps']));
+});
+
+test('a pod that starts while the key of a Site before is still there waits for the key of its own', async () => {
+  const api = aNamespace();
+  const owners = (uid: string): KubeObject['metadata'] => ({
+    ownerReferences: [{ apiVersion: 'skupper.io/v2alpha1', kind: 'Site', name: 'west', uid }],
+  });
+  const keys = { former: generateSiteKey(), own: generateSiteKey() };
+  putSecret(api, 'skupper-site-key', { 'site.key': keys.former.pem }, 'Opaque', owners('former-uid'));
+  await using pod = await aPod(api);
+  assert.match(pod.agent.unready ?? '', /has not made its key yet/);
+  putSecret(api, 'skupper-site-key', { 'site.key': keys.own.pem }, 'Opaque', owners('site-uid'));
+  await eventually('the pod is ready', () => pod.agent.unready === undefined);
+  assert.equal(pod.router.config.site.id, siteIdOf(keys.own.key.publicKey));
 });
 
 test('what stands already is not written, not even by the next pod that leads', async () => {
