@@ -2,11 +2,11 @@ import { bounded } from '../../telemetry/boundary.ts';
 
 /**
  * What all sessions of one peer together make this end do in a turn of the event loop: a few pieces of work, of about a tenth of a millisecond
- * or two each. Thousands of them fit into what is read at once, and a session that ends may end thousands of streams: the turns of others would
- * come seconds later. Who has to wait goes on in the order in which they came.
+ * or two each, and several times that until all has come of it. Thousands of them fit into what is read at once, and a session that ends may end
+ * thousands of streams: the turns of others would come seconds later. Who has to wait goes on in the order in which they came.
  */
 export class Turn {
-  readonly #most: number;
+  readonly #most: () => number;
   #spent = 0;
   #ending = false;
   readonly #waiting: (() => void)[] = [];
@@ -19,14 +19,14 @@ export class Turn {
     },
   );
 
-  /** @param most pieces of work */
-  constructor(most = MOST_WORK) {
+  /** @param most pieces of work, now */
+  constructor(most: () => number = () => ALONE) {
     this.#most = most;
   }
 
   /** Nothing more is to be begun in this turn. */
   get isSpent(): boolean {
-    return this.#spent >= this.#most;
+    return this.#spent >= this.#most();
   }
 
   /** Who brings something new has to wait behind others. */
@@ -40,7 +40,7 @@ export class Turn {
    */
   spend(pieces = 1): void {
     this.#spent += pieces;
-    if (this.#spent * 2 >= this.#most) this.#endLater();
+    if (this.#spent * 2 >= this.#most()) this.#endLater();
   }
 
   /** Calls back in a later turn; who has still not done all by the end of that waits again. */
@@ -63,11 +63,14 @@ export class Turn {
   }
 }
 
-const MOST_WORK = 8;
+/** Pieces of work in a turn. The shorter it is, the sooner others have theirs, and the more of the time goes into calls back. */
+const ALONE = 8;
+const AMONG_OTHERS = 2;
 
 /** The turns of all peers of a router, by who they are (`owner` of their connections). */
 export class Turns {
   readonly #turns = new Map<string, { readonly turn: Turn; users: number }>();
+  readonly #most = (): number => (this.#turns.size > 1 ? AMONG_OTHERS : ALONE);
 
   join(owner: string): Turn {
     const found = this.#turns.get(owner);
@@ -75,7 +78,7 @@ export class Turns {
       found.users += 1;
       return found.turn;
     }
-    const turn = new Turn();
+    const turn = new Turn(this.#most);
     this.#turns.set(owner, { turn, users: 1 });
     return turn;
   }

@@ -8,7 +8,7 @@ import { ErrorCode } from '../../../../src/router/http2/errors.ts';
 import { FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
-import { Turn } from '../../../../src/router/http2/turn.ts';
+import { Turn, Turns } from '../../../../src/router/http2/turn.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { readSent } from '../../../fuzz/sent-frames.ts';
 import { Wire } from '../../../fuzz/wire.ts';
@@ -26,7 +26,7 @@ function victim(
   reads: boolean,
   limits: Partial<SessionLimits> = {},
   accept: (accepted: Accepted) => void = () => {},
-  turn = new Turn(Infinity),
+  turn = new Turn(() => Infinity),
 ): Victim {
   const wire = new Wire(reads);
   const seen = new SessionRecorder(accept);
@@ -233,6 +233,30 @@ test('however many connections a peer has, they share its turns, and each gets o
     for (const { wire } of all) wire.take();
   }
   assert.deepEqual(taken(), [100, 100, 100, 100, 100]);
+});
+
+test('a peer has shorter turns while another is linked as well, so that the other need not wait for it', async () => {
+  const turns = new Turns();
+  const { wire, seen } = victim(true, {}, refuse, turns.join('one'));
+  await setImmediate();
+  const feed = (from: number): void => wire.feed(Buffer.concat(Array.from({ length: 100 }, (_, index) => connect(from + 2 * index, true))));
+  const most = async (until: number): Promise<number> => {
+    let most = 0;
+    for (let before = seen.accepted.length; seen.accepted.length < until; before = seen.accepted.length) {
+      await setImmediate();
+      wire.take();
+      most = Math.max(most, seen.accepted.length - before);
+    }
+    return most;
+  };
+  feed(1);
+  assert.equal(await most(100), 8);
+  turns.join('two');
+  feed(201);
+  assert.equal(await most(200), 2);
+  turns.leave('two');
+  feed(401);
+  assert.equal(await most(300), 8);
 });
 
 test('frames that ask for little are work too, and a flood of them is read in many turns', async () => {
