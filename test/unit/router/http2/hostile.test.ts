@@ -240,7 +240,7 @@ test('a peer has shorter turns while another is linked as well, so that the othe
   const { wire, seen } = victim(true, {}, refuse, turns.join('one'));
   await setImmediate();
   const feed = (from: number): void => wire.feed(Buffer.concat(Array.from({ length: 100 }, (_, index) => connect(from + 2 * index, true))));
-  const most = async (until: number): Promise<number> => {
+  const mostInATurn = async (until: number): Promise<number> => {
     let most = 0;
     for (let before = seen.accepted.length; seen.accepted.length < until; before = seen.accepted.length) {
       await setImmediate();
@@ -250,13 +250,13 @@ test('a peer has shorter turns while another is linked as well, so that the othe
     return most;
   };
   feed(1);
-  assert.equal(await most(100), 8);
+  assert.equal(await mostInATurn(100), 8);
   turns.join('two');
   feed(201);
-  assert.equal(await most(200), 2);
+  assert.equal(await mostInATurn(200), 2);
   turns.leave('two');
   feed(401);
-  assert.equal(await most(300), 8);
+  assert.equal(await mostInATurn(300), 8);
 });
 
 test('frames that ask for little are work too, and a flood of them is read in many turns', async () => {
