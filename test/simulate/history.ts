@@ -34,6 +34,8 @@ export type Happening =
   | { readonly kind: 'no-edge'; readonly site: number; readonly lasts: number }
   /** It takes links, and ends their routing streams as soon as they are made; then it is replaced by one that works. */
   | { readonly kind: 'rude'; readonly site: number; readonly lasts: number }
+  /** It is reached somewhere else from now on, and for a while where it was. */
+  | { readonly kind: 'move'; readonly site: number; readonly lasts: number }
   /** A wall clock runs fast for a while. */
   | { readonly kind: 'clock'; readonly site: number; readonly rate: number; readonly lasts: number };
 
@@ -65,7 +67,7 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   events.push(...siblings(plan, random));
   // Last, so that all worlds without are what they were.
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
-  events.push(...accesses(plan, random));
+  events.push(...accesses(plan, random), ...moves(plan, random));
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -122,6 +124,17 @@ function accesses(plan: WorldPlan, random: Random): Event[] {
     { at, kind: 'delete-link', link: name, lasts: AWAY },
     { at: at + AWAY + random.scaled(1, 100), kind: 'access', site, lasts },
   ];
+}
+
+function moves(plan: WorldPlan, random: Random): Event[] {
+  return plan.sites.flatMap(({ moves: isMoving }, site): Event[] =>
+    isMoving === true
+      ? Array.from({ length: random.pick([1, 1, 2]) }, () => {
+          const lasts = random.chance(0.5) ? ENDLESS : random.scaled(1, 5_000);
+          return { at: random.int(0, SPAN), kind: 'move', site, lasts };
+        })
+      : [],
+  );
 }
 
 const drawManner = (random: Random): Manner => ({
@@ -195,7 +208,7 @@ interface Mood {
   readonly always?: boolean;
 }
 
-type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave' | 'access' | 'revisit'>;
+type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave' | 'access' | 'revisit' | 'move'>;
 
 const DISTURBANCES: readonly Disturbance[] = [
   'hold',

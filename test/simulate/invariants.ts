@@ -61,10 +61,23 @@ function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
 }
 
 function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
-  if (!mayBeUp(from, to, link) || (link.role === 'edge' && !from.saysEdge)) return false;
+  if (!mayBeUp(from, to, link) || (link.role === 'edge' && !from.saysEdge) || !from.knows(link, to)) return false;
   if (to.revokedSerials.has(from.bundleOf(link).serial) || from.revokedSerials.has(to.accessBundle.serial)) return false;
   const { ends } = link;
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
+}
+
+/** Whoever links to a site that moves has its link, and knows where the site is reached. */
+export function untold(world: World): string[] {
+  return world.sites.flatMap((site) =>
+    site.links.flatMap((link) => {
+      const to = world.sites[link.to];
+      if (to?.plan.moves !== true || !mustBeUp(site, to, link)) return [];
+      const { operational, told } = site.router?.state.links[link.name] ?? {};
+      const knows = told?.some(({ port }) => port === to.portOf(link.role)) === true;
+      return operational === true && knows ? [] : [`${link.name} is not up, or ${site.machine.name} does not know where its other end is`];
+    }),
+  );
 }
 
 /** Milliseconds before the end of a certificate. */

@@ -3,7 +3,7 @@ import { hostOf } from './certificates.ts';
 import { createSecureContext, type SecureContext } from './node/secure-context.ts';
 import { beRude } from './rude.ts';
 import { PROMPT, Shaker } from './shaker.ts';
-import { accessPort, type Site } from './site.ts';
+import type { Site } from './site.ts';
 import type { Conversation, World } from './world.ts';
 
 /** Milliseconds that a router may take to drain. */
@@ -95,6 +95,10 @@ export function perform(world: World, happening: Happening): void {
     case 'rude':
       if (site?.router !== undefined) beRude(world, site, site.router, happening.lasts);
       break;
+    case 'move':
+      site?.move();
+      after(happening.lasts, () => site?.leaveFormer());
+      break;
     case 'clock':
       if (site === undefined) break;
       world.setClock(site, happening.rate);
@@ -130,6 +134,7 @@ function changeLink(world: World, happening: LinkChange, after: (milliseconds: n
       break;
     case 'delete-link':
       link.deleted = true;
+      site.forget(link);
       after(happening.lasts, () => {
         link.deleted = false;
         site.apply();
@@ -163,8 +168,10 @@ function visit(world: World, name: string, done: (shown: SecureContext | undefin
   const found = world.link(name);
   if (found === undefined) return;
   const { site, link } = found;
-  const [own, host] = [createSecureContext(site.bundleOf(link)), hostOf(link.to)];
-  world.network.connect(site.machine, { host, port: accessPort(link) }, (result) => {
+  const to = world.sites[link.to];
+  if (to === undefined) return;
+  const own = createSecureContext(site.bundleOf(link));
+  world.network.connect(site.machine, { host: hostOf(link.to), port: to.portOf(link.role) }, (result) => {
     if (typeof result === 'string') return;
     const shaker = new Shaker(
       result,

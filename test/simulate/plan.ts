@@ -16,6 +16,8 @@ export interface SitePlan {
   readonly connectors: readonly number[];
   /** Another router of the same site; its own name, and seconds from the world's begin until the first certificate ends that it shows the other. */
   readonly sibling?: { readonly index: number; readonly router: string; readonly ends?: number };
+  /** It moves to other ports now and then, and says so to whom it is linked with. */
+  readonly moves?: true;
 }
 
 export interface WorldPlan {
@@ -67,7 +69,14 @@ export function drawPlan(random: Random): WorldPlan {
   const tls = random.chance(0.4)
     ? { listeners: some(keys, 0.6, random), servers: some(keys, 0.4, random) }
     : { listeners: [], servers: [] };
-  return { ...all, tls };
+  return { ...all, sites: random.chance(0.3) ? withMoving(all, random) : all.sites, tls };
+}
+
+/** Some of those to which others link, and which have one router only. */
+function withMoving({ sites, links: drawn }: Pick<WorldPlan, 'sites' | 'links'>, random: Random): readonly SitePlan[] {
+  return sites.map((site, index) =>
+    site.sibling === undefined && drawn.some(({ to }) => to === index) && random.chance(0.6) ? { ...site, moves: true } : site,
+  );
 }
 
 /** One of the sites has two routers, on two machines. */

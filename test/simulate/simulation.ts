@@ -12,6 +12,7 @@ import {
   strayConnections,
   transitOfGuests,
   unwantedConnections,
+  untold,
 } from './invariants.ts';
 import { perform } from './perform.ts';
 import { drawPlan, type WorldPlan } from './plan.ts';
@@ -75,8 +76,12 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   }
   await loop.run(end, () => broken(world).length > 0);
   world.heal();
-  const quiet = await settled(world, [endingCertificates, disagreements, standstills, revokedTalks, transitOfGuests, unwantedConnections]);
+  const quiet = await settled(world, [endingCertificates, ...ALWAYS]);
   if (quiet.length > 0) return quiet;
+  if (relocate(world)) {
+    const found = await settled(world, ALWAYS);
+    if (found.length > 0) return found;
+  }
   probe(world);
   const served = await settled(world, [unserved, standstills]);
   if (served.length > 0) return served;
@@ -89,6 +94,22 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   for (const site of world.sites) site.drain(0);
   for (const { machine } of world.sites) machine.listeners.clear();
   return settled(world, [remains]);
+}
+
+/** What holds whenever nothing happens any more. */
+const ALWAYS = [disagreements, untold, standstills, revokedTalks, transitOfGuests, unwantedConnections];
+
+/** Sites that have moved are where they were no longer, and all their links are cut: the other ends have to find them. @returns whether any has moved */
+function relocate(world: World): boolean {
+  const moving = world.sites.filter(({ plan }) => plan.moves === true);
+  for (const site of moving) {
+    site.leaveFormer();
+    for (const endpoint of site.machine.endpoints) if (endpoint.peer.machine !== site.machine) world.sever(endpoint);
+  }
+  // Some have only what they wrote down.
+  const callers = world.sites.filter(({ links }) => links.some(({ to }) => world.sites[to]?.plan.moves === true));
+  for (const [number, caller] of callers.entries()) if (number % 2 === 0) world.restart(caller);
+  return moving.length > 0;
 }
 
 /** Runs on until nothing is wrong any more. @returns what is wrong for good */

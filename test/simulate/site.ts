@@ -1,17 +1,19 @@
-import type { ConnectorConfig, Router, RouterConfig } from '../../src/router/contract.ts';
+import type { ConnectorConfig, Learned, Router, RouterConfig } from '../../src/router/contract.ts';
 import { startRouter } from '../../src/router/router.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { hostOf, testBundle, testSite, type TestBundle } from './certificates.ts';
 import type { Machine } from './network.ts';
 import type { LinkPlan, SitePlan, WorldPlan } from './plan.ts';
 
-export const ACCESS_PORT = 55_671;
-export const EDGE_PORT = 45_671;
+const ACCESS_PORT = 55_671;
+const EDGE_PORT = 45_671;
 const SIBLING_PORT = 5_671;
 const LISTENER_PORT = 9_000;
 const SERVER_PORT = 8_000;
 
-export const accessPort = ({ role }: LinkPlan): number => (role === 'edge' ? EDGE_PORT : ACCESS_PORT);
+/** @param place where it has moved to: 0 for where it was at first */
+const accessPort = (role: LinkPlan['role'], place: number): number => place + (role === 'edge' ? EDGE_PORT : ACCESS_PORT);
+const ROLES = ['inter-router', 'edge'] as const;
 export const listenerPort = (key: number): number => LISTENER_PORT + key;
 export const serverPort = (key: number): number => SERVER_PORT + key;
 export const routingKey = (key: number): string => `key-${key}`;
@@ -43,6 +45,12 @@ export class Site {
   saysEdge: boolean;
   /** Others may link to it. */
   hasAccess = true;
+  /** By the names of links, what its routers were told of where the other site is reached: on its disk. */
+  readonly #remembered = new Map<string, Learned>();
+  /** What of that has ever been there since its link was made, by which it has to find the other site. */
+  readonly #told = new Map<string, Learned>();
+  /** Where others may link to it; the last is the one that it tells of. */
+  #places: readonly number[] = [0];
   router: Router | undefined;
   /** Listeners of which the router has been told last. */
   served: ReadonlySet<number> = new Set();
@@ -99,12 +107,55 @@ export class Site {
     this.#soon(() => {
       void startRouter(this.config(), {}, { log: this.#log }).then((router) => {
         this.router = router;
+        router.onChange(() => {
+          if (this.router === router) this.#remember(router);
+        });
       });
     });
   }
 
   apply(): void {
     this.#soon(() => this.router?.apply(this.config()));
+  }
+
+  /** It is reached somewhere else, and for a while where it was as well. */
+  move(): void {
+    this.#places = [...this.#places, (this.#places.at(-1) ?? 0) + 1];
+    this.apply();
+  }
+
+  /** It is reached no longer where it was before. */
+  leaveFormer(): void {
+    this.#places = this.#places.slice(-1);
+    this.apply();
+  }
+
+  /** Where its links of a role are to be opened by whoever knows all. */
+  portOf(role: LinkPlan['role']): number {
+    return accessPort(role, this.#places.at(-1) ?? 0);
+  }
+
+  /** It knows where the site at the other end is reached: from the first, or since it was told. */
+  knows({ name, role }: LinkWish, to: Site): boolean {
+    return to.#places.includes(0) || this.#told.get(name)?.endpoints.some(({ port }) => port === to.portOf(role)) === true;
+  }
+
+  #rememberedOf({ name }: LinkWish): { readonly remembered?: Learned } {
+    const remembered = this.#remembered.get(name);
+    return remembered === undefined ? {} : { remembered };
+  }
+
+  #remember({ state }: Router): void {
+    for (const { name } of this.links) {
+      const { remoteSiteId, told } = state.links[name] ?? {};
+      if (remoteSiteId === undefined || told === undefined) this.#remembered.delete(name);
+      else for (const known of [this.#remembered, this.#told]) known.set(name, { site: remoteSiteId, endpoints: told });
+    }
+  }
+
+  /** Its link has been taken away, and what was told of it. */
+  forget({ name }: LinkWish): void {
+    for (const known of [this.#remembered, this.#told]) known.delete(name);
   }
 
   /** Closes what it has within so many milliseconds. */
@@ -161,16 +212,19 @@ export class Site {
         .filter(({ deleted }) => !deleted)
         .map((link) => ({
           name: link.name,
-          endpoints: [{ host: hostOf(link.to), port: accessPort(link) }],
+          endpoints: [{ host: hostOf(link.to), port: accessPort(link.role, 0) }],
+          ...this.#rememberedOf(link),
           cost: link.wishedCost,
           tls: this.bundleOf(link),
         })),
       accesses: this.hasAccess
-        ? [
-            { name: 'access', port: ACCESS_PORT, tls: this.accessBundle, role: 'inter-router' },
-            { name: 'edge', port: EDGE_PORT, tls: this.accessBundle, role: 'edge' },
-          ]
+        ? this.#places.flatMap((place) =>
+            ROLES.map((role) => ({ name: `${role}-${place}`, port: accessPort(role, place), tls: this.accessBundle, role })),
+          )
         : [],
+      ...(this.plan.moves === true
+        ? { reachedAt: ROLES.map((role) => ({ host: hostOf(this.index), port: this.portOf(role), role })) }
+        : {}),
       revoked: { sites: [...this.revokedSites], serials: [...this.revokedSerials] },
     };
   }

@@ -102,4 +102,26 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     },
     { file: 'router/link/accept/incoming.ts', from: 'confined: edgeOnly }', to: 'confined: false }' },
   ],
+  // Where a site was reached, as it had said to an earlier process, was forgotten.
+  'forgotten-places': [{ file: 'router/link/dial/dialer.ts', from: 'this.#learned = target.remembered;', to: '' }],
+  // Links that were up when a site moved were not told.
+  'untold-move': [
+    {
+      file: 'router/link/configured-links.ts',
+      from: "for (const link of this.#host.links.all) if (link.state === 'up') this.#tell(link);",
+      to: '',
+    },
+  ],
+  // Links that came up later were not told.
+  'untold-newcomer': [
+    { file: 'router/link/configured-links.ts', from: 'linkUp(link: Link): void {\n    this.#tell(link);', to: 'linkUp(): void {' },
+  ],
+  // What was told was kept, and not tried.
+  'unused-places': [
+    {
+      file: 'router/link/dial/link-target.ts',
+      from: 'const told = learned === undefined ? [] : this.ofLearned(learned);',
+      to: 'const told: readonly LinkEndpoint[] = [];',
+    },
+  ],
 };
