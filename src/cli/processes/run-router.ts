@@ -17,6 +17,7 @@ import { isLabel } from '../../text/names.ts';
 import { quoted } from '../../text/printable.ts';
 import { VERSION } from '../../version.ts';
 import { aborted, pause } from '../../work/pause.ts';
+import { followMemory } from './collector.ts';
 import { connect, logTrouble } from './connect.ts';
 import { lastResort, type LastResort } from './last-resort.ts';
 import { tellFewFiles } from './open-files.ts';
@@ -55,6 +56,7 @@ export async function runRouter(options: RouterCommand, until: AbortSignal): Pro
   logInternalErrors(log);
   using resort = lastResort(log, until);
   registerProcessMetrics();
+  using _collector = followMemory(memoryLimit(options.memory));
   let unready: () => string | undefined = () => 'starting';
   const probes = { live: () => undefined, ready: () => unready() };
   const end = new AbortController();

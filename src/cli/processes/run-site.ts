@@ -17,6 +17,7 @@ import { serveTelemetry } from '../../telemetry/http.ts';
 import { createLogger, type LogLevel, type Logger } from '../../telemetry/log.ts';
 import { registerProcessMetrics } from '../../telemetry/metrics.ts';
 import { aborted } from '../../work/pause.ts';
+import { followMemory } from './collector.ts';
 import { lastResort } from './last-resort.ts';
 import { tellFewFiles } from './open-files.ts';
 import { tune } from './tune.ts';
@@ -45,6 +46,7 @@ export async function runSite(options: RunCommand, until: AbortSignal): Promise<
   const asked = new AbortController();
   using resort = lastResort(log, AbortSignal.any([until, asked.signal]));
   registerProcessMetrics();
+  using _collector = followMemory(memoryLimit(options.memory));
   await makeNamespace(layout);
   using _lock = await lockRouter(layout, router);
   // A socket of one that was killed.

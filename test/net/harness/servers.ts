@@ -228,9 +228,9 @@ export async function startEcho(host: Host, { port }: ServerOptions): Promise<Pr
 /** For `startNode`: sends a page of 64 KiB again and again, as fast as it is taken. */
 export const ENDLESS_PAGES = 'const go = () => { while (socket.write(page)); }; socket.on("drain", go); go();';
 
-/** A server of one line: what it does with each `socket`. */
-export async function startNode(host: Host, port: number, onSocket: string): Promise<void> {
+/** A server of one line: what it does with each `socket`. @param node what runs it */
+export async function startNode(host: Host, port: number, onSocket: string, node: readonly string[] = [process.execPath]): Promise<void> {
   const text = `const page = Buffer.alloc(65536); require('net').createServer({ allowHalfOpen: true }, (socket) => { socket.on('error', () => {}); ${onSocket} }).listen(${port}, '127.0.0.1')`;
-  const program = await host.spawn([process.execPath, '-e', text], { name: `server-${port}` });
+  const program = await host.spawn([...node, '-e', text], { name: `server-${port}` });
   await program.ready(() => host.listens(port));
 }

@@ -25,7 +25,7 @@ import {
 import type { Paced } from './pacer.ts';
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-/** As if attackers had a machine of their own: what others feel is then the router's doing, and not that all share the same cores. */
+/** As if attackers, and the servers that only they ask, had machines of their own: what others feel is then the router's doing, and not that all share the same cores. */
 const ELSEWHERE = ['nice', '-n', '19', process.execPath] as const;
 const [WEB, ENDLESS, STUCK, GRANTS, ANSWERS] = [80, 7001, 7002, 9090, 20_000];
 
@@ -90,8 +90,8 @@ export class Campaign implements AsyncDisposable {
     });
     const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB)] });
     await startNginx(server, { port: WEB });
-    await startNode(server, ENDLESS, ENDLESS_PAGES);
-    await startNode(server, STUCK, 'socket.pause();');
+    await startNode(server, ENDLESS, ENDLESS_PAGES, ELSEWHERE);
+    await startNode(server, STUCK, 'socket.pause();', ELSEWHERE);
     await linkByToken(west, east);
     const placed = await placeLinkFiles(east, east.host.v4, strange);
     // As if the site's own authority had fallen into their hands: nobody else could sign what is odd.
