@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ATTACKS, Campaign, type AttackName, type Phase } from '../../test/net/hostile/campaign.ts';
+import { ATTACKS, Campaign, CONTROL, type Phase } from '../../test/net/hostile/campaign.ts';
 import type { Paced } from '../../test/net/hostile/pacer.ts';
 import { describeMachine } from '../machine.ts';
 import { format, machineLine, replaceBlock, table } from '../markdown.ts';
@@ -13,14 +13,16 @@ import { count, destination, DESTINATION_USAGE, some, type Destination } from '.
 import { median, percentile } from '../statistics.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
+const NAMES = [CONTROL, ...ATTACKS] as const;
+type Name = (typeof NAMES)[number];
 const FULL = { rounds: 3, seconds: 10, cases: 1_000_000 };
 
 const USAGE = `node bench/hostile/main.ts [OPTION…]
 
 Attacks a router in every way it knows, while a client that has nothing to do with it goes on over a link, and compares the
-client's times with those of the quiet seconds before. About ${Math.ceil((FULL.rounds * ATTACKS.length * FULL.seconds * 2) / 60)} minutes on two quiet cores.
+client's times with those of the quiet seconds before. About ${Math.ceil((FULL.rounds * NAMES.length * FULL.seconds * 2) / 60)} minutes on two quiet cores.
 
-  --only NAME,…       some of: ${ATTACKS.join(', ')}
+  --only NAME,…       some of: ${NAMES.join(', ')}
   --rounds N          ${FULL.rounds}
   --seconds N         ${FULL.seconds}, of an attack, and of the quiet before it
   --cases N           ${FULL.cases} at most in an attack
@@ -28,7 +30,7 @@ client's times with those of the quiet seconds before. About ${Math.ceil((FULL.r
 ${DESTINATION_USAGE}`;
 
 interface Options extends Destination {
-  readonly only: readonly AttackName[];
+  readonly only: readonly Name[];
   readonly rounds: number;
   readonly seconds: number;
   readonly cases: number;
@@ -50,7 +52,7 @@ function parseOptions(args: readonly string[]): Options | undefined {
   });
   if (values.help === true) return undefined;
   return {
-    only: values.only === undefined ? ATTACKS : some('--only', values.only, ATTACKS),
+    only: values.only === undefined ? NAMES : some('--only', values.only, NAMES),
     rounds: count('--rounds', values.rounds, FULL.rounds),
     seconds: count('--seconds', values.seconds, FULL.seconds),
     cases: count('--cases', values.cases, FULL.cases),
@@ -60,8 +62,8 @@ function parseOptions(args: readonly string[]): Options | undefined {
   };
 }
 
-async function measure({ only, rounds, seconds, cases, seed }: Options): Promise<ReadonlyMap<AttackName, readonly Sample[]>> {
-  const samples = new Map<AttackName, Sample[]>(only.map((name) => [name, []]));
+async function measure({ only, rounds, seconds, cases, seed }: Options): Promise<ReadonlyMap<Name, readonly Sample[]>> {
+  const samples = new Map<Name, Sample[]>(only.map((name) => [name, []]));
   await using campaign = await Campaign.start({ perSecond: 100 });
   for (let round = 1; round <= rounds; round += 1) {
     for (const name of only) {
@@ -76,7 +78,7 @@ async function measure({ only, rounds, seconds, cases, seed }: Options): Promise
 
 const p99 = ({ kept }: Paced): number => percentile(kept, 0.99);
 
-function row(name: AttackName, samples: readonly Sample[]): readonly string[] {
+function row(name: Name, samples: readonly Sample[]): readonly string[] {
   const ratios = samples.map(({ quiet, phase }) => p99(phase.paced) / p99(quiet));
   const done = samples.reduce((sum, { phase }) => sum + Object.values(phase.told).reduce((all, one) => all + one, 0), 0);
   const failures = samples.flatMap(({ quiet, phase }) => [...quiet.failures, ...phase.paced.failures]);

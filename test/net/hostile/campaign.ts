@@ -27,7 +27,7 @@ import type { Paced } from './pacer.ts';
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 /** As if attackers, and the servers that only they ask, had machines of their own: what others feel is then the router's doing, and not that all share the same cores. */
 const ELSEWHERE = ['nice', '-n', '19', process.execPath] as const;
-const [WEB, ENDLESS, STUCK, GRANTS, ANSWERS] = [80, 7001, 7002, 9090, 20_000];
+const [WEB, ENDLESS, STUCK, GRANTS, ANSWERS, BYSTANDER] = [80, 7001, 7002, 9090, 20_000, 30_000];
 
 export interface Phase {
   readonly name: string;
@@ -49,6 +49,9 @@ export interface Size {
 /** By the port that is attacked, or what is dialed. */
 export const ATTACKS = ['certificates', 'half-open', 'frames', 'hellos', 'renewals', 'crowd', 'grants', 'answers'] as const;
 export type AttackName = (typeof ATTACKS)[number];
+
+/** Certificates against a server on the attackers' own host: what others feel of it is not the router's doing. */
+export const CONTROL = 'elsewhere';
 
 export class Campaign implements AsyncDisposable {
   readonly east: Site;
@@ -113,7 +116,7 @@ export class Campaign implements AsyncDisposable {
   }
 
   /** One attack from its beginning to its end. */
-  async strike(name: AttackName, size: Size): Promise<Phase> {
+  async strike(name: AttackName | typeof CONTROL, size: Size): Promise<Phase> {
     const { east } = this;
     await this.#paced();
     const before = { memory: east.process.memory(), cpu: east.process.cpuSeconds() };
@@ -121,7 +124,7 @@ export class Campaign implements AsyncDisposable {
     const most = this.#watchMemory(watch.signal);
     let told: Phase['told'];
     try {
-      told = name === 'answers' ? await this.#answers(size) : await this.#horde(name, size);
+      told = await this.#carryOut(name, size);
     } finally {
       watch.abort();
       await most;
@@ -135,9 +138,36 @@ export class Campaign implements AsyncDisposable {
     };
   }
 
-  async #horde(name: AttackName, { cases, seconds, seed }: Size): Promise<Phase['told']> {
-    const port = name === 'grants' ? String(GRANTS) : this.#port;
-    const args = [name, this.east.host.v4, port, this.#keys, ...[cases, seconds, seed].map(String)];
+  #carryOut(name: AttackName | typeof CONTROL, size: Size): Promise<Phase['told']> {
+    switch (name) {
+      case 'answers':
+        return this.#answers(size);
+      case CONTROL:
+        return this.#elsewhere(size);
+      default:
+        return this.#horde(name, size);
+    }
+  }
+
+  async #horde(name: AttackName, size: Size): Promise<Phase['told']> {
+    return this.#attack(name, { host: this.east.host.v4, port: name === 'grants' ? String(GRANTS) : this.#port }, size);
+  }
+
+  async #elsewhere(size: Size): Promise<Phase['told']> {
+    const [{ v4: host }, port] = [this.#strange, String(BYSTANDER)];
+    const server = await this.#strange.spawn([...ELSEWHERE, here('bystander.ts'), host, port, this.#keys], { name: 'bystander' });
+    await server.ready(() => this.#strange.listens(BYSTANDER));
+    const told = await this.#attack('certificates', { host, port }, size);
+    await server.kill();
+    return told;
+  }
+
+  async #attack(
+    name: AttackName,
+    { host, port }: { readonly host: string; readonly port: string },
+    { cases, seconds, seed }: Size,
+  ): Promise<Phase['told']> {
+    const args = [name, host, port, this.#keys, ...[cases, seconds, seed].map(String)];
     const said = await this.#strange.run([...ELSEWHERE, here('horde.ts'), ...args], { timeoutMs: (seconds + 30) * 1_000 });
     // The horde's one line.
     return (JSON.parse(said) as { readonly told: Phase['told'] }).told;
