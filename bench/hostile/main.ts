@@ -5,7 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { ATTACKS, Campaign, CONTROL, type Phase } from '../../test/net/hostile/campaign.ts';
+import { ATTACKS, Campaign, CONTROL, type Phase, type StrikeName } from '../../test/net/hostile/campaign.ts';
 import type { Paced } from '../../test/net/hostile/pacer.ts';
 import { describeMachine } from '../machine.ts';
 import { format, machineLine, replaceBlock, table } from '../markdown.ts';
@@ -13,8 +13,7 @@ import { count, destination, DESTINATION_USAGE, some, type Destination } from '.
 import { median, percentile } from '../statistics.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
-const NAMES = [CONTROL, ...ATTACKS] as const;
-type Name = (typeof NAMES)[number];
+const NAMES: readonly StrikeName[] = [CONTROL, ...ATTACKS];
 const FULL = { rounds: 3, seconds: 10, cases: 1_000_000 };
 
 const USAGE = `node bench/hostile/main.ts [OPTION…]
@@ -30,7 +29,7 @@ client's times with those of the quiet seconds before. About ${Math.ceil((FULL.r
 ${DESTINATION_USAGE}`;
 
 interface Options extends Destination {
-  readonly only: readonly Name[];
+  readonly only: readonly StrikeName[];
   readonly rounds: number;
   readonly seconds: number;
   readonly cases: number;
@@ -62,8 +61,8 @@ function parseOptions(args: readonly string[]): Options | undefined {
   };
 }
 
-async function measure({ only, rounds, seconds, cases, seed }: Options): Promise<ReadonlyMap<Name, readonly Sample[]>> {
-  const samples = new Map<Name, Sample[]>(only.map((name) => [name, []]));
+async function measure({ only, rounds, seconds, cases, seed }: Options): Promise<ReadonlyMap<StrikeName, readonly Sample[]>> {
+  const samples = new Map<StrikeName, Sample[]>(only.map((name) => [name, []]));
   await using campaign = await Campaign.start({ perSecond: 100 });
   for (let round = 1; round <= rounds; round += 1) {
     for (const name of only) {
@@ -78,7 +77,7 @@ async function measure({ only, rounds, seconds, cases, seed }: Options): Promise
 
 const p99 = ({ kept }: Paced): number => percentile(kept, 0.99);
 
-function row(name: Name, samples: readonly Sample[]): readonly string[] {
+function row(name: StrikeName, samples: readonly Sample[]): readonly string[] {
   const ratios = samples.map(({ quiet, phase }) => p99(phase.paced) / p99(quiet));
   const done = samples.reduce((sum, { phase }) => sum + Object.values(phase.told).reduce((all, one) => all + one, 0), 0);
   const failures = samples.flatMap(({ quiet, phase }) => [...quiet.failures, ...phase.paced.failures]);

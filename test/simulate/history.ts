@@ -126,6 +126,7 @@ function accesses(plan: WorldPlan, random: Random): Event[] {
   ];
 }
 
+/** Sites that may move do so once or twice. */
 function moves(plan: WorldPlan, random: Random): Event[] {
   return plan.sites.flatMap(({ moves: isMoving }, site): Event[] =>
     isMoving === true

@@ -25,7 +25,10 @@ import {
 import type { Paced } from './pacer.ts';
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-/** As if attackers, and the servers that only they ask, had machines of their own: what others feel is then the router's doing, and not that all share the same cores. */
+/**
+ * As if attackers, and the servers that only they ask, had machines of their own: what others feel is then the router's doing, and not that
+ * all share the same cores.
+ */
 const ELSEWHERE = ['nice', '-n', '19', process.execPath] as const;
 const [WEB, ENDLESS, STUCK, GRANTS, ANSWERS, BYSTANDER] = [80, 7001, 7002, 9090, 20_000, 30_000];
 
@@ -52,6 +55,7 @@ export type AttackName = (typeof ATTACKS)[number];
 
 /** Certificates against a server on the attackers' own host: what others feel of it is not the router's doing. */
 export const CONTROL = 'elsewhere';
+export type StrikeName = AttackName | typeof CONTROL;
 
 export class Campaign implements AsyncDisposable {
   readonly east: Site;
@@ -116,7 +120,7 @@ export class Campaign implements AsyncDisposable {
   }
 
   /** One attack from its beginning to its end. */
-  async strike(name: AttackName | typeof CONTROL, size: Size): Promise<Phase> {
+  async strike(name: StrikeName, size: Size): Promise<Phase> {
     const { east } = this;
     await this.#paced();
     const before = { memory: east.process.memory(), cpu: east.process.cpuSeconds() };
@@ -138,7 +142,7 @@ export class Campaign implements AsyncDisposable {
     };
   }
 
-  #carryOut(name: AttackName | typeof CONTROL, size: Size): Promise<Phase['told']> {
+  #carryOut(name: StrikeName, size: Size): Promise<Phase['told']> {
     switch (name) {
       case 'answers':
         return this.#answers(size);
