@@ -22,6 +22,8 @@ export interface IntakeContext {
   givesWay(): readonly RouterId[];
   /** Records changed. */
   changed(change: Change): void;
+  /** A router that came while too much was held has its place: its records are to be passed on. */
+  admitted(router: RouterId): void;
   /** Somebody made a record of this router in this epoch that this router has not made. */
   contested(epoch: number): void;
   /** A record of that link was left for later. */
@@ -37,6 +39,11 @@ export class Intake {
   readonly #routers = new Pace(recordsOfRouter);
   readonly #links = new Pace(recordsOfLink);
   readonly #looks = new Credit(looksForPlace);
+  /**
+   * Routers that came while more was held than should be. Were they passed on before it is known who gives way, then two routers that
+   * cannot hold all would tell each other of whom they have just forgotten, as fast as they can.
+   */
+  readonly #onTrial = new Set<RouterId>();
   readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
     accepted: 0,
     stale: 0,
@@ -52,7 +59,7 @@ export class Intake {
 
   /**
    * @param age seconds
-   * @returns the record where it was taken and is to be passed on
+   * @returns the record where it was taken and is to be passed on at once
    * @throws RoutingError where no honest peer would have sent it
    */
   take(link: string, bytes: Buffer, age: number): RouteRecord | undefined {
@@ -90,8 +97,10 @@ export class Intake {
       return undefined;
     }
     this.counters.accepted += 1;
+    const isStranger = !database.routers.has(head.id);
     this.#context.changed(database.take(record, made));
-    return record;
+    if (isStranger && database.crowded) this.#onTrial.add(head.id);
+    return this.#onTrial.has(head.id) ? undefined : record;
   }
 
   /** How many records of that router would be taken from that link now. */
@@ -122,7 +131,7 @@ export class Intake {
 
   /** Not at each record of a flood: there is a little room above the limits, and what is there then is looked through at once. */
   #makeRoom(): void {
-    const { database, changed, givesWay } = this.#context;
+    const { database, changed, givesWay, admitted } = this.#context;
     for (const router of givesWay()) {
       const change = database.forget(router);
       if (change === undefined) continue;
@@ -130,5 +139,7 @@ export class Intake {
       changed(change);
     }
     database.settled();
+    for (const router of this.#onTrial) if (database.routers.has(router)) admitted(router);
+    this.#onTrial.clear();
   }
 }

@@ -61,7 +61,7 @@ function* inOrder(
   spared: ReadonlySet<RouterId>,
 ): Generator<KnownRouter> {
   const isLost = ({ id }: KnownRouter): boolean => id !== self && !adjacent.has(id) && paths.costTo(id) === undefined;
-  yield* all.filter(isLost).sort((left, right) => left.made - right.made);
+  yield* all.filter(isLost).toSorted(nearestFirst(paths)).toReversed();
   const tree = new Tree(paths.graph);
   for (const router of all.filter((one) => !isLost(one)).sort(nearestFirst(paths))) {
     tree.put(router, weigh(router), router.id !== self && !spared.has(router.id));
@@ -69,9 +69,13 @@ function* inOrder(
   for (let next = tree.take(weigh); next !== undefined; next = tree.take(weigh)) yield next;
 }
 
+/** Of those that cannot be reached the newest first. One order for all limits: were there two, each could bring back what the other let go. */
 function nearestFirst(paths: Paths): (left: KnownRouter, right: KnownRouter) => number {
-  const cost = ({ id }: KnownRouter): number => paths.costTo(id) ?? Number.MAX_SAFE_INTEGER;
-  return (left, right) => cost(left) - cost(right) || (left.id < right.id ? -1 : 1);
+  return (left, right) => {
+    const [near, far] = [paths.costTo(left.id), paths.costTo(right.id)];
+    if (near !== far) return (near ?? Infinity) - (far ?? Infinity);
+    return (near === undefined ? right.made - left.made : 0) || (left.id < right.id ? -1 : 1);
+  };
 }
 
 /** Sites, each below the last one that all paths from us to it pass. */

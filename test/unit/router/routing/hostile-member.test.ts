@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readMessage, writeRecords, writeSummary } from '../../../../src/router/routing/codec.ts';
 import { bodyOf, readRecord, writeAbout, writeKey, writeNeighbour, writeRecord } from '../../../../src/router/routing/record.ts';
+import { Random } from '../../../../bench/routing/random.ts';
 import { TestNetwork, testKey } from './support/network.ts';
 import { disagreements, impossiblePaths } from './support/reference.ts';
 
@@ -14,6 +15,9 @@ const all = [...honest, liar];
 const pairs = all.flatMap((left, index) => all.slice(index + 1).map((right) => [left, right] as const));
 /** Room for the honest ones and a few more. */
 const limits = { routers: 16, routersOfSite: 3, databaseBytes: 64_000 };
+
+/** Messages in one second that are too many: where all goes well there are fewer than half as many, where records go round, thousands. */
+const STORM = 1000;
 
 /** Routers that the liar invents. */
 const SYBILS = 24;
@@ -163,11 +167,36 @@ test('whatever one member says, all others agree on each other within a minute o
       }
       assert.deepEqual(disagreements(network, honest), []);
       assert.deepEqual(impossiblePaths(network, keys), []);
+      assert.ok(network.busiest < STORM, `${network.busiest} messages in one second`);
       for (const name of honest) {
         const routers = network.routing(name).network();
         assert.ok(routers.length <= limits.routers + 1, `${name} holds ${routers.length} routers`);
       }
     }),
-    { numRuns: Number(process.env['ROUTING_RUNS'] ?? 6), endOnFailure: true },
+    { numRuns: Number(process.env['ROUTING_RUNS'] ?? 20), endOnFailure: true },
   );
+});
+
+test('of routers for whom there is no room each is told of once, and not round and round', () => {
+  for (const [what, idOf] of [
+    ['sites', (index: number) => ({ site: `sybil-${index}`, router: 'r' })],
+    ['routers of one site', (index: number) => ({ site: 'sybil', router: `r${index}` })],
+  ] as const) {
+    const random = new Random(1);
+    const network = new TestNetwork(['a', 'b', 'c', 'd', liar], limits);
+    const links = ['ab', 'bc', 'cd', 'da', 'ac'].map((ends) => [...ends]);
+    for (const [left = '', right = ''] of links) network.link(left, right, 1);
+    network.link('a', liar, 1);
+    network.converge();
+    const before = network.delivered;
+    const invented = Array.from({ length: 40 }, (_, index) => idOf(index));
+    for (const { site, router } of invented) {
+      const about = writeAbout({ name: 'sybil', namespace: '', platform: '', version: '', edge: false });
+      const bytes = writeRecord({ router, epoch: 1, counter: 1, part: 0 }, [about], testKey(site));
+      for (const message of writeRecords([{ age: 0, bytes }], 20_000)) network.inject('a', `a-${liar}`, message);
+    }
+    for (let second = 0; second < 30; second += 1) network.pass(1000, (count) => random.below(count));
+    const told = network.delivered - before;
+    assert.ok(told <= invented.length * 2 * (links.length + 1), `${told} messages about ${invented.length} ${what}`);
+  }
 });

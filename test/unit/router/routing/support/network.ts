@@ -13,6 +13,8 @@ export class TestNetwork {
   now = 1_700_000_000_000;
   /** Messages that were delivered but for summaries, which go over each link now and then, whatever happens. */
   delivered = 0;
+  /** The most of them that were delivered in one second of `pass`. */
+  busiest = 0;
   /** Bytes of those that were sent. */
   bytes = 0;
   /** The longest message that any router sent. */
@@ -138,7 +140,9 @@ export class TestNetwork {
     for (let left = milliseconds; left > 0; left -= 1000) {
       this.now += Math.min(left, 1000);
       for (const [name, node] of this.#nodes) this.#send(name, node.routing.tick(this.#time(node)));
+      const before = this.delivered;
       while (this.deliver(choose));
+      this.busiest = Math.max(this.busiest, this.delivered - before);
     }
   }
 
