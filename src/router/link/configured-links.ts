@@ -103,9 +103,16 @@ export class ConfiguredLinks {
     if (endpoints.length > 0) link.routing.send(writeEndpoints(endpoints));
   }
 
-  /** A link to one router of a site tells for those to its others, too, which may be down just because that has moved. */
+  /**
+   * A link to one router of a site tells for those to its others, too, which may be down just because that has moved: but not for those
+   * that were told something else, since they came in by another role.
+   */
   #learn(from: string, learned: Learned): void {
-    for (const [name, dialer] of this.#dialers) if (name === from || dialer.site === learned.site) dialer.learn(learned);
+    const before = this.#dialers.get(from)?.told;
+    for (const [name, dialer] of this.#dialers) {
+      if (name === from) dialer.tell(learned);
+      else if (dialer.site === learned.site && (dialer.told === undefined || isDeepStrictEqual(dialer.told, before))) dialer.learn(learned);
+    }
   }
 
   #parts(): readonly (Dialer | Access | SiblingAccess)[] {

@@ -54,6 +54,8 @@ export class Dialer {
   readonly #revisions: Revisions;
   /** Where the site that the link is with, or was with last, says that it is reached. */
   #learned: Learned | undefined;
+  /** It said so over this link, at some time. */
+  #wasTold = false;
   readonly #onLearned: (learned: Learned) => void;
   /** The peer's certificate is about to end. */
   #isEnding = false;
@@ -65,7 +67,7 @@ export class Dialer {
     this.#host = host;
     this.#target = target;
     this.#revisions = new Revisions(target.tls);
-    this.#learned = target.remembered;
+    this.#remember(target.remembered);
     this.#start();
   }
 
@@ -98,6 +100,17 @@ export class Dialer {
     return this.#current?.opened.link.peer.site.id ?? this.#learned?.site;
   }
 
+  /** What the site that it is with, or was with last, said over this link, or over one that had been told the same. */
+  get told(): Learned | undefined {
+    return this.#wasTold ? this.#learned : undefined;
+  }
+
+  /** The site at the other end says where it is reached. */
+  tell(learned: Learned): void {
+    this.#wasTold = true;
+    this.learn(learned);
+  }
+
   /** A link that is up stays where it is, and an attempt goes on: so nobody can keep this site dialing by what he says. */
   learn(learned: Learned): void {
     if (isDeepStrictEqual(this.#learned, learned)) return;
@@ -110,7 +123,7 @@ export class Dialer {
     this.#target = target;
     this.#revisions.apply(target.tls);
     this.#cutOutdated();
-    if (!target.beginsAs(before)) this.#learned = undefined;
+    if (!target.beginsAs(before)) this.#remember(undefined);
     const link = this.opened?.link;
     if (link !== undefined && link.cost !== target.cost) {
       link.cost = target.cost;
@@ -165,6 +178,11 @@ export class Dialer {
     if (this.#current === undefined || this.#current.renewAt > now || this.#isEnding) return;
     this.#isEnding = true;
     this.#wake();
+  }
+
+  #remember(learned: Learned | undefined): void {
+    this.#learned = learned;
+    this.#wasTold = learned !== undefined;
   }
 
   get #carriesAny(): boolean {
@@ -272,7 +290,7 @@ export class Dialer {
   #replace(next: Current): void {
     const old = this.#current;
     this.#current = next;
-    if (this.#learned?.site !== this.site) this.#learned = undefined;
+    if (this.#learned?.site !== this.site) this.#remember(undefined);
     this.#isEnding = false;
     this.#problem = undefined;
     if (old !== undefined) this.#retire(old, next.opened.link);

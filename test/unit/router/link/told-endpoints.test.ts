@@ -70,6 +70,24 @@ test('a link that is given other endpoints forgets what it was told at those bef
   assert.ok(first > 0);
 });
 
+test('links to one site by different roles are each told of their own', async () => {
+  const config = { ...siteConfig('server'), accesses: [access(tls), access(tls, { name: 'edge', role: 'edge' })] };
+  await using server = await start({ ...config, reachedAt: [at(11), at(12, { role: 'edge' })] });
+  const [plain, edge] = [await accessPort(server), await accessPort(server, 'edge')];
+  await using client = await start({ ...siteConfig('client'), edge: true, links: [link('plain', plain, tls), link('edge', edge, tls)] });
+  const each = (ofPlain: number, ofEdge: number): Promise<void> =>
+    until(client, `${ofPlain} and ${ofEdge}`, ({ links }) => {
+      const ports = [links.plain, links.edge].map((state) => state?.told?.map(({ port }) => port).join());
+      return links.plain?.operational === true && links.edge?.operational === true && ports.join(' ') === `${ofPlain} ${ofEdge}`;
+    });
+  await each(11, 12);
+  // What changes for one role says nothing of the other.
+  server.apply({ ...config, reachedAt: [at(21), at(12, { role: 'edge' })] });
+  await each(21, 12);
+  server.apply({ ...config, reachedAt: [at(21), at(22, { role: 'edge' })] });
+  await each(21, 22);
+});
+
 test('a link begins where an earlier process was told that its site is, and at no other site there', async () => {
   const { server, client, clientConfig, second } = await linked();
   await using _server = server;
