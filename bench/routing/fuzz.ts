@@ -32,6 +32,8 @@ const limits: RoutingLimits = {
   routersOfSite: 3,
   keysOfRouter: 64,
   neighboursOfRouter: 16,
+  neighbours: 100,
+  keys: 500,
   messageBytes: 8192,
   databaseBytes: 200_000,
 };
@@ -115,6 +117,9 @@ class Victim {
     const network = this.routing.network();
     this.mostRouters = Math.max(this.mostRouters, network.length);
     if (network.length > limits.routers * (17 / 16) + 1) throw new Error(`${network.length} routers are held`);
+    const held = (count: (router: (typeof network)[number]) => number): number => network.reduce((sum, router) => sum + count(router), 0);
+    if (held(({ links }) => links.length) > limits.neighbours * (17 / 16)) throw new Error('more neighbours are held than may be');
+    if (held(({ keys }) => keys.length) > limits.keys * (17 / 16)) throw new Error('more keys are held than may be');
     for (const { keys, links } of network) {
       if (keys.length > limits.keysOfRouter || links.length > limits.neighboursOfRouter) throw new Error('a router holds more than it may');
       for (const { routingKey } of keys.slice(0, 3)) {

@@ -7,6 +7,7 @@ import { bounded, detached } from '../telemetry/boundary.ts';
 import { messageOf, type Logger } from '../telemetry/log.ts';
 import type { BundleSet } from '../trust/stores.ts';
 import { Passes } from '../work/passes.ts';
+import { TimeShare } from '../work/time-share.ts';
 import { Arrival } from './arrival.ts';
 import { OnceLog } from './once-log.ts';
 import { OwnSigning } from './own-signing.ts';
@@ -37,6 +38,8 @@ const SOON = 500;
 const REPORT_AFTER = 30;
 /** Milliseconds between two reports for each resource, all of which a report looks at. */
 const REPORT_OF_EACH = 1;
+/** What reports may take of the time: they show the network as well, and others decide how large that is and how often it changes. */
+const SHARE_OF_REPORTS = 0.1;
 
 /**
  * Keeps one site, as one of its routers: reads what is wanted, looks after trust, plans, tells the router, and reports what came of it.
@@ -62,6 +65,7 @@ export class Agent implements AsyncDisposable {
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
   /** performance.now() */
   #reportedAt = Number.NEGATIVE_INFINITY;
+  readonly #reportTime = new TimeShare(SHARE_OF_REPORTS, 0);
 
   constructor(options: AgentOptions) {
     const { platform, log, version, start, clock = Date.now } = options;
@@ -273,12 +277,13 @@ export class Agent implements AsyncDisposable {
     const report = (): void => {
       this.#reportTimer = undefined;
       // What listens decides what other sites are told, and a link that comes up may have a renewal due.
-      if (this.#router.linksChanged()) this.#passes.request();
+      if (this.#timed(() => this.#router.linksChanged())) this.#passes.request();
       detached('pass/report', () => this.#reportChange());
     };
     const { seen } = this.#reporter;
     const many = seen === undefined ? 0 : allOf(seen.snapshot.resources).length;
-    const pause = Math.max(REPORT_AFTER, this.#reportedAt + REPORT_OF_EACH * many - performance.now());
+    const now = performance.now();
+    const pause = Math.max(REPORT_AFTER, this.#reportedAt + REPORT_OF_EACH * many - now, this.#reportTime.wait(now));
     this.#reportTimer = setTimeout(bounded('pass/report-later', report, report), pause);
   }
 
@@ -295,7 +300,18 @@ export class Agent implements AsyncDisposable {
 
   #report(): void {
     this.#reportedAt = performance.now();
-    if (this.#leads) this.#reporter.report();
+    if (this.#leads) this.#timed(() => this.#reporter.report());
+  }
+
+  /** Counts what it takes as a part of a report. */
+  #timed<R>(work: () => R): R {
+    const began = performance.now();
+    try {
+      return work();
+    } finally {
+      const now = performance.now();
+      this.#reportTime.spend(now - began, now);
+    }
   }
 
   #reportFailed(error: unknown): void {

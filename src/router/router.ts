@@ -88,6 +88,8 @@ class JoinedRouter implements Router, LinkHost {
   #sharesPorts = false;
   #name: string | undefined;
   #state: RouterState | undefined;
+  /** Part of it: what is local changes more often. */
+  #seen: { readonly version: number; readonly network: RouterState['network'] } | undefined;
   #notify: NodeJS.Immediate | undefined;
   #closed: Promise<void> | undefined;
 
@@ -143,10 +145,16 @@ class JoinedRouter implements Router, LinkHost {
       ...this.#local.state,
       ...this.#configured.state,
       ...this.#siblingLinks.state,
-      network: this.#routing.network(),
+      network: this.#network,
       staleNames: hostNames.stale,
     };
     return this.#state;
+  }
+
+  get #network(): RouterState['network'] {
+    const { version } = this.#routing;
+    if (this.#seen?.version !== version) this.#seen = { version, network: this.#routing.network() };
+    return this.#seen.network;
   }
 
   apply(config: RouterConfig): void {

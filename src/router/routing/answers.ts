@@ -1,16 +1,20 @@
+import { performance } from 'node:perf_hooks';
 import type { RouterRecord } from '../contract.ts';
 import type { Adjacency, RouteDestination, RouterId, RoutingLimits } from './contract.ts';
 import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
+import { pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
 import { eachKey } from './record.ts';
 import { givesWay } from './room.ts';
+import { TimeShare } from '../../work/time-share.ts';
 
 /**
  * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
- * or the adjacencies may have made it wrong.
+ * or the adjacencies may have made it wrong. Paths are kept beyond that where all their time has been spent, since others decide how often they
+ * change: then they are found anew with a later `tick`.
  */
 export class Answers {
   readonly #self: RouterId;
@@ -18,14 +22,25 @@ export class Answers {
   readonly #adjacencies: ReadonlyMap<string, Adjacency>;
   readonly #keys: KeyIndex;
   readonly #destinations = new Map<string, readonly RouteDestination[]>();
+  readonly #clock: () => number;
+  readonly #time = new TimeShare(pathTime.part, pathTime.burst);
   #paths: Paths | undefined;
+  /** They are of before a change. */
+  #isBehind = false;
   #blocked: ReadonlySet<string> = new Set();
   #version = 0;
 
-  constructor(self: RouterId, routers: ReadonlyMap<RouterId, KnownRouter>, adjacencies: ReadonlyMap<string, Adjacency>) {
+  /** @param clock milliseconds that only grow */
+  constructor(
+    self: RouterId,
+    routers: ReadonlyMap<RouterId, KnownRouter>,
+    adjacencies: ReadonlyMap<string, Adjacency>,
+    clock: () => number,
+  ) {
     this.#self = self;
     this.#routers = routers;
     this.#adjacencies = adjacencies;
+    this.#clock = clock;
     this.#keys = new KeyIndex(routers);
   }
 
@@ -36,20 +51,28 @@ export class Answers {
   /** To be called with each change of the records. */
   apply(change: Change): void {
     this.#keys.apply(change);
-    if (change.topology) this.#paths = undefined;
+    if (change.topology) this.#pathsChanged();
     if (change.content) this.#outdate();
   }
 
   /** To be called with each change of the adjacencies. */
   adjacenciesChanged(): void {
-    this.#paths = undefined;
+    this.#pathsChanged();
+    this.#outdate();
+  }
+
+  /** To be called about once a second. */
+  tick(): void {
+    if (!this.#isBehind || this.#time.wait(this.#clock()) > 0) return;
+    this.#forgetPaths();
     this.#outdate();
   }
 
   /** Their records are kept and passed on, as others may want them; here they count as unreachable. */
   block(sites: ReadonlySet<string>): void {
     this.#blocked = sites;
-    this.adjacenciesChanged();
+    this.#forgetPaths();
+    this.#outdate();
   }
 
   get reachable(): readonly RouterId[] {
@@ -58,6 +81,8 @@ export class Answers {
 
   /** Who is to be forgotten so that the limits hold. */
   givesWay(limits: RoutingLimits): readonly RouterId[] {
+    // By old paths whoever is new could not be reached.
+    if (this.#isBehind) this.#forgetPaths();
     const adjacent = new Set([...this.#adjacencies.values()].map(({ router }) => router));
     return givesWay({ self: this.#self, routers: this.#routers, adjacent, paths: this.#currentPaths(), limits });
   }
@@ -112,8 +137,21 @@ export class Answers {
   }
 
   #currentPaths(): Paths {
-    this.#paths ??= findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#blocked);
+    if (this.#paths !== undefined) return this.#paths;
+    const began = performance.now();
+    this.#paths = findPaths(this.#self, this.#routers, [...this.#adjacencies.values()], this.#blocked);
+    this.#time.spend(performance.now() - began, this.#clock());
     return this.#paths;
+  }
+
+  #pathsChanged(): void {
+    if (this.#paths !== undefined && this.#time.wait(this.#clock()) > 0) this.#isBehind = true;
+    else this.#forgetPaths();
+  }
+
+  #forgetPaths(): void {
+    this.#paths = undefined;
+    this.#isBehind = false;
   }
 
   #linksTo(path: readonly RouterId[]): string[] {

@@ -51,6 +51,9 @@ export interface RoutingLimits {
   readonly routersOfSite: number;
   readonly keysOfRouter: number;
   readonly neighboursOfRouter: number;
+  /** Of all routers: what paths are found in, and what is shown of the network. */
+  readonly neighbours: number;
+  readonly keys: number;
   /** Of one message, its type included. */
   readonly messageBytes: number;
   /** Of all records held, with what holding them costs. */

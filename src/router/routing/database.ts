@@ -19,6 +19,9 @@ export interface KnownRouter {
   readonly made: number;
   /** That holding its records costs. */
   readonly bytes: number;
+  /** That it lists. */
+  readonly keys: number;
+  readonly neighbours: number;
 }
 
 /** What taking a record changed. */
@@ -39,7 +42,10 @@ export class Database {
   readonly #sums = new BigUint64Array(BUCKETS);
   /** Routers that are held, by site. */
   readonly #bySite = new Map<string, number>();
+  /** Of all routers. */
   #bytes = 0;
+  #keys = 0;
+  #neighbours = 0;
   #records = 0;
   #crowded = false;
 
@@ -95,8 +101,9 @@ export class Database {
 
   /** Whether a router that is not known would have to push another one out. */
   isFullFor(router: RouterId): boolean {
-    const { routers, databaseBytes, routersOfSite } = this.#limits;
-    return this.#routers.size >= routers || this.#bytes >= databaseBytes || (this.#bySite.get(siteOf(router)) ?? 0) >= routersOfSite;
+    const { routers, databaseBytes, keys, neighbours, routersOfSite } = this.#limits;
+    const isFull = this.#bytes >= databaseBytes || this.#keys >= keys || this.#neighbours >= neighbours;
+    return isFull || this.#routers.size >= routers || (this.#bySite.get(siteOf(router)) ?? 0) >= routersOfSite;
   }
 
   /** Whether the record, which is new, is within the bounds of its router. */
@@ -117,11 +124,15 @@ export class Database {
 
   /** Whether there is room for the record, which is new. What is beyond the limits by a little fits, and others give way soon. */
   fits(record: RouteRecord): boolean {
-    const { routers, databaseBytes } = this.#limits;
+    const { routers, databaseBytes, keys, neighbours } = this.#limits;
     const entry = this.#routers.get(record.router);
     if (entry === undefined && this.#routers.size >= routers + Math.ceil(routers * SLACK)) return false;
     const replaced = entry?.epoch === record.epoch ? entry.parts[record.part] : undefined;
-    return this.#bytes + growth(replaced, record) <= databaseBytes * (1 + SLACK);
+    return (
+      this.#bytes + growth(replaced, record) <= databaseBytes * (1 + SLACK) &&
+      this.#keys + record.keys - (replaced?.keys ?? 0) <= keys * (1 + SLACK) &&
+      this.#neighbours + record.neighbours.length - (replaced?.neighbours.length ?? 0) <= neighbours * (1 + SLACK)
+    );
   }
 
   /**
@@ -161,8 +172,9 @@ export class Database {
       entry.about = record.about;
       entry.made = Math.max(entry.made, made);
     }
-    const { routers, databaseBytes, routersOfSite } = this.#limits;
-    this.#crowded ||= this.#routers.size > routers || this.#bytes > databaseBytes || (this.#bySite.get(entry.site) ?? 0) > routersOfSite;
+    const { routers, databaseBytes, keys, neighbours, routersOfSite } = this.#limits;
+    this.#crowded ||= this.#bytes > databaseBytes || this.#keys > keys || this.#neighbours > neighbours;
+    this.#crowded ||= this.#routers.size > routers || (this.#bySite.get(entry.site) ?? 0) > routersOfSite;
     const same = before.length === 1 && replaced !== undefined && bodyOf(replaced).equals(bodyOf(record));
     topology ||= !same && (replaced === undefined ? record.part === 0 || record.neighbours.length > 0 : topologyDiffers(replaced, record));
     return { router: entry.id, before, after: record, topology, content: !same };
@@ -203,6 +215,8 @@ export class Database {
     entry.keys += sign * record.keys;
     entry.neighbours += sign * record.neighbours.length;
     entry.bytes += sign * costOf(record);
+    this.#keys += sign * record.keys;
+    this.#neighbours += sign * record.neighbours.length;
     this.#bytes += sign * costOf(record);
     this.#records += sign;
     const bucket = bucketOf(entry.id);

@@ -119,12 +119,6 @@ interface ConfinedEdge extends Edge {
   readonly isClosed: boolean;
 }
 
-/** What one end says of an edge. */
-interface Listing {
-  readonly cost: number;
-  readonly confined: boolean;
-}
-
 export interface Edge {
   readonly to: number;
   readonly cost: number;
@@ -147,33 +141,25 @@ function readGraph(
   }
   const sites = ids.map(siteOf);
   const count = ids.length;
-  // What one end lists, by both.
-  const listed = new Map<number, Listing>();
-  const list = (from: number, { router, cost, confined = false }: OwnEdge): void => {
-    const to = numbers.get(router);
-    if (to === undefined || to === from) return;
-    // Within a site nobody is a guest.
-    const edge = { cost, confined: confined && sites[from] !== sites[to] };
-    const both = from * count + to;
-    const known = listed.get(both);
-    if (known === undefined || weightOf(edge) < weightOf(known)) listed.set(both, edge);
-  };
-  for (const edge of ownEdges) list(0, edge);
-  for (const [number, node] of nodes.entries()) {
-    if (number === 0 || node === undefined) continue;
-    for (const record of node.parts) for (const neighbour of record?.neighbours ?? []) list(number, neighbour);
-  }
+  const { starts, to: targets, weights } = listings(nodes, { numbers, sites, ownEdges });
+  const back = turned(starts, targets);
   const edges: Edge[][] = ids.map(() => []);
   const confined: ConfinedEdge[] = [];
-  for (const [both, edge] of listed) {
-    const from = Math.floor(both / count);
-    const to = both % count;
-    const back = listed.get(to * count + from);
-    if (back === undefined) continue;
-    const cost = Math.max(edge.cost, back.cost);
-    const isClosed = back.confined && sites[from] !== sites[0];
-    if (isClosed || (edge.confined && sites[to] !== sites[0])) confined.push({ from, to, cost, isClosed });
-    else edges[from]?.push({ to, cost });
+  // Where in `back` is what a node says of the one that is looked at.
+  const said = new Int32Array(count).fill(-1);
+  for (let from = 0; from < count; from += 1) {
+    const [first = 0, end = 0] = [back.starts[from], back.starts[from + 1]];
+    for (let at = first; at < end; at += 1) said[back.from[at] ?? 0] = at;
+    for (let at = starts[from] ?? 0; at < (starts[from + 1] ?? 0); at += 1) {
+      const next = targets[at] ?? 0;
+      const found = said[next] ?? -1;
+      if (found < first || found >= end) continue;
+      const [here, there] = [weights[at] ?? 0, weights[back.listed[found] ?? 0] ?? 0];
+      const cost = Math.max(costOf(here), costOf(there));
+      const isClosed = isConfined(there) && sites[from] !== sites[0];
+      if (isClosed || (isConfined(here) && sites[next] !== sites[0])) confined.push({ from, to: next, cost, isClosed });
+      else edges[from]?.push({ to: next, cost });
+    }
   }
   const connected = new Set([0]);
   const confinedFrom = Map.groupBy(confined, ({ from }) => from);
@@ -198,8 +184,71 @@ function readGraph(
   };
 }
 
+/** Whom each node lists, each once: those of node N stand from `starts[N]` to `starts[N + 1]`. Costs are at most `MOST_COST`. */
+interface Listings {
+  readonly starts: Int32Array;
+  readonly to: readonly number[];
+  readonly weights: readonly number[];
+}
+
 /** One that is not confined goes before all that are. */
-const weightOf = ({ cost, confined }: Listing): number => cost + (confined ? MOST_COST : 0);
+const weightOf = (cost: number, confined: boolean): number => cost + (confined ? MOST_COST : 0);
+const isConfined = (weight: number): boolean => weight > MOST_COST;
+const costOf = (weight: number): number => (isConfined(weight) ? weight - MOST_COST : weight);
+
+function listings(
+  nodes: readonly (KnownRouter | undefined)[],
+  around: { readonly numbers: ReadonlyMap<RouterId, number>; readonly sites: readonly string[]; readonly ownEdges: readonly OwnEdge[] },
+): Listings {
+  const { numbers, sites, ownEdges } = around;
+  const starts = new Int32Array(nodes.length + 1);
+  const [to, weights]: [number[], number[]] = [[], []];
+  const places = new Int32Array(nodes.length).fill(-1);
+  for (const [from, node] of nodes.entries()) {
+    const first = to.length;
+    const list = ({ router, cost, confined = false }: OwnEdge): void => {
+      const next = numbers.get(router);
+      if (next === undefined || next === from) return;
+      // Within a site nobody is a guest.
+      const weight = weightOf(cost, confined && sites[from] !== sites[next]);
+      const place = places[next] ?? -1;
+      if (place >= first) {
+        weights[place] = Math.min(weights[place] ?? weight, weight);
+        return;
+      }
+      places[next] = to.length;
+      to.push(next);
+      weights.push(weight);
+    };
+    if (from === 0) ownEdges.forEach(list);
+    else for (const record of node?.parts ?? []) record?.neighbours.forEach(list);
+    starts[from + 1] = to.length;
+  }
+  return { starts, to, weights };
+}
+
+/** By whom each node is listed, and where. */
+function turned(
+  starts: Int32Array,
+  to: readonly number[],
+): { readonly starts: Int32Array; readonly from: Int32Array; readonly listed: Int32Array } {
+  const count = starts.length - 1;
+  const ends = new Int32Array(count + 1);
+  for (const node of to) ends[node + 1] = (ends[node + 1] ?? 0) + 1;
+  for (let node = 0; node < count; node += 1) ends[node + 1] = (ends[node + 1] ?? 0) + (ends[node] ?? 0);
+  const next = ends.slice();
+  const [from, listed] = [new Int32Array(to.length), new Int32Array(to.length)];
+  for (let node = 0; node < count; node += 1) {
+    for (let at = starts[node] ?? 0; at < (starts[node + 1] ?? 0); at += 1) {
+      const target = to[at] ?? 0;
+      const place = next[target] ?? 0;
+      next[target] = place + 1;
+      from[place] = node;
+      listed[place] = at;
+    }
+  }
+  return { starts: ends, from, listed };
+}
 
 /** Confined edges lead to twins of the routers at their ends, which have edges to each other only. Adds both. */
 function addTwins(ids: RouterId[], sites: string[], edges: Edge[][], arrivals: readonly ConfinedEdge[]): ReadonlyMap<number, number> {

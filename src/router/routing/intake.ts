@@ -1,8 +1,10 @@
 import type { Buffer } from 'node:buffer';
+import { performance } from 'node:perf_hooks';
 import type { RouterId, RoutingCounters } from './contract.ts';
 import type { Change, Database } from './database.ts';
 import { RoutingError } from './errors.ts';
-import { FORGET_AFTER, looksForPlace, recordsOfLink, recordsOfRouter } from './limits.ts';
+import { FORGET_AFTER, looksForPlace, recordsOfLink, recordsOfRouter, roomTime } from './limits.ts';
+import { TimeShare } from '../../work/time-share.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import { Pace } from './pace.ts';
 import { readHead, signatureOf, signedBytes } from './record.ts';
@@ -39,6 +41,7 @@ export class Intake {
   readonly #routers = new Pace(recordsOfRouter);
   readonly #links = new Pace(recordsOfLink);
   readonly #looks = new Credit(looksForPlace);
+  readonly #roomTime = new TimeShare(roomTime.part, roomTime.burst);
   /**
    * Routers that came while more was held than should be. Were they passed on before it is known who gives way, then two routers that
    * cannot hold all would tell each other of whom they have just forgotten, as fast as they can.
@@ -92,7 +95,7 @@ export class Intake {
       this.counters.malformed += 1;
       return undefined;
     }
-    if (!database.isAllowed(record) || !this.#hasPlace(head.id) || !this.#fits(record)) {
+    if (!database.isAllowed(record) || !this.#hasPlace(head.id) || !this.#fits(link, record)) {
       this.counters.refused += 1;
       return undefined;
     }
@@ -122,16 +125,20 @@ export class Intake {
     return database.hasPlace(router);
   }
 
-  #fits(record: RouteRecord): boolean {
-    const { database } = this.#context;
+  #fits(link: string, record: RouteRecord): boolean {
+    const { database, clock, postponed } = this.#context;
     if (database.fits(record)) return true;
-    if (database.crowded) this.#makeRoom();
+    if (!database.crowded) return false;
+    if (this.#roomTime.wait(clock()) === 0) this.#makeRoom();
+    // There may be room for it in a second.
+    else postponed(link);
     return database.fits(record);
   }
 
   /** Not at each record of a flood: there is a little room above the limits, and what is there then is looked through at once. */
   #makeRoom(): void {
-    const { database, changed, givesWay, admitted } = this.#context;
+    const { database, clock, changed, givesWay, admitted } = this.#context;
+    const began = performance.now();
     for (const router of givesWay()) {
       const change = database.forget(router);
       if (change === undefined) continue;
@@ -141,5 +148,6 @@ export class Intake {
     database.settled();
     for (const router of this.#onTrial) if (database.routers.has(router)) admitted(router);
     this.#onTrial.clear();
+    this.#roomTime.spend(performance.now() - began, clock());
   }
 }

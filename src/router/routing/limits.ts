@@ -7,6 +7,9 @@ export const defaultLimits: RoutingLimits = {
   routersOfSite: 16,
   keysOfRouter: 16_384,
   neighboursOfRouter: 2048,
+  // To find all paths among so many takes some ten milliseconds, to show so many keys some hundred.
+  neighbours: 16_384,
+  keys: 65_536,
   messageBytes: 65_536,
   databaseBytes: 64 * 1024 * 1024,
 };
@@ -49,6 +52,12 @@ export const recordsOfRouter: Rate = { burst: 1024, perSecond: 50 };
 
 /** New records that are taken from one link, whoever made them. */
 export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
+
+/** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of a large network, several times. */
+export const pathTime = { part: 0.1, burst: 100 } as const;
+
+/** The same for looking at once who gives way where all is full, and not in the next second. */
+export const roomTime = { part: 0.05, burst: 50 } as const;
 
 /** How often routers of a site that has too many are compared at once, and not in the next second. */
 export const looksForPlace: Rate = { burst: 8, perSecond: 1 };

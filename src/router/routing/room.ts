@@ -20,18 +20,21 @@ export interface Held {
  *   invent as much of that as it likes. So of the sites with nobody between them and us the one that has most is chosen, of
  *   those right behind it again, and so on to the last, which loses its farthest router. Of equals the farthest loses, and then the
  *   one with the greatest id, so that routers which are told the same hold the same.
- * - An adjacent router goes only for its bytes.
+ * - An adjacent router goes only for its bytes, and for what it lists.
  */
 export function givesWay(held: Held): readonly RouterId[] {
   const gone = new Set<RouterId>();
   beyondSites(held, gone);
   const rest = (): KnownRouter[] => [...held.routers.values()].filter(({ id }) => !gone.has(id));
   const { limits } = held;
+  const nobody = new Set<RouterId>();
   for (const [most, weigh, spared] of [
     [limits.routers, () => 1, held.adjacent],
-    [limits.databaseBytes, ({ bytes }: KnownRouter) => bytes, new Set<RouterId>()],
+    [limits.databaseBytes, ({ bytes }: KnownRouter) => bytes, nobody],
+    [limits.neighbours, ({ neighbours }: KnownRouter) => neighbours, nobody],
+    [limits.keys, ({ keys }: KnownRouter) => keys, nobody],
   ] as const) {
-    const all = rest();
+    const all = rest().filter((router) => weigh(router) > 0);
     let excess = all.reduce((sum, router) => sum + weigh(router), 0) - most;
     if (excess <= 0) continue;
     for (const router of inOrder(held, all, weigh, spared)) {

@@ -89,7 +89,7 @@ class LinkState implements Routing {
     this.#own = new OwnRecords(router, siteKey);
     this.#database = new Database(this.#limits);
     this.#stateAbout();
-    this.#answers = new Answers(this.self, this.#database.routers, this.#adjacencies);
+    this.#answers = new Answers(this.self, this.#database.routers, this.#adjacencies, () => this.#clock.reading);
     this.#intake = new Intake({
       self: this.self,
       database: this.#database,
@@ -206,6 +206,7 @@ class LinkState implements Routing {
     if (this.#own.epoch > 0 && reading >= this.#refreshAt) this.#own.refresh();
     if (reading >= this.#sweepAt) this.#sweep();
     this.#intake.tick();
+    this.#answers.tick();
     this.#exchange.tick();
     for (const link of this.#behind) if (this.#adjacencies.has(link)) this.#exchange.summarize(link);
     this.#behind.clear();

@@ -3,11 +3,26 @@ import type { RouterRecord } from '../../router/contract.ts';
 
 /** A peer may claim any number of listeners. */
 const MOST_ENTRIES = 16;
+/** Links, routing keys and what there is of each, of all sites: a status is written anew whenever one of them changes. */
+const MOST_OF_ALL = 8_192;
 
-/** Routers of one site are one entry, in the order in which sites are met. */
+/**
+ * Routers of one site are one entry, in the order in which sites are met. Sites for which there is no room any more are named, and no links or
+ * services of theirs.
+ */
 export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord[] {
   const bySite = Map.groupBy(routers, ({ site }) => site.id);
-  return [...bySite.values()].map((own) => siteRecord(own));
+  let left = MOST_OF_ALL;
+  return [...bySite.values()].map((own) => {
+    left -= sizeOf(own);
+    return siteRecord(left < 0 ? own.map((router) => ({ ...router, links: [], keys: [] })) : own);
+  });
+}
+
+function sizeOf(routers: readonly RouterRecord[]): number {
+  const ofKey = ({ connectors, listeners }: RouterRecord['keys'][number]): number =>
+    1 + Math.min(connectors, MOST_ENTRIES) + Math.min(listeners, MOST_ENTRIES);
+  return routers.reduce((sum, { links, keys }) => keys.reduce((all, key) => all + ofKey(key), sum + links.length), 0);
 }
 
 function siteRecord(routers: readonly RouterRecord[]): SiteRecord {

@@ -50,7 +50,7 @@ export interface Size {
 }
 
 /** By the port that is attacked, or what is dialed. */
-export const ATTACKS = ['certificates', 'half-open', 'frames', 'hellos', 'renewals', 'crowd', 'grants', 'answers'] as const;
+export const ATTACKS = ['certificates', 'half-open', 'frames', 'hellos', 'renewals', 'crowd', 'maps', 'grants', 'answers'] as const;
 export type AttackName = (typeof ATTACKS)[number];
 
 /** Certificates against a server on the attackers' own host: what others feel of it is not the router's doing. */

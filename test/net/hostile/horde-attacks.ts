@@ -1,7 +1,6 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
-import type { Random } from '../../../bench/routing/random.ts';
 import { generateSiteKey } from '../../../src/identity/site-key.ts';
 import { siteIdOf } from '../../../src/identity/site-id.ts';
 import { FrameType, PREFACE } from '../../../src/router/http2/frames.ts';
@@ -12,20 +11,8 @@ import { createKey, createRequest } from '../../../src/x509/request.ts';
 import { beginning, data, frame, FrameSource, headers } from '../../fuzz/frames.ts';
 import { LINK_REQUESTS, routingBytes } from '../../fuzz/link-words.ts';
 import { mutate } from '../../fuzz/mutate.ts';
-import type { Keyring } from './shown.ts';
-
-export interface Fight {
-  readonly host: string;
-  readonly port: number;
-  readonly keys: Keyring;
-  readonly random: Random;
-  /** Milliseconds that are left. */
-  rest(): number;
-  /** Whether one more case is to be done; counts it. */
-  more(): boolean;
-  /** What came of a case. */
-  tell(what: string): void;
-}
+import { maps } from './maps.ts';
+import type { Fight } from './fight.ts';
 
 const SIDE_BY_SIDE = 16;
 /** Milliseconds after which an attacker gives a connection up. */
@@ -209,6 +196,7 @@ export const attacks: Readonly<Record<string, (fight: Fight) => Promise<void>>> 
   hellos: (fight) => workers(fight, () => strangeSite(fight)),
   renewals: (fight) => workers(fight, () => renewals(fight), 4),
   crowd: (fight) => workers(fight, () => crowd(fight), 64),
+  maps,
   // Of what is no HTTP, hardly HTTP, and requests with codes that are guesses.
   grants: (fight) =>
     workers(

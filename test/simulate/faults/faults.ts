@@ -103,7 +103,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     { file: 'router/link/accept/incoming.ts', from: 'confined: edgeOnly }', to: 'confined: false }' },
   ],
   // Where a site was reached, as it had said to an earlier process, was forgotten.
-  'forgotten-places': [{ file: 'router/link/dial/dialer.ts', from: 'this.#learned = target.remembered;', to: '' }],
+  'forgotten-places': [{ file: 'router/link/dial/dialer.ts', from: 'this.#remember(target.remembered);', to: '' }],
   // Links that were up when a site moved were not told.
   'untold-move': [
     {

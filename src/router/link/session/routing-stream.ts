@@ -1,4 +1,6 @@
+import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
+import { TimeShare } from '../../../work/time-share.ts';
 import { LinkError } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
@@ -26,6 +28,8 @@ export interface RoutingStreamLimits {
 const LIMITS: RoutingStreamLimits = { queued: 33_554_432, burst: 67_108_864, rate: 8_388_608 };
 /** What a message costs of burst and rate besides its bytes: most of its price is not its length. */
 const MESSAGE_PRICE = 1_024;
+/** Of all time, the part in which one link's messages are heeded, and milliseconds of it at once: signatures are to be checked, and what is held compared. */
+const TIME = { part: 0.25, burst: 50 } as const;
 
 /**
  * The routing stream of a link, framed. After the hello, messages wait until `start`: each end may be ready before the
@@ -40,6 +44,7 @@ export class RoutingStream implements StreamHandler {
   /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
   readonly #backlog = new Backlog();
   #unconsumed = 0;
+  readonly #time = new TimeShare(TIME.part, TIME.burst);
   #budget: number;
   #budgetAt: number;
   #timer: NodeJS.Timeout | undefined;
@@ -148,18 +153,27 @@ export class RoutingStream implements StreamHandler {
         this.#events.onHello(read.message);
       } else {
         this.#budget -= read.message.length + MESSAGE_PRICE;
-        this.#events.onMessage(read.message);
+        this.#heed(read.message);
       }
     }
     return at;
   }
 
+  #heed(message: Buffer): void {
+    const began = performance.now();
+    try {
+      this.#events.onMessage(message);
+    } finally {
+      this.#time.spend(performance.now() - began, began);
+    }
+  }
+
   #mayRead(): boolean {
-    return this.#state === 'hello' || (this.#state === 'started' && this.#budget > 0);
+    return this.#state === 'hello' || (this.#state === 'started' && this.#budget > 0 && this.#time.wait(performance.now()) === 0);
   }
 
   #wait(): void {
-    const wait = Math.ceil(((1 - this.#budget) / this.#limits.rate) * 1_000);
+    const wait = Math.ceil(Math.max(((1 - this.#budget) / this.#limits.rate) * 1_000, this.#time.wait(performance.now())));
     this.#timer ??= setTimeout(
       bounded(
         'link/routing-wait',

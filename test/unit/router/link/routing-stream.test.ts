@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { performance } from 'node:perf_hooks';
 import { describe, mock, test } from 'node:test';
 import type { Stream } from '../../../../src/router/http2/contract.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
@@ -127,6 +128,36 @@ describe('a routing stream', () => {
     } finally {
       mock.timers.reset();
     }
+  });
+
+  test('heeds what is costly for a part of the time only, and loses nothing', (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    t.after(() => mock.timers.reset());
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    // Each message takes 50 ms.
+    const { stream, peer, messages, faults } = open({}, () => {
+      clock += 50;
+    });
+    stream.onData(framed('me'));
+    stream.start();
+    const given = peer.given;
+    for (let count = 0; count < 40; count += 1) stream.onData(framed(`message ${count}`));
+    assert.ok(messages.length < 10, `${messages.length} messages were heeded at once`);
+    assert.ok(peer.given < given + 40 * framed('message 0').length);
+    const pass = (milliseconds: number): void => {
+      for (let left = milliseconds; left > 0; left -= 20) {
+        clock += 20;
+        mock.timers.tick(20);
+      }
+    };
+    const before = messages.length;
+    pass(1_000);
+    const heeded = messages.length - before;
+    assert.ok(heeded >= 4 && heeded <= 8, `${heeded} messages were heeded in a second`);
+    pass(20_000);
+    assert.equal(messages.length, 41);
+    assert.deepEqual(faults, []);
   });
 
   test('gives up a peer that does not read', () => {

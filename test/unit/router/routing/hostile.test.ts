@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { performance } from 'node:perf_hooks';
 import { test } from 'node:test';
 import { fuzz } from '../../../../bench/routing/fuzz.ts';
 import type { RoutingLimits } from '../../../../src/router/routing/contract.ts';
@@ -151,6 +152,53 @@ test('bytes are bounded, whatever the number of routers', () => {
   // A dozen.
   const { accepted, refused } = routing.counters;
   assert.ok(accepted - refused <= 12, `${accepted} taken, ${refused} given up`);
+});
+
+test('what all routers list is bounded: whoever lists most gives way, and others stay', () => {
+  const crowd = Array.from({ length: 30 }, (_, index) => `s${index}`);
+  const among = crowd.map((name) => writeNeighbour({ router: idOf(name), cost: 1, link: name }));
+  for (const limits of [{ neighbours: 100 }, { keys: 100 }]) {
+    const routing = victim(limits);
+    const listed = 'keys' in limits ? among.map((_, index) => keyField(`k${index}`)) : among;
+    const toLeft = writeNeighbour({ router: idOf('left'), cost: 1, link: 'up' });
+    routing.receive('right', records(record('right', [toVictim, keyField('real')])), now);
+    routing.receive('left', records(record('left', [toVictim, ...among])), now);
+    for (const name of crowd) routing.receive('left', records(record(name, [toLeft, ...listed])), now);
+    routing.tick(now + 1000);
+    const network = routing.network();
+    const [links, keys] = [network.flatMap((router) => router.links).length, network.flatMap((router) => router.keys).length];
+    assert.ok('keys' in limits ? keys <= 100 : links <= 100, `${links} links and ${keys} keys`);
+    assert.equal(routing.destinations('real').length, 1);
+  }
+});
+
+test('paths are found anew for a part of the time only, and with the latest news in the end; a site that is blocked is so at once', (t) => {
+  // Each look at the clock is 100 ms later than the one before, so finding all paths seems to take as long.
+  let clock = 0;
+  t.mock.method(performance, 'now', () => (clock += 100));
+  const routing = victim();
+  const told = (cost: number): void => {
+    const [toLeft, toFar] = [idOf('left'), idOf('far')].map((router) => writeNeighbour({ router, cost, link: 'l' }));
+    const version = { counter: cost };
+    routing.receive('left', records(record('far', [toLeft ?? about, keyField('k')], version)), now);
+    routing.receive('left', records(record('left', [toVictim, toFar ?? about], version)), now);
+  };
+  const costs = Array.from({ length: 20 }, (_, index) => {
+    told(index + 1);
+    return routing.destinations('k')[0]?.cost;
+  });
+  const found = new Set(costs).size;
+  assert.ok(found > 1 && found < 6, `${found} times`);
+  const { version } = routing;
+  routing.tick(now + 10_000);
+  assert.notEqual(routing.version, version);
+  assert.equal(routing.destinations('k')[0]?.cost, 21);
+  for (let cost = 30; cost < 40; cost += 1) {
+    told(cost);
+    routing.destinations('k');
+  }
+  routing.block(new Set([testSite('far').id]));
+  assert.deepEqual(routing.destinations('k'), []);
 });
 
 test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {

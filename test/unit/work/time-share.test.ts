@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { TimeShare } from '../../../src/work/time-share.ts';
+
+test('a share of the time is spent when more was taken than it gives, and comes back with time', () => {
+  const share = new TimeShare(0.1, 50);
+  share.spend(50, 1_000);
+  assert.equal(share.wait(1_000), 0);
+  share.spend(30, 1_000);
+  assert.equal(share.wait(1_000), 300);
+  assert.ok(share.wait(1_290) > 9);
+  assert.equal(share.wait(1_310), 0);
+  // What was not spent is not kept, and a clock that goes back takes nothing.
+  assert.equal(share.wait(100_000), 0);
+  share.spend(51, 99_000);
+  assert.equal(share.wait(99_000), 10);
+});
