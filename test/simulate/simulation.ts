@@ -163,7 +163,8 @@ function leave(world: World): void {
   }
 }
 
-/** Whoever is left leaves too. */
+/** Whoever is left leaves too, and whoever is met only now. */
 function close(world: World): void {
+  world.isOver = true;
   for (const { client, server } of world.conversations.values()) for (const end of [client, server]) end?.leave('close');
 }

@@ -46,6 +46,8 @@ export class World {
   readonly faults: string[] = [];
   /** Of all that arrived anywhere and was logged, in order. */
   digest = 0;
+  /** Nobody stays any more: a server whose handshake ends only now leaves at once. */
+  isOver = false;
   readonly #servers = new Map<string, Listener>();
   readonly #random: Random;
   #calm = false;
@@ -199,6 +201,7 @@ export class World {
       if (conversation.tooLate === true) this.faults.push(`connection ${id} was let in by a listener that was gone`);
       conversation.serverSite = site.index;
       conversation.server = new Talker(endpoint, id, conversation.talk.server, false, () => {}, HEADER_BYTES);
+      if (this.isOver) conversation.server.leave('close');
     });
     endpoint.user = doorman;
     // It may have come before it was accepted.
