@@ -5,7 +5,7 @@ import type { Change, KnownRouter } from './database.ts';
 import { findPaths } from './graph.ts';
 import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
-import { pathTime } from './limits.ts';
+import { DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
 import { eachKey } from './record.ts';
 import { givesWay } from './room.ts';
@@ -91,14 +91,15 @@ export class Answers {
     const known = this.#destinations.get(routingKey);
     if (known !== undefined) return known;
     const paths = this.#currentPaths();
-    const found: RouteDestination[] = [];
-    for (const { router, connectors } of this.#keys.of(routingKey)) {
+    const near = this.#keys.of(routingKey).flatMap(({ router, connectors }) => {
       const cost = connectors > 0 ? paths.costTo(router) : undefined;
-      if (cost === undefined) continue;
-      const path = paths.pathTo(router);
-      found.push({ router, cost, connectors, path, links: this.#linksTo(path) });
-    }
-    found.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
+      return cost === undefined ? [] : [{ router, cost, connectors }];
+    });
+    near.sort((left, right) => left.cost - right.cost || (left.router < right.router ? -1 : 1));
+    const found = near.slice(0, DESTINATIONS_OF_KEY).map((destination) => {
+      const path = paths.pathTo(destination.router);
+      return { ...destination, path, links: this.#linksTo(path) };
+    });
     if (this.#destinations.size >= MOST_DESTINATIONS) this.#destinations.clear();
     this.#destinations.set(routingKey, found);
     return found;

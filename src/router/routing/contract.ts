@@ -94,7 +94,7 @@ export interface Routing {
   readonly waiting: boolean;
   /** Says it, if enough time has passed. */
   release(now: number): readonly Outgoing[];
-  /** Where connectors of the key are, least cost first. Changes of the answer raise `version`. */
+  /** Where connectors of the key are, least cost first; the nearest 256. Changes of the answer raise `version`. */
   destinations(routingKey: string): readonly RouteDestination[];
   /** Whether a listener of the key is anywhere. */
   hasListener(routingKey: string): boolean;

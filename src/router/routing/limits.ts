@@ -29,6 +29,9 @@ export const PARTS_OF_ROUTER = 4096;
 /** Routers on a path at most, the last included. */
 export const LONGEST_PATH = 32;
 
+/** Of one key, the nearest: each connection compares all of them. */
+export const DESTINATIONS_OF_KEY = 256;
+
 /** Milliseconds. */
 export const REFRESH_EVERY = 600_000;
 export const FORGET_AFTER = 1_800_000;

@@ -201,6 +201,19 @@ test('paths are found anew for a part of the time only, and with the latest news
   assert.deepEqual(routing.destinations('k'), []);
 });
 
+test('whoever offers a key as everybody else does makes nobody compare more than the nearest', () => {
+  const routing = victim();
+  const toLeft = writeNeighbour({ router: idOf('left'), cost: 5, link: 'up' });
+  const crowd = Array.from({ length: 300 }, (_, index) => `s${index}`);
+  const among = crowd.map((name) => writeNeighbour({ router: idOf(name), cost: 5, link: name }));
+  for (const [part, fields] of [among.slice(0, 100), among.slice(100, 200), among.slice(200)].entries())
+    routing.receive('left', records(record('left', part === 0 ? [toVictim, ...fields] : fields, { part })), now);
+  routing.receive('left', records(...crowd.map((name) => record(name, [toLeft, keyField('k')]))), now);
+  routing.receive('right', records(record('right', [toVictim, keyField('k')])), now);
+  const found = routing.destinations('k');
+  assert.deepEqual([found.length, found[0]?.router], [256, idOf('right')]);
+});
+
 test('a router that changes without end is taken at a bounded rate, and its last word comes through', () => {
   const network = new TestNetwork(['a', 'b', 'c']);
   network.link('a', 'b', 1);
