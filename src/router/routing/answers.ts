@@ -63,16 +63,13 @@ export class Answers {
 
   /** To be called about once a second. */
   tick(): void {
-    if (!this.#isBehind || this.#time.wait(this.#clock()) > 0) return;
-    this.#forgetPaths();
-    this.#outdate();
+    if (this.#isBehind && this.#time.wait(this.#clock()) === 0) this.#catchUp();
   }
 
   /** Their records are kept and passed on, as others may want them; here they count as unreachable. */
   block(sites: ReadonlySet<string>): void {
     this.#blocked = sites;
-    this.#forgetPaths();
-    this.#outdate();
+    this.#catchUp();
   }
 
   get reachable(): readonly RouterId[] {
@@ -82,7 +79,7 @@ export class Answers {
   /** Who is to be forgotten so that the limits hold. */
   givesWay(limits: RoutingLimits): readonly RouterId[] {
     // By old paths whoever is new could not be reached.
-    if (this.#isBehind) this.#forgetPaths();
+    if (this.#isBehind) this.#catchUp();
     const adjacent = new Set([...this.#adjacencies.values()].map(({ router }) => router));
     return givesWay({ self: this.#self, routers: this.#routers, adjacent, paths: this.#currentPaths(), limits });
   }
@@ -153,6 +150,11 @@ export class Answers {
   #forgetPaths(): void {
     this.#paths = undefined;
     this.#isBehind = false;
+  }
+
+  #catchUp(): void {
+    this.#forgetPaths();
+    this.#outdate();
   }
 
   #linksTo(path: readonly RouterId[]): string[] {
