@@ -28,7 +28,7 @@ interface Tally extends Counts {
 const MINUTE = 60_000;
 /** Milliseconds after which what still runs has failed: a test that never ends would otherwise keep everything from being told. */
 const LIMITS = { checks: 5 * MINUTE, setup: 60 * MINUTE } as const;
-const UNIT = { concurrency: 4, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, limit: 10 * MINUTE } as const;
+const UNIT = { concurrency: 5, testLimit: 2 * MINUTE, fileLimit: 5 * MINUTE, limit: 10 * MINUTE } as const;
 /** Far beyond what any of them takes. */
 const ONE_BY_ONE = { concurrency: 1, testLimit: 10 * MINUTE, fileLimit: 15 * MINUTE } as const;
 const NET = { ...ONE_BY_ONE, limit: 35 * MINUTE } as const;
