@@ -163,6 +163,9 @@ function setAccess(site: Site, has: boolean): void {
   site.apply();
 }
 
+/** Milliseconds. */
+const VISITORS_PATIENCE = 5_000;
+
 /** @param done with what the access showed. @param known what it showed before */
 function visit(world: World, name: string, done: (shown: SecureContext | undefined) => void, known?: SecureContext): void {
   const found = world.link(name);
@@ -185,6 +188,8 @@ function visit(world: World, name: string, done: (shown: SecureContext | undefin
       },
     );
     shaker.begin();
+    // A machine that has lost its power says nothing any more.
+    world.loop.after(VISITORS_PATIENCE, site.machine, () => shaker.leave('close'));
   });
 }
 
