@@ -3,19 +3,21 @@ import type { RouterRecord } from '../../router/contract.ts';
 
 /** A peer may claim any number of listeners. */
 const MOST_ENTRIES = 16;
-/** Links, routing keys and what there is of each, of all sites: a status is written anew whenever one of them changes. */
+/** Links, routing keys and what there is of each, of all sites but the first: a status is written anew whenever one of them changes. */
 const MOST_OF_ALL = 8_192;
 
 /**
- * Routers of one site are one entry, in the order in which sites are met. Sites for which there is no room any more are named, and no links or
- * services of theirs.
+ * Routers of one site are one entry, in the order in which sites are met. The first, which is this one, is shown whole; of others for which there
+ * is no room there are names, and no links or services, and they take none from those that follow.
  */
 export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord[] {
   const bySite = Map.groupBy(routers, ({ site }) => site.id);
   let left = MOST_OF_ALL;
-  return [...bySite.values()].map((own) => {
-    left -= sizeOf(own);
-    return siteRecord(left < 0 ? own.map((router) => ({ ...router, links: [], keys: [] })) : own);
+  return [...bySite.values()].map((own, index) => {
+    const size = index === 0 ? 0 : sizeOf(own);
+    if (size > left) return siteRecord(own.map((router) => ({ ...router, links: [], keys: [] })));
+    left -= size;
+    return siteRecord(own);
   });
 }
 

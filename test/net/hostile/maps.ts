@@ -42,7 +42,7 @@ export async function maps(fight: Fight): Promise<void> {
   const { links } = router as unknown as { readonly links: Links };
   const invented = Array.from({ length: ROUTERS }, () => generateSiteKey().key);
   const names = invented.map(idOf);
-  const bearer = `${siteIdOf(key.publicKey)}/${ROUTER}`;
+  const bearer = idOf(key);
   const epoch = Date.now() + 1;
   for (let counter = 1; fight.more(); counter += 1) {
     const [link] = links.all;

@@ -256,6 +256,20 @@ test('a peer that claims to have endless connectors does not fill our status', (
   assert.ok((status?.network?.[0]?.services?.[0]?.connectors?.length ?? 0) <= 16);
 });
 
+test('this site is shown whole, and another that has more than there is room for is named, and takes no room from others', () => {
+  const keys = Array.from({ length: 10_000 }, (_, index) => ({ routingKey: `k${index}`, connectors: 1, listeners: 0 }));
+  const network = [record('1', 'a', { keys }), record('2', 'a', { keys }), record('3', 'a', { keys: keys.slice(0, 3) })];
+  const status: SiteStatus | undefined = observe([aSite()], { network }).get('Site/west');
+  assert.deepEqual(
+    status?.network?.map(({ name, services }) => [name, services?.length]),
+    [
+      ['site-1', 10_000],
+      ['site-2', 0],
+      ['site-3', 3],
+    ],
+  );
+});
+
 test("a site's endpoints are those that listen, with the real port, by every address of the machine", () => {
   const accesses = { 'Site/west/inter-router': { listening: true, port: 6000 }, 'Site/west/edge': { listening: false } };
   const status: SiteStatus | undefined = observe([aSite({ linkAccess: 'default' })], { accesses }).get('Site/west');
