@@ -15,7 +15,7 @@ export interface Held {
  * Which routers are to be forgotten so that what is held keeps to its limits. Nobody else's room is for one site to take:
  *
  * - Of one site stay the adjacent routers, and of others as many as a site may have, nearest first.
- * - Then those go that cannot be reached, the oldest first.
+ * - Then those go that cannot be reached, the one with the greatest id first.
  * - Then it is the turn of whoever has most. A site has what it is itself, and all that can be reached only through it, for it can
  *   invent as much of that as it likes. So of the sites with nobody between them and us the one that has most is chosen, of
  *   those right behind it again, and so on to the last, which loses its farthest router. Of equals the farthest loses, and then the
@@ -72,13 +72,13 @@ function* inOrder(
   for (let next = tree.take(weigh); next !== undefined; next = tree.take(weigh)) yield next;
 }
 
-/** Of those that cannot be reached the newest first. One order for all limits: were there two, each could bring back what the other let go. */
+/**
+ * One order for all limits: were there two, each could bring back what the other let go. And nobody comes to stand better in it by being told of again,
+ * as by an age: that is told in whole seconds, so whoever is told of seems a little younger than he was.
+ */
 function nearestFirst(paths: Paths): (left: KnownRouter, right: KnownRouter) => number {
-  return (left, right) => {
-    const [near, far] = [paths.costTo(left.id), paths.costTo(right.id)];
-    if (near !== far) return (near ?? Infinity) - (far ?? Infinity);
-    return (near === undefined ? right.made - left.made : 0) || (left.id < right.id ? -1 : 1);
-  };
+  const cost = ({ id }: KnownRouter): number => paths.costTo(id) ?? Number.MAX_SAFE_INTEGER;
+  return (left, right) => cost(left) - cost(right) || (left.id < right.id ? -1 : 1);
 }
 
 /** Sites, each below the last one that all paths from us to it pass. */
