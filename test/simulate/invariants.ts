@@ -20,11 +20,16 @@ export function disagreements(world: World): string[] {
   return world.sites.flatMap((site) => {
     const { router } = site;
     if (router === undefined) return [`${site.machine.name} is off`];
+    if (site.plan.lies === true) return [];
     const [surely, perhaps] = [reachableFrom(world, site), reachableFrom(world, site, true)];
+    // What is told only by somebody who lies may be long over.
+    const isLiedTo = [...perhaps].some(({ plan }) => plan.lies === true);
     const found = new Map(router.state.network.map((record) => [`${record.site.id}/${record.router}`, record]));
     return world.sites.flatMap((other) => {
       const record = found.get(`${other.id}/${other.name}`);
-      if (record === undefined) return surely.has(other) ? [`${site.machine.name} does not know ${other.machine.name}`] : [];
+      if (record === undefined)
+        return surely.has(other) && other.plan.lies !== true ? [`${site.machine.name} does not know ${other.machine.name}`] : [];
+      if (isLiedTo && (other.plan.lies === true || !surely.has(other))) return [];
       if (!perhaps.has(other)) return [`${site.machine.name} believes that it reaches ${other.machine.name}`];
       const said = new Set(record.keys.filter(({ connectors }) => connectors > 0).map((key) => key.routingKey));
       const wants = new Set([...other.connectors].map(routingKey));
@@ -38,7 +43,7 @@ export function disagreements(world: World): string[] {
 export function reachableFrom(world: World, from: Site, perhaps = false): ReadonlySet<Site> {
   const found = new Set([from]);
   for (const site of found) {
-    if (site !== from && site.plan.edge) continue;
+    if (site !== from && (site.plan.edge || (site.plan.lies === true && !perhaps))) continue;
     for (const other of world.sites) {
       const isLinked = siblings(site, other, perhaps) || linkBetween(site, other, perhaps) || linkBetween(other, site, perhaps);
       if (isLinked && other.router !== undefined && !from.revokedSites.has(other.id)) found.add(other);
@@ -168,7 +173,9 @@ export function revokedTalks(world: World): string[] {
     if (one === undefined || other === undefined || client === undefined || server === undefined) return [];
     const isRevoked = one.revokedSites.has(other.id) || other.revokedSites.has(one.id);
     const goesOn = !client.gone && !client.endpoint.over && !server.gone && !server.endpoint.over;
-    return isRevoked && goesOn ? [`connection ${talk.id} is of a site that is revoked, and goes on`] : [];
+    // All of it has arrived where it is not read: the routers have nothing of it any more.
+    const hasPassed = client.endpoint.ended && server.endpoint.ended;
+    return isRevoked && goesOn && !hasPassed ? [`connection ${talk.id} is of a site that is revoked, and goes on`] : [];
   });
 }
 

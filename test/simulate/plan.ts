@@ -18,6 +18,8 @@ export interface SitePlan {
   readonly sibling?: { readonly index: number; readonly router: string; readonly ends?: number };
   /** It moves to other ports now and then, and says so to whom it is linked with. */
   readonly moves?: true;
+  /** What it tells others of the network is not so. */
+  readonly lies?: true;
 }
 
 export interface WorldPlan {
@@ -32,7 +34,7 @@ export interface WorldPlan {
 }
 
 export function drawPlan(random: Random): WorldPlan {
-  const count = random.pick([3, 3, 3, 4, 4, 5, 6, 7]);
+  const count = random.pick([2, 2, 3, 3, 3, 3, 3, 4, 4, 5, 6]);
   const keys = random.int(1, 3);
   const drawn = links(count, random.pick(['chain', 'ring', 'star', 'tree']), random);
   const edges = new Set<number>();
@@ -69,7 +71,16 @@ export function drawPlan(random: Random): WorldPlan {
   const tls = random.chance(0.4)
     ? { listeners: some(keys, 0.6, random), servers: some(keys, 0.4, random) }
     : { listeners: [], servers: [] };
-  return { ...all, sites: random.chance(0.3) ? withMoving(all, random) : all.sites, tls };
+  const moving = random.chance(0.3) ? withMoving(all, random) : all.sites;
+  return { ...all, sites: random.chance(0.1) ? withLiar(moving, random) : moving, tls };
+}
+
+/** One of those that others may pass through, and that have one router only. */
+function withLiar(sites: readonly SitePlan[], random: Random): readonly SitePlan[] {
+  const chosen = random.int(0, sites.length - 1);
+  return sites.map((site, index) =>
+    index === chosen && !site.edge && site.sibling === undefined && site.moves === undefined ? { ...site, lies: true } : site,
+  );
 }
 
 /** Some of those to which others link, and which have one router only. */

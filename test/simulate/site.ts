@@ -52,6 +52,8 @@ export class Site {
   /** Where others may link to it; the last is the one that it tells of. */
   #places: readonly number[] = [0];
   router: Router | undefined;
+  /** Told of each of its routers. */
+  onStarted: (router: Router) => void = () => {};
   /** Listeners of which the router has been told last. */
   served: ReadonlySet<number> = new Set();
   readonly tls: WorldPlan['tls'];
@@ -107,6 +109,7 @@ export class Site {
     this.#soon(() => {
       void startRouter(this.config(), {}, { log: this.#log }).then((router) => {
         this.router = router;
+        this.onStarted(router);
         router.onChange(() => {
           if (this.router === router) this.#remember(router);
         });

@@ -1,7 +1,10 @@
+import type { Router } from '../../src/router/contract.ts';
+import type { Link } from '../../src/router/link/link.ts';
 import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { DEFAULT_LIMITS } from '../../src/router/http2/limits.ts';
 import { hostOf } from './certificates.ts';
+import { Liar } from './liar.ts';
 import { Doorman } from './doorman.ts';
 import { enter, EPOCH, readClock } from './current.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -36,6 +39,9 @@ export interface Conversation {
 
 const UNCONSUMED = DEFAULT_LIMITS.unconsumed;
 
+/** Messages of routing in a second, for each link and one more: of somebody who lies come a third of them. */
+const STORM = 120;
+
 /** Sites, their machines, clients and servers. What happens to them is told to `perform`. */
 export class World {
   readonly loop: Loop;
@@ -50,10 +56,14 @@ export class World {
   isOver = false;
   readonly #servers = new Map<string, Listener>();
   readonly #random: Random;
+  /** Messages of routing that have arrived in this second, and how many are too many. */
+  readonly #heard = { second: 0, messages: 0 };
+  readonly #storm: number;
   #calm = false;
 
   constructor(seed: number, plan: WorldPlan) {
     this.#random = new Random(seed, 2);
+    this.#storm = STORM * (plan.links.length + 1);
     this.loop = new Loop(() => this.#random.unit());
     this.network = new Network(this.loop, this.#random, (where, what) => this.#trace(where, what));
     enter({ loop: this.loop, network: this.network, random: this.#random, sharesReads: plan.sharesReads, epoch: EPOCH });
@@ -66,6 +76,11 @@ export class World {
     });
     for (const site of this.sites) {
       for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
+      const liar = site.plan.lies === true ? new Liar(this, site, seed) : undefined;
+      site.onStarted = (router) => {
+        this.#count(router);
+        liar?.begin(router);
+      };
       this.loop.at(this.#random.unit() * 100, site.machine, () => site.start());
     }
   }
@@ -142,6 +157,20 @@ export class World {
       if (end.over) continue;
       end.receiveReset();
     }
+  }
+
+  /** Whoever tells of what others tell him, again and again, is a storm. */
+  #count(router: Router): void {
+    const ear = router as unknown as { routingMessage(link: Link, message: Buffer): void };
+    const heed = ear.routingMessage.bind(ear);
+    const heard = this.#heard;
+    ear.routingMessage = (link, message) => {
+      const second = Math.floor(this.loop.now / 1_000);
+      if (second !== heard.second) Object.assign(heard, { second, messages: 0 });
+      heard.messages += 1;
+      if (heard.messages === this.#storm) this.faults.push(`${heard.messages} messages of routing arrived within a second`);
+      heed(link, message);
+    };
   }
 
   #kill(endpoint: Endpoint, how: 'process' | 'power'): void {

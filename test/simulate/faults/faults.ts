@@ -124,4 +124,26 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: 'const told: readonly LinkEndpoint[] = [];',
     },
   ],
+  // Who came while more was held than should be was passed on before it was known who gives way.
+  flood: [{ file: 'router/routing/intake.ts', from: 'if (isStranger && database.crowded) this.#onTrial.add(head.id);', to: '' }],
+  // Of those who cannot be reached the oldest gave way: whoever was told of again seemed younger than he was.
+  'told-younger': [
+    {
+      file: 'router/routing/room.ts',
+      from: 'cost(left) - cost(right) || (left.id < right.id ? -1 : 1);',
+      to: 'cost(left) - cost(right) || (paths.costTo(left.id) === undefined ? right.made - left.made : 0) || (left.id < right.id ? -1 : 1);',
+    },
+  ],
+  // A path led to whoever says that it is linked, whether the other end says so or not.
+  'one-sided': [{ file: 'router/routing/graph.ts', from: 'if (found < first || found >= end) continue;', to: '' }],
+  // Whoever was farthest gave way, however many routers a nearer site had invented.
+  'others-room': [
+    {
+      file: 'router/routing/room.ts',
+      from: 'const tree = new Tree(paths.graph);',
+      to:
+        'yield* all.filter((one) => !isLost(one) && one.id !== self && !spared.has(one.id)).sort(nearestFirst(paths)).toReversed(); ' +
+        'const tree = new Tree(paths.graph);',
+    },
+  ],
 };
