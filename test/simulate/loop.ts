@@ -5,6 +5,8 @@ export interface Owner {
   soonAt: number;
   /** Of its wall clock: milliseconds beyond the simulation's, and how many pass in one. */
   readonly clock: Clock;
+  /** What it did last has taken until then. */
+  busyUntil?: number;
   /** It has ended: what was due for it is not done. */
   readonly gone?: boolean;
 }
@@ -17,7 +19,7 @@ export interface Clock {
 }
 
 export interface Due {
-  readonly at: number;
+  at: number;
   readonly order: number;
   readonly owner: Owner | undefined;
   run: (() => void) | undefined;
@@ -39,6 +41,8 @@ const TURN = 0.05;
 export class Loop {
   now = 0;
   owner: Owner | undefined;
+  /** Milliseconds that the event which runs has taken so far. */
+  spent = 0;
   /** What events threw that nobody caught. */
   readonly thrown: unknown[] = [];
   ran = 0;
@@ -69,6 +73,12 @@ export class Loop {
     const at = Math.max(owner?.soonAt ?? 0, this.now + this.#unit() * TURN);
     if (owner !== undefined) owner.soonAt = at;
     return this.at(at, owner, run, kind);
+  }
+
+  /** The event that runs takes so much longer: what is due for its owner meanwhile comes after that, in order. */
+  spend(milliseconds: number): void {
+    this.spent += milliseconds;
+    if (this.owner !== undefined) this.owner.busyUntil = this.now + this.spent;
   }
 
   cancel(due: Due): void {
@@ -106,14 +116,20 @@ export class Loop {
       this.now = Math.max(this.now, Math.min(until, due?.at ?? until));
       return false;
     }
-    const { run } = due;
+    const { run, owner } = due;
+    if (owner !== undefined && (owner.busyUntil ?? 0) > due.at) {
+      due.at = owner.busyUntil ?? 0;
+      this.#push(due);
+      return true;
+    }
     this.now = due.at;
-    this.owner = due.owner;
+    this.spent = 0;
+    this.owner = owner;
     due.run = undefined;
     this.waiting[due.kind] -= 1;
-    if (due.owner?.gone === true) return true;
+    if (owner?.gone === true) return true;
     this.ran += 1;
-    this.meter?.(due.owner);
+    this.meter?.(owner);
     try {
       run?.();
     } catch (error) {

@@ -27,6 +27,9 @@ export class Machine implements Owner {
   readonly listeners = new Map<number, Listener[]>();
   isOn = true;
   soonAt = 0;
+  busyUntil = 0;
+  /** What it does takes time, now and then. */
+  isSlow = false;
   #nextPort = 32_768;
 
   constructor(network: Network, name: string, host: string) {

@@ -20,6 +20,8 @@ export interface SitePlan {
   readonly moves?: true;
   /** What it tells others of the network is not so. */
   readonly lies?: true;
+  /** Its machine has other work to do. */
+  readonly slow?: true;
 }
 
 export interface WorldPlan {
@@ -72,7 +74,12 @@ export function drawPlan(random: Random): WorldPlan {
     ? { listeners: some(keys, 0.6, random), servers: some(keys, 0.4, random) }
     : { listeners: [], servers: [] };
   const moving = random.chance(0.3) ? withMoving(all, random) : all.sites;
-  return { ...all, sites: random.chance(0.1) ? withLiar(moving, random) : moving, tls };
+  const lying = random.chance(0.1) ? withLiar(moving, random) : moving;
+  return { ...all, sites: random.chance(0.15) ? withSlow(lying, random) : lying, tls };
+}
+
+function withSlow(sites: readonly SitePlan[], random: Random): readonly SitePlan[] {
+  return sites.map((site) => (random.chance(0.5) ? { ...site, slow: true } : site));
 }
 
 /** One of those that others may pass through, and that have one router only. */

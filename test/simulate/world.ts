@@ -72,6 +72,7 @@ export class World {
     seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
     this.sites = plan.sites.map((site, index) => {
       const machine = this.network.add(`site-${index}`, hostOf(index));
+      machine.isSlow = site.slow === true;
       return new Site(index, machine, site, plan, this.#logger(index));
     });
     for (const site of this.sites) {
