@@ -210,6 +210,8 @@ export interface RouterRecord {
   readonly router: string;
   readonly site: SiteIdentity;
   readonly edge: boolean;
+  /** How many links and keys there are, or a few more: to read them takes longer. */
+  readonly listed?: number;
   readonly links: readonly { readonly name: string; readonly siteId: string; readonly siteName: string; readonly cost: number }[];
   readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];
 }

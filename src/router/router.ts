@@ -141,11 +141,15 @@ class JoinedRouter implements Router, LinkHost {
   }
 
   get state(): RouterState {
+    const network = (): RouterState['network'] => this.#network;
     this.#state ??= {
       ...this.#local.state,
       ...this.#configured.state,
       ...this.#siblingLinks.state,
-      network: this.#network,
+      // Whoever asks for the rest, after each change, does not pay for that.
+      get network() {
+        return network();
+      },
       staleNames: hostNames.stale,
     };
     return this.#state;

@@ -7,7 +7,7 @@ import type { Paths } from './graph.ts';
 import { KeyIndex } from './key-index.ts';
 import { DESTINATIONS_OF_KEY, pathTime } from './limits.ts';
 import { siteOf } from './names.ts';
-import { eachKey } from './record.ts';
+import { eachKey, type KeyCount, type Neighbour, type RouteRecord } from './record.ts';
 import { givesWay } from './room.ts';
 import { TimeShare } from '../../work/time-share.ts';
 
@@ -114,24 +114,31 @@ export class Answers {
     });
   }
 
-  #describe({ id, site, parts, about }: KnownRouter): RouterRecord[] {
+  #describe({ id, site, parts: all, about, keys: manyKeys, neighbours }: KnownRouter): RouterRecord[] {
     if (about === undefined) return [];
     const { name, namespace, platform, version, edge } = about;
-    const links: { name: string; siteId: string; siteName: string; cost: number }[] = [];
-    const keys = new Map<string, { routingKey: string; connectors: number; listeners: number }>();
-    for (const record of parts) {
-      if (record === undefined) continue;
-      for (const neighbour of record.neighbours) {
-        const siteName = this.#routers.get(neighbour.router)?.about?.name ?? '';
-        links.push({ name: neighbour.link, siteId: siteOf(neighbour.router), siteName, cost: neighbour.cost });
-      }
-      eachKey(record, (key) => {
-        if (!keys.has(key.routingKey)) keys.set(key.routingKey, key);
-      });
-    }
+    const parts = all.filter((record) => record !== undefined);
+    const router = id.slice(site.length + 1);
+    const links = once(() => parts.flatMap((record) => record.neighbours.map((neighbour) => this.#linkTo(neighbour))));
+    const keys = once(() => keysIn(parts));
     return [
-      { router: id.slice(site.length + 1), site: { id: site, name, namespace, platform, version }, edge, links, keys: [...keys.values()] },
+      {
+        router,
+        site: { id: site, name, namespace, platform, version },
+        edge,
+        listed: manyKeys + neighbours,
+        get links() {
+          return links();
+        },
+        get keys() {
+          return keys();
+        },
+      },
     ];
+  }
+
+  #linkTo({ router, link, cost }: Neighbour): RouterRecord['links'][number] {
+    return { name: link, siteId: siteOf(router), siteName: this.#routers.get(router)?.about?.name ?? '', cost };
   }
 
   #currentPaths(): Paths {
@@ -175,3 +182,19 @@ export class Answers {
 
 /** Keys whose destinations are kept until the next change. */
 const MOST_DESTINATIONS = 4096;
+
+/** Of several entries of a key the first counts. */
+function keysIn(parts: readonly RouteRecord[]): RouterRecord['keys'] {
+  const keys = new Map<string, KeyCount>();
+  for (const record of parts)
+    eachKey(record, (key) => {
+      if (!keys.has(key.routingKey)) keys.set(key.routingKey, key);
+    });
+  return [...keys.values()];
+}
+
+/** Of large networks, which change with each message, hardly anything is looked at. */
+function once<T>(read: () => T): () => T {
+  let known: { readonly value: T } | undefined;
+  return () => (known ??= { value: read() }).value;
+}

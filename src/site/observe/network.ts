@@ -4,7 +4,7 @@ import type { RouterRecord } from '../../router/contract.ts';
 /** A peer may claim any number of listeners. */
 const MOST_ENTRIES = 16;
 /** Links, routing keys and what there is of each, of all sites but the first: a status is written anew whenever one of them changes. */
-const MOST_OF_ALL = 8_192;
+const MOST_OF_ALL = 4_096;
 
 /**
  * Routers of one site are one entry, in the order in which sites are met. The first, which is this one, is shown whole; of others for which there
@@ -14,17 +14,20 @@ export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord
   const bySite = Map.groupBy(routers, ({ site }) => site.id);
   let left = MOST_OF_ALL;
   return [...bySite.values()].map((own, index) => {
-    const size = index === 0 ? 0 : sizeOf(own);
-    if (size > left) return siteRecord(own.map((router) => ({ ...router, links: [], keys: [] })));
+    const size = index === 0 ? 0 : sizeWithin(own, left);
+    if (size === undefined) return siteRecord(own.map(({ router, site, edge }) => ({ router, site, edge, links: [], keys: [] })));
     left -= size;
     return siteRecord(own);
   });
 }
 
-function sizeOf(routers: readonly RouterRecord[]): number {
+/** @returns undefined where it is more. Most of a large network is not looked at for that */
+function sizeWithin(routers: readonly RouterRecord[], most: number): number | undefined {
+  if (routers.reduce((sum, { listed = 0 }) => sum + listed, 0) > most) return undefined;
   const ofKey = ({ connectors, listeners }: RouterRecord['keys'][number]): number =>
     1 + Math.min(connectors, MOST_ENTRIES) + Math.min(listeners, MOST_ENTRIES);
-  return routers.reduce((sum, { links, keys }) => keys.reduce((all, key) => all + ofKey(key), sum + links.length), 0);
+  const size = routers.reduce((sum, { links, keys }) => keys.reduce((all, key) => all + ofKey(key), sum + links.length), 0);
+  return size > most ? undefined : size;
 }
 
 function siteRecord(routers: readonly RouterRecord[]): SiteRecord {
