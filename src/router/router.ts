@@ -26,12 +26,14 @@ import { LocalSide } from './local/local-side.ts';
 import { hostNames } from '../work/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
+import { messageTime } from './routing/limits.ts';
 import { routerId, siteOf } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
 import { LEAVING, ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
 import { pause } from '../work/pause.ts';
+import { TimeShares } from '../work/time-share.ts';
 
 /**
  * Starts a router: the local side, routing and links, joined. What does not work (a port in use, a link that cannot be
@@ -64,6 +66,7 @@ class JoinedRouter implements Router, LinkHost {
   readonly liveness = new Liveness();
   readonly memory: Memory;
   readonly turns = new Turns();
+  readonly messageTime = new TimeShares(messageTime.part, messageTime.burst);
   #leaving = false;
   #stopped = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };

@@ -17,6 +17,8 @@ import { ROUTE_FIELD } from '../../src/router/wire.ts';
 import type { Outgoing, Routing } from '../../src/router/routing/contract.ts';
 import { createRouting } from '../../src/router/routing/routing.ts';
 import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
+import { messageTime } from '../../src/router/routing/limits.ts';
+import { TimeShares } from '../../src/work/time-share.ts';
 import { createLogger } from '../../src/telemetry/log.ts';
 import { SITES } from './link-words.ts';
 import { StreamUser } from './session-user.ts';
@@ -38,6 +40,7 @@ export class FuzzedHost implements LinkHost {
   readonly liveness: Liveness;
   readonly memory = new Memory({ bytes: Infinity, peers: Infinity }, quiet);
   readonly turns = new Turns();
+  readonly messageTime = new TimeShares(messageTime.part, messageTime.burst);
   readonly hooks = {};
   readonly draining = false;
   readonly relayed = { open: 0, total: 0, failed: 0, bytes: 0 };

@@ -15,9 +15,9 @@ export const SCALES: readonly Change[] = [
   { file: 'router/routing/limits.ts', from: 'databaseBytes: 64 * 1024 * 1024,', to: 'databaseBytes: 48 * 1024,' },
   // Slow machines have less time than they need for that.
   {
-    file: 'router/link/session/routing-stream.ts',
-    from: 'const TIME = { part: 0.25, burst: 50 } as const;',
-    to: 'const TIME = { part: 0.05, burst: 2 } as const;',
+    file: 'router/routing/limits.ts',
+    from: 'const messageTime = { part: 0.25, burst: 50 }',
+    to: 'const messageTime = { part: 0.05, burst: 2 }',
   },
   { file: 'router/routing/limits.ts', from: 'const pathTime = { part: 0.1, burst: 100 }', to: 'const pathTime = { part: 0.05, burst: 2 }' },
   { file: 'router/routing/limits.ts', from: 'const roomTime = { part: 0.05, burst: 50 }', to: 'const roomTime = { part: 0.05, burst: 2 }' },

@@ -56,6 +56,9 @@ export const recordsOfRouter: Rate = { burst: 1024, perSecond: 50 };
 /** New records that are taken from one link, whoever made them. */
 export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
 
+/** Of all time, the part in which one peer's messages are heeded, whatever links it has, and milliseconds of it at once: signatures are to be checked. */
+export const messageTime = { part: 0.25, burst: 50 } as const;
+
 /** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of a large network, several times. */
 export const pathTime = { part: 0.1, burst: 100 } as const;
 

@@ -1,4 +1,4 @@
-/** A linked site that tells of as large and dense a network as others hold, and of another one a moment later. */
+/** A linked site that tells of as large and dense a network as others hold, and of another one a moment later; over several links, in turns. */
 import { setTimeout } from 'node:timers/promises';
 import { siteIdOf } from '../../../src/identity/site-id.ts';
 import { generateSiteKey, type SiteKey } from '../../../src/identity/site-key.ts';
@@ -13,6 +13,7 @@ import type { Fight } from './fight.ts';
 const [ROUTERS, NEIGHBOURS, KEYS] = [4_000, 60, 20];
 /** Records between two pauses: about as many in a second as are taken from one link. */
 const AT_ONCE = 10;
+const LINKS = 4;
 
 const ROUTER = 'main';
 const idOf = ({ publicKey }: SiteKey): string => `${siteIdOf(publicKey)}/${ROUTER}`;
@@ -31,7 +32,7 @@ export async function maps(fight: Fight): Promise<void> {
       edge: false,
       listeners: [],
       connectors: [],
-      links: [{ name: 'victim', endpoints: [{ host, port }], cost: 1, tls }],
+      links: Array.from({ length: LINKS }, (_, number) => ({ name: `victim-${number}`, endpoints: [{ host, port }], cost: 1, tls })),
       accesses: [],
       revoked: { sites: [], serials: [] },
     },
@@ -45,8 +46,9 @@ export async function maps(fight: Fight): Promise<void> {
   const bearer = idOf(key);
   const epoch = Date.now() + 1;
   for (let counter = 1; fight.more(); counter += 1) {
-    const [link] = links.all;
-    if (link?.state !== 'up') {
+    const up = [...links.all].filter(({ state }) => state === 'up');
+    const link = up[counter % up.length];
+    if (link === undefined) {
       fight.tell('no link');
       await setTimeout(100);
       continue;

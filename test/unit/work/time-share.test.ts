@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TimeShare } from '../../../src/work/time-share.ts';
+import { TimeShare, TimeShares } from '../../../src/work/time-share.ts';
 
 test('a share of the time is spent when more was taken than it gives, and comes back with time', () => {
   const share = new TimeShare(0.1, 50);
@@ -14,4 +14,17 @@ test('a share of the time is spent when more was taken than it gives, and comes 
   assert.equal(share.wait(100_000), 0);
   share.spend(51, 99_000);
   assert.equal(share.wait(99_000), 10);
+});
+
+test('each name has its share, which is forgotten once nothing of it is spent', () => {
+  const shares = new TimeShares(0.1, 50);
+  const [one, other] = [shares.of('one'), shares.of('other')];
+  one.spend(60, 0);
+  assert.equal(one.wait(0), 100);
+  assert.equal(shares.of('one').wait(0), 100);
+  assert.equal(other.wait(0), 0);
+  for (let number = 0; number < 5_000; number += 1) shares.of(`name-${number}`).spend(1, number);
+  assert.equal(one.wait(5_000), 0);
+  one.spend(60, 5_000);
+  assert.equal(shares.of('one').wait(5_000), 100);
 });

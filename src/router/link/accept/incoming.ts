@@ -15,7 +15,7 @@ import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
 import { serveRenewal } from '../session/renewal.ts';
-import { RoutingStream } from '../session/routing-stream.ts';
+import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import {
   ATTACH_PATH,
   AUTHORITY,
@@ -159,12 +159,13 @@ export class Incoming {
 
   #routing(stream: Stream): StreamHandler {
     if (this.#hello !== undefined || this.#timer !== undefined) return refuse(stream, 409, 'http_request_denied');
-    const routing = new RoutingStream({
+    const events: RoutingStreamEvents = {
       onHello: (message) => this.#welcome(stream, routing, message),
       onMessage: (message) => this.#message(message),
       onEnd: () => this.#link?.retire('the peer ended its routing stream'),
       onFault: (error) => this.#fault(stream, error),
-    });
+    };
+    const routing = new RoutingStream(events, this.#options.host.messageTime.of(this.owner));
     routing.use(stream);
     this.#connection.routing = routing;
     const late = bounded(

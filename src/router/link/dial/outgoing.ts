@@ -12,7 +12,7 @@ import type { RouterId } from '../../routing/contract.ts';
 import { Link } from '../link.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
-import { RoutingStream } from '../session/routing-stream.ts';
+import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import { certificateOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
 import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, HELLO_DEADLINE, LEAVING, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
@@ -167,7 +167,7 @@ class Outgoing implements OpenedLink {
   async #exchangeHellos(forward: Connection): Promise<void> {
     const { host, id, cost, peer } = this.#options;
     const answered = Promise.withResolvers<Hello>();
-    const routing = new RoutingStream({
+    const events: RoutingStreamEvents = {
       onHello: (message) => answered.resolve(readHello(message, forward.theirs)),
       onMessage: (message) => this.#message(message),
       onEnd: (refusal: ResponseHead | undefined) => {
@@ -183,7 +183,8 @@ class Outgoing implements OpenedLink {
         answered.reject(error);
         this.#cutOff(error);
       },
-    });
+    };
+    const routing = new RoutingStream(events, host.messageTime.of(this.#owner));
     const late = (): void => answered.reject(new LinkError('timeout', `${peer} said no hello within ${HELLO_DEADLINE / 1_000} s.`));
     const timer = setTimeout(bounded('link/hello-deadline', late, late), HELLO_DEADLINE);
     try {

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
-import { TimeShare } from '../../../work/time-share.ts';
+import type { Spending } from '../../../work/time-share.ts';
 import { LinkError } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
@@ -28,8 +28,6 @@ export interface RoutingStreamLimits {
 const LIMITS: RoutingStreamLimits = { queued: 33_554_432, burst: 67_108_864, rate: 8_388_608 };
 /** What a message costs of burst and rate besides its bytes: most of its price is not its length. */
 const MESSAGE_PRICE = 1_024;
-/** Of all time, the part in which one link's messages are heeded, and milliseconds of it at once: signatures are to be checked, and what is held compared. */
-const TIME = { part: 0.25, burst: 50 } as const;
 
 /**
  * The routing stream of a link, framed. After the hello, messages wait until `start`: each end may be ready before the
@@ -44,13 +42,15 @@ export class RoutingStream implements StreamHandler {
   /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
   readonly #backlog = new Backlog();
   #unconsumed = 0;
-  readonly #time = new TimeShare(TIME.part, TIME.burst);
+  readonly #time: Spending;
   #budget: number;
   #budgetAt: number;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(events: RoutingStreamEvents, limits: Partial<RoutingStreamLimits> = {}) {
+  /** @param time in which messages are heeded, of all links of the peer */
+  constructor(events: RoutingStreamEvents, time: Spending, limits: Partial<RoutingStreamLimits> = {}) {
     this.#events = events;
+    this.#time = time;
     this.#limits = { ...LIMITS, ...limits };
     this.#budget = this.#limits.burst;
     this.#budgetAt = Date.now();

@@ -3,6 +3,8 @@ import { performance } from 'node:perf_hooks';
 import { describe, mock, test } from 'node:test';
 import type { Stream } from '../../../../src/router/http2/contract.ts';
 import { frameMessage } from '../../../../src/router/link/session/framing.ts';
+import { messageTime } from '../../../../src/router/routing/limits.ts';
+import { TimeShares } from '../../../../src/work/time-share.ts';
 import { RoutingStream, type RoutingStreamLimits } from '../../../../src/router/link/session/routing-stream.ts';
 
 class Peer implements Stream {
@@ -38,7 +40,11 @@ interface Heard {
   ends: number;
 }
 
-function open(limits: Partial<RoutingStreamLimits> = {}, onMessage: (message: string) => void = () => {}): Heard {
+function open(
+  limits: Partial<RoutingStreamLimits> = {},
+  onMessage: (message: string) => void = () => {},
+  time = new TimeShares(messageTime.part, messageTime.burst).of('peer'),
+): Heard {
   const peer = new Peer();
   const heard: Heard = {
     peer,
@@ -57,6 +63,7 @@ function open(limits: Partial<RoutingStreamLimits> = {}, onMessage: (message: st
         },
         onFault: (error) => heard.faults.push(error),
       },
+      time,
       limits,
     ),
   };
@@ -158,6 +165,40 @@ describe('a routing stream', () => {
     pass(20_000);
     assert.equal(messages.length, 41);
     assert.deepEqual(faults, []);
+  });
+
+  test('has one part of the time with all others of its peer, and also when it comes back', (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    t.after(() => mock.timers.reset());
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    const shares = new TimeShares(messageTime.part, messageTime.burst);
+    const costly = (): void => {
+      clock += 50;
+    };
+    const begin = (peer: string): Heard => {
+      const heard = open({}, costly, shares.of(peer));
+      heard.stream.onData(framed('me'));
+      heard.stream.start();
+      for (let count = 0; count < 40; count += 1) heard.stream.onData(framed(`message ${count}`));
+      return heard;
+    };
+    const heeded = (...all: readonly Heard[]): number => all.reduce((sum, { messages }) => sum + messages.length - 1, 0);
+    const [first, second] = [begin('liar'), begin('liar')];
+    assert.ok(heeded(first) > 0);
+    assert.equal(heeded(second), 0, 'another link brings no other part of the time');
+    first.stream.end();
+    second.stream.end();
+    const back = begin('liar');
+    assert.equal(heeded(back), 0, 'nor does another one later');
+    assert.ok(heeded(begin('honest')) > 0, 'others have theirs');
+    const since = clock;
+    for (let step = 0; step < 50; step += 1) {
+      clock += 20;
+      mock.timers.tick(20);
+    }
+    const least = ((clock - since) * messageTime.part) / 50;
+    assert.ok(heeded(back) > least - 3 && heeded(back) < least + 2, `${heeded(back)} messages were heeded in ${clock - since} ms`);
   });
 
   test('gives up a peer that does not read', () => {

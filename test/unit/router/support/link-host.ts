@@ -4,6 +4,8 @@ import type { LinkHost } from '../../../../src/router/link/host.ts';
 import { Links } from '../../../../src/router/link/links.ts';
 import { refuse } from '../../../../src/router/link/refusal.ts';
 import { Liveness } from '../../../../src/router/link/session/liveness.ts';
+import { messageTime } from '../../../../src/router/routing/limits.ts';
+import { TimeShares } from '../../../../src/work/time-share.ts';
 import { roomy } from './memory.ts';
 import { quiet } from './site.ts';
 
@@ -18,6 +20,7 @@ export function linkHost({ site, siteKey, router, edge }: RouterConfig, changes:
     liveness,
     memory: roomy(),
     turns: new Turns(),
+    messageTime: new TimeShares(messageTime.part, messageTime.burst),
     hooks: {},
     events: { onUp: () => {}, onDown: () => {}, onCost: () => {}, onLeaving: () => {} },
     draining: false,

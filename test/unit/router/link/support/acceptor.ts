@@ -7,6 +7,7 @@ import { OneMessage } from '../../../../../src/router/link/session/one-message.t
 import { RoutingStream } from '../../../../../src/router/link/session/routing-stream.ts';
 import { LinkError } from '../../../../../src/router/link/link-errors.ts';
 import { ATTACH_PATH, AUTHORITY, EXPORTER_BYTES, REVERSE } from '../../../../../src/router/wire.ts';
+import { TimeShare } from '../../../../../src/work/time-share.ts';
 import { loopback, type Loopback } from '../../http2/support/loopback.ts';
 import { siteConfig } from '../../support/site.ts';
 
@@ -60,17 +61,20 @@ export class Acceptor implements AsyncDisposable {
 
   #welcome(socket: Socket): void {
     session(socket, 'server', (stream) => {
-      const routing = new RoutingStream({
-        onHello: (message) => {
-          this.#link = readHello(message, THEIRS).link;
-          stream.respond({ status: 200, fields: {} });
-          routing.send(this.#hello());
-          this.routing = routing;
+      const routing = new RoutingStream(
+        {
+          onHello: (message) => {
+            this.#link = readHello(message, THEIRS).link;
+            stream.respond({ status: 200, fields: {} });
+            routing.send(this.#hello());
+            this.routing = routing;
+          },
+          onMessage() {},
+          onEnd() {},
+          onFault() {},
         },
-        onMessage() {},
-        onEnd() {},
-        onFault() {},
-      });
+        new TimeShare(1, Infinity),
+      );
       routing.use(stream);
       return routing;
     });
