@@ -60,6 +60,7 @@ export class Site {
   /** Whose key it has. */
   readonly #site: number;
   readonly #log: Logger;
+  readonly #isSought: boolean;
 
   constructor(index: number, machine: Machine, plan: SitePlan, { links, tls }: WorldPlan, log: Logger) {
     this.index = index;
@@ -72,15 +73,16 @@ export class Site {
     this.links = links
       .filter(({ from }) => from === index)
       .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
+    this.#isSought = links.some(({ to, role }) => to === index && role === 'inter-router');
     this.listeners = new Set(plan.listeners);
     this.connectors = new Set(plan.connectors);
     this.tls = tls;
     this.#log = log;
   }
 
-  /** It came in by ports for edge sites only. */
+  /** It came in by ports for edge sites only, and no other site has a link to it as to any other. */
   get isGuest(): boolean {
-    return this.plan.edge && this.links.length > 0 && this.links.every(({ role }) => role === 'edge');
+    return this.plan.edge && !this.#isSought && this.links.length > 0 && this.links.every(({ role }) => role === 'edge');
   }
 
   get accessBundle(): TestBundle {
