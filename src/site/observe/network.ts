@@ -4,7 +4,7 @@ import type { RouterRecord } from '../../router/contract.ts';
 /** A peer may claim any number of listeners. */
 const MOST_ENTRIES = 16;
 /** Links, routing keys and what there is of each, of all sites but the first: a status is written anew whenever one of them changes. */
-const MOST_OF_ALL = 4_096;
+const MOST_OF_ALL = 8_192;
 
 /**
  * Routers of one site are one entry, in the order in which sites are met. The first, which is this one, is shown whole; of others for which there
