@@ -8,6 +8,7 @@ export const SCALES: readonly Change[] = [
   { file: 'router/routing/limits.ts', from: 'const FORGET_AFTER = 1_800_000;', to: 'const FORGET_AFTER = 18_000;' },
   { file: 'router/routing/limits.ts', from: 'const SWEEP_EVERY = 10_000;', to: 'const SWEEP_EVERY = 1_000;' },
   { file: 'router/routing/limits.ts', from: 'const COMPARE_EVERY = 30_000;', to: 'const COMPARE_EVERY = 2_000;' },
+  { file: 'router/routing/limits.ts', from: '{ burst: 8, perSecond: 0.1 }', to: '{ burst: 8, perSecond: 1 }' },
   { file: 'router/routing/limits.ts', from: 'const COMPARE_AT_LAST = 40_000;', to: 'const COMPARE_AT_LAST = 3_000;' },
   // Members that lie invent more than that.
   { file: 'router/routing/limits.ts', from: 'routers: 4096,', to: 'routers: 12,' },

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { RouterId, RoutingCounters } from './contract.ts';
 import type { Change, Database } from './database.ts';
 import { RoutingError } from './errors.ts';
-import { FORGET_AFTER, looksForPlace, recordsOfLink, recordsOfRouter, roomTime } from './limits.ts';
+import { FORGET_AFTER, looksForPlace, MOST_RETURNING, recordsOfLink, recordsOfRouter, returnsOfRouter, roomTime } from './limits.ts';
 import { TimeShare } from '../../work/time-share.ts';
 import { Credit } from '../../work/token-bucket.ts';
 import { Pace } from './pace.ts';
@@ -47,6 +47,11 @@ export class Intake {
    * cannot hold all would tell each other of whom they have just forgotten, as fast as they can.
    */
   readonly #onTrial = new Set<RouterId>();
+  /**
+   * Of routers that gave way. Who gives way depends on who else is there, so that each of three may have to give way to the next: taken in whenever
+   * they are told of, they would go round among routers that have room for one.
+   */
+  readonly #returns = new Pace(returnsOfRouter, MOST_RETURNING);
   readonly counters: { -readonly [Name in Exclude<keyof RoutingCounters, 'leftOut'>]: number } = {
     accepted: 0,
     stale: 0,
@@ -75,6 +80,10 @@ export class Intake {
     // What is said of the age of a router that we know cannot be more than we know.
     if (!isNew || clock - Math.max(made, database.routers.get(head.id)?.made ?? -Infinity) >= FORGET_AFTER) {
       this.counters.stale += 1;
+      return undefined;
+    }
+    if (this.#isAway(head.id)) {
+      this.counters.refused += 1;
       return undefined;
     }
     if (!this.#links.take(link, clock) || !this.#routers.take(head.id, clock)) {
@@ -109,13 +118,21 @@ export class Intake {
   /** How many records of that router would be taken from that link now. */
   room(link: string, router: RouterId): number {
     const clock = this.#context.clock();
+    if (this.#isAway(router)) return 0;
     return Math.min(this.#links.left(link, clock), this.#routers.left(router, clock));
   }
 
   tick(): void {
     this.#links.tick(this.#context.clock());
     this.#routers.tick(this.#context.clock());
+    this.#returns.tick(this.#context.clock());
     if (this.#context.database.crowded) this.#makeRoom();
+  }
+
+  /** It has given way too often lately. A neighbour always finds room. */
+  #isAway(router: RouterId): boolean {
+    const { database, isAdjacent, clock } = this.#context;
+    return this.#returns.left(router, clock()) === 0 && !database.routers.has(router) && !isAdjacent(router);
   }
 
   #hasPlace(router: RouterId): boolean {
@@ -143,6 +160,7 @@ export class Intake {
       const change = database.forget(router);
       if (change === undefined) continue;
       this.counters.refused += change.before.length;
+      this.#returns.take(router, clock());
       changed(change);
     }
     database.settled();

@@ -65,6 +65,10 @@ export const pathTime = { part: 0.1, burst: 100 } as const;
 /** The same for looking at once who gives way where all is full, and not in the next second. */
 export const roomTime = { part: 0.05, burst: 50 } as const;
 
+/** How often a router that gave way to others is taken in again, and of how many that is remembered. */
+export const returnsOfRouter: Rate = { burst: 8, perSecond: 0.1 };
+export const MOST_RETURNING = 16_384;
+
 /** How often routers of a site that has too many are compared at once, and not in the next second. */
 export const looksForPlace: Rate = { burst: 8, perSecond: 1 };
 

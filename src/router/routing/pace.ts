@@ -3,10 +3,13 @@ import { Credit, type Rate } from '../../work/token-bucket.ts';
 /** A token bucket for each of many things, by name. Those that have used nothing lately cost nothing. */
 export class Pace {
   readonly #rate: Rate;
+  readonly #most: number;
   readonly #credits = new Map<string, Credit>();
 
-  constructor(rate: Rate) {
+  /** @param most things that are remembered: beyond that, those that came first are forgotten */
+  constructor(rate: Rate, most = Infinity) {
     this.#rate = rate;
+    this.#most = most;
   }
 
   left(name: string, clock: number): number {
@@ -20,6 +23,8 @@ export class Pace {
       // Its time begins now, at a full burst.
       credit.left(clock);
       this.#credits.set(name, credit);
+      const [first] = this.#credits.keys();
+      if (this.#credits.size > this.#most && first !== undefined) this.#credits.delete(first);
     }
     return credit.take(clock);
   }

@@ -126,6 +126,8 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // Who came while more was held than should be was passed on before it was known who gives way.
   flood: [{ file: 'router/routing/intake.ts', from: 'if (isStranger && database.crowded) this.#onTrial.add(head.id);', to: '' }],
+  // Who had given way was taken in whenever he was told of again: of three each may have to give way to the next.
+  'comes-again': [{ file: 'router/routing/intake.ts', from: 'if (this.#isAway(head.id)) {', to: 'if (this.#isAway(head.id) && false) {' }],
   // Of those who cannot be reached the oldest gave way: whoever was told of again seemed younger than he was.
   'told-younger': [
     {

@@ -177,6 +177,47 @@ test('whatever one member says, all others agree on each other within a minute o
   );
 });
 
+test('routers of whom each gives way to the next do not go round', () => {
+  const others = ['a', 'b', 'c'];
+  // The far one is known by way of the middle one only, which is known by way of the near one. Of the lost the one with the greater id goes.
+  const network = new TestNetwork([...others, liar], { ...limits, routers: 6 });
+  const [near, middle, far] = [network.id('s/near'), network.id('t/main'), network.id('s/r')];
+  const lost = Array.from({ length: 100 }, (_, index) => `lost-${index}/main`).find((name) => network.id(name) < far) ?? '';
+  network.tamper = (from, _, message) => {
+    const read = readMessage(message);
+    if (from !== liar || read.kind !== 'records') return [message];
+    const told = read.records.map(({ age, bytes }) => {
+      const record = readRecord(bytes);
+      if (record?.router !== network.id(liar)) return { age, bytes };
+      const { epoch, counter } = record;
+      const fields = [bodyOf(record), writeNeighbour({ router: near, cost: 1, link: 'near' })];
+      return { age, bytes: writeRecord({ router: 'r', epoch, counter, part: 0 }, fields, testKey(liar)) };
+    });
+    return writeRecords(told, 60_000);
+  };
+  for (const [left = '', right = ''] of ['ab', 'bc', 'ca'].map((ends) => [...ends])) network.link(left, right, 1);
+  network.link('a', liar, 1);
+  network.converge();
+  const tell = (name: string, neighbours: readonly string[]): void => {
+    const [site = '', router = ''] = name.split('/');
+    const about = writeAbout({ name: 'sybil', namespace: '', platform: '', version: '', edge: false });
+    const linked = neighbours.map((neighbour) => writeNeighbour({ router: neighbour, cost: 1, link: neighbour }));
+    const bytes = writeRecord({ router, epoch: 1, counter: 1, part: 0 }, [about, ...linked], testKey(site));
+    for (const message of writeRecords([{ age: 0, bytes }], 20_000)) network.inject('a', `a-${liar}`, message);
+  };
+  tell('s/near', [network.id(liar), middle]);
+  network.converge();
+  const before = network.delivered;
+  tell('t/main', [near, far]);
+  tell('s/r', [middle]);
+  tell(lost, []);
+  // It has given way by now.
+  tell('t/main', [near, far]);
+  network.pass(60_000);
+  const told = network.delivered - before;
+  assert.ok(told < 250, `${told} messages about three routers`);
+});
+
 test('of routers for whom there is no room each is told of once, and not round and round', () => {
   for (const [what, idOf] of [
     ['sites', (index: number) => ({ site: `sybil-${index}`, router: 'r' })],
