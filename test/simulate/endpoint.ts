@@ -25,6 +25,8 @@ export class Endpoint {
   user: EndpointUser = NOBODY;
   readonly machine: Host;
   readonly port: number;
+  /** It is of a client or a server, or whom they talk with. */
+  readonly isLoopback: boolean;
   /** Bytes that have arrived and were not read. */
   unread = 0;
   /** The peer's FIN has arrived. */
@@ -48,9 +50,10 @@ export class Endpoint {
   #moving = false;
   #wantsRoom = false;
 
-  constructor(machine: Host, port: number, path: Path, capacity: number) {
+  constructor(machine: Host, { port, isLoopback }: { readonly port: number; readonly isLoopback: boolean }, path: Path, capacity: number) {
     this.machine = machine;
     this.port = port;
+    this.isLoopback = isLoopback;
     this.#path = path;
     this.#capacity = capacity;
     machine.endpoints.add(this);

@@ -2,7 +2,7 @@
 import type { Link } from '../../src/router/link/link.ts';
 import type { Router } from '../../src/router/contract.ts';
 import { wallClockOf } from './current.ts';
-import { routingKey, type LinkWish, type Site } from './site.ts';
+import { listenerPort, ROLES, routingKey, type LinkWish, type Site } from './site.ts';
 import type { Talker } from './traffic.ts';
 import type { Conversation, World } from './world.ts';
 
@@ -62,7 +62,7 @@ const linkBetween = (from: Site, to: Site, perhaps: boolean): boolean =>
 /** Under an older certificate a link that is up goes on, also where the new one is of no use. */
 function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
   const isRevoked = from.revokedSites.has(to.id) || to.revokedSites.has(from.id);
-  return !link.deleted && to.hasAccess && !isRevoked && from.router !== undefined && to.router !== undefined;
+  return !link.deleted && to.access.isWanted && !isRevoked && from.router !== undefined && to.router !== undefined;
 }
 
 function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
@@ -72,6 +72,17 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
 }
 
+/** Each router has opened all ports that its site wants, those of listeners where a connector can be reached. */
+export function closedPorts(world: World): string[] {
+  return world.sites.flatMap((site) => {
+    const { machine, accessPorts, listeners } = site;
+    const reachable = [...reachableFrom(world, site)];
+    const served = [...listeners].filter((key) => reachable.some(({ connectors }) => connectors.has(key)));
+    const closed = [...accessPorts, ...served.map(listenerPort)].filter((port) => !machine.listens(port));
+    return closed.map((port) => `${machine.name} does not listen at its port ${port}`);
+  });
+}
+
 /** Whoever links to a site that moves has its link, and knows where the site is reached. */
 export function untold(world: World): string[] {
   return world.sites.flatMap((site) =>
@@ -79,7 +90,8 @@ export function untold(world: World): string[] {
       const to = world.sites[link.to];
       if (to?.plan.moves !== true || !mustBeUp(site, to, link)) return [];
       const { operational, told } = site.router?.state.links[link.name] ?? {};
-      const knows = told?.some(({ port }) => port === to.portOf(link.role)) === true;
+      // Of links that it has by both roles, one that was told nothing yet follows what the others were told.
+      const knows = told?.some(({ port }) => ROLES.some((role) => port === to.portOf(role))) === true;
       return operational === true && knows ? [] : [`${link.name} is not up, or ${site.machine.name} does not know where its other end is`];
     }),
   );
@@ -171,10 +183,11 @@ export function revokedTalks(world: World): string[] {
   return [...world.conversations.values()].flatMap(({ talk, site, serverSite, client, server }) => {
     const [one, other] = [world.sites[site], world.sites[serverSite ?? site]];
     if (one === undefined || other === undefined || client === undefined || server === undefined) return [];
-    const isRevoked = one.revokedSites.has(other.id) || other.revokedSites.has(one.id);
     const goesOn = !client.gone && !client.endpoint.over && !server.gone && !server.endpoint.over;
-    // All of it has arrived where it is not read: the routers have nothing of it any more.
+    // All of it has arrived where it is not read, or has left the router that revokes: that has nothing of it any more.
     const hasPassed = client.endpoint.ended && server.endpoint.ended;
+    const revokes = [...(one.revokedSites.has(other.id) ? [client] : []), ...(other.revokedSites.has(one.id) ? [server] : [])];
+    const isRevoked = revokes.some(({ endpoint }) => !endpoint.ended || !endpoint.peer.closed);
     return isRevoked && goesOn && !hasPassed ? [`connection ${talk.id} is of a site that is revoked, and goes on`] : [];
   });
 }
@@ -189,7 +202,7 @@ export function transitOfGuests(world: World): string[] {
 /** Between machines there are the connections of links that are up, and no others. */
 export function strayConnections(world: World): string[] {
   return world.sites.flatMap(({ machine, router }) => {
-    const open = [...machine.endpoints].filter(({ peer }) => peer.machine !== machine).length;
+    const open = [...machine.endpoints].filter(({ isLoopback }) => !isLoopback).length;
     let known = 0;
     for (const link of router === undefined ? [] : inside(router).links.all) if (link.state === 'up') known += link.connections.size;
     return open === known ? [] : [`${machine.name} has ${open} connections to others, and links need ${known}`];
@@ -204,7 +217,7 @@ export function unwantedConnections(world: World): string[] {
         other === site ||
         site.isSiblingOf(other) ||
         [...site.links, ...other.links].some(
-          ({ from, to, deleted }) => !deleted && world.sites[to]?.hasAccess === true && isOf(from, to, site, other),
+          ({ from, to, deleted }) => !deleted && world.sites[to]?.access.isWanted === true && isOf(from, to, site, other),
         );
       const open = isWanted ? 0 : [...site.machine.endpoints].filter(({ peer }) => peer.machine === other.machine).length;
       return open === 0 ? [] : [`${site.machine.name} has ${open} connections to ${other.machine.name}, to which it has no link`];
@@ -213,7 +226,9 @@ export function unwantedConnections(world: World): string[] {
 }
 
 const isOf = (from: number, to: number, one: Site, other: Site): boolean =>
-  (from === one.index && to === other.index) || (from === other.index && to === one.index);
+  (isAt(one, from) && isAt(other, to)) || (isAt(other, from) && isAt(one, to));
+
+const isAt = ({ index, mate }: Site, site: number): boolean => index === site || mate?.index === site;
 
 /** Nobody talks: links hold nothing of anybody. */
 export function leftovers(world: World): string[] {
@@ -231,7 +246,7 @@ export function leftovers(world: World): string[] {
         if (queued > 0) wrong.push(`${machine.name} has ${queued} bytes to send over ${link.id}`);
       }
     }
-    const sockets = [...machine.endpoints].filter(({ peer }) => peer.machine === machine).length;
+    const sockets = [...machine.endpoints].filter(({ isLoopback }) => isLoopback).length;
     return sockets === 0 ? wrong : [...wrong, `${machine.name} has ${sockets} sockets of clients and servers`];
   });
 }

@@ -3,7 +3,10 @@ import { Endpoint } from './endpoint.ts';
 import { Path } from './path.ts';
 import type { Random } from './random.ts';
 
+const LOOPBACK = '127.0.0.1';
+
 export interface Address {
+  /** Or the path of a socket. */
   readonly host: string;
   readonly port: number;
 }
@@ -17,12 +20,12 @@ export interface Listener {
   onConnection(endpoint: Endpoint): void;
 }
 
-/** A machine: addresses, ports, clock, and whatever runs there. */
+/** A machine: addresses, ports, clock, and whatever runs there. Two with one address are two processes of one machine, each with what it talks to. */
 export class Machine implements Owner {
   readonly name: string;
   readonly host: string;
   readonly network: Network;
-  readonly clock: Clock = { ahead: 0, rate: 1, since: 0 };
+  readonly clock: Clock;
   readonly endpoints = new Set<Endpoint>();
   readonly listeners = new Map<number, Listener[]>();
   isOn = true;
@@ -30,24 +33,28 @@ export class Machine implements Owner {
   busyUntil = 0;
   /** What it does takes time, now and then. */
   isSlow = false;
-  #nextPort = 32_768;
+  /** The last port that a connection got. */
+  readonly #ports: { last: number };
 
   constructor(network: Network, name: string, host: string) {
     this.network = network;
     this.name = name;
     this.host = host;
+    const [other] = network.at(host);
+    this.clock = other?.clock ?? { ahead: 0, rate: 1, since: 0 };
+    this.#ports = other === undefined ? { last: 32_768 } : other.#ports;
   }
 
   port(): number {
-    this.#nextPort += 1;
-    return this.#nextPort;
+    this.#ports.last += 1;
+    return this.#ports.last;
   }
 
   /** @returns whether the address was free */
   listen(listener: Listener): boolean {
-    const others = this.listeners.get(listener.port) ?? [];
-    if (others.some((other) => overlaps(other, listener) && !(other.shared && listener.shared))) return false;
-    this.listeners.set(listener.port, [...others, listener]);
+    const taken = this.network.at(this.host).flatMap(({ listeners }) => listeners.get(listener.port) ?? []);
+    if (taken.some((other) => overlaps(other, listener) && !(other.shared && listener.shared))) return false;
+    this.listeners.set(listener.port, [...(this.listeners.get(listener.port) ?? []), listener]);
     return true;
   }
 
@@ -57,11 +64,13 @@ export class Machine implements Owner {
     else this.listeners.set(listener.port, left);
   }
 
-  listenerAt({ host, port }: Address): Listener | undefined {
-    const all = (this.listeners.get(port) ?? []).filter((listener) => listener.host === undefined || listener.host === host);
-    return this.network.random.pick(all);
+  listens(port: number): boolean {
+    return this.listeners.has(port);
   }
 }
+
+/** It is one of the same machine's. */
+const isLocal = ({ host }: Address): boolean => host === LOOPBACK || host.startsWith('/');
 
 const overlaps = (one: Listener, other: Listener): boolean => one.host === undefined || other.host === undefined || one.host === other.host;
 
@@ -72,7 +81,7 @@ const MOST_KNOCKS = 6;
 export class Network {
   readonly loop: Loop;
   readonly random: Random;
-  readonly machines = new Map<string, Machine>();
+  readonly machines = new Set<Machine>();
   readonly #paths = new Map<string, Path>();
   readonly #trace: (where: string, what: Uint8Array | string) => void;
   /** Bytes that a connection holds, one way. */
@@ -91,12 +100,17 @@ export class Network {
 
   add(name: string, host: string): Machine {
     const machine = new Machine(this, name, host);
-    this.machines.set(host, machine);
+    this.machines.add(machine);
     return machine;
   }
 
-  path(one: Machine, other: Machine): Path {
-    const name = one.name < other.name ? `${one.name} ${other.name}` : `${other.name} ${one.name}`;
+  /** The processes of a machine. */
+  at(host: string): readonly Machine[] {
+    return [...this.machines].filter((machine) => machine.host === host);
+  }
+
+  path({ host: one }: Machine, { host: other }: Machine): Path {
+    const name = one < other ? `${one} ${other}` : `${other} ${one}`;
     const known = this.#paths.get(name) ?? new Path(this, one === other);
     this.#paths.set(name, known);
     return known;
@@ -112,7 +126,7 @@ export class Network {
 
   /** @param done with the endpoint, or the system's code. @returns how to give up */
   connect(from: Machine, address: Address, done: (result: Endpoint | string) => void): () => void {
-    const to = address.host === '127.0.0.1' ? from : this.machines.get(address.host);
+    const [to] = isLocal(address) ? [from] : this.at(address.host);
     let over = false;
     const finish = (result: Endpoint | string): void => {
       if (over && typeof result !== 'string') result.close();
@@ -138,20 +152,28 @@ export class Network {
       return;
     }
     path.deliver(path.arrival(0), to, () => {
-      const listener = to.listenerAt(address);
-      if (listener === undefined) {
+      const found = this.#listenerAt(to.host, address);
+      if (found === undefined) {
         path.deliver(path.arrival(0), from, () => finish('ECONNREFUSED'));
         return;
       }
-      const near = new Endpoint(from, from.port(), path, this.#capacity);
-      const far = new Endpoint(to, address.port, path, this.#capacity);
+      const { machine, listener } = found;
+      const isLoopback = address.host === LOOPBACK;
+      const near = new Endpoint(from, { port: from.port(), isLoopback }, path, this.#capacity);
+      const far = new Endpoint(machine, { port: address.port, isLoopback }, path, this.#capacity);
       Endpoint.connect(near, far);
       path.deliver(path.arrival(0), from, () => finish(near));
-      this.loop.soon(to, () => {
+      this.loop.soon(machine, () => {
         // Whoever has listened is gone: the kernel resets what waited to be accepted.
-        if (to.listeners.get(listener.port)?.includes(listener) === true) listener.onConnection(far);
+        if (machine.listeners.get(listener.port)?.includes(listener) === true) listener.onConnection(far);
         else far.reset();
       });
     });
+  }
+
+  /** One of those who share the port. */
+  #listenerAt(at: string, { host, port }: Address): { readonly machine: Machine; readonly listener: Listener } | undefined {
+    const all = this.at(at).flatMap((machine) => (machine.listeners.get(port) ?? []).map((listener) => ({ machine, listener })));
+    return this.random.pick(all.filter(({ listener }) => listener.host === undefined || listener.host === host));
   }
 }

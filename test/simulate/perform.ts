@@ -30,7 +30,7 @@ export function perform(world: World, happening: Happening): void {
     case 'cut':
       between(sites[happening.one], sites[happening.other], (one, other) => {
         if (happening.kind === 'cut') {
-          for (const endpoint of one.machine.endpoints) if (endpoint.peer.machine === other.machine) world.sever(endpoint);
+          for (const endpoint of one.machine.endpoints) if (endpoint.peer.machine.host === other.machine.host) world.sever(endpoint);
           return;
         }
         const path = network.path(one.machine, other.machine);
@@ -42,8 +42,8 @@ export function perform(world: World, happening: Happening): void {
       if (site?.router === undefined) break;
       world.kill(site, happening.how, DRAIN);
       after(Math.max(happening.lasts, happening.how === 'drain' ? 2 * DRAIN : 0), () => {
-        site.machine.isOn = true;
-        site.start();
+        world.setPower(site, true);
+        for (const one of [site, site.mate]) if (one?.isOff === true) one.start();
       });
       break;
     case 'renew-link':
@@ -54,7 +54,7 @@ export function perform(world: World, happening: Happening): void {
       break;
     case 'renew-access':
       if (site === undefined) break;
-      site.accessGeneration += 1;
+      site.access.generation += 1;
       site.apply();
       break;
     case 'access':
@@ -159,7 +159,7 @@ function revoke(world: World, by: Site | undefined, site: Site, what: 'site' | '
 }
 
 function setAccess(site: Site, has: boolean): void {
-  site.hasAccess = has;
+  site.access.isWanted = has;
   site.apply();
 }
 

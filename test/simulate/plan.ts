@@ -15,7 +15,13 @@ export interface SitePlan {
   readonly listeners: readonly number[];
   readonly connectors: readonly number[];
   /** Another router of the same site; its own name, and seconds from the world's begin until the first certificate ends that it shows the other. */
-  readonly sibling?: { readonly index: number; readonly router: string; readonly ends?: number };
+  readonly sibling?: {
+    readonly index: number;
+    readonly router: string;
+    readonly ends?: number;
+    /** Of the same machine, and its ports: the first is ready for the second from the start, or not. */
+    readonly shares?: 'expected' | 'unexpected';
+  };
   /** It moves to other ports now and then, and says so to whom it is linked with. */
   readonly moves?: true;
   /** What it tells others of the network is not so. */
@@ -75,7 +81,20 @@ export function drawPlan(random: Random): WorldPlan {
     : { listeners: [], servers: [] };
   const moving = random.chance(0.3) ? withMoving(all, random) : all.sites;
   const lying = random.chance(0.1) ? withLiar(moving, random) : moving;
-  return { ...all, sites: random.chance(0.15) ? withSlow(lying, random) : lying, tls };
+  const slow = random.chance(0.15) ? withSlow(lying, random) : lying;
+  const made = { ...all, sites: slow, tls };
+  return random.chance(0.5) ? withShared(made, random) : made;
+}
+
+/** The two routers of a site run on one machine, and have all of its links. */
+function withShared(plan: WorldPlan, random: Random): WorldPlan {
+  const shares = random.pick(['expected', 'unexpected'] as const);
+  const sites = plan.sites.map((site) => {
+    if (site.sibling === undefined) return site;
+    const { index, router } = site.sibling;
+    return { ...site, sibling: { index, router, shares } };
+  });
+  return { ...plan, sites, links: plan.links.filter(({ from }) => sites[from]?.sibling?.router !== 'second') };
 }
 
 function withSlow(sites: readonly SitePlan[], random: Random): readonly SitePlan[] {

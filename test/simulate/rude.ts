@@ -33,11 +33,11 @@ export function beRude(world: World, site: Site, router: Router, lasts: number):
     for (const link of links.all) if (!link.dialed && link.state === 'joining') link.routing.end();
     return isRevoked(party);
   };
-  for (const endpoint of site.machine.endpoints) if (endpoint.peer.machine !== site.machine) world.sever(endpoint);
+  for (const endpoint of site.machine.endpoints) if (!endpoint.isLoopback) world.sever(endpoint);
   const end = loop.now + lasts;
   const look = (): void => {
     for (const { machine } of world.sites) {
-      const open = [...site.machine.endpoints].filter(({ peer }) => peer.machine === machine).length;
+      const open = [...site.machine.endpoints].filter(({ isLoopback, peer }) => !isLoopback && peer.machine === machine).length;
       if (machine !== site.machine && open > MOST_CONNECTIONS)
         world.faults.push(`${machine.name} has ${open} connections to ${site.machine.name}, which ends each link at once`);
     }

@@ -2,6 +2,7 @@
 import { enter } from './current.ts';
 import { drawHistory, type Event } from './history.ts';
 import {
+  closedPorts,
   disagreements,
   endingCertificates,
   leftovers,
@@ -98,14 +99,14 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
 }
 
 /** What holds whenever nothing happens any more. */
-const ALWAYS = [disagreements, untold, standstills, revokedTalks, transitOfGuests, unwantedConnections];
+const ALWAYS = [disagreements, closedPorts, untold, standstills, revokedTalks, transitOfGuests, unwantedConnections];
 
 /** Sites that have moved are where they were no longer, and all their links are cut: the other ends have to find them. @returns whether any has moved */
 function relocate(world: World): boolean {
   const moving = world.sites.filter(({ plan }) => plan.moves === true);
   for (const site of moving) {
     site.leaveFormer();
-    for (const endpoint of site.machine.endpoints) if (endpoint.peer.machine !== site.machine) world.sever(endpoint);
+    for (const endpoint of site.machine.endpoints) if (!endpoint.isLoopback) world.sever(endpoint);
   }
   // Some have only what they wrote down.
   const callers = world.sites.filter(({ links }) => links.some(({ to }) => world.sites[to]?.plan.moves === true));

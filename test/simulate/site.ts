@@ -13,10 +13,21 @@ const SERVER_PORT = 8_000;
 
 /** @param place where it has moved to: 0 for where it was at first */
 const accessPort = (role: LinkPlan['role'], place: number): number => place + (role === 'edge' ? EDGE_PORT : ACCESS_PORT);
-const ROLES = ['inter-router', 'edge'] as const;
+export const ROLES = ['inter-router', 'edge'] as const;
 export const listenerPort = (key: number): number => LISTENER_PORT + key;
 export const serverPort = (key: number): number => SERVER_PORT + key;
 export const routingKey = (key: number): string => `key-${key}`;
+
+/** Milliseconds until a router notices what has become of the other one of its machine, or of their files. */
+const NOTICED = [10, 1_000] as const;
+
+const socketOf = ({ id, name }: Site): string => `/run/${id}/${name}.sock`;
+
+/** Where others may link to a site. */
+export interface AccessWish {
+  generation: number;
+  isWanted: boolean;
+}
 
 /** A link as its site wants it now. */
 export interface LinkWish extends LinkPlan {
@@ -36,15 +47,13 @@ export class Site {
   readonly links: readonly LinkWish[];
   readonly listeners: Set<number>;
   readonly connectors: Set<number>;
-  readonly revokedSites = new Set<string>();
-  readonly revokedSerials = new Set<string>();
-  accessGeneration = 0;
+  readonly revokedSites: Set<string>;
+  readonly revokedSerials: Set<string>;
+  readonly access: AccessWish;
   siblingGeneration = 0;
   /** Seconds from the world's begin until the certificate ends that it shows its sibling. */
   siblingEnds: number | undefined;
   saysEdge: boolean;
-  /** Others may link to it. */
-  hasAccess = true;
   /** By the names of links, what its routers were told of where the other site is reached: on its disk. */
   readonly #remembered = new Map<string, Learned>();
   /** What of that has ever been there since its link was made, by which it has to find the other site. */
@@ -57,25 +66,42 @@ export class Site {
   /** Listeners of which the router has been told last. */
   served: ReadonlySet<number> = new Set();
   readonly tls: WorldPlan['tls'];
+  /** The other process of its machine that is a router of the same site: of the same wishes. */
+  mate: Site | undefined;
   /** Whose key it has. */
   readonly #site: number;
+  /** Whose certificates. */
+  readonly #holder: number;
   readonly #log: Logger;
+  /** Its process is there, and which one it is. */
+  #runs = false;
+  #starts = 0;
+  #isStarting = false;
   readonly #isSought: boolean;
 
-  constructor(index: number, machine: Machine, plan: SitePlan, { links, tls }: WorldPlan, log: Logger) {
+  /** @param mate which is there already, if the two share a machine */
+  constructor(index: number, machine: Machine, plan: SitePlan, { links, tls }: WorldPlan, log: Logger, mate?: Site) {
     this.index = index;
     this.machine = machine;
     this.plan = plan;
+    this.mate = mate;
+    if (mate !== undefined) mate.mate = this;
     this.siblingEnds = plan.sibling?.ends;
     this.saysEdge = plan.edge;
     this.#site = plan.sibling?.router === 'second' ? plan.sibling.index : index;
+    this.#holder = mate?.index ?? index;
     this.id = testSite(this.#site).id;
-    this.links = links
-      .filter(({ from }) => from === index)
-      .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
+    this.links =
+      mate?.links ??
+      links
+        .filter(({ from }) => from === index)
+        .map((link) => ({ ...link, generation: 0, ends: undefined, deleted: false, wishedCost: link.cost }));
     this.#isSought = links.some(({ to, role }) => to === index && role === 'inter-router');
-    this.listeners = new Set(plan.listeners);
-    this.connectors = new Set(plan.connectors);
+    this.listeners = mate?.listeners ?? new Set(plan.listeners);
+    this.connectors = mate?.connectors ?? new Set(plan.connectors);
+    this.revokedSites = mate?.revokedSites ?? new Set();
+    this.revokedSerials = mate?.revokedSerials ?? new Set();
+    this.access = mate?.access ?? { generation: 0, isWanted: true };
     this.tls = tls;
     this.#log = log;
   }
@@ -86,16 +112,16 @@ export class Site {
   }
 
   get accessBundle(): TestBundle {
-    return testBundle(this.index, 100 + this.accessGeneration, undefined, this.#site);
+    return testBundle(this.#holder, 100 + this.access.generation, undefined, this.#site);
   }
 
   bundleOf({ generation, ends }: LinkWish): TestBundle {
-    return testBundle(this.index, generation, ends, this.#site);
+    return testBundle(this.#holder, generation, ends, this.#site);
   }
 
   /** What its servers show. */
   get serverBundle(): TestBundle {
-    return testBundle(this.index, 300, undefined, this.#site);
+    return testBundle(this.#holder, 300, undefined, this.#site);
   }
 
   get name(): string {
@@ -106,11 +132,19 @@ export class Site {
     return other !== this && other.id === this.id;
   }
 
+  get isOff(): boolean {
+    return this.router === undefined && !this.#isStarting;
+  }
+
   /** Runs a router from now on. */
   start(): void {
+    this.#starts += 1;
+    this.#isStarting = true;
+    this.#setRuns(true);
     this.#soon(() => {
       void startRouter(this.config(), {}, { log: this.#log }).then((router) => {
         this.router = router;
+        this.#isStarting = false;
         this.onStarted(router);
         router.onChange(() => {
           if (this.router === router) this.#remember(router);
@@ -120,7 +154,35 @@ export class Site {
   }
 
   apply(): void {
+    this.#apply();
+    this.#tellMate();
+  }
+
+  /** At which others may link to it. */
+  get accessPorts(): readonly number[] {
+    return this.access.isWanted ? this.#places.flatMap((place) => ROLES.map((role) => accessPort(role, place))) : [];
+  }
+
+  /** One of its listeners is there: a client may have come to its mate's. */
+  serves(key: number): boolean {
+    return this.served.has(key) || this.mate?.served.has(key) === true;
+  }
+
+  #apply(): void {
     this.#soon(() => this.router?.apply(this.config()));
+  }
+
+  /** Each looks at the files of the site when it comes to it. */
+  #tellMate(): void {
+    const { mate } = this;
+    if (mate === undefined) return;
+    const { loop, random } = this.machine.network;
+    loop.after(random.scaled(...NOTICED), mate.machine, () => mate.#apply());
+  }
+
+  #setRuns(runs: boolean): void {
+    this.#runs = runs;
+    this.#tellMate();
   }
 
   /** It is reached somewhere else, and for a while where it was as well. */
@@ -153,26 +215,35 @@ export class Site {
   #remember({ state }: Router): void {
     for (const { name } of this.links) {
       const { remoteSiteId, told } = state.links[name] ?? {};
-      if (remoteSiteId === undefined || told === undefined) this.#remembered.delete(name);
+      if (state.links[name] === undefined) this.forget({ name });
+      else if (remoteSiteId === undefined || told === undefined) this.#remembered.delete(name);
       else for (const known of [this.#remembered, this.#told]) known.set(name, { site: remoteSiteId, endpoints: told });
     }
   }
 
   /** Its link has been taken away, and what was told of it. */
-  forget({ name }: LinkWish): void {
+  forget({ name }: Pick<LinkPlan, 'name'>): void {
     for (const known of [this.#remembered, this.#told]) known.delete(name);
   }
 
   /** Closes what it has within so many milliseconds. */
   drain(deadline: number): void {
     const { router } = this;
+    const start = this.#starts;
+    const gone = (): void => {
+      if (this.#starts === start) this.#setRuns(false);
+    };
     this.router = undefined;
-    this.#soon(() => void router?.drain(deadline));
+    this.#soon(() => void router?.drain(deadline).then(gone));
   }
 
   #siblings(): Pick<RouterConfig, 'siblings'> {
     const { sibling } = this.plan;
     if (sibling === undefined) return {};
+    if (sibling.shares !== undefined) {
+      const others = this.mate !== undefined && this.mate.#runs ? [socketOf(this.mate)] : [];
+      return others.length > 0 || sibling.shares === 'expected' ? { siblings: { kind: 'unix', socket: socketOf(this), others } } : {};
+    }
     const tls = testBundle(this.index, 200 + this.siblingGeneration, this.siblingEnds, this.#site);
     const others = [{ router: sibling.router === 'main' ? 'second' : 'main', host: hostOf(sibling.index), port: SIBLING_PORT }];
     return { siblings: { kind: 'tls', port: SIBLING_PORT, tls, others } };
@@ -222,7 +293,7 @@ export class Site {
           cost: link.wishedCost,
           tls: this.bundleOf(link),
         })),
-      accesses: this.hasAccess
+      accesses: this.access.isWanted
         ? this.#places.flatMap((place) =>
             ROLES.map((role) => ({ name: `${role}-${place}`, port: accessPort(role, place), tls: this.accessBundle, role })),
           )

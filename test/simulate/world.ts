@@ -46,7 +46,7 @@ const STORM = 120;
 export class World {
   readonly loop: Loop;
   readonly network: Network;
-  readonly sites: readonly Site[];
+  readonly sites: readonly Site[] = [];
   readonly conversations = new Map<number, Conversation>();
   /** What has gone wrong so that nothing can mend it. */
   readonly faults: string[] = [];
@@ -70,11 +70,15 @@ export class World {
     Object.assign(DEFAULT_LIMITS, { unconsumed: Math.max(131_072, UNCONSUMED / plan.scarcity), growth: UNCONSUMED / plan.scarcity });
     logInternalErrors(this.#logger(-1));
     seam.seen = (error, name) => this.faults.push(`${name} threw: ${error instanceof Error ? error.stack : String(error)}`);
-    this.sites = plan.sites.map((site, index) => {
-      const machine = this.network.add(`site-${index}`, hostOf(index));
+    const sites: Site[] = [];
+    for (const [index, site] of plan.sites.entries()) {
+      const { sibling } = site;
+      const mate = sibling?.shares === undefined ? undefined : sites[sibling.index];
+      const machine = this.network.add(`site-${index}`, hostOf(mate?.index ?? index));
       machine.isSlow = site.slow === true;
-      return new Site(index, machine, site, plan, this.#logger(index));
-    });
+      sites.push(new Site(index, machine, site, plan, this.#logger(index), mate));
+    }
+    this.sites = sites;
     for (const site of this.sites) {
       for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
       const liar = site.plan.lies === true ? new Liar(this, site, seed) : undefined;
@@ -133,16 +137,21 @@ export class World {
 
   /** Its process ends, or its machine. What the router that is gone still does, nobody hears. */
   kill(site: Site, how: 'process' | 'power' | 'drain', deadline: number): void {
-    const { machine } = site;
     if (site.router === undefined) return;
+    // A client, or a server, may be the one's or the other's of two processes.
+    const isConcerned = (index: number | undefined): boolean => index === undefined || index === site.index || index === site.mate?.index;
     for (const conversation of this.conversations.values())
-      if (conversation.site === site.index || conversation.serverSite === site.index || conversation.serverSite === undefined)
-        conversation.cut = true;
-    if (how !== 'drain') {
-      machine.isOn = how === 'process';
-      for (const endpoint of machine.endpoints) this.#kill(endpoint, how);
-    }
+      if (isConcerned(conversation.site) || isConcerned(conversation.serverSite)) conversation.cut = true;
+    if (how !== 'drain')
+      for (const { endpoints } of how === 'power' ? this.network.at(site.machine.host) : [site.machine])
+        for (const endpoint of endpoints) this.#kill(endpoint, how);
+    this.setPower(site, how !== 'power');
     site.drain(how === 'drain' ? deadline : 0);
+    if (how === 'power') site.mate?.drain(0);
+  }
+
+  setPower({ machine }: Site, isOn: boolean): void {
+    for (const one of this.network.at(machine.host)) one.isOn = isOn;
   }
 
   /** One that works takes its place. */
@@ -191,7 +200,7 @@ export class World {
     const { talk, key } = conversation;
     const shaker = new Shaker(endpoint, talk.manner ?? PROMPT, { isServer: false }, (isSecure) => {
       conversation.shaker = undefined;
-      conversation.tooLate = !site.served.has(key);
+      conversation.tooLate = !site.serves(key);
       if (isSecure) conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
       else conversation.refused = true;
     });

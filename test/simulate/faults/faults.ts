@@ -1,6 +1,12 @@
 /** Mistakes that the router has had, or might have, to be put back in: the simulator shows that it finds them (`npm run simulate -- --fault NAME`). */
 import type { Change } from '../change.ts';
 
+const COMES_AGAIN: Change = {
+  file: 'router/routing/intake.ts',
+  from: 'if (this.#isAway(head.id)) {',
+  to: 'if (this.#isAway(head.id) && false) {',
+};
+
 export const faults: Readonly<Record<string, readonly Change[]>> = {
   // Streams that a lowered initial window had pushed below zero were never given any of it back.
   'lowered-window': [
@@ -127,7 +133,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   // Who came while more was held than should be was passed on before it was known who gives way.
   flood: [{ file: 'router/routing/intake.ts', from: 'if (isStranger && database.crowded) this.#onTrial.add(head.id);', to: '' }],
   // Who had given way was taken in whenever he was told of again: of three each may have to give way to the next.
-  'comes-again': [{ file: 'router/routing/intake.ts', from: 'if (this.#isAway(head.id)) {', to: 'if (this.#isAway(head.id) && false) {' }],
+  'comes-again': [COMES_AGAIN],
   // Of those who cannot be reached the oldest gave way: whoever was told of again seemed younger than he was.
   'told-younger': [
     {
@@ -135,6 +141,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       from: 'cost(left) - cost(right) || (left.id < right.id ? -1 : 1);',
       to: 'cost(left) - cost(right) || (paths.costTo(left.id) === undefined ? right.made - left.made : 0) || (left.id < right.id ? -1 : 1);',
     },
+    COMES_AGAIN,
   ],
   // A path led to whoever says that it is linked, whether the other end says so or not.
   'one-sided': [{ file: 'router/routing/graph.ts', from: 'if (found < first || found >= end) continue;', to: '' }],
@@ -147,6 +154,10 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
         'yield* all.filter((one) => !isLost(one) && one.id !== self && !spared.has(one.id)).sort(nearestFirst(paths)).toReversed(); ' +
         'const tree = new Tree(paths.graph);',
     },
+  ],
+  // A router that is joined by another one on its machine kept its ports to itself.
+  'unshared-ports': [
+    { file: 'router/link/configured-links.ts', from: 'known.apply(access, sharesPorts)', to: 'known.apply(access, false)' },
   ],
   // Paths for which there was no time were not found later.
   'old-paths': [

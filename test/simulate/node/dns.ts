@@ -20,7 +20,7 @@ export function lookup(host: string, _: object, done: (error: NodeJS.ErrnoExcept
 /** @returns how to give up */
 export function addressOf(from: Machine, host: string, done: (address: string | undefined) => void): () => void {
   const { loop, network } = surroundings();
-  const known = host === 'localhost' ? '127.0.0.1' : [...network.machines.values()].find(({ name }) => name === host)?.host;
+  const known = host === 'localhost' ? '127.0.0.1' : [...network.machines].find(({ name }) => name === host)?.host;
   const due = loop.after(random().int(...ANSWER), from, () => done(known));
   return () => loop.cancel(due);
 }
