@@ -153,7 +153,7 @@ export interface RouterState {
   readonly siblingLinks?: Readonly<Record<string, Readonly<Record<string, SiblingLinkState>>>>;
   /** Where this router meets the others of its site: why they cannot link to it, and the links that it opens to them, by router. */
   readonly siblings?: { readonly problem?: Problem; readonly links: Readonly<Record<string, LinkState>> };
-  /** All routers that can be reached, this one first. */
+  /** All routers that can be reached, this one first: as of the moment in which it is read. To be read at once, and not kept. */
   readonly network: readonly RouterRecord[];
   /** Names that the resolver does not answer for, and when their addresses that are in use were of (milliseconds since 1970). */
   readonly staleNames?: Readonly<Record<string, number>>;
@@ -210,7 +210,7 @@ export interface RouterRecord {
   readonly router: string;
   readonly site: SiteIdentity;
   readonly edge: boolean;
-  /** How many links and keys there are, or a few more: to read them takes longer. */
+  /** No fewer than there are links and keys, and known without reading them. */
   readonly listed?: number;
   readonly links: readonly { readonly name: string; readonly siteId: string; readonly siteName: string; readonly cost: number }[];
   readonly keys: readonly { readonly routingKey: string; readonly connectors: number; readonly listeners: number }[];

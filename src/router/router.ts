@@ -149,7 +149,7 @@ class JoinedRouter implements Router, LinkHost {
       ...this.#local.state,
       ...this.#configured.state,
       ...this.#siblingLinks.state,
-      // Whoever asks for the rest, after each change, does not pay for that.
+      // Found when it is read: most who look at a state look at something else.
       get network() {
         return network();
       },

@@ -5,6 +5,9 @@ export interface Spending {
   spend(milliseconds: number, clock: number): void;
 }
 
+/** Milliseconds: what took longer did so because the process stood still. */
+const MOST_AT_ONCE = 1_000;
+
 /** A part of the time for what may be asked for more often than there is time for it. */
 export class TimeShare implements Spending {
   readonly #part: number;
@@ -28,10 +31,10 @@ export class TimeShare implements Spending {
 
   spend(milliseconds: number, clock: number): void {
     this.#settle(clock);
-    this.#owed += milliseconds;
+    this.#owed += Math.min(milliseconds, MOST_AT_ONCE);
   }
 
-  /** All that was spent has been made up for. */
+  /** Nothing is owed. */
   isWhole(clock: number): boolean {
     this.#settle(clock);
     return this.#owed === 0;
@@ -43,14 +46,32 @@ export class TimeShare implements Spending {
   }
 }
 
-/** As many names are kept that have spent nothing lately. */
-const MOST_IDLE = 1_024;
+/** One of those who spend of one part. */
+export interface Spender extends Spending {
+  /** It waits no more. To be called when it goes. */
+  leave(): void;
+}
 
-/** The same part for each of many, by name. Whoever goes and comes back finds what he has spent. */
+/** Beyond so many names, those that owe nothing are dropped. */
+const MOST_IDLE = 1_024;
+/** Milliseconds that one of many may spend before it is another's turn. */
+const TURN = 5;
+/** Milliseconds after which whoever waits for the turn of others asks again. */
+const NEXT_LOOK = 20;
+
+interface Shared {
+  readonly time: TimeShare;
+  /** In turn. */
+  readonly waiting: Set<Spender>;
+  /** Whose turn it is, and what is left of it. */
+  turn: { readonly of: Spender; left: number } | undefined;
+}
+
+/** The same part for each of many, by name. Whoever goes and comes back finds what is owed. Those of one name have their turns, in the order in which they ask. */
 export class TimeShares {
   readonly #part: number;
   readonly #burst: number;
-  readonly #shares = new Map<string, TimeShare>();
+  readonly #shares = new Map<string, Shared>();
 
   /** As of a `TimeShare`. */
   constructor(part: number, burst: number) {
@@ -58,19 +79,45 @@ export class TimeShares {
     this.#burst = burst;
   }
 
-  of(name: string): Spending {
-    return {
-      wait: (clock) => this.#shares.get(name)?.wait(clock) ?? 0,
-      spend: (milliseconds, clock) => this.#of(name, clock).spend(milliseconds, clock),
+  of(name: string): Spender {
+    const spender: Spender = {
+      wait: (clock) => {
+        const shared = this.#shares.get(name);
+        return shared === undefined ? 0 : waitOf(spender, shared, clock);
+      },
+      spend: (milliseconds, clock) => {
+        const { time, turn } = this.#of(name, clock);
+        time.spend(milliseconds, clock);
+        if (turn?.of === spender) turn.left -= milliseconds;
+      },
+      leave: () => void this.#shares.get(name)?.waiting.delete(spender),
     };
+    return spender;
   }
 
-  #of(name: string, clock: number): TimeShare {
+  #of(name: string, clock: number): Shared {
     const known = this.#shares.get(name);
     if (known !== undefined) return known;
-    if (this.#shares.size >= MOST_IDLE) for (const [other, share] of this.#shares) if (share.isWhole(clock)) this.#shares.delete(other);
-    const made = new TimeShare(this.#part, this.#burst);
+    if (this.#shares.size >= MOST_IDLE)
+      for (const [other, { time, waiting }] of this.#shares) if (waiting.size === 0 && time.isWhole(clock)) this.#shares.delete(other);
+    const made: Shared = { time: new TimeShare(this.#part, this.#burst), waiting: new Set(), turn: undefined };
     this.#shares.set(name, made);
     return made;
   }
+}
+
+function waitOf(spender: Spender, shared: Shared, clock: number): number {
+  const { time, waiting, turn } = shared;
+  const wait = time.wait(clock);
+  const [first] = waiting;
+  const isIts = first === undefined || first === spender || (turn?.of === spender && turn.left > 0);
+  if (wait > 0 || !isIts) {
+    waiting.add(spender);
+    return wait > 0 ? wait : NEXT_LOOK;
+  }
+  if (first === spender) {
+    waiting.delete(spender);
+    shared.turn = { of: spender, left: TURN };
+  }
+  return 0;
 }

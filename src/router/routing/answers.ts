@@ -193,7 +193,7 @@ function keysIn(parts: readonly RouteRecord[]): RouterRecord['keys'] {
   return [...keys.values()];
 }
 
-/** Of large networks, which change with each message, hardly anything is looked at. */
+/** Found when it is read: a large network changes with each message, and most of it is never looked at. */
 function once<T>(read: () => T): () => T {
   let known: { readonly value: T } | undefined;
   return () => (known ??= { value: read() }).value;

@@ -21,7 +21,7 @@ export function networkOf(routers: readonly RouterRecord[]): readonly SiteRecord
   });
 }
 
-/** @returns undefined where it is more. Most of a large network is not looked at for that */
+/** @returns undefined where it is more than that: `listed` says so first, so that what is too large is not read */
 function sizeWithin(routers: readonly RouterRecord[], most: number): number | undefined {
   if (routers.reduce((sum, { listed = 0 }) => sum + listed, 0) > most) return undefined;
   const ofKey = ({ connectors, listeners }: RouterRecord['keys'][number]): number =>

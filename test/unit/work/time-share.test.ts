@@ -16,6 +16,12 @@ test('a share of the time is spent when more was taken than it gives, and comes 
   assert.equal(share.wait(99_000), 10);
 });
 
+test('what took long because all stood still is not owed for long', () => {
+  const share = new TimeShare(0.1, 50);
+  share.spend(30_000, 0);
+  assert.equal(share.wait(0), 9_500);
+});
+
 test('each name has its share, which is forgotten once nothing of it is spent', () => {
   const shares = new TimeShares(0.1, 50);
   const [one, other] = [shares.of('one'), shares.of('other')];

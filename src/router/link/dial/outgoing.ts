@@ -13,7 +13,7 @@ import { Link } from '../link.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refusalIn, refusalOf, refuse, waysOn } from '../refusal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
-import { certificateOf, type PeerCertificate } from '../peer-certificate.ts';
+import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
 import { connectError } from '../tls-errors.ts';
 import { ATTACH_PATH, AUTHORITY, ENDPOINTS, FORWARD, HELLO_DEADLINE, LEAVING, REVERSE, ROUTING_PATH, SIBLING_LINK } from '../../wire.ts';
 import type { Party } from '../../../identity/revocation.ts';
@@ -184,7 +184,10 @@ class Outgoing implements OpenedLink {
         this.#cutOff(error);
       },
     };
-    const routing = new RoutingStream(events, host.messageTime.of(this.#owner));
+    const routing = new RoutingStream(
+      events,
+      host.messageTime.of(this.#certificate === undefined ? this.#owner : ownerOf(this.#certificate)),
+    );
     const late = (): void => answered.reject(new LinkError('timeout', `${peer} said no hello within ${HELLO_DEADLINE / 1_000} s.`));
     const timer = setTimeout(bounded('link/hello-deadline', late, late), HELLO_DEADLINE);
     try {

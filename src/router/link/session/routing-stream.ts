@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { bounded } from '../../../telemetry/boundary.ts';
-import type { Spending } from '../../../work/time-share.ts';
+import type { Spender } from '../../../work/time-share.ts';
 import { LinkError } from '../link-errors.ts';
 import type { ResponseHead, Stream, StreamHandler, StreamReset } from '../../http2/contract.ts';
 import { Backlog } from './backlog.ts';
@@ -42,13 +42,13 @@ export class RoutingStream implements StreamHandler {
   /** What has arrived and is not yet read: after the hello until the start, and while a peer is slowed down. */
   readonly #backlog = new Backlog();
   #unconsumed = 0;
-  readonly #time: Spending;
+  readonly #time: Spender;
   #budget: number;
   #budgetAt: number;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param time in which messages are heeded, of all links of the peer */
-  constructor(events: RoutingStreamEvents, time: Spending, limits: Partial<RoutingStreamLimits> = {}) {
+  constructor(events: RoutingStreamEvents, time: Spender, limits: Partial<RoutingStreamLimits> = {}) {
     this.#events = events;
     this.#time = time;
     this.#limits = { ...LIMITS, ...limits };
@@ -208,6 +208,7 @@ export class RoutingStream implements StreamHandler {
     this.#state = 'done';
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#time.leave();
     this.#backlog.clear();
     // Others may go on over its connection.
     this.#stream?.consumed(this.#unconsumed);

@@ -201,6 +201,41 @@ describe('a routing stream', () => {
     assert.ok(heeded(back) > least - 3 && heeded(back) < least + 2, `${heeded(back)} messages were heeded in ${clock - since} ms`);
   });
 
+  test('has its turn among all others of its peer, however many ask for theirs', (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'] });
+    t.after(() => mock.timers.reset());
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    const shares = new TimeShares(messageTime.part, messageTime.burst);
+    const begin = (count: number): Heard => {
+      const costly = (): void => {
+        clock += 4;
+      };
+      const heard = open({}, costly, shares.of('peer'));
+      heard.stream.onData(framed('me'));
+      heard.stream.start();
+      for (let message = 0; message < count; message += 1) heard.stream.onData(framed(`message ${message}`));
+      return heard;
+    };
+    const many = Array.from({ length: 7 }, () => begin(2_000));
+    const one = begin(20);
+    const pass = (seconds: number): void => {
+      for (let step = 0; step < seconds * 50; step += 1) {
+        clock += 20;
+        mock.timers.tick(20);
+      }
+    };
+    pass(4);
+    assert.equal(one.messages.length, 21);
+    // Whoever goes while it waits keeps nobody waiting.
+    const [first, ...others] = many;
+    for (const { stream } of others) stream.end();
+    const before = first?.messages.length ?? 0;
+    pass(4);
+    const heeded = (first?.messages.length ?? 0) - before;
+    assert.ok(heeded > 4_000 * messageTime.part * 0.2, `${heeded} messages were heeded in four seconds`);
+  });
+
   test('gives up a peer that does not read', () => {
     const { stream, faults } = open({ queued: 100 });
     stream.send(Buffer.alloc(50));
