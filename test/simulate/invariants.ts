@@ -76,7 +76,7 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
 export function closedPorts(world: World): string[] {
   return world.sites.flatMap((site) => {
     const { machine, accessPorts, listeners } = site;
-    const reachable = [...reachableFrom(world, site)];
+    const reachable = [...reachableFrom(world, site)].filter(({ plan }) => plan.lies !== true);
     const served = [...listeners].filter((key) => reachable.some(({ connectors }) => connectors.has(key)));
     const closed = [...accessPorts, ...served.map(listenerPort)].filter((port) => !machine.listens(port));
     return closed.map((port) => `${machine.name} does not listen at its port ${port}`);

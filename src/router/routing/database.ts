@@ -99,11 +99,15 @@ export class Database {
     this.#crowded = false;
   }
 
-  /** Whether a router that is not known would have to push another one out. */
-  isFullFor(router: RouterId): boolean {
-    const { routers, databaseBytes, keys, neighbours, routersOfSite } = this.#limits;
-    const isFull = this.#bytes >= databaseBytes || this.#keys >= keys || this.#neighbours >= neighbours;
-    return isFull || this.#routers.size >= routers || (this.#bySite.get(siteOf(router)) ?? 0) >= routersOfSite;
+  /** Whether a router that is not known would have to push out another one of its site. */
+  isSiteFull(router: RouterId): boolean {
+    return (this.#bySite.get(siteOf(router)) ?? 0) >= this.#limits.routersOfSite;
+  }
+
+  /** Whether it would have to push out another one, of whatever site. */
+  get isFull(): boolean {
+    const { routers, databaseBytes, keys, neighbours } = this.#limits;
+    return this.#bytes >= databaseBytes || this.#keys >= keys || this.#neighbours >= neighbours || this.#routers.size >= routers;
   }
 
   /** Whether the record, which is new, is within the bounds of its router. */
@@ -191,11 +195,13 @@ export class Database {
     return { router, before: this.#drop(entry), after: undefined, topology: true, content: true };
   }
 
-  /** The versions of all that is held of the routers in these buckets. */
-  versions(of: ReadonlySet<number>): VersionsOf[] {
+  /** The versions of all that is held of the routers in these buckets. @param first those that come before all others, in this order */
+  versions(of: ReadonlySet<number>, first: readonly RouterId[]): VersionsOf[] {
     const versions: VersionsOf[] = [];
-    for (const { id, epoch, parts } of this.#routers.values()) {
-      if (!of.has(bucketOf(id))) continue;
+    for (const id of new Set([...first, ...this.#routers.keys()])) {
+      const router = this.#routers.get(id);
+      if (router === undefined || !of.has(bucketOf(id))) continue;
+      const { epoch, parts } = router;
       versions.push({
         router: id,
         epoch,

@@ -18,6 +18,8 @@ export interface ExchangeContext {
   send(link: string, message: Buffer): void;
   /** Seconds since that router made its part 0. */
   age(router: RouterId): number;
+  /** Routers to which paths lead, nearest first. */
+  reachable(): readonly RouterId[];
   /** How many records of that router would be taken from that link now. */
   room(link: string, router: RouterId): number;
   /** That link is to be compared with later. */
@@ -96,11 +98,13 @@ export class Exchange {
     this.#ask();
   }
 
-  /** Of routers that would push others out only some are asked for, other ones each time. */
+  /** Of routers that would push out others that can be reached only some are asked for, other ones each time. */
   #withRoom(state: LinkExchange, versions: readonly VersionsOf[]): readonly VersionsOf[] {
     const { database } = this.#context;
     const clock = this.#context.clock();
-    const isStranger = ({ router }: VersionsOf): boolean => !database.routers.has(router) && database.isFullFor(router);
+    // Who cannot be reached gives way to all who can, and takes no room from anybody.
+    const isFull = database.isFull && this.#context.reachable().length >= database.routers.size;
+    const isStranger = ({ router }: VersionsOf): boolean => !database.routers.has(router) && (isFull || database.isSiteFull(router));
     const strangers = versions.filter(isStranger);
     const first = strangers.length === 0 ? 0 : Math.floor(clock / 1000) % strangers.length;
     const some = new Set([...strangers.slice(first), ...strangers.slice(0, first)].slice(0, state.strangers.left(clock)));
@@ -163,8 +167,9 @@ export class Exchange {
       this.#context.postponed(link);
       return;
     }
-    for (const message of writeDigest(wanted, of, this.#context.database.versions(of), this.#context.messageBytes))
-      this.#context.send(link, message);
+    // Nearest first, and so they are asked for: each can be reached when it comes, and stays where those who cannot give way.
+    const versions = this.#context.database.versions(of, this.#context.reachable());
+    for (const message of writeDigest(wanted, of, versions, this.#context.messageBytes)) this.#context.send(link, message);
   }
 
   #release(state: LinkExchange): void {

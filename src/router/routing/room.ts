@@ -73,8 +73,9 @@ function* inOrder(
 }
 
 /**
- * One order for all limits: were there two, each could bring back what the other let go. And nobody comes to stand better in it by being told of again,
- * as by an age: that is told in whole seconds, so whoever is told of seems a little younger than he was.
+ * One order for all limits: were there two, each could bring back what the other let go. And no router comes to stand better in it by being told of again, as
+ * by its age: that is told in whole seconds, so each time a router seems a little younger. Ids can be chosen: a small one lets a router outlast others
+ * that cannot be reached either.
  */
 function nearestFirst(paths: Paths): (left: KnownRouter, right: KnownRouter) => number {
   const cost = ({ id }: KnownRouter): number => paths.costTo(id) ?? Number.MAX_SAFE_INTEGER;

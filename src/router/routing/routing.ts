@@ -111,6 +111,7 @@ class LinkState implements Routing {
       clock: () => this.#clock.reading,
       send: (link, message) => this.#outgoing.push({ link, message }),
       age: (id) => this.#ageOf(id),
+      reachable: () => this.#answers.reachable,
       room: (link, id) => this.#intake.room(link, id),
       postponed: (link) => this.#behind.add(link),
     });

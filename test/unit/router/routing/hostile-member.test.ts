@@ -243,3 +243,31 @@ test('of routers for whom there is no room each is told of once, and not round a
     assert.ok(told <= invented.length * 2 * (links.length + 1), `${told} messages about ${invented.length} ${what}`);
   }
 });
+
+test('whoever can be reached finds room at once where all is full of routers that cannot be', () => {
+  const members = Array.from({ length: 70 }, (_, index) => `member-${index}`);
+  const network = new TestNetwork(['a', ...members, liar], { ...limits, routers: 76, databaseBytes: 1_000_000 });
+  const random = new Random(1);
+  const choose = (count: number): number => random.below(count);
+  for (const [index, name] of members.entries()) if (index > 0) network.link(members[Math.max(0, index - 3)] ?? '', name, 1);
+  network.converge();
+  network.link('a', liar, 1);
+  network.converge();
+  // They stand better than any member that cannot be reached yet.
+  const least = members.map((name) => network.id(name)).sort()[0] ?? '';
+  const sybils = Array.from({ length: 20_000 }, (_, index) => `sybil-${index}`).filter((name) => network.id(name) < least);
+  const about = writeAbout({ name: 'sybil', namespace: '', platform: '', version: '', edge: false });
+  const told = sybils
+    .slice(0, 100)
+    .map((name) => ({ age: 0, bytes: writeRecord({ router: 'r', epoch: 1, counter: 1, part: 0 }, [about], testKey(name)) }));
+  assert.ok(told.length >= 80);
+  for (const message of writeRecords(told, 20_000)) network.inject('a', `a-${liar}`, message);
+  network.pass(2_000, choose);
+  network.link('a', 'member-0', 1);
+  network.pass(3_000, choose);
+  const known = network
+    .routing('a')
+    .network()
+    .map(({ site, router }) => `${site.id}/${router}`);
+  assert.deepEqual(known.toSorted(), ['a', ...members, liar].map((name) => network.id(name)).toSorted());
+});
