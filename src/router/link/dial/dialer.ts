@@ -124,17 +124,21 @@ export class Dialer {
     this.#revisions.apply(target.tls);
     this.#cutOutdated();
     if (!target.beginsAs(before)) this.#remember(undefined);
-    const link = this.opened?.link;
-    if (link !== undefined && link.cost !== target.cost) {
-      link.cost = target.cost;
-      link.routing.send(writeCost(target.cost));
-      this.#host.events.onCost(link);
-    }
+    this.#tellCost();
     if (this.#fits() || target.equals(before)) return;
     this.#attempt?.abort();
     this.#failures = 0;
     this.#nextAt = 0;
     this.#wake();
+  }
+
+  #tellCost(): void {
+    const link = this.opened?.link;
+    const { cost } = this.#target;
+    if (link === undefined || link.cost === cost) return;
+    link.cost = cost;
+    link.routing.send(writeCost(cost));
+    this.#host.events.onCost(link);
   }
 
   /** A link has gone down: perhaps this one's. */
@@ -293,6 +297,8 @@ export class Dialer {
     if (this.#learned?.site !== this.site) this.#remember(undefined);
     this.#isEnding = false;
     this.#problem = undefined;
+    // It was opened for the cost of a moment ago.
+    this.#tellCost();
     if (old !== undefined) this.#retire(old, next.opened.link);
     // The peer may have been revoked since it was looked at last.
     this.dropRevoked();
