@@ -36,6 +36,10 @@ export type Happening =
   | { readonly kind: 'rude'; readonly site: number; readonly lasts: number }
   /** It is reached somewhere else from now on, and for a while where it was. */
   | { readonly kind: 'move'; readonly site: number; readonly lasts: number }
+  /** A router says that it leaves, and does so a while later. */
+  | { readonly kind: 'retire'; readonly site: number; readonly pause: number; readonly lasts: number }
+  /** A process stands still: its machine has other work to do. */
+  | { readonly kind: 'freeze'; readonly site: number; readonly lasts: number }
   /** A wall clock runs fast for a while. */
   | { readonly kind: 'clock'; readonly site: number; readonly rate: number; readonly lasts: number };
 
@@ -67,8 +71,16 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   events.push(...siblings(plan, random));
   // Last, so that all worlds without are what they were.
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
-  events.push(...accesses(plan, random), ...moves(plan, random));
+  events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, random));
   return events.sort((one, other) => one.at - other.at);
+}
+
+/** Routers that leave in order, and those that stand still. */
+function pauses(plan: WorldPlan, random: Random): Event[] {
+  const drawn = random.unit();
+  const [at, site] = [random.int(0, SPAN), random.int(0, plan.sites.length - 1)];
+  if (drawn < 0.1) return [{ at, kind: 'retire', site, pause: random.scaled(10, 2_000), lasts: random.scaled(50, 3_000) }];
+  return drawn < 0.25 ? [{ at, kind: 'freeze', site, lasts: random.scaled(200, 8_000) }] : [];
 }
 
 /** Certificates by which routers of one site know each other are replaced: those that end, and now and then others. */
@@ -209,7 +221,7 @@ interface Mood {
   readonly always?: boolean;
 }
 
-type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave' | 'access' | 'revisit' | 'move'>;
+type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave' | 'access' | 'revisit' | 'move' | 'retire' | 'freeze'>;
 
 const DISTURBANCES: readonly Disturbance[] = [
   'hold',

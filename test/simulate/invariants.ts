@@ -27,6 +27,8 @@ export function disagreements(world: World): string[] {
     const found = new Map(router.state.network.map((record) => [`${record.site.id}/${record.router}`, record]));
     return world.sites.flatMap((other) => {
       const record = found.get(`${other.id}/${other.name}`);
+      // Whoever revokes it, and has no room for all that somebody invents, passes nothing of it on.
+      if (isLiedTo && world.sites.some(({ revokedSites }) => revokedSites.has(other.id))) return [];
       if (record === undefined)
         return surely.has(other) && other.plan.lies !== true ? [`${site.machine.name} does not know ${other.machine.name}`] : [];
       if (isLiedTo && (other.plan.lies === true || !surely.has(other))) return [];
@@ -37,6 +39,35 @@ export function disagreements(world: World): string[] {
       return [`${site.machine.name} believes that ${other.machine.name} has ${[...said].join(' ')}, not ${[...wants].join(' ')}`];
     });
   });
+}
+
+/** Nobody believes of a site what it never said. */
+export function inventedKeys(world: World): string[] {
+  const honest = new Map(world.sites.filter(({ plan }) => plan.lies !== true).map((site) => [`${site.id}/${site.name}`, site]));
+  return [...honest.values()].flatMap(({ machine, router }) =>
+    (router?.state.network ?? []).flatMap(({ site, router: name, keys }) => {
+      const other = honest.get(`${site.id}/${name}`);
+      const never = keys.filter(({ routingKey: key, connectors }) => connectors > 0 && other?.everHad.has(key) === false);
+      return never.map((key) => `${machine.name} believes that ${other?.machine.name} has ${key.routingKey}, which it never had`);
+    }),
+  );
+}
+
+/** Both ends of a link say what it costs, as the one that opens it wants. */
+export function costs(world: World): string[] {
+  return world.sites.flatMap((from) =>
+    from.links.flatMap((link) => {
+      const to = world.sites[link.to];
+      // The other one of a machine may have opened it.
+      if (to === undefined || to.mate !== undefined || from.mate !== undefined || !mustBeUp(from, to, link)) return [];
+      const told = [from, to].map((site) => {
+        const others = site === from ? to.id : from.id;
+        return (site.router?.state.network[0]?.links ?? []).filter(({ siteId }) => siteId === others).map(({ cost }) => cost);
+      });
+      const isTold = told.every((all) => all.includes(link.wishedCost));
+      return isTold ? [] : [`${link.name} costs ${link.wishedCost}, and its ends say ${told.map((all) => all.join(' ')).join(' and ')}`];
+    }),
+  );
 }
 
 /** Sites that paths lead to, this one included. @param perhaps also those to which they may */
@@ -176,6 +207,14 @@ function stuck(sender: Talker, reader: Talker): string | undefined {
   if (reader.received < sender.sent) return `the ${nameOf(reader)} reads, and has ${reader.received} of ${sender.sent} bytes`;
   if (!sender.gone && sender.hasMore) return `the ${nameOf(sender)} cannot go on after ${sender.sent} bytes, all of which were read`;
   return sender.finished && !reader.sawEnd ? `the ${nameOf(reader)} does not see the end` : undefined;
+}
+
+/** Where nothing happens by which a connection is reset, none is that nobody leaves. */
+export function unaskedResets(world: World): string[] {
+  if (!world.isPeaceful) return [];
+  return [...world.conversations.values()].flatMap(({ talk, client, server, isLeft }) =>
+    isLeft !== true && client?.wasReset === true && server?.wasReset === true ? [`connection ${talk.id} was reset at both ends`] : [],
+  );
 }
 
 /** A site that is revoked talks with nobody who revoked it. */

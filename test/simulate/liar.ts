@@ -46,6 +46,8 @@ export class Liar {
   readonly #site: Site;
   readonly #random: Random;
   readonly #heard: Buffer[] = [];
+  /** How messages are sent as they are. */
+  readonly #plainly = new WeakMap<Link['routing'], (message: Buffer) => void>();
   #counter = 0;
 
   constructor(world: Surroundings, site: Site, seed: number) {
@@ -78,6 +80,7 @@ export class Liar {
 
   #tamper({ routing }: Link): void {
     const send = routing.send.bind(routing);
+    this.#plainly.set(routing, send);
     routing.send = (message) => {
       for (const told of this.#twist(Buffer.from(message))) send(told);
     };
@@ -99,11 +102,20 @@ export class Liar {
     const invented = Array.from({ length: random.int(0, 12) }, () => this.#invent(random.int(0, SYBILS - 1)));
     for (const message of writeRecords(invented, LONGEST)) routing.send(message);
     const heard = random.pick(this.#heard);
+    if (heard !== undefined && random.chance(0.02)) this.#plainly.get(routing)?.(this.#forge(heard));
     if (heard !== undefined && random.chance(0.5)) routing.send(heard);
     if (random.chance(0.1)) routing.send(writeSummary([]));
     const other = random.pick(this.#world.sites);
     if (!dialed && other !== undefined && random.chance(0.1))
       routing.send(writeEndpoints([{ host: hostOf(other.index), port: other.portOf('inter-router') }]));
+  }
+
+  /** As somebody else said it, but for one bit. */
+  #forge(heard: Buffer): Buffer {
+    const forged = Buffer.from(heard);
+    const at = this.#random.int(0, forged.length - 1);
+    forged[at] = (forged[at] ?? 0) ^ 1;
+    return forged;
   }
 
   #invent(number: number): AgedRecord {

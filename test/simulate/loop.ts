@@ -19,7 +19,9 @@ export interface Clock {
 }
 
 export interface Due {
+  /** Later than it was due where its owner was busy. */
   at: number;
+  readonly due: number;
   readonly order: number;
   readonly owner: Owner | undefined;
   run: (() => void) | undefined;
@@ -58,7 +60,8 @@ export class Loop {
   }
 
   at(time: number, owner: Owner | undefined, run: () => void, kind: Kind = 'world'): Due {
-    const due: Due = { at: Math.max(time, this.now), order: this.#order++, owner, run, kind };
+    const at = Math.max(time, this.now);
+    const due: Due = { at, due: at, order: this.#order++, owner, run, kind };
     this.waiting[kind] += 1;
     this.#push(due);
     return due;
@@ -183,4 +186,4 @@ export class Loop {
   }
 }
 
-const before = (one: Due, other: Due): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
+const before = (one: Due, other: Due): boolean => (one.at - other.at || one.due - other.due || one.order - other.order) < 0;

@@ -95,6 +95,13 @@ export function perform(world: World, happening: Happening): void {
     case 'rude':
       if (site?.router !== undefined) beRude(world, site, site.router, happening.lasts);
       break;
+    case 'retire':
+      site?.router?.leave();
+      after(happening.pause, () => perform(world, { kind: 'kill', site: happening.site, how: 'drain', lasts: happening.lasts }));
+      break;
+    case 'freeze':
+      if (site !== undefined) site.machine.busyUntil = loop.now + happening.lasts;
+      break;
     case 'move':
       site?.move();
       after(happening.lasts, () => site?.leaveFormer());
@@ -107,8 +114,10 @@ export function perform(world: World, happening: Happening): void {
 }
 
 function leave(conversation: Conversation | undefined, end: 'client' | 'server', how: 'reset' | 'close'): void {
-  if (end === 'client') conversation?.shaker?.leave(how);
-  conversation?.[end]?.leave(how);
+  if (conversation === undefined) return;
+  conversation.isLeft = true;
+  if (end === 'client') conversation.shaker?.leave(how);
+  conversation[end]?.leave(how);
 }
 
 function between(one: Site | undefined, other: Site | undefined, run: (one: Site, other: Site) => void): void {

@@ -3,8 +3,10 @@ import { enter } from './current.ts';
 import { drawHistory, type Event } from './history.ts';
 import {
   closedPorts,
+  costs,
   disagreements,
   endingCertificates,
+  inventedKeys,
   leftovers,
   reachableFrom,
   remains,
@@ -12,6 +14,7 @@ import {
   standstills,
   strayConnections,
   transitOfGuests,
+  unaskedResets,
   unwantedConnections,
   untold,
 } from './invariants.ts';
@@ -67,13 +70,14 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
 
 async function live(world: World, events: readonly Event[]): Promise<readonly string[]> {
   const { loop } = world;
+  world.isPeaceful = isPeaceful(world, events);
   const begun = await settled(world, [disagreements, strayConnections]);
   if (begun.length > 0) return begun;
   const start = loop.now;
   let end = start;
   for (const event of events) {
     loop.at(start + event.at, undefined, () => perform(world, event));
-    const lasts = 'lasts' in event ? event.lasts : 0;
+    const lasts = ('pause' in event ? event.pause : 0) + ('lasts' in event ? event.lasts : 0);
     end = Math.max(end, start + event.at + Math.max(lasts, 1_100));
   }
   await loop.run(end, () => broken(world).length > 0);
@@ -94,12 +98,30 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   const empty = await settled(world, [leftovers, strayConnections]);
   if (empty.length > 0) return empty;
   for (const site of world.sites) site.drain(0);
-  for (const { machine } of world.sites) machine.listeners.clear();
+  world.stopServers();
   return settled(world, [remains]);
 }
 
+/** By which no connection is touched. */
+const PEACEFUL: ReadonlySet<Event['kind']> = new Set(['talk', 'leave', 'renew-link', 'renew-access', 'renew-siblings', 'change-cost']);
+
+const isPeaceful = ({ sites }: World, events: readonly Event[]): boolean =>
+  events.every(({ kind }) => PEACEFUL.has(kind)) &&
+  sites.every(({ plan }) => plan.lies === undefined && plan.slow === undefined && plan.sibling === undefined);
+
 /** What holds whenever nothing happens any more. */
-const ALWAYS = [disagreements, closedPorts, untold, standstills, revokedTalks, transitOfGuests, unwantedConnections];
+const ALWAYS = [
+  disagreements,
+  inventedKeys,
+  costs,
+  closedPorts,
+  untold,
+  standstills,
+  unaskedResets,
+  revokedTalks,
+  transitOfGuests,
+  unwantedConnections,
+];
 
 /** Sites that have moved are where they were no longer, and all their links are cut: the other ends have to find them. @returns whether any has moved */
 function relocate(world: World): boolean {
@@ -108,6 +130,7 @@ function relocate(world: World): boolean {
     site.leaveFormer();
     for (const endpoint of site.machine.endpoints) if (!endpoint.isLoopback) world.sever(endpoint);
   }
+  if (moving.length > 0) world.isPeaceful = false;
   // Some have only what they wrote down.
   const callers = world.sites.filter(({ links }) => links.some(({ to }) => world.sites[to]?.plan.moves === true));
   for (const [number, caller] of callers.entries()) if (number % 2 === 0) world.restart(caller);

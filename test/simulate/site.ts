@@ -18,6 +18,8 @@ export const listenerPort = (key: number): number => LISTENER_PORT + key;
 export const serverPort = (key: number): number => SERVER_PORT + key;
 export const routingKey = (key: number): string => `key-${key}`;
 
+/** Bytes: less than any machine has on which this runs. */
+const MEMORY = 268_435_456;
 /** Milliseconds until a router notices what has become of the other one of its machine, or of their files. */
 const NOTICED = [10, 1_000] as const;
 
@@ -63,6 +65,8 @@ export class Site {
   router: Router | undefined;
   /** Told of each of its routers. */
   onStarted: (router: Router) => void = () => {};
+  /** Keys of all connectors that it ever had. */
+  readonly everHad = new Set<string>();
   /** Listeners of which the router has been told last. */
   served: ReadonlySet<number> = new Set();
   readonly tls: WorldPlan['tls'];
@@ -142,7 +146,7 @@ export class Site {
     this.#isStarting = true;
     this.#setRuns(true);
     this.#soon(() => {
-      void startRouter(this.config(), {}, { log: this.#log }).then((router) => {
+      void startRouter(this.config(), {}, { log: this.#log, memory: MEMORY }).then((router) => {
         this.router = router;
         this.#isStarting = false;
         this.onStarted(router);
@@ -256,6 +260,7 @@ export class Site {
 
   config(): RouterConfig {
     this.served = new Set(this.listeners);
+    for (const key of this.connectors) this.everHad.add(routingKey(key));
     const { name: bundle, cert, key: privateKey, ca } = this.serverBundle;
     const { id, key } = testSite(this.#site);
     const name = `site-${this.#site}`;

@@ -31,6 +31,8 @@ export interface Conversation {
   server?: Talker;
   /** The site at which the server runs. */
   serverSite?: number;
+  /** One of its ends was told to leave. */
+  isLeft?: boolean;
   /** Nobody listened, or it was let go before it began. */
   refused?: boolean;
   /** The kernel of a router that was killed has ended it: that looks like an end in order. */
@@ -39,8 +41,9 @@ export interface Conversation {
 
 const UNCONSUMED = DEFAULT_LIMITS.unconsumed;
 
-/** Messages of routing in a second, for each link and one more: of somebody who lies come a third of them. */
-const STORM = 120;
+/** Messages of routing in a second, for each link and one more: twice as many as there ever are, and where somebody lies. */
+const STORM = 50;
+const LIARS_STORM = 120;
 
 /** Sites, their machines, clients and servers. What happens to them is told to `perform`. */
 export class World {
@@ -52,6 +55,8 @@ export class World {
   readonly faults: string[] = [];
   /** Of all that arrived anywhere and was logged, in order. */
   digest = 0;
+  /** Nothing happens to it by which a connection is reset. */
+  isPeaceful = false;
   /** Nobody stays any more: a server whose handshake ends only now leaves at once. */
   isOver = false;
   readonly #servers = new Map<string, Listener>();
@@ -63,7 +68,9 @@ export class World {
 
   constructor(seed: number, plan: WorldPlan) {
     this.#random = new Random(seed, 2);
-    this.#storm = STORM * (plan.links.length + 1);
+    // Both routers of a machine open all of its links.
+    const links = plan.links.length * (plan.sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1);
+    this.#storm = (plan.sites.some(({ lies }) => lies === true) ? LIARS_STORM : STORM) * (links + 1);
     this.loop = new Loop(() => this.#random.unit());
     this.network = new Network(this.loop, this.#random, (where, what) => this.#trace(where, what));
     enter({ loop: this.loop, network: this.network, random: this.#random, sharesReads: plan.sharesReads, epoch: EPOCH });
@@ -108,6 +115,10 @@ export class World {
   stopServing(site: Site, key: number): void {
     const listener = this.#servers.get(`${site.index} ${key}`);
     if (listener !== undefined) site.machine.close(listener);
+  }
+
+  stopServers(): void {
+    for (const listeners of this.#servers.values()) for (const { machine } of this.sites) machine.close(listeners);
   }
 
   talk(site: Site, key: number, talk: Talk): Conversation {

@@ -155,6 +155,18 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
         'const tree = new Tree(paths.graph);',
     },
   ],
+  // A cost that changed while a link was being opened was forgotten.
+  'old-cost': [
+    { file: 'router/link/dial/dialer.ts', from: '    this.#tellCost();\n    if (old !== undefined)', to: '    if (old !== undefined)' },
+  ],
+  // Whoever renews its access cuts what came in by the old certificate.
+  'renewed-access': [
+    {
+      file: 'router/link/accept/access.ts',
+      from: 'this.#take(config, sharesPort);',
+      to: "const isOld = !sameBundle(this.#config.tls, config.tls); this.#take(config, sharesPort); if (isOld) for (const incoming of this.#incoming) incoming.cut(new LinkError('closed', 'x'));",
+    },
+  ],
   // A router that is joined by another one on its machine kept its ports to itself.
   'unshared-ports': [
     { file: 'router/link/configured-links.ts', from: 'known.apply(access, sharesPorts)', to: 'known.apply(access, false)' },
