@@ -55,7 +55,8 @@ export function testBundle(index: number, generation: number, seconds?: number, 
   if (known !== undefined) return known;
   const order = { subject: name, hosts: [hostOf(index), SIBLINGS], siteId: testSite(site).id, client: true, server: true };
   const days = seconds === undefined ? 90 : (seconds * 1_000) / DAY;
-  const made = outsideOf(() => issueBundle(authority, name, { ...order, days }, () => EPOCH));
+  // A day old, for those whose clocks are behind.
+  const made = outsideOf(() => issueBundle(authority, name, { ...order, days: days + 1 }, () => EPOCH - DAY));
   bundles.set(name, made);
   return made;
 }

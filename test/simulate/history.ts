@@ -10,6 +10,10 @@ export type Happening =
   | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
   /** Nothing passes between two machines for a while. */
   | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number }
+  /** Nothing passes between two machines ever again. */
+  | { readonly kind: 'part'; readonly one: number; readonly other: number }
+  /** A machine loses its power, and is an hour behind when it is back. */
+  | { readonly kind: 'step-back'; readonly site: number; readonly lasts: number }
   /** All connections between two machines are reset. */
   | { readonly kind: 'cut'; readonly one: number; readonly other: number }
   | { readonly kind: 'kill'; readonly site: number; readonly how: 'process' | 'power' | 'drain'; readonly lasts: number }
@@ -71,16 +75,26 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   events.push(...siblings(plan, random));
   // Last, so that all worlds without are what they were.
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
-  events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, random));
+  events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, events, random));
   return events.sort((one, other) => one.at - other.at);
 }
 
-/** Routers that leave in order, and those that stand still. */
-function pauses(plan: WorldPlan, random: Random): Event[] {
+/** Routers that leave in order, stand still or come back in the past, and machines between which nothing passes any more. */
+function pauses(plan: WorldPlan, others: readonly Event[], random: Random): Event[] {
   const drawn = random.unit();
   const [at, site] = [random.int(0, SPAN), random.int(0, plan.sites.length - 1)];
   if (drawn < 0.1) return [{ at, kind: 'retire', site, pause: random.scaled(10, 2_000), lasts: random.scaled(50, 3_000) }];
-  return drawn < 0.25 ? [{ at, kind: 'freeze', site, lasts: random.scaled(200, 8_000) }] : [];
+  if (drawn < 0.25) return [{ at, kind: 'freeze', site, lasts: random.scaled(200, 8_000) }];
+  // By a clock that is an hour behind no certificate ends while the world lasts.
+  const isEnding = others.some(({ kind }) => kind === 'end-certificate') || plan.sites.some(({ sibling }) => sibling?.ends !== undefined);
+  if (drawn < 0.3) {
+    const [key, lasts] = [random.int(0, plan.keys - 1), random.scaled(50, 3_000)];
+    // What it said in the future is no longer so.
+    const changed: Event = { at: at + lasts + random.int(0, 1_000), kind: 'connector', site, key, lasts: ENDLESS };
+    return isEnding ? [] : [{ at, kind: 'step-back', site, lasts }, changed];
+  }
+  const link = drawn < 0.37 ? random.pick(plan.links) : undefined;
+  return link === undefined ? [] : [{ at, kind: 'part', one: link.from, other: link.to }];
 }
 
 /** Certificates by which routers of one site know each other are replaced: those that end, and now and then others. */
@@ -221,7 +235,10 @@ interface Mood {
   readonly always?: boolean;
 }
 
-type Disturbance = Exclude<Happening['kind'], 'talk' | 'leave' | 'access' | 'revisit' | 'move' | 'retire' | 'freeze'>;
+type Disturbance = Exclude<
+  Happening['kind'],
+  'talk' | 'leave' | 'access' | 'revisit' | 'move' | 'retire' | 'freeze' | 'part' | 'step-back'
+>;
 
 const DISTURBANCES: readonly Disturbance[] = [
   'hold',

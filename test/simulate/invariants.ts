@@ -85,15 +85,17 @@ export function reachableFrom(world: World, from: Site, perhaps = false): Readon
 
 /** Routers of one site are linked, unless one shows a certificate that has ended. */
 const siblings = (one: Site, other: Site, perhaps: boolean): boolean =>
-  one.isSiblingOf(other) && (perhaps || (one.siblingEnds ?? other.siblingEnds) === undefined);
+  one.isSiblingOf(other) && !areParted(one, other) && (perhaps || (one.siblingEnds ?? other.siblingEnds) === undefined);
 
 const linkBetween = (from: Site, to: Site, perhaps: boolean): boolean =>
   from.links.some((link) => link.to === to.index && (perhaps ? mayBeUp(from, to, link) : mustBeUp(from, to, link)));
 
+const areParted = ({ machine }: Site, other: Site): boolean => machine.network.path(machine, other.machine).isGone;
+
 /** Under an older certificate a link that is up goes on, also where the new one is of no use. */
 function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
   const isRevoked = from.revokedSites.has(to.id) || to.revokedSites.has(from.id);
-  return !link.deleted && to.access.isWanted && !isRevoked && from.router !== undefined && to.router !== undefined;
+  return !link.deleted && to.access.isWanted && !isRevoked && !areParted(from, to) && from.router !== undefined && to.router !== undefined;
 }
 
 function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {

@@ -102,7 +102,7 @@ export class Liar {
     const invented = Array.from({ length: random.int(0, 12) }, () => this.#invent(random.int(0, SYBILS - 1)));
     for (const message of writeRecords(invented, LONGEST)) routing.send(message);
     const heard = random.pick(this.#heard);
-    if (heard !== undefined && random.chance(0.02)) this.#plainly.get(routing)?.(this.#forge(heard));
+    if (heard !== undefined && random.chance(0.1)) this.#plainly.get(routing)?.(this.#forge(heard));
     if (heard !== undefined && random.chance(0.5)) routing.send(heard);
     if (random.chance(0.1)) routing.send(writeSummary([]));
     const other = random.pick(this.#world.sites);

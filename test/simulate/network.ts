@@ -162,7 +162,15 @@ export class Network {
       const near = new Endpoint(from, { port: from.port(), isLoopback }, path, this.#capacity);
       const far = new Endpoint(machine, { port: address.port, isLoopback }, path, this.#capacity);
       Endpoint.connect(near, far);
-      path.deliver(path.arrival(0), from, () => finish(near));
+      const fail = (): void => {
+        near.vanish();
+        this.loop.after(KNOCK, from, () => finish('ETIMEDOUT'));
+      };
+      path.halfMade.add(fail);
+      path.deliver(path.arrival(0), from, () => {
+        path.halfMade.delete(fail);
+        finish(near);
+      });
       this.loop.soon(machine, () => {
         // Whoever has listened is gone: the kernel resets what waited to be accepted.
         if (machine.listeners.get(listener.port)?.includes(listener) === true) listener.onConnection(far);

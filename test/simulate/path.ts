@@ -17,6 +17,9 @@ export class Path {
   /** How often bytes that were written in one go come in two. */
   readonly #cuts: number;
   #held = false;
+  #isGone = false;
+  /** What becomes of connections of which one end is made, if the other never hears of it. */
+  readonly halfMade = new Set<() => void>();
   #waiting: { readonly owner: Owner; readonly run: () => void }[] = [];
 
   constructor(network: Surroundings, isLocal: boolean) {
@@ -45,8 +48,8 @@ export class Path {
 
   deliver(at: number, owner: Owner, run: () => void): void {
     this.#network.loop.at(at, owner, () => {
-      if (this.#held) this.#waiting.push({ owner, run });
-      else run();
+      if (!this.#held) run();
+      else if (!this.#isGone) this.#waiting.push({ owner, run });
     });
   }
 
@@ -54,8 +57,21 @@ export class Path {
     this.#held = true;
   }
 
+  /** Nothing will ever get through again. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  end(): void {
+    this.#held = true;
+    this.#isGone = true;
+    this.#waiting = [];
+    for (const fail of this.halfMade) fail();
+    this.halfMade.clear();
+  }
+
   release(): void {
-    if (!this.#held) return;
+    if (!this.#held || this.#isGone) return;
     this.#held = false;
     for (const { owner, run } of this.#waiting.splice(0)) this.deliver(this.arrival(0), owner, run);
   }

@@ -8,6 +8,7 @@ import type { Conversation, World } from './world.ts';
 
 /** Milliseconds that a router may take to drain. */
 const DRAIN = 500;
+const HOUR = 3_600_000;
 /** Between two clients of one crowd. */
 const APART = 5;
 
@@ -27,6 +28,7 @@ export function perform(world: World, happening: Happening): void {
       leave(world.conversations.get(happening.talk), happening.end, happening.how);
       break;
     case 'hold':
+    case 'part':
     case 'cut':
       between(sites[happening.one], sites[happening.other], (one, other) => {
         if (happening.kind === 'cut') {
@@ -34,6 +36,10 @@ export function perform(world: World, happening: Happening): void {
           return;
         }
         const path = network.path(one.machine, other.machine);
+        if (happening.kind === 'part') {
+          path.end();
+          return;
+        }
         path.hold();
         after(happening.lasts, () => path.release());
       });
@@ -94,6 +100,11 @@ export function perform(world: World, happening: Happening): void {
       break;
     case 'rude':
       if (site?.router !== undefined) beRude(world, site, site.router, happening.lasts);
+      break;
+    case 'step-back':
+      if (site === undefined) break;
+      perform(world, { kind: 'kill', site: happening.site, how: 'power', lasts: happening.lasts });
+      site.machine.clock.ahead -= HOUR;
       break;
     case 'retire':
       site?.router?.leave();

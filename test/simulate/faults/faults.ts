@@ -159,6 +159,18 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'old-cost': [
     { file: 'router/link/dial/dialer.ts', from: '    this.#tellCost();\n    if (old !== undefined)', to: '    if (old !== undefined)' },
   ],
+  // A peer that says nothing any more is not given up.
+  'dead-peers': [
+    {
+      file: 'router/link/session/liveness.ts',
+      from: 'if (pulse.waiting && now - pulse.aliveAt >= this.#limits.silence)',
+      to: 'if (false && now - pulse.aliveAt >= this.#limits.silence)',
+    },
+  ],
+  // A router that comes back in the past does not go beyond what it said in the future.
+  'past-epoch': [
+    { file: 'router/routing/routing.ts', from: 'this.#contestedEpoch = Math.max(this.#contestedEpoch, epoch);', to: 'void epoch;' },
+  ],
   // Whoever renews its access cuts what came in by the old certificate.
   'renewed-access': [
     {
