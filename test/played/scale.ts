@@ -3,8 +3,8 @@ import { replaceSurroundings } from '../simulate/load.ts';
 import { aroundClusters, CHANGES } from './surroundings.ts';
 
 const [nodes = 1_000, listeners = 10_000] = process.argv.slice(2).map(Number);
-const { standins } = aroundClusters([]);
-replaceSurroundings({ standins, changes: CHANGES.filter(({ file }) => file === 'work/queue.ts') });
+const around = aroundClusters([]);
+replaceSurroundings({ ...around, changes: CHANGES.filter(({ file }) => file === 'work/queue.ts') });
 Error.stackTraceLimit = 0;
 const { LargeCluster } = await import('./large-cluster.ts');
 const cluster = new LargeCluster(nodes, listeners);

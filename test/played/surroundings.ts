@@ -1,6 +1,6 @@
 /** What the processes of a played cluster have instead of sockets, disks and time: everything of Earshot itself is real. */
 import type { Change } from '../simulate/change.ts';
-import type { Replacements } from '../simulate/load.ts';
+import { PURE, type Replacements } from '../simulate/load.ts';
 
 const here = (name: string): URL => new URL(`./node/${name}.ts`, import.meta.url);
 const simulated = (name: string): URL => new URL(`../simulate/node/${name}.ts`, import.meta.url);
@@ -29,4 +29,11 @@ export const CHANGES: readonly Change[] = [
   { file: 'kube/client/call.ts', from: 'const PAGE_SIZE = 500;', to: 'const PAGE_SIZE = 3;' },
 ];
 
-export const aroundClusters = (faults: readonly Change[]): Replacements => ({ standins: STANDINS, changes: [...CHANGES, ...faults] });
+/** Of the one only constants are used, of the other only what looks at text. */
+const KEPT = new Set([...PURE, 'node:fs', 'node:net']);
+
+export const aroundClusters = (faults: readonly Change[]): Replacements => ({
+  standins: STANDINS,
+  kept: KEPT,
+  changes: [...CHANGES, ...faults],
+});

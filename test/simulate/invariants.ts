@@ -1,19 +1,9 @@
 /** What holds of a world once it is quiet: each function says what does not, and nothing where all is well. */
-import type { Link } from '../../src/router/link/link.ts';
-import type { Router } from '../../src/router/contract.ts';
 import { wallClockOf } from './current.ts';
+import { inside } from './inside.ts';
 import { listenerPort, ROLES, routingKey, type LinkWish, type Site } from './site.ts';
 import type { Talker } from './traffic.ts';
 import type { Conversation, World } from './world.ts';
-
-/** What a router has that its users do not see. */
-interface Inside {
-  readonly links: { readonly all: Iterable<Link> };
-  readonly relayed: { readonly open: number; readonly total: number };
-}
-
-// The one that `startRouter` returns.
-export const inside = (router: Router): Inside => router as unknown as Inside;
 
 /** All routers that can reach each other know each other and their keys. */
 export function disagreements(world: World): string[] {

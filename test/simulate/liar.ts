@@ -7,15 +7,10 @@ import { bodyOf, readRecord, writeAbout, writeKey, writeNeighbour, writeRecord }
 import { LINK_MESSAGES_FROM } from '../../src/router/wire.ts';
 import { hostOf, testSite } from './certificates.ts';
 import { wallClockOf } from './current.ts';
+import { inside } from './inside.ts';
 import type { Loop } from './loop.ts';
 import { Random } from './random.ts';
 import type { Site } from './site.ts';
-
-/** As much of a router as it takes. */
-interface Voice {
-  readonly links: { readonly all: Iterable<Link>; add(link: Link): void };
-  routingMessage(link: Link, message: Buffer): void;
-}
 
 /** Among whom it is. */
 interface Surroundings {
@@ -58,21 +53,21 @@ export class Liar {
 
   /** From now on this router of the site lies. */
   begin(router: Router): void {
-    const voice = router as unknown as Voice;
-    const add = voice.links.add.bind(voice.links);
-    voice.links.add = (link) => {
+    const own = inside(router);
+    const add = own.links.add.bind(own.links);
+    own.links.add = (link) => {
       this.#tamper(link);
       add(link);
     };
-    const routingMessage = voice.routingMessage.bind(voice);
-    voice.routingMessage = (link, message) => {
+    const routingMessage = own.routingMessage.bind(own);
+    own.routingMessage = (link, message) => {
       this.#heard[this.#random.int(0, REMEMBERED - 1)] = message;
       routingMessage(link, message);
     };
     const { loop } = this.#world;
     const act = (): void => {
       if (this.#site.router !== router) return;
-      for (const link of voice.links.all) if (link.state === 'up') this.#lie(link);
+      for (const link of own.links.all) if (link.state === 'up') this.#lie(link);
       loop.after(this.#random.int(1, 2 * PAUSE), this.#site.machine, act);
     };
     act();

@@ -10,11 +10,16 @@ import { changed, type Change } from './change.ts';
 export interface Replacements {
   /** Modules in the place of others: by what is imported, or by a file's path below `src`. */
   readonly standins: ReadonlyMap<string, URL>;
+  /** Of Node.js's own modules those that stay, since what is used of them is the same everywhere. Of others the import fails. */
+  readonly kept: ReadonlySet<string>;
   readonly changes: readonly Change[];
 }
 
 const SOURCE = new URL('../../src/', import.meta.url).href;
 const GLOBALS = 'setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, Date, Math, performance'.split(', ');
+
+/** Modules of Node.js in which nothing is but functions of what they are given. */
+export const PURE: readonly string[] = ['buffer', 'events', 'path', 'stream', 'url', 'util'].map((name) => `node:${name}`);
 
 /** To be called before anything of `src` is loaded. */
 export function replaceSurroundings(replaced: Replacements): void {
@@ -24,7 +29,12 @@ export function replaceSurroundings(replaced: Replacements): void {
     resolve: (specifier, context, next) => {
       if (context.parentURL?.startsWith(SOURCE) !== true) return next(specifier, context);
       const standin = standins.get(specifier.startsWith('.') ? new URL(specifier, context.parentURL).href : specifier);
-      return standin === undefined ? next(specifier, context) : { url: standin, shortCircuit: true, format: 'module-typescript' };
+      if (standin !== undefined) return { url: standin, shortCircuit: true, format: 'module-typescript' };
+      if (specifier.startsWith('node:') && !replaced.kept.has(specifier))
+        throw new Error(
+          `${context.parentURL} imports ${specifier}, for which the simulator has nothing: a seed would not be the same run twice.`,
+        );
+      return next(specifier, context);
     },
     load: (url, context, next) => {
       if (!url.startsWith(SOURCE) || !url.endsWith('.ts')) return next(url, context);

@@ -1,5 +1,5 @@
-import type { Link } from '../../src/router/link/link.ts';
 import type { Router } from '../../src/router/contract.ts';
+import { inside } from './inside.ts';
 import type { Site } from './site.ts';
 import type { World } from './world.ts';
 
@@ -8,28 +8,21 @@ const LOOK = 250;
 /** Connections that one machine may have to another at once: two for each of two links, two of an attempt, and some that are closing. */
 const MOST_CONNECTIONS = 12;
 
-/** As much of a router as it takes. */
-interface Manners {
-  readonly links: { readonly all: Iterable<Link>; add(link: Link): void };
-  /** Asked of each peer that is about to be let in. */
-  isRevoked(party: object): boolean;
-}
-
 /**
  * Its router takes every link, ends its routing stream in the moment in which the second connection comes, and holds on to the connections. An honest one
  * follows it.
  */
 export function beRude(world: World, site: Site, router: Router, lasts: number): void {
-  const manners = router as unknown as Manners;
+  const own = inside(router);
   const { loop } = world;
-  const { links } = manners;
+  const { links } = own;
   const add = links.add.bind(links);
   links.add = (link) => {
     add(link);
     if (!link.dialed) Object.assign(link, { retire() {} });
   };
-  const isRevoked = manners.isRevoked.bind(manners);
-  manners.isRevoked = (party) => {
+  const isRevoked = own.isRevoked.bind(own);
+  own.isRevoked = (party) => {
     for (const link of links.all) if (!link.dialed && link.state === 'joining') link.routing.end();
     return isRevoked(party);
   };

@@ -1,5 +1,5 @@
 /** What stands in for Node.js's modules around the router. */
-import type { Replacements } from './load.ts';
+import { PURE, type Replacements } from './load.ts';
 import type { Change } from './change.ts';
 import { SCALES } from './scale.ts';
 
@@ -7,4 +7,11 @@ export const STANDINS: ReadonlyMap<string, URL> = new Map(
   ['net', 'tls', 'dns', 'fs', 'crypto', 'perf_hooks'].map((name) => [`node:${name}`, new URL(`./node/${name}.ts`, import.meta.url)]),
 );
 
-export const aroundRouters = (faults: readonly Change[]): Replacements => ({ standins: STANDINS, changes: [...SCALES, ...faults] });
+/** Each router takes less memory than any machine has, of which it is told by `node:os`. */
+const KEPT = new Set([...PURE, 'node:os']);
+
+export const aroundRouters = (faults: readonly Change[]): Replacements => ({
+  standins: STANDINS,
+  kept: KEPT,
+  changes: [...SCALES, ...faults],
+});

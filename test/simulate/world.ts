@@ -1,5 +1,4 @@
 import type { Router } from '../../src/router/contract.ts';
-import type { Link } from '../../src/router/link/link.ts';
 import { logInternalErrors, seam } from '../../src/telemetry/boundary.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { DEFAULT_LIMITS } from '../../src/router/http2/limits.ts';
@@ -9,6 +8,7 @@ import { Doorman } from './doorman.ts';
 import { enter, EPOCH, readClock } from './current.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Event } from './history.ts';
+import { inside } from './inside.ts';
 import { Loop } from './loop.ts';
 import { Network, type Listener } from './network.ts';
 import type { WorldPlan } from './plan.ts';
@@ -182,7 +182,7 @@ export class World {
 
   /** Whoever tells of what others tell him, again and again, is a storm. */
   #count(router: Router): void {
-    const ear = router as unknown as { routingMessage(link: Link, message: Buffer): void };
+    const ear = inside(router);
     const heed = ear.routingMessage.bind(ear);
     const heard = this.#heard;
     ear.routingMessage = (link, message) => {
