@@ -172,7 +172,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   answered(stream: SessionStream): void {
-    this.#lingering.add(stream);
+    // Of a connection that has ended, its turn to be cut comes.
+    if (this.#state !== 'closed') this.#lingering.add(stream);
   }
 
   streamEnded(stream: SessionStream): void {

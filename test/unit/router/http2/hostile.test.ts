@@ -416,3 +416,23 @@ test('requests that a peer does not end after their answers are given up in many
   assert.ok(turns >= 20 && turns < 1_000, `${turns} turns`);
   session.destroy();
 });
+
+test('a request that is answered once its connection has ended is told of its end once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let now = 0;
+  const wire = new Wire(true);
+  const seen = new SessionRecorder();
+  createSession(wire.socket, { role: 'server', events: seen, limits: { answeredDeadline: 1_000 }, now: () => now });
+  wire.feed(Buffer.concat([PREFACE, frame(FrameType.SETTINGS, 0, 0), ...[1, 3, 5, 7, 9, 11, 13, 15, 17, 19].map((id) => connect(id))]));
+  while (seen.accepted.length < 10) await setImmediate();
+  wire.finish();
+  const resets = (): readonly number[] => seen.accepted.map(({ recorder }) => recorder.resets.length);
+  assert.ok(resets().includes(0), 'some wait for their turn');
+  for (const { stream } of seen.accepted) stream.respond({ status: 502, fields: {} }, { end: true });
+  while (resets().includes(0)) await setImmediate();
+  now = 1_000;
+  t.mock.timers.tick(1_000);
+  await setImmediate();
+  await setImmediate();
+  assert.deepEqual(new Set(resets()), new Set([1]));
+});
