@@ -119,7 +119,7 @@ export class Endpoint {
       this.#flying = [];
       this.#bytesFlying = 0;
       // What is not answered is sent again, but for a reset.
-      if (!this.#path.held) this.#send('rst', 0);
+      if (!this.#path.isHeldFor(this.peer.machine)) this.#send('rst', 0);
     }
     this.#forget();
   }
@@ -211,7 +211,7 @@ export class Endpoint {
   #answerRst(): void {
     this.#flying = [];
     this.#bytesFlying = 0;
-    if (!this.#path.held) this.#send('rst', 0);
+    if (!this.#path.isHeldFor(this.peer.machine)) this.#send('rst', 0);
   }
 
   /** The peer may write again. */

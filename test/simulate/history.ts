@@ -8,8 +8,8 @@ export type Happening =
   /** Clients come to a listener, one after the other. */
   | { readonly kind: 'talk'; readonly site: number; readonly key: number; readonly talks: readonly Talk[] }
   | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
-  /** Nothing passes between two machines for a while. */
-  | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number }
+  /** Nothing passes between two machines for a while, or nothing to one of them. */
+  | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number; readonly deaf?: number }
   /** Nothing passes between two machines ever again. */
   | { readonly kind: 'part'; readonly one: number; readonly other: number }
   /** A machine loses its power, and is an hour behind when it is back. */
@@ -75,7 +75,8 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   events.push(...siblings(plan, random));
   // Last, so that all worlds without are what they were.
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
-  events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, events, random));
+  events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, events, random), ...estranged(plan, talkers, random));
+  deafen(events, random);
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -95,6 +96,41 @@ function pauses(plan: WorldPlan, others: readonly Event[], random: Random): Even
   }
   const link = drawn < 0.37 ? random.pick(plan.links) : undefined;
   return link === undefined ? [] : [{ at, kind: 'part', one: link.from, other: link.to }];
+}
+
+/** Of two machines between which nothing passes, some still hear the other. */
+function deafen(events: Event[], random: Random): void {
+  for (const [number, event] of events.entries())
+    if (event.kind === 'hold' && random.chance(0.4)) events[number] = { ...event, deaf: random.chance(0.5) ? event.one : event.other };
+}
+
+/** Of a connection that passes two sites at least, one site on its way revokes another to which it has no link. */
+function estranged(plan: WorldPlan, talkers: { next: number }, random: Random): Event[] {
+  const wanted = plan.sites.flatMap(({ listeners }, site) => listeners.map((key) => ({ site, key })));
+  const far = wanted.flatMap(({ site, key }) => {
+    const way = wayTo(plan, site, (other) => plan.sites[other]?.connectors.includes(key) === true);
+    return way.length > 3 ? [{ site, key, way }] : [];
+  });
+  const chosen = random.pick(far);
+  if (chosen === undefined || random.chance(0.5)) return [];
+  const { site, key, way } = chosen;
+  const at = random.int(500, SPAN);
+  const [revoked = site, , by = site] = random.chance(0.5) ? way : way.toReversed();
+  return [
+    { at: at - 400, kind: 'talk', site, key, talks: [patient(talkers.next++, random)] },
+    { at, kind: 'revoke', by, site: revoked, what: 'site', lasts: random.chance(0.7) ? ENDLESS : random.scaled(50, 5_000) },
+  ];
+}
+
+/** The sites from one to the nearest of those, both included; empty where there is none. */
+function wayTo({ links }: WorldPlan, from: number, isMeant: (site: number) => boolean): readonly number[] {
+  const ways = new Map([[from, [from]]]);
+  for (const [last, way] of ways) {
+    if (isMeant(last)) return way;
+    for (const { from: one, to: other } of links)
+      for (const next of one === last ? [other] : other === last ? [one] : []) if (!ways.has(next)) ways.set(next, [...way, next]);
+  }
+  return [];
 }
 
 /** Certificates by which routers of one site know each other are replaced: those that end, and now and then others. */

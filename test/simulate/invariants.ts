@@ -84,8 +84,14 @@ const areParted = ({ machine }: Site, other: Site): boolean => machine.network.p
 
 /** Under an older certificate a link that is up goes on, also where the new one is of no use. */
 function mayBeUp(from: Site, to: Site, link: LinkWish): boolean {
-  const isRevoked = from.revokedSites.has(to.id) || to.revokedSites.has(from.id);
-  return !link.deleted && to.access.isWanted && !isRevoked && !areParted(from, to) && from.router !== undefined && to.router !== undefined;
+  return (
+    !link.deleted &&
+    to.access.isWanted &&
+    !areAtOdds(from, to) &&
+    !areParted(from, to) &&
+    from.router !== undefined &&
+    to.router !== undefined
+  );
 }
 
 function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
@@ -209,19 +215,36 @@ export function unaskedResets(world: World): string[] {
   );
 }
 
-/** A site that is revoked talks with nobody who revoked it. */
+/** A site that is revoked talks with nobody who revoked it, and nothing of it goes through whoever did. */
 export function revokedTalks(world: World): string[] {
+  if (world.sites.every(({ revokedSites }) => revokedSites.size === 0)) return [];
   return [...world.conversations.values()].flatMap(({ talk, site, serverSite, client, server }) => {
     const [one, other] = [world.sites[site], world.sites[serverSite ?? site]];
     if (one === undefined || other === undefined || client === undefined || server === undefined) return [];
     const goesOn = !client.gone && !client.endpoint.over && !server.gone && !server.endpoint.over;
     // All of it has arrived where it is not read, or has left the router that revokes: that has nothing of it any more.
     const hasPassed = client.endpoint.ended && server.endpoint.ended;
+    if (!goesOn || hasPassed) return [];
     const revokes = [...(one.revokedSites.has(other.id) ? [client] : []), ...(other.revokedSites.has(one.id) ? [server] : [])];
     const isRevoked = revokes.some(({ endpoint }) => !endpoint.ended || !endpoint.peer.closed);
-    return isRevoked && goesOn && !hasPassed ? [`connection ${talk.id} is of a site that is revoked, and goes on`] : [];
+    const isCutOff = revokes.length === 0 && !(client.finished && server.finished) && !mayTalk(world, [one], other);
+    return isRevoked || isCutOff ? [`connection ${talk.id} is of a site that is revoked, or passes one, and goes on`] : [];
   });
 }
+
+/** From the last of these sites to that one leads a path on which nobody is revoked by another. */
+function mayTalk(world: World, passed: readonly Site[], to: Site): boolean {
+  const last = passed.at(-1);
+  if (last === undefined || last === to) return last === to;
+  if (passed.length > 1 && last.plan.edge) return false;
+  return world.sites.some((next) => {
+    if (passed.some((one) => one === next || areAtOdds(one, next))) return false;
+    const isLinked = siblings(last, next, true) || linkBetween(last, next, true) || linkBetween(next, last, true);
+    return isLinked && mayTalk(world, [...passed, next], to);
+  });
+}
+
+const areAtOdds = (one: Site, other: Site): boolean => one.revokedSites.has(other.id) || other.revokedSites.has(one.id);
 
 /** Who came in by ports for edge sites carries nothing between others. */
 export function transitOfGuests(world: World): string[] {

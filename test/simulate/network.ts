@@ -146,7 +146,7 @@ export class Network {
 
   #knock(from: Machine, to: Machine, address: Address, knocks: number, finish: (result: Endpoint | string) => void): void {
     const path = this.path(from, to);
-    if (path.held || !to.isOn) {
+    if ([from, to].some((end) => path.isHeldFor(end)) || !to.isOn) {
       if (knocks >= MOST_KNOCKS) finish('ETIMEDOUT');
       else this.loop.after(KNOCK * 2 ** knocks, from, () => this.#knock(from, to, address, knocks + 1, finish));
       return;

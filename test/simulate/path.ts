@@ -6,6 +6,11 @@ interface Surroundings {
   readonly random: Random;
 }
 
+/** A machine to which something is sent. */
+interface Hearer extends Owner {
+  readonly host: string;
+}
+
 /** How two machines, or the parts of one, are joined. */
 export class Path {
   readonly #network: Surroundings;
@@ -16,11 +21,12 @@ export class Path {
   readonly #perByte: number;
   /** How often bytes that were written in one go come in two. */
   readonly #cuts: number;
-  #held = false;
+  /** Addresses at which nothing arrives. */
+  #deaf: ReadonlySet<string> = NOBODY;
   #isGone = false;
   /** What becomes of connections of which one end is made, if the other never hears of it. */
   readonly halfMade = new Set<() => void>();
-  #waiting: { readonly owner: Owner; readonly run: () => void }[] = [];
+  #waiting: { readonly owner: Hearer; readonly run: () => void }[] = [];
 
   constructor(network: Surroundings, isLocal: boolean) {
     const { random } = network;
@@ -31,9 +37,9 @@ export class Path {
     this.#cuts = random.pick([0, 0.1, 0.5]);
   }
 
-  /** Nothing gets through. */
-  get held(): boolean {
-    return this.#held;
+  /** Nothing gets through to it. */
+  isHeldFor({ host }: Hearer): boolean {
+    return this.#isGone || this.#deaf.has(host);
   }
 
   /** Where bytes are cut in two; 0 where they are not. */
@@ -46,15 +52,16 @@ export class Path {
     return this.#network.loop.now + this.#delay + this.#network.random.unit() * this.#jitter + length * this.#perByte;
   }
 
-  deliver(at: number, owner: Owner, run: () => void): void {
+  deliver(at: number, owner: Hearer, run: () => void): void {
     this.#network.loop.at(at, owner, () => {
-      if (!this.#held) run();
+      if (!this.isHeldFor(owner)) run();
       else if (!this.#isGone) this.#waiting.push({ owner, run });
     });
   }
 
-  hold(): void {
-    this.#held = true;
+  /** From now on nothing gets through to these. */
+  hold(deaf: readonly Hearer[]): void {
+    this.#deaf = new Set(deaf.map(({ host }) => host));
   }
 
   /** Nothing will ever get through again. */
@@ -63,7 +70,6 @@ export class Path {
   }
 
   end(): void {
-    this.#held = true;
     this.#isGone = true;
     this.#waiting = [];
     for (const fail of this.halfMade) fail();
@@ -71,8 +77,10 @@ export class Path {
   }
 
   release(): void {
-    if (!this.#held || this.#isGone) return;
-    this.#held = false;
+    if (this.#isGone) return;
+    this.#deaf = NOBODY;
     for (const { owner, run } of this.#waiting.splice(0)) this.deliver(this.arrival(0), owner, run);
   }
 }
+
+const NOBODY: ReadonlySet<string> = new Set();

@@ -40,7 +40,8 @@ export function perform(world: World, happening: Happening): void {
           path.end();
           return;
         }
-        path.hold();
+        const deaf = [one, other].filter(({ index }) => happening.deaf === undefined || happening.deaf === index);
+        path.hold(deaf.map(({ machine }) => machine));
         after(happening.lasts, () => path.release());
       });
       break;

@@ -3,13 +3,14 @@ import type { Change } from './change.ts';
 /** Numbers of the router that a simulation makes small: what takes half an hour takes half a minute there, and nobody waits for a day. */
 export const SCALES: readonly Change[] = [
   { file: 'router/link/dial/dialer.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
+  { file: 'router/link/dial/dialer.ts', from: 'const FAREWELL = 10_000;', to: 'const FAREWELL = 3_000;' },
   { file: 'router/link/accept/access.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
   { file: 'router/routing/limits.ts', from: 'const REFRESH_EVERY = 600_000;', to: 'const REFRESH_EVERY = 6_000;' },
   { file: 'router/routing/limits.ts', from: 'const FORGET_AFTER = 1_800_000;', to: 'const FORGET_AFTER = 18_000;' },
   { file: 'router/routing/limits.ts', from: 'const SWEEP_EVERY = 10_000;', to: 'const SWEEP_EVERY = 1_000;' },
-  { file: 'router/routing/limits.ts', from: 'const COMPARE_EVERY = 30_000;', to: 'const COMPARE_EVERY = 2_000;' },
+  { file: 'router/routing/limits.ts', from: 'const COMPARE_EVERY = 30_000;', to: 'const COMPARE_EVERY = 12_000;' },
   { file: 'router/routing/limits.ts', from: '{ burst: 8, perSecond: 0.1 }', to: '{ burst: 8, perSecond: 1 }' },
-  { file: 'router/routing/limits.ts', from: 'const COMPARE_AT_LAST = 40_000;', to: 'const COMPARE_AT_LAST = 3_000;' },
+  { file: 'router/routing/limits.ts', from: 'const COMPARE_AT_LAST = 40_000;', to: 'const COMPARE_AT_LAST = 16_000;' },
   // Members that lie invent more than that.
   { file: 'router/routing/limits.ts', from: 'routers: 4096,', to: 'routers: 12,' },
   { file: 'router/routing/limits.ts', from: 'routersOfSite: 16,', to: 'routersOfSite: 4,' },

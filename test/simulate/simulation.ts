@@ -37,9 +37,8 @@ export interface Outcome {
   readonly talks: number;
 }
 
-/** Milliseconds between two looks, and until what should come about has to be. */
+/** Milliseconds between two looks. */
 const LOOK = 200;
-const PATIENCE = 40_000;
 /** Numbers of connections that are made to see whether all is well. */
 const PROBES_FROM = 1_000_000;
 
@@ -110,7 +109,7 @@ const isPeaceful = ({ sites }: World, events: readonly Event[]): boolean =>
   sites.every(({ plan }) => plan.lies === undefined && plan.slow === undefined && plan.sibling === undefined);
 
 /** What holds whenever nothing happens any more. */
-const ALWAYS = [
+const ALWAYS: readonly Invariant[] = [
   disagreements,
   inventedKeys,
   costs,
@@ -140,17 +139,44 @@ function relocate(world: World): boolean {
 /** Looks in a row at which nothing may be wrong: a router that comes back is reached by what it said before it went, and then not, for a moment. */
 const LOOKS = 2;
 
-/** Runs on until nothing is wrong any more. @returns what is wrong for good */
-async function settled(world: World, invariants: readonly ((world: World) => readonly string[])[]): Promise<readonly string[]> {
-  const until = world.loop.now + PATIENCE;
+type Invariant = (world: World) => readonly string[];
+
+/** Milliseconds until it holds: two to three times as long as it takes in the slowest of some thousand worlds. */
+const PATIENCE = new Map<Invariant, number>([
+  [strayConnections, 4_000],
+  [revokedTalks, 5_000],
+  [unwantedConnections, 6_000],
+  [disagreements, 8_000],
+  [closedPorts, 8_000],
+  [untold, 8_000],
+  [costs, 12_000],
+  [endingCertificates, 12_000],
+  [leftovers, 15_000],
+  [remains, 6_000],
+  [standstills, 25_000],
+]);
+/** Where somebody lies, others have less time for each other; and of what has no time of its own. */
+const LONGEST_PATIENCE = 40_000;
+
+function patienceFor(world: World, invariant: Invariant): number {
+  const isLiedTo = world.sites.some(({ plan }) => plan.lies === true);
+  return isLiedTo ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
+}
+
+/** Runs on until nothing is wrong any more. @returns what has been for longer than it may be */
+async function settled(world: World, invariants: readonly Invariant[]): Promise<readonly string[]> {
+  const start = world.loop.now;
   let left = LOOKS;
   for (;;) {
     await world.loop.run(world.loop.now + LOOK, () => world.loop.thrown.length > 0);
     const lost = broken(world);
     if (lost.length > 0) return lost;
-    const wrong = invariants.flatMap((invariant) => invariant(world));
-    left = wrong.length === 0 ? left - 1 : LOOKS;
-    if (left === 0 || world.loop.now >= until) return wrong;
+    const lasted = world.loop.now - start;
+    const wrong = invariants.map((invariant) => ({ what: invariant(world), isLate: lasted >= patienceFor(world, invariant) }));
+    left = wrong.every(({ what }) => what.length === 0) ? left - 1 : LOOKS;
+    if (left === 0) return [];
+    const late = wrong.flatMap(({ what, isLate }) => (isLate ? what : []));
+    if (late.length > 0) return late;
   }
 }
 
@@ -161,11 +187,10 @@ function broken({ loop, faults }: World): readonly string[] {
 
 /** Each listener that has somewhere to go is asked once. */
 function probe(world: World): void {
-  const isRevoking = world.sites.some(({ revokedSites, revokedSerials }) => revokedSites.size + revokedSerials.size > 0);
-  if (isRevoking) return;
   let id = PROBES_FROM;
   for (const site of world.sites) {
     if (site.router === undefined) continue;
+    if (mayBeRefused(world, site)) continue;
     const reachable = [...reachableFrom(world, site)];
     for (const key of site.listeners) {
       if (!reachable.some(({ connectors }) => connectors.has(key)) || mayBeMisled(world, site, key)) continue;
@@ -174,6 +199,12 @@ function probe(world: World): void {
       id += 1;
     }
   }
+}
+
+/** Somebody on the way has revoked somebody else who may be on it: a router does not know whom others have revoked. */
+function mayBeRefused(world: World, site: Site): boolean {
+  const reachable = [...reachableFrom(world, site, true)];
+  return reachable.some(({ id, revokedSites }) => id !== site.id && reachable.some((other) => revokedSites.has(other.id)));
 }
 
 /** Somebody lies, and knows who has that key, or is who has it. */

@@ -179,6 +179,34 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: "const isOld = !sameBundle(this.#config.tls, config.tls); this.#take(config, sharesPort); if (isOld) for (const incoming of this.#incoming) incoming.cut(new LinkError('closed', 'x'));",
     },
   ],
+  // A request that was answered after its connection had ended was waited for.
+  'answered-late': [
+    {
+      file: 'router/http2/session.ts',
+      from: "if (this.#state !== 'closed') this.#lingering.add(stream);",
+      to: 'this.#lingering.add(stream);',
+    },
+  ],
+  // Whoever is linked anew was told of the network when all is compared, and not at once.
+  'no-greeting': [{ file: 'router/routing/exchange.ts', from: 'if (begins) this.summarize(link);', to: '' }],
+  // What changes was told to whoever is near, and to others when all is compared.
+  'no-flood': [{ file: 'router/routing/routing.ts', from: 'this.#flood(taken, link);', to: '' }],
+  // Whoever revokes a site went on passing on what is open of it.
+  'passing-revoked': [
+    {
+      file: 'router/router.ts',
+      from: 'for (const passing of this.#passing) if (this.isRevoked({ path: pathOf(passing.head.fields) })) passing.cut();',
+      to: '',
+    },
+  ],
+  // Whoever revokes a site let in what came of it by way of others.
+  'revoked-path': [
+    {
+      file: 'router/router.ts',
+      from: 'const revoked = revokedOf({ ...from, path: pathOf(head.fields) }, this.#revoked);',
+      to: 'const revoked = revokedOf(from, this.#revoked);',
+    },
+  ],
   // A router that is joined by another one on its machine kept its ports to itself.
   'unshared-ports': [
     { file: 'router/link/configured-links.ts', from: 'known.apply(access, sharesPorts)', to: 'known.apply(access, false)' },

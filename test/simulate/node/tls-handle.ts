@@ -61,6 +61,12 @@ export class TlsHandle extends StreamHandle {
     this.onClose();
   }
 
+  override onReadable(): void {
+    // Its process was killed: nobody will read that.
+    if (!this.#over && this.endpoint?.broken === true && this.endpoint.closed) this.#fail('ECONNRESET');
+    super.onReadable();
+  }
+
   protected override get wants(): boolean {
     return this.#started && (!this.isSecure ? !this.#over : this.reading);
   }
