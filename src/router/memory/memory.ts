@@ -59,10 +59,10 @@ export class Memory {
     this.#watch();
   }
 
-  /** @returns why its owner gets no more; undefined where there is room */
-  refusal(kind: Holder['kind'], owner: string): string | undefined {
-    if (kind === 'peer' && !this.#peers.hasRoom(owner, 1)) return this.#tooManyPeers(owner);
-    const cost = COST[kind];
+  /** @param count of those that need room together. @returns why its owner gets no more; undefined where there is room */
+  refusal(kind: Holder['kind'], owner: string, count = 1): string | undefined {
+    if (kind === 'peer' && !this.#peers.hasRoom(owner, count)) return this.#tooManyPeers(owner);
+    const cost = COST[kind] * count;
     if (this.#shares.hasRoom(owner, cost)) return undefined;
     // What was held at the last look may have gone.
     if (this.#now() - this.#looked >= LOOK_AGAIN) this.#look();

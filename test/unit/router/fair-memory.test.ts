@@ -5,15 +5,18 @@ import { createServer, type AddressInfo } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { test } from 'node:test';
 import type { TlsBundle } from '../../../src/router/contract.ts';
+import { COST } from '../../../src/router/memory/costs.ts';
 import { startRouter } from '../../../src/router/router.ts';
 import { metrics } from '../../../src/telemetry/metrics.ts';
 import { eventually } from '../../harness/wait.ts';
 import { testAuthority } from './support/certificates.ts';
-import { access, accessPort, connector, echoServer, quiet, siteConfig } from './support/site.ts';
+import { access, accessPort, connector, echoServer, link, quiet, siteConfig, start, until } from './support/site.ts';
 import { standardClient, type StandardClient } from './support/standard-client.ts';
 
 /** Leaves 16 MiB to peers. */
 const MEMORY = 128 << 20;
+/** Leaves them as much as one takes, and a half. */
+const ROOM_FOR_ONE = 8 * 1.5 * COST.peer;
 const GREEDY = 'a0000000-0000-8000-8000-000000000001';
 const HONEST = 'a0000000-0000-8000-8000-000000000002';
 
@@ -95,6 +98,20 @@ test('a site that reads nothing has its share of memory, whatever certificates i
   await eventually('its share to be free again', async () => (await held()) < 1 << 20);
   using back = await standardClient(small.port, await authority.issue({ siteId: GREEDY }));
   assert.equal(await echoed(back), 'still served');
+});
+
+test('a link is refused with its first connection where its second would find no room, and told why', async () => {
+  const tight = { ...siteConfig('tight'), accesses: [access(await authority.issue())] };
+  await using full = await startRouter(tight, {}, { log: quiet, memory: ROOM_FOR_ONE });
+  const tls = await authority.issue();
+  await using other = await start({ ...siteConfig('other'), links: [link('to-tight', await accessPort(full), tls)] });
+  const words: string[] = [];
+  other.onChange(() => words.push(other.state.links['to-tight']?.problem?.message ?? ''));
+  await until(other, 'to be told', ({ links }) => /of this router's memory/.test(links['to-tight']?.problem?.message ?? ''));
+  assert.deepEqual(
+    words.filter((said) => said !== '' && !said.includes("of this router's memory")),
+    [],
+  );
 });
 
 test('a peer has sixteen connections, with as many certificates of one site as it likes', async (t) => {

@@ -331,10 +331,11 @@ export class Access {
     return this.#siblingsOnly || certificate === undefined ? `router at ${socket.remoteAddress ?? 'unknown'}` : ownerOf(certificate);
   }
 
-  #enough(peer: string): string | undefined {
+  #enough(peer: string, protocol: string): string | undefined {
     if (!this.#siblingsOnly && this.#isFull(peer, undefined))
       return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
-    return this.#host.memory.refusal('peer', peer);
+    // A link's second connection follows its first: with room for one only it would be tried for ever.
+    return this.#host.memory.refusal('peer', peer, protocol === REVERSE ? 1 : 2);
   }
 
   #begin(tls: TlsServer, socket: Socket): void {
@@ -367,8 +368,9 @@ export class Access {
     const address = `${socket.remoteAddress ?? 'unknown'}:${socket.remotePort ?? 0}`;
     const certificate = certificateOf(socket, this.#trusted);
     const owner = this.#ownerOf(socket, certificate);
+    const protocol = socket.alpnProtocol === REVERSE ? REVERSE : FORWARD;
     const demands = siblingsOnly ? undefined : this.#config;
-    const refusal = refusalOfPeer(socket, address, this.#host, demands, certificate, () => this.#enough(owner));
+    const refusal = refusalOfPeer(socket, address, this.#host, demands, certificate, () => this.#enough(owner, protocol));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
@@ -380,7 +382,7 @@ export class Access {
     const incoming: Incoming = new Incoming({
       host: this.#host,
       socket,
-      protocol: socket.alpnProtocol === REVERSE ? REVERSE : FORWARD,
+      protocol,
       certificate,
       owner,
       isFull: (siteId) => !siblingsOnly && this.#isFull(owner, siteId),
