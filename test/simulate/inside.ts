@@ -1,5 +1,6 @@
 import type { Link } from '../../src/router/link/link.ts';
 import type { Router } from '../../src/router/contract.ts';
+import type { Holder, Memory } from '../../src/router/memory/memory.ts';
 
 /** What a router has that its users do not see: to look at, and for whoever misuses it. */
 export interface Inside {
@@ -8,7 +9,25 @@ export interface Inside {
   /** Asked of each peer that is about to be let in. */
   isRevoked(party: object): boolean;
   routingMessage(link: Link, message: Buffer): void;
+  readonly memory: Memory;
 }
 
 // The one that `startRouter` returns.
 export const inside = (router: Router): Inside => router as unknown as Inside;
+
+/** What is part of somebody's share of its memory, from now on. */
+export function holdersOf(router: Router): ReadonlySet<Holder> {
+  const { memory } = inside(router);
+  const holders = new Set<Holder>();
+  const add = memory.add.bind(memory);
+  memory.add = (holder) => {
+    holders.add(holder);
+    add(holder);
+  };
+  const remove = memory.delete.bind(memory);
+  memory.delete = (holder) => {
+    holders.delete(holder);
+    remove(holder);
+  };
+  return holders;
+}

@@ -286,12 +286,15 @@ const isAt = ({ index, mate }: Site, site: number): boolean => index === site ||
 
 /** Nobody talks: links hold nothing of anybody. */
 export function leftovers(world: World): string[] {
-  return world.sites.flatMap(({ machine, router }) => {
+  return world.sites.flatMap(({ machine, router, holders }) => {
     if (router === undefined) return [];
     const { links, relayed } = inside(router);
     const wrong = relayed.open === 0 ? [] : [`${machine.name} passes ${relayed.open} connections on`];
+    const unknown = new Set<object>(holders);
     for (const link of links.all) {
-      for (const { session } of link.connections) {
+      for (const connection of link.connections) {
+        unknown.delete(connection);
+        const { session } = connection;
         const { streams, windows, queued } = session as unknown as Accounts;
         const own = session.openStreams > 0 ? 1 : 0;
         if (streams.size > own) wrong.push(`${machine.name} has ${streams.size} streams open over ${link.id}`);
@@ -300,6 +303,7 @@ export function leftovers(world: World): string[] {
         if (queued > 0) wrong.push(`${machine.name} has ${queued} bytes to send over ${link.id}`);
       }
     }
+    if (unknown.size > 0) wrong.push(`${machine.name} counts the memory of ${unknown.size} connections that are gone`);
     const sockets = [...machine.endpoints].filter(({ isLoopback }) => isLoopback).length;
     return sockets === 0 ? wrong : [...wrong, `${machine.name} has ${sockets} sockets of clients and servers`];
   });
@@ -312,8 +316,10 @@ interface Accounts {
 }
 
 /** All routers have closed: nothing is left. */
-export function remains({ loop, network }: World): string[] {
-  const wrong: string[] = [];
+export function remains({ loop, network, sites }: World): string[] {
+  const wrong = sites.flatMap(({ machine, holders }) =>
+    holders.size > 0 ? [`${machine.name} counts the memory of ${holders.size} connections, and has closed`] : [],
+  );
   if (loop.waiting.timer > 0) wrong.push(`${loop.waiting.timer} timers run on`);
   if (network.endpoints > 0) wrong.push(`${network.endpoints} sockets are open`);
   const listening = network.machines.values().reduce((sum, { listeners }) => sum + listeners.size, 0);

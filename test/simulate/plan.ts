@@ -37,6 +37,8 @@ export interface WorldPlan {
   readonly sharesReads: boolean;
   /** Of the bytes that a link may hold unconsumed: how much smaller than usual. */
   readonly scarcity: number;
+  /** Bytes of memory that each router may use, where that is little. */
+  readonly memory?: number;
   /** Keys whose listeners have TLS, and those whose servers have. */
   readonly tls: { readonly listeners: readonly number[]; readonly servers: readonly number[] };
 }
@@ -83,7 +85,8 @@ export function drawPlan(random: Random): WorldPlan {
   const lying = random.chance(0.1) ? withLiar(moving, random) : moving;
   const slow = random.chance(0.15) ? withSlow(lying, random) : lying;
   const made = { ...all, sites: slow, tls };
-  return random.chance(0.5) ? withShared(made, random) : made;
+  const shared = random.chance(0.5) ? withShared(made, random) : made;
+  return random.chance(0.12) ? withLittleMemory(shared, random) : shared;
 }
 
 /** The two routers of a site run on one machine, and have all of its links. */
@@ -95,6 +98,15 @@ function withShared(plan: WorldPlan, random: Random): WorldPlan {
     return { ...site, sibling: { index, router, shares } };
   });
   return { ...plan, sites, links: plan.links.filter(({ from }) => sites[from]?.sibling?.router !== 'second') };
+}
+
+/** Of which a part is kept for each owner by which a link can be made (`Shares`). */
+const MEMORY_OF_OWNER = 3_300_000;
+
+/** Routers have room for their links, and not for all connections. */
+function withLittleMemory(plan: WorldPlan, random: Random): WorldPlan {
+  const most = Math.max(...plan.sites.map((_, site) => plan.links.filter(({ from, to }) => from === site || to === site).length));
+  return { ...plan, memory: (most + plan.keys + 3) * MEMORY_OF_OWNER * random.pick([1, 1.5, 2]) };
 }
 
 function withSlow(sites: readonly SitePlan[], random: Random): readonly SitePlan[] {

@@ -87,8 +87,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
     const found = await settled(world, ALWAYS);
     if (found.length > 0) return found;
   }
-  probe(world);
-  const served = await settled(world, [unserved, standstills]);
+  const served = world.isScarce ? [] : await serves(world);
   if (served.length > 0) return served;
   leave(world);
   const left = await settled(world, [standstills]);
@@ -96,6 +95,9 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   close(world);
   const empty = await settled(world, [leftovers, strayConnections]);
   if (empty.length > 0) return empty;
+  // Of what was scarce there is enough now.
+  const servedAtLast = world.isScarce ? await serves(world) : [];
+  if (servedAtLast.length > 0) return servedAtLast;
   for (const site of world.sites) site.drain(0);
   world.stopServers();
   return settled(world, [remains]);
@@ -104,7 +106,8 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
 /** By which no connection is touched. */
 const PEACEFUL: ReadonlySet<Event['kind']> = new Set(['talk', 'leave', 'renew-link', 'renew-access', 'renew-siblings', 'change-cost']);
 
-const isPeaceful = ({ sites }: World, events: readonly Event[]): boolean =>
+const isPeaceful = ({ sites, isScarce }: World, events: readonly Event[]): boolean =>
+  !isScarce &&
   events.every(({ kind }) => PEACEFUL.has(kind)) &&
   sites.every(({ plan }) => plan.lies === undefined && plan.slow === undefined && plan.sibling === undefined);
 
@@ -183,6 +186,12 @@ async function settled(world: World, invariants: readonly Invariant[]): Promise<
 /** What cannot be mended any more. */
 function broken({ loop, faults }: World): readonly string[] {
   return [...faults, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
+}
+
+function serves(world: World): Promise<readonly string[]> {
+  world.isOver = false;
+  probe(world);
+  return settled(world, [unserved, standstills]);
 }
 
 /** Each listener that has somewhere to go is asked once. */

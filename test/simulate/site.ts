@@ -1,8 +1,10 @@
 import type { ConnectorConfig, Learned, Router, RouterConfig } from '../../src/router/contract.ts';
 import { startRouter } from '../../src/router/router.ts';
+import type { Holder } from '../../src/router/memory/memory.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { hostOf, testBundle, testSite, type TestBundle } from './certificates.ts';
 import type { Machine } from './network.ts';
+import { holdersOf } from './inside.ts';
 import type { LinkPlan, SitePlan, WorldPlan } from './plan.ts';
 
 const ACCESS_PORT = 55_671;
@@ -70,12 +72,15 @@ export class Site {
   /** Listeners of which the router has been told last. */
   served: ReadonlySet<number> = new Set();
   readonly tls: WorldPlan['tls'];
+  /** What is part of somebody's share of its router's memory. */
+  holders: ReadonlySet<Holder> = new Set();
   /** The other process of its machine that is a router of the same site: of the same wishes. */
   mate: Site | undefined;
   /** Whose key it has. */
   readonly #site: number;
   /** Whose certificates. */
   readonly #holder: number;
+  readonly #memory: number;
   readonly #log: Logger;
   /** Its process is there, and which one it is. */
   #runs = false;
@@ -84,7 +89,7 @@ export class Site {
   readonly #isSought: boolean;
 
   /** @param mate which is there already, if the two share a machine */
-  constructor(index: number, machine: Machine, plan: SitePlan, { links, tls }: WorldPlan, log: Logger, mate?: Site) {
+  constructor(index: number, machine: Machine, plan: SitePlan, { links, tls, memory }: WorldPlan, log: Logger, mate?: Site) {
     this.index = index;
     this.machine = machine;
     this.plan = plan;
@@ -107,6 +112,7 @@ export class Site {
     this.revokedSerials = mate?.revokedSerials ?? new Set();
     this.access = mate?.access ?? { generation: 0, isWanted: true };
     this.tls = tls;
+    this.#memory = memory ?? MEMORY;
     this.#log = log;
   }
 
@@ -146,8 +152,9 @@ export class Site {
     this.#isStarting = true;
     this.#setRuns(true);
     this.#soon(() => {
-      void startRouter(this.config(), {}, { log: this.#log, memory: MEMORY }).then((router) => {
+      void startRouter(this.config(), {}, { log: this.#log, memory: this.#memory }).then((router) => {
         this.router = router;
+        this.holders = holdersOf(router);
         this.#isStarting = false;
         this.onStarted(router);
         router.onChange(() => {

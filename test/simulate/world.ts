@@ -55,6 +55,8 @@ export class World {
   readonly faults: string[] = [];
   /** Of all that arrived anywhere and was logged, in order. */
   digest = 0;
+  /** Routers may have to refuse connections, or end some, for want of memory. */
+  readonly isScarce: boolean;
   /** Nothing happens to it by which a connection is reset. */
   isPeaceful = false;
   /** Nobody stays any more: a server whose handshake ends only now leaves at once. */
@@ -68,6 +70,7 @@ export class World {
 
   constructor(seed: number, plan: WorldPlan) {
     this.#random = new Random(seed, 2);
+    this.isScarce = plan.memory !== undefined;
     // Both routers of a machine open all of its links.
     const links = plan.links.length * (plan.sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1);
     this.#storm = (plan.sites.some(({ lies }) => lies === true) ? LIARS_STORM : STORM) * (links + 1);

@@ -1,6 +1,7 @@
 /** Mistakes that the router has had, or might have, to be put back in: the simulator shows that it finds them (`npm run simulate -- --fault NAME`). */
 import type { Change } from '../change.ts';
 
+/** By this one others come to light, which the bound on it hides. */
 const COMES_AGAIN: Change = {
   file: 'router/routing/intake.ts',
   from: 'if (this.#isAway(head.id)) {',
@@ -131,7 +132,10 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     },
   ],
   // Who came while more was held than should be was passed on before it was known who gives way.
-  flood: [{ file: 'router/routing/intake.ts', from: 'if (isStranger && database.crowded) this.#onTrial.add(head.id);', to: '' }],
+  flood: [
+    { file: 'router/routing/intake.ts', from: 'if (isStranger && database.crowded) this.#onTrial.add(head.id);', to: '' },
+    COMES_AGAIN,
+  ],
   // Who had given way was taken in whenever he was told of again: of three each may have to give way to the next.
   'comes-again': [COMES_AGAIN],
   // Of those who cannot be reached the oldest gave way: whoever was told of again seemed younger than he was.
@@ -211,6 +215,10 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'unshared-ports': [
     { file: 'router/link/configured-links.ts', from: 'known.apply(access, sharesPorts)', to: 'known.apply(access, false)' },
   ],
+  // What had passed a router on its way stayed a part of its owner's share.
+  'kept-share': [{ file: 'router/link/relay.ts', from: 'this.#memory.delete(this.#client);', to: '' }],
+  // Where memory was used up, only the client's end of a connection was ended.
+  'let-go-halves': [{ file: 'router/side.ts', from: 'this.onReset(why);\n  }\n\n  #waiting', to: '}\n\n  #waiting' }],
   // Paths for which there was no time were not found later.
   'old-paths': [
     { file: 'router/routing/answers.ts', from: 'if (this.#isBehind && this.#time.wait(this.#clock()) === 0) this.#catchUp();', to: '' },
