@@ -70,7 +70,7 @@ export class Connectors {
 
   /**
    * Connects to a server of the key: the least busy that is not set aside; when that fails, the next. Where all are set
-   * aside, the one that would be asked soonest is asked now. `done` is called once, never within the call.
+   * aside, they are asked now, first the one that would be asked soonest. `done` is called once, never within the call.
    * @returns how to give up
    */
   connect(
@@ -108,7 +108,7 @@ export class Connectors {
     const [only] = targets;
     if (targets.length === 1 && only !== undefined) return [only];
     const free = targets.filter(({ isAside }) => !isAside);
-    if (free.length === 0) return targets.sort((a, b) => a.due - b.due).slice(0, 1);
+    if (free.length === 0) return targets.sort((a, b) => a.due - b.due);
     // A random start makes chance decide among equals: the sort is stable.
     const start = Math.floor(this.#random() * free.length);
     return [...free.slice(start), ...free.slice(0, start)].sort((a, b) => a.open - b.open);

@@ -111,6 +111,25 @@ describe('a connector', () => {
     second.socket.destroy();
   });
 
+  it('tries each server that is set aside where all are', async () => {
+    const limits = { setAsideFirst: 60_000, setAsideMost: 60_000 };
+    const { local, routing } = oneSide(WEST_ROUTER, { limits, random: () => 0 });
+    await using _ = local;
+    routing.byKey.set('key', [here(WEST_ROUTER)]);
+    const [port, dead, away] = [await freePort(), await freePort(), await freePort()];
+    const connectors = [connector(dead, 'key', { name: 'Connector/dead' }), connector(away, 'key')];
+    local.apply([listener(port, 'key')], connectors);
+    await listening(local);
+    const first = dial(port);
+    await eventually('the first is reset', () => first.closed);
+    await eventually('both are set aside', () => connectors.every(({ name }) => local.state.connectors[name]?.problem !== undefined));
+    using server = await serve(({ socket }) => socket.write('back'), away);
+    const second = dial(port);
+    await eventually('the second gets through', () => second.text === 'back');
+    assert.equal(server.peers.length, 1);
+    second.socket.destroy();
+  });
+
   it('tries the next destination when one answers that it cannot', async (t) => {
     const now = performance.now();
     // Who refused comes after all others only for a moment.
