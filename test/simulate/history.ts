@@ -7,6 +7,10 @@ import { HEADER_BYTES, type Part, type Reading, type Talk } from './traffic.ts';
 export type Happening =
   /** Clients come to a listener, one after the other. */
   | { readonly kind: 'talk'; readonly site: number; readonly key: number; readonly talks: readonly Talk[] }
+  /** Clients come to the world's visitor. */
+  | { readonly kind: 'visit'; readonly key: number; readonly talks: readonly Talk[] }
+  /** The machine of the visitor loses its power. */
+  | { readonly kind: 'lose-visitor' }
   | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
   /** Nothing passes between two machines for a while, or nothing to one of them. */
   | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number; readonly deaf?: number }
@@ -77,6 +81,7 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
   events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, events, random), ...estranged(plan, talkers, random));
   deafen(events, random);
+  events.push(...visits(plan, talkers, random));
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -96,6 +101,31 @@ function pauses(plan: WorldPlan, others: readonly Event[], random: Random): Even
   }
   const link = drawn < 0.37 ? random.pick(plan.links) : undefined;
   return link === undefined ? [] : [{ at, kind: 'part', one: link.from, other: link.to }];
+}
+
+/** Clients of the visitor, and what happens to whom they come. */
+function visits(plan: WorldPlan, talkers: { next: number }, random: Random): Event[] {
+  const link = plan.links.find(({ name }) => name === plan.visitor);
+  if (link === undefined) return [];
+  const { name, from, to: site } = link;
+  const at = random.int(0, SPAN);
+  const lasts = random.chance(0.5) ? ENDLESS : random.scaled(50, 5_000);
+  const groups = Array.from({ length: random.int(1, 4) }, (): Event => {
+    const made = Array.from({ length: random.int(1, 3) }, () => drawTalk(talkers.next++, random, false));
+    const patients = random.chance(0.5) ? [patient(talkers.next++, random)] : [];
+    return { at: random.int(0, SPAN), kind: 'visit', key: random.int(0, plan.keys - 1), talks: [...made, ...patients] };
+  });
+  const troubles: readonly Happening[] = [
+    { kind: 'lose-visitor' },
+    { kind: 'revoke', by: site, site: from, what: random.pick(['site', 'serial']), lasts },
+    { kind: 'revoke', by: random.int(0, plan.sites.length - 1), site: random.pick([from, site]), what: 'site', lasts },
+    { kind: 'access', site, lasts },
+    { kind: 'renew-access', site },
+    { kind: 'renew-link', link: name },
+    { kind: 'kill', site, how: random.pick(['process', 'power', 'drain']), lasts: random.scaled(50, 3_000) },
+  ];
+  const trouble = random.chance(0.7) ? random.pick(troubles) : undefined;
+  return trouble === undefined ? groups : [...groups, { at, ...trouble }];
 }
 
 /** Of two machines between which nothing passes, some still hear the other. */
@@ -273,7 +303,7 @@ interface Mood {
 
 type Disturbance = Exclude<
   Happening['kind'],
-  'talk' | 'leave' | 'access' | 'revisit' | 'move' | 'retire' | 'freeze' | 'part' | 'step-back'
+  'talk' | 'visit' | 'lose-visitor' | 'leave' | 'access' | 'revisit' | 'move' | 'retire' | 'freeze' | 'part' | 'step-back'
 >;
 
 const DISTURBANCES: readonly Disturbance[] = [

@@ -1,5 +1,6 @@
 /** What holds of a world once it is quiet: each function says what does not, and nothing where all is well. */
 import { wallClockOf } from './current.ts';
+import type { Host } from './endpoint.ts';
 import { inside } from './inside.ts';
 import { listenerPort, ROLES, routingKey, type LinkWish, type Site } from './site.ts';
 import type { Talker } from './traffic.ts';
@@ -218,29 +219,33 @@ export function unaskedResets(world: World): string[] {
 /** A site that is revoked talks with nobody who revoked it, and nothing of it goes through whoever did. */
 export function revokedTalks(world: World): string[] {
   if (world.sites.every(({ revokedSites }) => revokedSites.size === 0)) return [];
-  return [...world.conversations.values()].flatMap(({ talk, site, serverSite, client, server }) => {
+  return [...world.conversations.values()].flatMap(({ talk, site, serverSite, visitor, client, server }) => {
     const [one, other] = [world.sites[site], world.sites[serverSite ?? site]];
     if (one === undefined || other === undefined || client === undefined || server === undefined) return [];
     const goesOn = !client.gone && !client.endpoint.over && !server.gone && !server.endpoint.over;
     // All of it has arrived where it is not read, or has left the router that revokes: that has nothing of it any more.
     const hasPassed = client.endpoint.ended && server.endpoint.ended;
     if (!goesOn || hasPassed) return [];
-    const revokes = [...(one.revokedSites.has(other.id) ? [client] : []), ...(other.revokedSites.has(one.id) ? [server] : [])];
+    // Whom a visitor has left behind, the router does not see.
+    const left = visitor === undefined && one.revokedSites.has(other.id) ? [client] : [];
+    const revokes = [...left, ...(other.revokedSites.has(one.id) ? [server] : [])];
     const isRevoked = revokes.some(({ endpoint }) => !endpoint.ended || !endpoint.peer.closed);
-    const isCutOff = revokes.length === 0 && !(client.finished && server.finished) && !mayTalk(world, [one], other);
+    const guest = visitor?.site.id;
+    const isCutOff = revokes.length === 0 && !(client.finished && server.finished) && !mayTalk(world, [one], other, guest);
     return isRevoked || isCutOff ? [`connection ${talk.id} is of a site that is revoked, or passes one, and goes on`] : [];
   });
 }
 
-/** From the last of these sites to that one leads a path on which nobody is revoked by another. */
-function mayTalk(world: World, passed: readonly Site[], to: Site): boolean {
+/** From the last of these sites to that one leads a path on which nobody is revoked by another. @param guest whose certificate let it in at the first */
+function mayTalk(world: World, passed: readonly Site[], to: Site, guest?: string): boolean {
   const last = passed.at(-1);
-  if (last === undefined || last === to) return last === to;
+  if (last === undefined || (guest !== undefined && last.revokedSites.has(guest))) return false;
+  if (last === to) return true;
   if (passed.length > 1 && last.plan.edge) return false;
   return world.sites.some((next) => {
     if (passed.some((one) => one === next || areAtOdds(one, next))) return false;
     const isLinked = siblings(last, next, true) || linkBetween(last, next, true) || linkBetween(next, last, true);
-    return isLinked && mayTalk(world, [...passed, next], to);
+    return isLinked && mayTalk(world, [...passed, next], to, guest);
   });
 }
 
@@ -256,10 +261,30 @@ export function transitOfGuests(world: World): string[] {
 /** Between machines there are the connections of links that are up, and no others. */
 export function strayConnections(world: World): string[] {
   return world.sites.flatMap(({ machine, router }) => {
-    const open = [...machine.endpoints].filter(({ isLoopback }) => !isLoopback).length;
+    const open = [...machine.endpoints].filter(({ isLoopback, peer }) => !isLoopback && isOfSite(world, peer.machine)).length;
     let known = 0;
     for (const link of router === undefined ? [] : inside(router).links.all) if (link.state === 'up') known += link.connections.size;
     return open === known ? [] : [`${machine.name} has ${open} connections to others, and links need ${known}`];
+  });
+}
+
+const isOfSite = ({ sites }: World, machine: Host): boolean => sites.some((site) => site.machine === machine);
+
+/** A visitor whose certificate is revoked, or whose access is gone, has no connection. */
+export function unwantedVisitors({ visitor }: World): string[] {
+  if (visitor === undefined) return [];
+  const { shown, site, to } = visitor;
+  const unwanted = [...shown.values()].filter(
+    ({ serial }) => !to.access.isWanted || to.revokedSites.has(site.id) || to.revokedSerials.has(serial),
+  );
+  return unwanted.map(({ serial }) => `a visitor of ${to.machine.name} with the certificate ${serial} is still there`);
+}
+
+/** Whoever is of no site has left: no router has anything of him. */
+export function strangersLeft(world: World): string[] {
+  return world.sites.flatMap(({ machine }) => {
+    const left = [...machine.endpoints].filter(({ isLoopback, peer }) => !isLoopback && !isOfSite(world, peer.machine)).length;
+    return left === 0 ? [] : [`${machine.name} has ${left} connections to machines of no site`];
   });
 }
 

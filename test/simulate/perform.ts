@@ -24,6 +24,16 @@ export function perform(world: World, happening: Happening): void {
       if (site !== undefined)
         for (const [number, talk] of happening.talks.entries()) after(number * APART, () => world.talk(site, happening.key, talk));
       break;
+    case 'visit': {
+      const { visitor } = world;
+      if (visitor === undefined) break;
+      for (const [number, talk] of happening.talks.entries())
+        after(number * APART, () => world.talk(visitor.to, happening.key, talk, visitor));
+      break;
+    }
+    case 'lose-visitor':
+      if (world.visitor !== undefined) world.loseVisitor(world.visitor);
+      break;
     case 'leave':
       leave(world.conversations.get(happening.talk), happening.end, happening.how);
       break;

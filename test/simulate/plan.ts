@@ -39,6 +39,8 @@ export interface WorldPlan {
   readonly scarcity: number;
   /** Bytes of memory that each router may use, where that is little. */
   readonly memory?: number;
+  /** The link whose certificate somebody else has, who talks through the access at its other end. */
+  readonly visitor?: string;
   /** Keys whose listeners have TLS, and those whose servers have. */
   readonly tls: { readonly listeners: readonly number[]; readonly servers: readonly number[] };
 }
@@ -86,7 +88,8 @@ export function drawPlan(random: Random): WorldPlan {
   const slow = random.chance(0.15) ? withSlow(lying, random) : lying;
   const made = { ...all, sites: slow, tls };
   const shared = random.chance(0.5) ? withShared(made, random) : made;
-  return random.chance(0.12) ? withLittleMemory(shared, random) : shared;
+  const scarce = random.chance(0.12) ? withLittleMemory(shared, random) : shared;
+  return random.chance(0.2) ? withVisitor(scarce, random) : scarce;
 }
 
 /** The two routers of a site run on one machine, and have all of its links. */
@@ -98,6 +101,11 @@ function withShared(plan: WorldPlan, random: Random): WorldPlan {
     return { ...site, sibling: { index, router, shares } };
   });
   return { ...plan, sites, links: plan.links.filter(({ from }) => sites[from]?.sibling?.router !== 'second') };
+}
+
+function withVisitor(plan: WorldPlan, random: Random): WorldPlan {
+  const link = random.pick(plan.links);
+  return link === undefined ? plan : { ...plan, visitor: link.name };
 }
 
 /** Of which a part is kept for each owner by which a link can be made (`Shares`). */

@@ -12,10 +12,12 @@ import {
   remains,
   revokedTalks,
   standstills,
+  strangersLeft,
   strayConnections,
   transitOfGuests,
   unaskedResets,
   unwantedConnections,
+  unwantedVisitors,
   untold,
 } from './invariants.ts';
 import { perform } from './perform.ts';
@@ -93,18 +95,27 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   const left = await settled(world, [standstills]);
   if (left.length > 0) return left;
   close(world);
-  const empty = await settled(world, [leftovers, strayConnections]);
+  const empty = await settled(world, [leftovers, strayConnections, strangersLeft]);
   if (empty.length > 0) return empty;
   // Of what was scarce there is enough now.
   const servedAtLast = world.isScarce ? await serves(world) : [];
   if (servedAtLast.length > 0) return servedAtLast;
   for (const site of world.sites) site.drain(0);
   world.stopServers();
+  world.visitor?.close();
   return settled(world, [remains]);
 }
 
 /** By which no connection is touched. */
-const PEACEFUL: ReadonlySet<Event['kind']> = new Set(['talk', 'leave', 'renew-link', 'renew-access', 'renew-siblings', 'change-cost']);
+const PEACEFUL: ReadonlySet<Event['kind']> = new Set([
+  'talk',
+  'visit',
+  'leave',
+  'renew-link',
+  'renew-access',
+  'renew-siblings',
+  'change-cost',
+]);
 
 const isPeaceful = ({ sites, isScarce }: World, events: readonly Event[]): boolean =>
   !isScarce &&
@@ -123,6 +134,7 @@ const ALWAYS: readonly Invariant[] = [
   revokedTalks,
   transitOfGuests,
   unwantedConnections,
+  unwantedVisitors,
 ];
 
 /** Sites that have moved are where they were no longer, and all their links are cut: the other ends have to find them. @returns whether any has moved */
@@ -149,6 +161,7 @@ const PATIENCE = new Map<Invariant, number>([
   [strayConnections, 4_000],
   [revokedTalks, 5_000],
   [unwantedConnections, 6_000],
+  [unwantedVisitors, 10_000],
   [disagreements, 8_000],
   [closedPorts, 8_000],
   [untold, 8_000],
@@ -203,12 +216,26 @@ function probe(world: World): void {
     const reachable = [...reachableFrom(world, site)];
     for (const key of site.listeners) {
       if (!reachable.some(({ connectors }) => connectors.has(key)) || mayBeMisled(world, site, key)) continue;
-      const part = { chunk: 1_000, pause: 0, ends: true, reads: { kind: 'all' } } as const;
-      world.talk(site, key, { id, client: { ...part, sends: 3_000 }, server: { ...part, sends: 'echo' } });
+      world.talk(site, key, { id, ...PROBE });
       id += 1;
     }
   }
+  probeVisitor(world, id);
 }
+
+/** Who comes to a visitor that may come in is served as well. */
+function probeVisitor(world: World, id: number): void {
+  const { visitor } = world;
+  if (visitor === undefined) return;
+  const { site, to } = visitor;
+  const isRevoked = world.sites.some(({ revokedSites, revokedSerials }) => revokedSites.has(site.id) || revokedSerials.size > 0);
+  if (to.router === undefined || !to.access.isWanted || isRevoked || mayBeRefused(world, to)) return;
+  const key = [...reachableFrom(world, to)].flatMap(({ connectors }) => [...connectors]).find((one) => !mayBeMisled(world, to, one));
+  if (key !== undefined) world.talk(to, key, { id, ...PROBE }, visitor);
+}
+
+const PART = { chunk: 1_000, pause: 0, ends: true, reads: { kind: 'all' } } as const;
+const PROBE = { client: { ...PART, sends: 3_000 }, server: { ...PART, sends: 'echo' } } as const;
 
 /** Somebody on the way has revoked somebody else who may be on it: a router does not know whom others have revoked. */
 function mayBeRefused(world: World, site: Site): boolean {
@@ -245,4 +272,5 @@ function leave(world: World): void {
 function close(world: World): void {
   world.isOver = true;
   for (const { client, server } of world.conversations.values()) for (const end of [client, server]) end?.leave('close');
+  world.visitor?.leave();
 }

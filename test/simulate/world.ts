@@ -10,19 +10,23 @@ import type { Endpoint } from './endpoint.ts';
 import type { Event } from './history.ts';
 import { inside } from './inside.ts';
 import { Loop } from './loop.ts';
-import { Network, type Listener } from './network.ts';
+import { type Machine, Network, type Listener } from './network.ts';
 import type { WorldPlan } from './plan.ts';
 import { Random } from './random.ts';
 import { listenerPort, serverPort, Site, type LinkWish } from './site.ts';
 import { createSecureContext } from './node/secure-context.ts';
 import { PROMPT, Shaker, type Manner } from './shaker.ts';
 import { HEADER_BYTES, Talker, type Talk } from './traffic.ts';
+import { Visitor } from './visitor.ts';
 
 /** A connection of a client, as far as both its ends have come. */
 export interface Conversation {
   readonly talk: Talk;
+  /** Where it comes in. */
   readonly site: number;
   readonly key: number;
+  /** By whom, unless by a listener. */
+  readonly visitor?: Visitor;
   /** Its client's TLS handshake, as long as that lasts. */
   shaker?: Shaker | undefined;
   /** That ended when the router had no such listener any more. */
@@ -50,6 +54,7 @@ export class World {
   readonly loop: Loop;
   readonly network: Network;
   readonly sites: readonly Site[] = [];
+  readonly visitor: Visitor | undefined;
   readonly conversations = new Map<number, Conversation>();
   /** What has gone wrong so that nothing can mend it. */
   readonly faults: string[] = [];
@@ -89,6 +94,7 @@ export class World {
       sites.push(new Site(index, machine, site, plan, this.#logger(index), mate));
     }
     this.sites = sites;
+    this.visitor = this.#visitor(plan);
     for (const site of this.sites) {
       for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
       const liar = site.plan.lies === true ? new Liar(this, site, seed) : undefined;
@@ -124,13 +130,19 @@ export class World {
     for (const listeners of this.#servers.values()) for (const { machine } of this.sites) machine.close(listeners);
   }
 
-  talk(site: Site, key: number, talk: Talk): Conversation {
+  /** @param visitor by whom it comes in; left out, by the site's listener */
+  talk(site: Site, key: number, talk: Talk, visitor?: Visitor): Conversation {
+    if (visitor !== undefined) {
+      const conversation: Conversation = { talk, site: visitor.to.index, key, visitor };
+      this.#dial(conversation, visitor.machine, (endpoint) => {
+        conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
+      });
+      return conversation;
+    }
     const conversation: Conversation = { talk, site: site.index, key };
-    this.conversations.set(talk.id, conversation);
-    this.network.connect(site.machine, { host: '127.0.0.1', port: listenerPort(key) }, (result) => {
-      if (typeof result === 'string') conversation.refused = true;
-      else if (site.tls.listeners.includes(key)) this.#shake(conversation, site, result);
-      else conversation.client = new Talker(result, talk.id, talk.client, true, () => {});
+    this.#dial(conversation, site.machine, (endpoint) => {
+      if (site.tls.listeners.includes(key)) this.#shake(conversation, site, endpoint);
+      else conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
     });
     return conversation;
   }
@@ -166,6 +178,12 @@ export class World {
 
   setPower({ machine }: Site, isOn: boolean): void {
     for (const one of this.network.at(machine.host)) one.isOn = isOn;
+  }
+
+  /** A visitor's machine loses its power: nobody is told. */
+  loseVisitor({ machine }: Visitor): void {
+    for (const conversation of this.conversations.values()) if (conversation.visitor?.machine === machine) conversation.cut = true;
+    for (const endpoint of machine.endpoints) endpoint.vanish();
   }
 
   /** One that works takes its place. */
@@ -208,6 +226,22 @@ export class World {
       endpoint.broken = true;
       this.loop.soon(endpoint.machine, () => user.onReadable());
     }
+  }
+
+  #dial(conversation: Conversation, machine: Machine, begin: (endpoint: Endpoint) => void): void {
+    this.conversations.set(conversation.talk.id, conversation);
+    this.network.connect(machine, { host: '127.0.0.1', port: listenerPort(conversation.key) }, (result) => {
+      if (typeof result === 'string') conversation.refused = true;
+      else begin(result);
+    });
+  }
+
+  #visitor({ visitor, keys }: WorldPlan): Visitor | undefined {
+    const found = visitor === undefined ? undefined : this.link(visitor);
+    const to = this.sites[found?.link.to ?? -1];
+    if (found === undefined || to === undefined) return undefined;
+    const machine = this.network.add('visitor', '10.0.1.1');
+    return new Visitor({ ...found, machine, keys, to, onFault: (text) => this.faults.push(text) });
   }
 
   #shake(conversation: Conversation, site: Site, endpoint: Endpoint): void {

@@ -223,4 +223,24 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'old-paths': [
     { file: 'router/routing/answers.ts', from: 'if (this.#isBehind && this.#time.wait(this.#clock()) === 0) this.#catchUp();', to: '' },
   ],
+  // A standard client whose site is revoked stayed: it has no link that could be cut.
+  'revoked-visitor': [
+    {
+      file: 'router/link/accept/access.ts',
+      from: 'if (!this.#host.isRevoked(incoming.peer)) continue;',
+      to: 'if (incoming.siteId === undefined || !this.#host.isRevoked(incoming.peer)) continue;',
+    },
+  ],
+  // Other sites were not told with whose certificate a standard client came in.
+  'unnamed-visitor': [
+    { file: 'router/via.ts', from: 'site === undefined ? (certificate?.sites ?? NONE) : [site]', to: 'site === undefined ? NONE : [site]' },
+  ],
+  // What standard clients had open when an access was taken away stayed.
+  'ended-visitor': [
+    {
+      file: 'router/link/accept/access.ts',
+      from: "for (const incoming of this.#incoming) incoming.cut(new LinkError('closed', 'This access has been closed.'));",
+      to: "for (const incoming of this.#incoming) incoming.link?.cut(new LinkError('closed', 'This access has been closed.'));",
+    },
+  ],
 };

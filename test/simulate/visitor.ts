@@ -1,0 +1,243 @@
+import { hostOf, type TestBundle } from './certificates.ts';
+import type { RequestHead, ResponseHead, Session, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
+import { ErrorCode } from '../../src/router/http2/errors.ts';
+import { createSession } from '../../src/router/http2/session.ts';
+import type { Endpoint, EndpointUser } from './endpoint.ts';
+import type { Due } from './loop.ts';
+import type { Machine, Network } from './network.ts';
+import { createSecureContext } from './node/secure-context.ts';
+import { connect, type TLSSocket } from './node/tls.ts';
+import { listenerPort, routingKey, type LinkWish, type Site } from './site.ts';
+
+/** What it has and where it goes: a certificate of a link, and the site at that link's other end. */
+export interface VisitorOptions {
+  readonly machine: Machine;
+  readonly keys: number;
+  readonly site: Site;
+  readonly link: LinkWish;
+  readonly to: Site;
+  /** Something was thrown where nobody expected it. */
+  readonly onFault: (text: string) => void;
+}
+
+/** Milliseconds: until an attempt to connect is given up, between two questions whether the router is there, and for their answers. */
+const PATIENCE = 3_000;
+const ASK_EVERY = 2_000;
+
+/**
+ * A proxy with the certificate of a link: whoever comes to it is given a connection through the access of the site at the link's other end, for which a
+ * router needs no more than one request (docs/protocol.md, section 12).
+ */
+export class Visitor {
+  readonly machine: Machine;
+  readonly site: Site;
+  readonly to: Site;
+  /** What it has shown to routers, on each connection that is there. */
+  readonly shown = new Map<TLSSocket, TestBundle>();
+  readonly #options: VisitorOptions;
+  readonly #network: Network;
+  #socket: TLSSocket | undefined;
+  #session: Session | undefined;
+  /** For the session that is being opened. */
+  #waiting: Passage[] = [];
+
+  constructor(options: VisitorOptions) {
+    this.#options = options;
+    const { machine, site, to } = options;
+    this.machine = machine;
+    this.site = site;
+    this.to = to;
+    this.#network = machine.network;
+    for (let key = 0; key < options.keys; key += 1) {
+      const onConnection = (endpoint: Endpoint): void => this.#come(new Passage(endpoint, routingKey(key)));
+      machine.listen({ host: '127.0.0.1', port: listenerPort(key), shared: false, onConnection });
+    }
+  }
+
+  /** Ends what it has, all at once. */
+  leave(): void {
+    for (const socket of this.shown.keys()) socket.destroy();
+  }
+
+  /** Takes nobody any more, either. */
+  close(): void {
+    this.machine.listeners.clear();
+    this.leave();
+  }
+
+  #come(passage: Passage): void {
+    if (this.#session?.state === 'open') {
+      passage.begin(this.#session);
+      return;
+    }
+    this.#waiting.push(passage);
+    if (this.#socket === undefined || this.#session !== undefined) this.#dial();
+  }
+
+  #dial(): void {
+    const { link, site, to } = this.#options;
+    const bundle = site.bundleOf({ ...link, ends: undefined });
+    const socket = connect({
+      host: hostOf(link.to),
+      port: to.portOf(link.role),
+      secureContext: createSecureContext(bundle),
+      ALPNProtocols: ['h2'],
+    });
+    this.#socket = socket;
+    this.#session = undefined;
+    this.shown.set(socket, bundle);
+    const late = this.#after(PATIENCE, () => socket.destroy());
+    socket.on('error', () => {});
+    socket.once('secureConnect', () => {
+      this.#network.loop.cancel(late);
+      this.#secure(socket);
+    });
+    socket.once('close', () => {
+      this.#network.loop.cancel(late);
+      this.shown.delete(socket);
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
+      this.#session = undefined;
+      for (const passage of this.#waiting.splice(0)) passage.onReset();
+    });
+  }
+
+  #secure(socket: TLSSocket): void {
+    const session = createSession(socket, {
+      role: 'client',
+      events: {
+        onRequest: (stream) => {
+          stream.reset(ErrorCode.REFUSED_STREAM);
+          return new Passage(undefined, '');
+        },
+        onReady: () => {},
+        onGoaway: () => {},
+        onClose: () => {},
+        onInternalError: (part, error) =>
+          this.#options.onFault(`a visitor's ${part}: ${error instanceof Error ? error.stack : String(error)}`),
+      },
+    });
+    this.#session = session;
+    this.#ask(session);
+    for (const passage of this.#waiting.splice(0)) passage.begin(session);
+  }
+
+  /** A router that has lost its power says nothing. */
+  #ask(session: Session): void {
+    this.#after(ASK_EVERY, () => {
+      if (session.state === 'closed') return;
+      const lost = (): void => session.destroy();
+      void session.ping(PATIENCE).then(() => this.#ask(session), lost);
+    });
+  }
+
+  #after(milliseconds: number, run: () => void): Due {
+    return this.#network.loop.after(milliseconds, this.machine, run, 'timer');
+  }
+}
+
+/** One connection of a client of the proxy, and the stream that carries it. */
+class Passage implements EndpointUser, StreamHandler {
+  readonly #endpoint: Endpoint | undefined;
+  readonly #head: RequestHead;
+  #stream: Stream | undefined;
+  /** For the client. */
+  #pending: Buffer[] = [];
+  #isFull = false;
+  #hasSentEnd = false;
+  #hasSeenEnd = false;
+  #over = false;
+
+  constructor(endpoint: Endpoint | undefined, authority: string) {
+    this.#endpoint = endpoint;
+    this.#head = { method: 'CONNECT', authority, fields: {} };
+    if (endpoint !== undefined) endpoint.user = this;
+  }
+
+  begin(session: Session): void {
+    if (this.#over) return;
+    if (session.state !== 'open') {
+      this.onReset();
+      return;
+    }
+    this.#stream = session.request(this.#head, this);
+    this.onReadable();
+  }
+
+  onReadable(): void {
+    const endpoint = this.#endpoint;
+    const stream = this.#stream;
+    if (endpoint === undefined || this.#over) return;
+    if (endpoint.broken) {
+      this.#finish();
+      stream?.reset(ErrorCode.CANCEL);
+      return;
+    }
+    if (stream === undefined) return;
+    while (!this.#isFull) {
+      const chunk = endpoint.read(65_536);
+      if (chunk === undefined) break;
+      this.#isFull = !stream.write(chunk);
+    }
+    if (!endpoint.ended || endpoint.unread > 0 || this.#hasSentEnd) return;
+    this.#hasSentEnd = true;
+    stream.end();
+    this.#closeIfDone();
+  }
+
+  onWritable(): void {
+    const endpoint = this.#endpoint;
+    if (endpoint === undefined || this.#over || endpoint.broken) return;
+    for (;;) {
+      const [first] = this.#pending;
+      if (first === undefined) break;
+      const taken = endpoint.write(first);
+      this.#stream?.consumed(taken);
+      if (taken < first.length) {
+        this.#pending[0] = first.subarray(taken);
+        return;
+      }
+      this.#pending.shift();
+    }
+    if (this.#hasSeenEnd) endpoint.shutdown();
+    this.#closeIfDone();
+  }
+
+  onResponse({ status }: ResponseHead): void {
+    if (status === 200) return;
+    this.#stream?.reset(ErrorCode.CANCEL);
+    this.onReset();
+  }
+
+  onData(chunk: Buffer): void {
+    this.#pending.push(Buffer.from(chunk));
+    if (this.#pending.length === 1) this.onWritable();
+  }
+
+  onEnd(): void {
+    this.#hasSeenEnd = true;
+    this.onWritable();
+  }
+
+  onDrain(): void {
+    this.#isFull = false;
+    this.onReadable();
+  }
+
+  onReset(): void {
+    if (this.#over) return;
+    this.#endpoint?.reset();
+    this.#finish();
+  }
+
+  #closeIfDone(): void {
+    if (!this.#hasSentEnd || !this.#hasSeenEnd || this.#pending.length > 0) return;
+    this.#endpoint?.close();
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#endpoint?.close();
+  }
+}
