@@ -114,16 +114,17 @@ while :; do
 done`;
 
 function server(site: string): Manifest {
-  const replica = site === SITES[0] ? '' : `--replicaof ${hostOf('server', SITES[0])} ${PORTS.server}`;
+  const replica = site === SITES[0] ? '' : `--replicaof ${hostOf('server', SITES[0])} ${PORTS.server} --repl-timeout 5`;
   const announced = `--replica-announce-ip ${hostOf('server', site)} --replica-announce-port ${PORTS.server}`;
   const script = `exec redis-server --protected-mode no --dir /tmp --save '' ${announced} ${replica}`;
   return pod(hostOf('server', site), { ...REDIS, labels: { app: hostOf('server', site) }, script });
 }
 
+/** The first packet to a Service of which the node does not know yet is lost, and so are all that repeat it: each try is to be a connection of its own. */
 function sentinelScript(site: string): string {
   const master = hostOf('server', SITES[0]);
   return `
-until redis-cli -h ${master} ping 2>/dev/null | grep -q PONG; do sleep 0.1; done
+until timeout 2 redis-cli -h ${master} ping 2>/dev/null | grep -q PONG; do sleep 0.1; done
 cat > /tmp/sentinel.conf <<END
 port ${PORTS.sentinel}
 dir /tmp
