@@ -28,6 +28,8 @@ export class Inbound implements FrameSink {
   #ready = false;
   /** Whose DATA frame is being read; undefined where it is to be dropped. */
   #data: SessionStream | undefined;
+  /** The DATA frame that is being read has no octets. */
+  #isEmpty = false;
   #goawayLimit = Infinity;
   /** Work done that is not yet counted: most frames are only parts of a piece. */
   #work = 0;
@@ -54,6 +56,7 @@ export class Inbound implements FrameSink {
     const fault = this.#faultOfData(stream, length);
     if (fault === undefined) {
       this.#data = stream;
+      this.#isEmpty = length === 0;
       return;
     }
     this.#resetStream(stream, fault.code, fault.reason);
@@ -77,6 +80,8 @@ export class Inbound implements FrameSink {
   onDataEnd(padding: number, endStream: boolean): void {
     const stream = this.#data;
     if (stream === undefined || stream.gone) return;
+    // One that ends its stream brings that: there is one at most for each, however many short streams a peer may have.
+    if (this.#isEmpty && !endStream) this.#spend('DATA frames without data');
     if (padding > 0) stream.consumed(padding);
     if (endStream) this.#end(stream);
   }
@@ -144,7 +149,6 @@ export class Inbound implements FrameSink {
   #faultOfData(stream: SessionStream, length: number): StreamReset | undefined {
     if (stream.remoteEnded) return { code: ErrorCode.STREAM_CLOSED, reason: 'DATA after END_STREAM' };
     if (!stream.headReceived) return { code: ErrorCode.PROTOCOL_ERROR, reason: 'DATA before HEADERS' };
-    if (length === 0) this.#spend('DATA frames without data');
     if (!this.#core.windows.arrived(stream, length))
       return { code: ErrorCode.FLOW_CONTROL_ERROR, reason: "DATA beyond the stream's window" };
     return undefined;
@@ -393,7 +397,7 @@ export class Inbound implements FrameSink {
     if (stream.gone) return;
     this.#spendReset(stream);
     this.#worked(1);
-    stream.reset(code);
+    this.#core.streamReset(stream, code);
     stream.tellReset({ code, reason: `${nameOfErrorCode(code)}: ${reason}` });
   }
 

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 
 import type { Session } from '../../../../src/router/http2/contract.ts';
 import { ErrorCode } from '../../../../src/router/http2/errors.ts';
-import { FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
+import { Flag, FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
 import { Turn, Turns } from '../../../../src/router/http2/turn.ts';
@@ -116,6 +116,28 @@ test('changes of the window of many streams are rationed by what they cost', () 
     [ErrorCode.ENHANCE_YOUR_CALM],
   );
   wire.destroy();
+});
+
+test('DATA frames without data are rationed, but for those that end a stream: of these there is one each', () => {
+  const empty = (id: number, flags: number) => frame(FrameType.DATA, flags, id);
+  const limits = { idleFrames: { burst: 20, perSecond: 0 } };
+  const answer = ({ stream }: Accepted): void => stream.respond({ status: 200, fields: {} }, { end: true });
+  const busy = victim(true, limits, answer);
+  for (let id = 1; id < 2_000; id += 2) {
+    busy.wire.feed(connect(id));
+    busy.wire.feed(empty(id, Flag.END_STREAM));
+  }
+  assert.equal(busy.session.state, 'open');
+  assert.equal(busy.seen.accepted.length, 1_000);
+  busy.wire.destroy();
+  const idle = victim(true, limits, answer);
+  idle.wire.feed(connect(1));
+  for (let left = 30; left > 0 && idle.session.state === 'open'; left -= 1) idle.wire.feed(empty(1, 0));
+  assert.deepEqual(
+    idle.seen.closes.map(({ code }) => code),
+    [ErrorCode.ENHANCE_YOUR_CALM],
+  );
+  idle.wire.destroy();
 });
 
 test('of many initial windows in one frame the last counts', async () => {
