@@ -63,6 +63,8 @@ class Http2Session implements Session, SessionCore {
   readonly pings: Pings;
   readonly idleFrames: Budget;
   readonly earlyResets: Budget;
+  /** Of streams that this end opened. */
+  readonly #ownEarlyResets: Budget;
   readonly now: () => number;
   peerInitialWindow = DEFAULT_WINDOW;
   /** Until the peer says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
@@ -96,6 +98,8 @@ class Http2Session implements Session, SessionCore {
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
     this.earlyResets = new Budget(this.limits.earlyResets, this.now);
+    const { burst, perSecond } = this.limits.earlyResets;
+    this.#ownEarlyResets = new Budget({ burst: burst / 2, perSecond: perSecond / 2 }, this.now);
     this.windows = new ReceiveWindows(
       this.limits,
       {
@@ -181,7 +185,18 @@ class Http2Session implements Session, SessionCore {
     if (this.#state === 'closed') return;
     stream.gone = true;
     this.earlyResets.earn();
+    this.#ownEarlyResets.earn();
     this.#forget(stream, 'ended');
+  }
+
+  /**
+   * Clients that come and go at once would have a peer take this end for one that opens and resets streams without end, and cut it off with all that it
+   * carries. So half of what a peer lets pass is told at once; the rest of those that it has not answered are reset when it has.
+   */
+  streamLeft(stream: SessionStream, code: number): void {
+    const isEarly = this.role === 'client' && stream.id !== 0 && !stream.headReceived;
+    if (isEarly && !this.#ownEarlyResets.take()) stream.resetWhenAnswered(code);
+    else this.streamReset(stream, code);
   }
 
   streamReset(stream: SessionStream, code: number): void {

@@ -15,7 +15,9 @@ export interface StreamOwner {
   sendResponse(stream: SessionStream, head: ResponseHead, end: boolean): void;
   /** Both ends have said END_STREAM. */
   streamEnded(stream: SessionStream): void;
-  /** This end gives it up. */
+  /** Its user gives it up. */
+  streamLeft(stream: SessionStream, code: number): void;
+  /** This end gives it up, and the peer is told. */
   streamReset(stream: SessionStream, code: number): void;
   /** The peer has its whole answer, and has not ended its request. */
   answered(stream: SessionStream): void;
@@ -54,6 +56,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** Octets that `content-length` promises and that have not come; -1 where nothing was promised. */
   promised = -1;
   readonly #owner: StreamOwner;
+  /** Its user has left, and the peer is told when it answers. */
+  #isLeft = false;
   #chunks: Buffer[] = [];
   /** Bytes of the first chunk that have left. */
   #offset = 0;
@@ -84,7 +88,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.gone) return true;
+    if (this.gone || this.#isLeft) return true;
     if (!this.headSent || this.ending)
       throw new EarshotError('http2-usage', this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
     if (chunk.length > 0) {
@@ -99,14 +103,15 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   end(): void {
-    if (this.gone || this.ending) return;
+    if (this.gone || this.#isLeft || this.ending) return;
     if (!this.headSent) throw new EarshotError('http2-usage', `stream ${this.id} has not been answered`);
     this.ending = true;
     if (this.queued === 0 && this.id !== 0) this.sendEnd();
   }
 
   reset(code: number): void {
-    if (!this.gone) this.#owner.streamReset(this, code);
+    if (this.#isLeft) return;
+    if (!this.gone) this.#owner.streamLeft(this, code);
     // Its peer is done with it, but its user has not taken all that came, and will not.
     else this.#owner.windows.released(this);
   }
@@ -174,6 +179,17 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** Nothing more leaves, and what was held is let go. */
   discard(): void {
     this.gone = true;
+    this.#drop();
+  }
+
+  /** As after `reset`, for its user; but the peer is told only with its answer. */
+  resetWhenAnswered(code: number): void {
+    this.#isLeft = true;
+    this.#drop();
+    this.handler = { ...NOBODY, onResponse: () => this.#owner.streamReset(this, code) };
+  }
+
+  #drop(): void {
     this.#chunks = [];
     this.#owner.queuedChanged(-this.queued);
     this.queued = 0;

@@ -51,6 +51,24 @@ describe('two sessions', () => {
     await eventually('the server to forget it', () => ends.serverSession.openStreams === 0);
   });
 
+  it('go on however many streams one of them gives up before they are answered', async () => {
+    const limits = { earlyResets: { burst: 20, perSecond: 0 } };
+    const late: Accepted[] = [];
+    await using ends = await pair((accepted) => void late.push(accepted), limits, limits);
+    const given = Array.from({ length: 100 }, () => connectStream(ends.clientSession, 'key'));
+    await eventually('all are asked for', () => late.length === 100);
+    for (const { stream } of given) stream.reset(ErrorCode.CANCEL);
+    // To its user each is over; the peer hears of some.
+    for (const { stream } of given) stream.write(Buffer.from('too late'));
+    await eventually('some are reset at once', () => late.filter(({ recorder }) => recorder.resets.length > 0).length === 10);
+    for (const { stream } of late) stream.respond({ status: 200, fields: {} });
+    await eventually('the others when they are answered', () => late.every(({ recorder }) => recorder.resets.length === 1));
+    await eventually('nothing is left', () => ends.clientSession.openStreams + ends.serverSession.openStreams === 0);
+    assert.ok(late.every(({ recorder }) => recorder.received === 0));
+    assert.ok(given.every(({ recorder }) => recorder.response === undefined && recorder.resets.length === 0));
+    assert.deepEqual([ends.clientSession.state, ends.serverSession.state, ends.clientSession.queued], ['open', 'open', 0]);
+  });
+
   it('do not keep a stream for ever that was refused and whose request does not end', async () => {
     await using ends = await pair(({ stream }) => stream.respond({ status: 503, fields: {} }, { end: true }), { answeredDeadline: 20 });
     const { recorder } = connectStream(ends.clientSession, 'backend');
