@@ -118,6 +118,24 @@ test('changes of the window of many streams are rationed by what they cost', () 
   wire.destroy();
 });
 
+test('answers that cross the resets of very many streams are dropped', () => {
+  const wire = new Wire(true);
+  const seen = new SessionRecorder();
+  const session = createSession(wire.socket, { role: 'client', events: seen, turn: new Turn(() => Infinity), now: () => 0 });
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, Buffer.concat([setting(3, 2_000)])));
+  const streams = Array.from({ length: 1_000 }, () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder()));
+  for (const stream of streams) stream.reset(ErrorCode.CANCEL);
+  for (const { id } of streams) wire.feed(headers(id, [[':status', '200']], false));
+  assert.equal(session.state, 'open');
+  // Of a stream that there never was is none.
+  wire.feed(headers(2_001, [[':status', '200']], false));
+  assert.deepEqual(
+    seen.closes.map(({ code }) => code),
+    [ErrorCode.PROTOCOL_ERROR],
+  );
+  wire.destroy();
+});
+
 test('DATA frames without data are rationed, but for those that end a stream: of these there is one each', () => {
   const empty = (id: number, flags: number) => frame(FrameType.DATA, flags, id);
   const limits = { idleFrames: { burst: 20, perSecond: 0 } };
