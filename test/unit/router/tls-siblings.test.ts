@@ -219,10 +219,15 @@ test('one that may not link there may not connect there either', async () => {
 test("what answers at an address that was a sibling's is not linked to, whatever certificate it has", async () => {
   // It lets in whoever has a certificate of the authority, and has one itself.
   await using stranger = await start({ ...siteConfig('other'), router: 'two', accesses: [access(await local.issue())] });
-  await using successor = await start({ ...site, router: 'three', accesses: [access(await local.issue())] });
+  const siblingPort = await freePort();
+  await using _ = await start({
+    ...site,
+    router: 'three',
+    siblings: { kind: 'tls', port: siblingPort, tls: await local.issue(), others: [] },
+  });
   using host = linkHost({ ...site, router: 'one' });
-  for (const router of [stranger, successor]) {
-    const target = new TlsSiblingTarget(site.site.id, { router: 'two', host: '127.0.0.1', port: await accessPort(router) }, bundle);
+  for (const port of [await accessPort(stranger), siblingPort]) {
+    const target = new TlsSiblingTarget(site.site.id, { router: 'two', host: '127.0.0.1', port }, bundle);
     await assert.rejects(openFirst({ host, target, last: undefined, signal: new AbortController().signal }), { code: 'wrong-router' });
   }
 });

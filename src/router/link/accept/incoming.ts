@@ -196,7 +196,7 @@ export class Incoming {
       dialed: false,
       cost: hello.link.cost,
       expires: this.expires,
-      confined: this.#options.edgeOnly && hello.site.id !== siteOf(host.self),
+      confined: this.#options.edgeOnly,
       routing,
       events: host.events,
     });
@@ -215,10 +215,11 @@ export class Incoming {
   }
 
   #check(hello: Hello): void {
-    const { host, edgeOnly } = this.#options;
+    const { host, edgeOnly, siblingsOnly } = this.#options;
     const { id } = hello.site;
     if (host.draining) throw new LinkError('draining', 'This router is closing.');
-    if (routerOf(hello) === host.self) throw new LinkError('self', 'This is the router itself. Link to another site.');
+    if (routerOf(hello) === host.self || (id === siteOf(host.self) && !siblingsOnly))
+      throw new LinkError('self', 'This is a router of the site itself. Link to another site.');
     this.#checkCertified(id);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
     if (this.#options.isFull(id)) throw tooMany();

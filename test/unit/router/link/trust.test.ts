@@ -194,6 +194,14 @@ test('a link to the router itself is a problem that says so', async () => {
   await problem(router, 'self');
 });
 
+test('a link to another router of the same site is a problem that says so', async () => {
+  const site = siteConfig('self');
+  await using one = await start({ ...site, accesses: [access(await authority.issue())] });
+  const links = [link('peer', await accessPort(one), await authority.issue())];
+  await using other = await start({ ...site, router: 'other', links });
+  await problem(other, 'self');
+});
+
 test('the next endpoint is tried where the first cannot be reached', async () => {
   await using server = await start({ ...siteConfig('server'), accesses: [access(await authority.issue())] });
   const port = await accessPort(server);
