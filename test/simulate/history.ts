@@ -2,6 +2,7 @@
 import type { WorldPlan } from './plan.ts';
 import type { Random } from './random.ts';
 import type { Manner } from './shaker.ts';
+import { PRETENCES, type Pretence } from './stranger.ts';
 import { HEADER_BYTES, type Part, type Reading, type Talk } from './traffic.ts';
 
 export type Happening =
@@ -11,6 +12,10 @@ export type Happening =
   | { readonly kind: 'visit'; readonly key: number; readonly talks: readonly Talk[] }
   /** The machine of the visitor loses its power. */
   | { readonly kind: 'lose-visitor' }
+  /** Some who have no certificate come to an access, and stay for as long as they may. */
+  | { readonly kind: 'strangers'; readonly site: number; readonly role: 'inter-router' | 'edge'; readonly pretences: readonly Pretence[] }
+  /** A router has no file descriptors left for more connections. */
+  | { readonly kind: 'starve'; readonly site: number; readonly lasts: number }
   | { readonly kind: 'leave'; readonly talk: number; readonly end: 'client' | 'server'; readonly how: 'reset' | 'close' }
   /** Nothing passes between two machines for a while, or nothing to one of them. */
   | { readonly kind: 'hold'; readonly one: number; readonly other: number; readonly lasts: number; readonly deaf?: number }
@@ -55,6 +60,8 @@ export type Event = Happening & { readonly at: number };
 
 /** It lasts to the end. */
 export const ENDLESS = -1;
+/** Milliseconds between two clients of one crowd. */
+export const APART = 5;
 /** Milliseconds that a sender takes at most. */
 const LONGEST = 2_000;
 /** Milliseconds in which all of it begins, after the links have come up. */
@@ -81,7 +88,7 @@ export function drawHistory(plan: WorldPlan, random: Random): Event[] {
   if (plan.tls.listeners.length > 0) secure(plan, events, talkers, random);
   events.push(...accesses(plan, random), ...moves(plan, random), ...pauses(plan, events, random), ...estranged(plan, talkers, random));
   deafen(events, random);
-  events.push(...visits(plan, talkers, random));
+  events.push(...visits(plan, talkers, random), ...crowds(plan, random), ...rushes(plan, talkers, random));
   return events.sort((one, other) => one.at - other.at);
 }
 
@@ -101,6 +108,31 @@ function pauses(plan: WorldPlan, others: readonly Event[], random: Random): Even
   }
   const link = drawn < 0.37 ? random.pick(plan.links) : undefined;
   return link === undefined ? [] : [{ at, kind: 'part', one: link.from, other: link.to }];
+}
+
+/** Many clients who are served quickly, or are gone before they are. */
+function rushes(plan: WorldPlan, talkers: { next: number }, random: Random): Event[] {
+  const site = random.int(0, plan.sites.length - 1);
+  const key = random.pick(plan.sites[site]?.listeners ?? []);
+  if (key === undefined || random.chance(0.9)) return [];
+  const at = random.int(0, SPAN);
+  const part: Part = { sends: HEADER_BYTES, chunk: 100, pause: 0, ends: true, reads: { kind: 'all' } };
+  const made = Array.from({ length: random.int(30, 90) }, (): Talk => ({ id: talkers.next++, client: part, server: part }));
+  const leaving = random.chance(0.6) ? made : [];
+  const left = leaving.map(({ id }, number): Event => {
+    return { at: at + number * APART + random.scaled(1, 12), kind: 'leave', talk: id, end: 'client', how: 'reset' };
+  });
+  return [{ at, kind: 'talk', site, key, talks: made }, ...left];
+}
+
+/** Strangers at an access, and routers that can take nobody. */
+function crowds(plan: WorldPlan, random: Random): Event[] {
+  const [drawn, at, site] = [random.unit(), random.int(0, SPAN), random.int(0, plan.sites.length - 1)];
+  const pretences = Array.from({ length: random.scaled(1, 40) }, () => random.pick(PRETENCES));
+  const events: Event[] = [];
+  if (drawn < 0.08) events.push({ at, kind: 'strangers', site, role: random.pick(['inter-router', 'edge']), pretences });
+  if (drawn > 0.05 && drawn < 0.12) events.push({ at: random.int(0, SPAN), kind: 'starve', site, lasts: random.scaled(50, 4_000) });
+  return events;
 }
 
 /** Clients of the visitor, and what happens to whom they come. */
@@ -303,7 +335,19 @@ interface Mood {
 
 type Disturbance = Exclude<
   Happening['kind'],
-  'talk' | 'visit' | 'lose-visitor' | 'leave' | 'access' | 'revisit' | 'move' | 'retire' | 'freeze' | 'part' | 'step-back'
+  | 'talk'
+  | 'visit'
+  | 'lose-visitor'
+  | 'strangers'
+  | 'starve'
+  | 'leave'
+  | 'access'
+  | 'revisit'
+  | 'move'
+  | 'retire'
+  | 'freeze'
+  | 'part'
+  | 'step-back'
 >;
 
 const DISTURBANCES: readonly Disturbance[] = [

@@ -107,7 +107,9 @@ export function closedPorts(world: World): string[] {
   return world.sites.flatMap((site) => {
     const { machine, accessPorts, listeners } = site;
     const reachable = [...reachableFrom(world, site)].filter(({ plan }) => plan.lies !== true);
-    const served = [...listeners].filter((key) => reachable.some(({ connectors }) => connectors.has(key)));
+    const served = [...listeners].filter((number) =>
+      site.keysOf(number).some((key) => reachable.some(({ connectors }) => connectors.has(key))),
+    );
     const closed = [...accessPorts, ...served.map(listenerPort)].filter((port) => !machine.listens(port));
     return closed.map((port) => `${machine.name} does not listen at its port ${port}`);
   });
@@ -270,12 +272,16 @@ export function strayConnections(world: World): string[] {
 
 const isOfSite = ({ sites }: World, machine: Host): boolean => sites.some((site) => site.machine === machine);
 
-/** A visitor whose certificate is revoked, or whose access is gone, has no connection. */
-export function unwantedVisitors({ visitor }: World): string[] {
+/** A visitor whose certificate is revoked, who came too many certificates of the access ago, or whose access is gone, has no connection. */
+export function unwantedVisitors({ visitor, plan: { priorRevisions = Infinity } }: World): string[] {
   if (visitor === undefined) return [];
   const { shown, site, to } = visitor;
   const unwanted = [...shown.values()].filter(
-    ({ serial }) => !to.access.isWanted || to.revokedSites.has(site.id) || to.revokedSerials.has(serial),
+    ({ serial, generation }) =>
+      !to.access.isWanted ||
+      to.revokedSites.has(site.id) ||
+      to.revokedSerials.has(serial) ||
+      generation < to.access.generation - priorRevisions,
   );
   return unwanted.map(({ serial }) => `a visitor of ${to.machine.name} with the certificate ${serial} is still there`);
 }

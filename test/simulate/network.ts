@@ -31,6 +31,8 @@ export class Machine implements Owner {
   isOn = true;
   soonAt = 0;
   busyUntil = 0;
+  /** It has no file descriptors left: nothing is accepted or opened. */
+  isStarved = false;
   /** What it does takes time, now and then. */
   isSlow = false;
   /** The last port that a connection got. */

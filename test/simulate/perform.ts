@@ -1,16 +1,15 @@
-import { ENDLESS, type Happening } from './history.ts';
+import { APART, ENDLESS, type Happening } from './history.ts';
 import { hostOf } from './certificates.ts';
 import { createSecureContext, type SecureContext } from './node/secure-context.ts';
 import { beRude } from './rude.ts';
 import { PROMPT, Shaker } from './shaker.ts';
 import type { Site } from './site.ts';
+import { intrude } from './stranger.ts';
 import type { Conversation, World } from './world.ts';
 
 /** Milliseconds that a router may take to drain. */
 const DRAIN = 500;
 const HOUR = 3_600_000;
-/** Between two clients of one crowd. */
-const APART = 5;
 
 /** Lets it happen, now. What lasts a while is undone after that. */
 export function perform(world: World, happening: Happening): void {
@@ -31,6 +30,17 @@ export function perform(world: World, happening: Happening): void {
         after(number * APART, () => world.talk(visitor.to, happening.key, talk, visitor));
       break;
     }
+    case 'strangers':
+      if (site !== undefined)
+        for (const pretence of happening.pretences) intrude(world.strangers, site.machine.host, site.portOf(happening.role), pretence);
+      break;
+    case 'starve':
+      if (site === undefined) break;
+      site.machine.isStarved = true;
+      after(happening.lasts, () => {
+        site.machine.isStarved = false;
+      });
+      break;
     case 'lose-visitor':
       if (world.visitor !== undefined) world.loseVisitor(world.visitor);
       break;

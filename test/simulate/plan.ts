@@ -7,6 +7,19 @@ export interface LinkPlan {
   readonly to: number;
   readonly cost: number;
   readonly role: 'inter-router' | 'edge';
+  /** What stands before the endpoint at which the other site is reached: an address of nobody, one where nobody listens, or one of this site. */
+  readonly decoy?: Decoy;
+}
+
+export type Decoy = 'nobody' | 'closed' | 'self';
+
+/** What is special about a routing key, at all sites that have it. */
+export interface KeyPlan {
+  /** Its listeners take the next key as well. */
+  readonly destination?: 'priority' | 'weighted';
+  readonly observer?: 'auto' | 'http1' | 'http2';
+  /** Its connectors have a host more, at which nobody is. */
+  readonly deadHost?: true;
 }
 
 export interface SitePlan {
@@ -41,6 +54,10 @@ export interface WorldPlan {
   readonly memory?: number;
   /** The link whose certificate somebody else has, who talks through the access at its other end. */
   readonly visitor?: string;
+  /** By the numbers of keys. */
+  readonly special?: readonly KeyPlan[];
+  /** Of certificates before the present one, with how many a connection may have begun. */
+  readonly priorRevisions?: number;
   /** Keys whose listeners have TLS, and those whose servers have. */
   readonly tls: { readonly listeners: readonly number[]; readonly servers: readonly number[] };
 }
@@ -89,7 +106,10 @@ export function drawPlan(random: Random): WorldPlan {
   const made = { ...all, sites: slow, tls };
   const shared = random.chance(0.5) ? withShared(made, random) : made;
   const scarce = random.chance(0.12) ? withLittleMemory(shared, random) : shared;
-  return random.chance(0.2) ? withVisitor(scarce, random) : scarce;
+  const visited = random.chance(0.2) ? withVisitor(scarce, random) : scarce;
+  const decoyed = random.chance(0.1) ? withDecoys(visited, random) : visited;
+  const special = random.chance(0.2) ? withSpecialKeys(decoyed, random) : decoyed;
+  return random.chance(special.visitor === undefined ? 0.05 : 0.25) ? { ...special, priorRevisions: random.int(0, 1) } : special;
 }
 
 /** The two routers of a site run on one machine, and have all of its links. */
@@ -106,6 +126,20 @@ function withShared(plan: WorldPlan, random: Random): WorldPlan {
 function withVisitor(plan: WorldPlan, random: Random): WorldPlan {
   const link = random.pick(plan.links);
   return link === undefined ? plan : { ...plan, visitor: link.name };
+}
+
+function withDecoys(plan: WorldPlan, random: Random): WorldPlan {
+  const drawDecoy = (): Decoy => random.pick(['nobody', 'closed', 'self']);
+  return { ...plan, links: plan.links.map((link) => (random.chance(0.6) ? { ...link, decoy: drawDecoy() } : link)) };
+}
+
+function withSpecialKeys(plan: WorldPlan, random: Random): WorldPlan {
+  const drawKey = (): KeyPlan => ({
+    ...(random.chance(0.5) ? { destination: random.pick(['priority', 'weighted'] as const) } : {}),
+    ...(random.chance(0.5) ? { observer: random.pick(['auto', 'http1', 'http2'] as const) } : {}),
+    ...(random.chance(0.3) ? { deadHost: true } : {}),
+  });
+  return { ...plan, special: Array.from({ length: plan.keys }, drawKey) };
 }
 
 /** Of which a part is kept for each owner by which a link can be made (`Shares`). */

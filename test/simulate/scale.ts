@@ -11,6 +11,17 @@ export const SCALES: readonly Change[] = [
   { file: 'router/routing/limits.ts', from: 'const COMPARE_EVERY = 30_000;', to: 'const COMPARE_EVERY = 12_000;' },
   { file: 'router/routing/limits.ts', from: '{ burst: 8, perSecond: 0.1 }', to: '{ burst: 8, perSecond: 1 }' },
   { file: 'router/routing/limits.ts', from: 'const COMPARE_AT_LAST = 40_000;', to: 'const COMPARE_AT_LAST = 16_000;' },
+  // A crowd comes to as much as many thousands do.
+  {
+    file: 'router/http2/limits.ts',
+    from: 'idleFrames: { burst: 10_000, perSecond: 5_000 }',
+    to: 'idleFrames: { burst: 50, perSecond: 25 }',
+  },
+  {
+    file: 'router/http2/limits.ts',
+    from: 'earlyResets: { burst: 10_000, perSecond: 2_000 }',
+    to: 'earlyResets: { burst: 10, perSecond: 2 }',
+  },
   // Members that lie invent more than that.
   { file: 'router/routing/limits.ts', from: 'routers: 4096,', to: 'routers: 12,' },
   { file: 'router/routing/limits.ts', from: 'routersOfSite: 16,', to: 'routersOfSite: 4,' },

@@ -103,6 +103,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   for (const site of world.sites) site.drain(0);
   world.stopServers();
   world.visitor?.close();
+  for (const endpoint of world.strangers.endpoints) endpoint.reset();
   return settled(world, [remains]);
 }
 
@@ -117,10 +118,11 @@ const PEACEFUL: ReadonlySet<Event['kind']> = new Set([
   'change-cost',
 ]);
 
-const isPeaceful = ({ sites, isScarce }: World, events: readonly Event[]): boolean =>
+const isPeaceful = ({ sites, isScarce, plan }: World, events: readonly Event[]): boolean =>
   !isScarce &&
+  plan.priorRevisions === undefined &&
   events.every(({ kind }) => PEACEFUL.has(kind)) &&
-  sites.every(({ plan }) => plan.lies === undefined && plan.slow === undefined && plan.sibling === undefined);
+  sites.every(({ plan: { lies, slow, sibling } }) => lies === undefined && slow === undefined && sibling === undefined);
 
 /** What holds whenever nothing happens any more. */
 const ALWAYS: readonly Invariant[] = [
@@ -169,6 +171,7 @@ const PATIENCE = new Map<Invariant, number>([
   [endingCertificates, 12_000],
   [leftovers, 15_000],
   [remains, 6_000],
+  [strangersLeft, 25_000],
   [standstills, 25_000],
 ]);
 /** Where somebody lies, others have less time for each other; and of what has no time of its own. */
@@ -215,7 +218,9 @@ function probe(world: World): void {
     if (mayBeRefused(world, site)) continue;
     const reachable = [...reachableFrom(world, site)];
     for (const key of site.listeners) {
-      if (!reachable.some(({ connectors }) => connectors.has(key)) || mayBeMisled(world, site, key)) continue;
+      const keys = site.keysOf(key);
+      const isThere = keys.some((one) => reachable.some(({ connectors }) => connectors.has(one)));
+      if (!isThere || keys.some((one) => mayBeMisled(world, site, one))) continue;
       world.talk(site, key, { id, ...PROBE });
       id += 1;
     }

@@ -1,4 +1,4 @@
-import type { ConnectorConfig, Learned, Router, RouterConfig } from '../../src/router/contract.ts';
+import type { ConnectorConfig, Destination, Learned, LinkEndpoint, Router, RouterConfig } from '../../src/router/contract.ts';
 import { startRouter } from '../../src/router/router.ts';
 import type { Holder } from '../../src/router/memory/memory.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
@@ -12,6 +12,9 @@ const EDGE_PORT = 45_671;
 const SIBLING_PORT = 5_671;
 const LISTENER_PORT = 9_000;
 const SERVER_PORT = 8_000;
+/** Where nobody listens, and nobody is. */
+const CLOSED_PORT = 7;
+const NOBODY = '10.0.9.9';
 
 /** @param place where it has moved to: 0 for where it was at first */
 const accessPort = (role: LinkPlan['role'], place: number): number => place + (role === 'edge' ? EDGE_PORT : ACCESS_PORT);
@@ -80,7 +83,7 @@ export class Site {
   readonly #site: number;
   /** Whose certificates. */
   readonly #holder: number;
-  readonly #memory: number;
+  readonly #plan: WorldPlan;
   readonly #log: Logger;
   /** Its process is there, and which one it is. */
   #runs = false;
@@ -89,7 +92,8 @@ export class Site {
   readonly #isSought: boolean;
 
   /** @param mate which is there already, if the two share a machine */
-  constructor(index: number, machine: Machine, plan: SitePlan, { links, tls, memory }: WorldPlan, log: Logger, mate?: Site) {
+  constructor(index: number, machine: Machine, plan: SitePlan, world: WorldPlan, log: Logger, mate?: Site) {
+    const { links, tls } = world;
     this.index = index;
     this.machine = machine;
     this.plan = plan;
@@ -112,7 +116,7 @@ export class Site {
     this.revokedSerials = mate?.revokedSerials ?? new Set();
     this.access = mate?.access ?? { generation: 0, isWanted: true };
     this.tls = tls;
-    this.#memory = memory ?? MEMORY;
+    this.#plan = world;
     this.#log = log;
   }
 
@@ -152,7 +156,7 @@ export class Site {
     this.#isStarting = true;
     this.#setRuns(true);
     this.#soon(() => {
-      void startRouter(this.config(), {}, { log: this.#log, memory: this.#memory }).then((router) => {
+      void startRouter(this.config(), {}, { log: this.#log, memory: this.#plan.memory ?? MEMORY }).then((router) => {
         this.router = router;
         this.holders = holdersOf(router);
         this.#isStarting = false;
@@ -181,6 +185,34 @@ export class Site {
 
   #apply(): void {
     this.#soon(() => this.router?.apply(this.config()));
+  }
+
+  /** The keys to one of which its listener of that number leads. */
+  keysOf(number: number): readonly number[] {
+    const { keys, special } = this.#plan;
+    return special?.[number]?.destination === undefined ? [number] : [...new Set([number, (number + 1) % keys])];
+  }
+
+  #destination(number: number): Destination {
+    const kind = this.#plan.special?.[number]?.destination;
+    const routingKeys = this.keysOf(number).map(routingKey);
+    if (kind === 'priority') return { kind, routingKeys };
+    if (kind === 'weighted') return { kind, routingKeys: Object.fromEntries(routingKeys.map((key, at) => [key, 2 * at])) };
+    return { kind: 'key', routingKey: routingKey(number) };
+  }
+
+  #endpoints({ to, role, decoy }: LinkWish): readonly LinkEndpoint[] {
+    const real = { host: hostOf(to), port: accessPort(role, 0) };
+    switch (decoy) {
+      case 'nobody':
+        return [{ host: NOBODY, port: real.port }, real];
+      case 'closed':
+        return [{ host: real.host, port: CLOSED_PORT }, real];
+      case 'self':
+        return [{ host: hostOf(this.#holder), port: real.port }, real];
+      default:
+        return [real];
+    }
   }
 
   /** Each looks at the files of the site when it comes to it. */
@@ -271,6 +303,8 @@ export class Site {
     const { name: bundle, cert, key: privateKey, ca } = this.serverBundle;
     const { id, key } = testSite(this.#site);
     const name = `site-${this.#site}`;
+    const { special, priorRevisions } = this.#plan;
+    const prior = priorRevisions === undefined ? {} : { priorRevisions };
     return {
       site: { id, name, namespace: name, platform: 'linux', version: '0.0.0' },
       siteKey: key,
@@ -283,8 +317,8 @@ export class Site {
           name: `Listener/${number}`,
           host: '127.0.0.1',
           port: listenerPort(number),
-          destination: { kind: 'key', routingKey: routingKey(number) },
-          observer: 'none',
+          destination: this.#destination(number),
+          observer: special?.[number]?.observer ?? 'none',
           ...(this.tls.listeners.includes(number) ? { tls: { name: bundle, cert, key: privateKey } } : {}),
         })),
       connectors: [...this.connectors]
@@ -292,7 +326,7 @@ export class Site {
         .map((number): ConnectorConfig => ({
           name: `Connector/${number}`,
           routingKey: routingKey(number),
-          hosts: ['127.0.0.1'],
+          hosts: special?.[number]?.deadHost === true ? [NOBODY, '127.0.0.1'] : ['127.0.0.1'],
           port: serverPort(number),
           ...(this.tls.servers.includes(number) ? { tls: { bundle: { name: bundle, ca }, verifyHostname: false } } : {}),
         })),
@@ -300,14 +334,15 @@ export class Site {
         .filter(({ deleted }) => !deleted)
         .map((link) => ({
           name: link.name,
-          endpoints: [{ host: hostOf(link.to), port: accessPort(link.role, 0) }],
+          endpoints: this.#endpoints(link),
           ...this.#rememberedOf(link),
           cost: link.wishedCost,
           tls: this.bundleOf(link),
+          ...prior,
         })),
       accesses: this.access.isWanted
         ? this.#places.flatMap((place) =>
-            ROLES.map((role) => ({ name: `${role}-${place}`, port: accessPort(role, place), tls: this.accessBundle, role })),
+            ROLES.map((role) => ({ name: `${role}-${place}`, port: accessPort(role, place), tls: this.accessBundle, role, ...prior })),
           )
         : [],
       ...(this.plan.moves === true

@@ -1,4 +1,4 @@
-import { hostOf, type TestBundle } from './certificates.ts';
+import { hostOf } from './certificates.ts';
 import type { RequestHead, ResponseHead, Session, Stream, StreamHandler } from '../../src/router/http2/contract.ts';
 import { ErrorCode } from '../../src/router/http2/errors.ts';
 import { createSession } from '../../src/router/http2/session.ts';
@@ -20,6 +20,13 @@ export interface VisitorOptions {
   readonly onFault: (text: string) => void;
 }
 
+/** By what two let each other in. */
+export interface Shown {
+  readonly serial: string;
+  /** Of the router's certificate, or of a later one. */
+  readonly generation: number;
+}
+
 /** Milliseconds: until an attempt to connect is given up, between two questions whether the router is there, and for their answers. */
 const PATIENCE = 3_000;
 const ASK_EVERY = 2_000;
@@ -32,8 +39,8 @@ export class Visitor {
   readonly machine: Machine;
   readonly site: Site;
   readonly to: Site;
-  /** What it has shown to routers, on each connection that is there. */
-  readonly shown = new Map<TLSSocket, TestBundle>();
+  /** Its connections. */
+  readonly shown = new Map<TLSSocket, Shown>();
   readonly #options: VisitorOptions;
   readonly #network: Network;
   #socket: TLSSocket | undefined;
@@ -85,11 +92,12 @@ export class Visitor {
     });
     this.#socket = socket;
     this.#session = undefined;
-    this.shown.set(socket, bundle);
+    this.shown.set(socket, { serial: bundle.serial, generation: to.access.generation });
     const late = this.#after(PATIENCE, () => socket.destroy());
     socket.on('error', () => {});
     socket.once('secureConnect', () => {
       this.#network.loop.cancel(late);
+      this.shown.set(socket, { serial: bundle.serial, generation: to.access.generation });
       this.#secure(socket);
     });
     socket.once('close', () => {
@@ -143,6 +151,7 @@ class Passage implements EndpointUser, StreamHandler {
   #stream: Stream | undefined;
   /** For the client. */
   #pending: Buffer[] = [];
+  #isAnswered = false;
   #isFull = false;
   #hasSentEnd = false;
   #hasSeenEnd = false;
@@ -161,7 +170,6 @@ class Passage implements EndpointUser, StreamHandler {
       return;
     }
     this.#stream = session.request(this.#head, this);
-    this.onReadable();
   }
 
   onReadable(): void {
@@ -173,7 +181,7 @@ class Passage implements EndpointUser, StreamHandler {
       stream?.reset(ErrorCode.CANCEL);
       return;
     }
-    if (stream === undefined) return;
+    if (stream === undefined || !this.#isAnswered) return;
     while (!this.#isFull) {
       const chunk = endpoint.read(65_536);
       if (chunk === undefined) break;
@@ -204,9 +212,13 @@ class Passage implements EndpointUser, StreamHandler {
   }
 
   onResponse({ status }: ResponseHead): void {
-    if (status === 200) return;
-    this.#stream?.reset(ErrorCode.CANCEL);
-    this.onReset();
+    if (status === 200) {
+      this.#isAnswered = true;
+      this.onReadable();
+    } else {
+      this.#stream?.reset(ErrorCode.CANCEL);
+      this.onReset();
+    }
   }
 
   onData(chunk: Buffer): void {

@@ -51,10 +51,13 @@ const LIARS_STORM = 120;
 
 /** Sites, their machines, clients and servers. What happens to them is told to `perform`. */
 export class World {
+  readonly plan: WorldPlan;
   readonly loop: Loop;
   readonly network: Network;
   readonly sites: readonly Site[] = [];
   readonly visitor: Visitor | undefined;
+  /** Where those come from who have no certificate. */
+  readonly strangers: Machine;
   readonly conversations = new Map<number, Conversation>();
   /** What has gone wrong so that nothing can mend it. */
   readonly faults: string[] = [];
@@ -74,6 +77,7 @@ export class World {
   #calm = false;
 
   constructor(seed: number, plan: WorldPlan) {
+    this.plan = plan;
     this.#random = new Random(seed, 2);
     this.isScarce = plan.memory !== undefined;
     // Both routers of a machine open all of its links.
@@ -95,6 +99,7 @@ export class World {
     }
     this.sites = sites;
     this.visitor = this.#visitor(plan);
+    this.strangers = this.network.add('strangers', '10.0.1.2');
     for (const site of this.sites) {
       for (let key = 0; key < plan.keys; key += 1) this.serve(site, key);
       const liar = site.plan.lies === true ? new Liar(this, site, seed) : undefined;
@@ -151,6 +156,7 @@ export class World {
   heal(): void {
     this.#calm = true;
     this.network.heal();
+    for (const { machine } of this.sites) machine.isStarved = false;
   }
 
   /** A wall clock runs at another rate from now on; what it is ahead stays. */
@@ -314,6 +320,8 @@ export class World {
         const error = typeof fields === 'string' ? undefined : fields['error'];
         const told = error instanceof Error ? `${text}: ${error.message}` : text;
         this.#trace(`site-${index}`, `${level} ${told}`);
+        // Whatever its clients do, an honest router asks too much of no other.
+        if (/ENHANCE_YOUR_CALM/.test(JSON.stringify(fields))) this.faults.push(`site-${index}: ${JSON.stringify(fields)}`);
       };
     const logger = { isLevelEnabled: () => false, trace() {}, debug() {}, info: say('info'), warn: say('warn'), error: say('error') };
     // As much of a logger as the router uses.

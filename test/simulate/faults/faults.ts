@@ -102,11 +102,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // Who came in by a port for edge sites was transit for others, if its record said that it is none.
   'edge-guests': [
-    {
-      file: 'router/link/accept/incoming.ts',
-      from: 'confined: this.#options.edgeOnly && hello.site.id !== siteOf(host.self),',
-      to: 'confined: false,',
-    },
+    { file: 'router/link/accept/incoming.ts', from: 'confined: this.#options.edgeOnly,', to: 'confined: false,' },
     { file: 'router/link/accept/incoming.ts', from: 'confined: edgeOnly }', to: 'confined: false }' },
   ],
   // Where a site was reached, as it had said to an earlier process, was forgotten.
@@ -243,4 +239,22 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
       to: "for (const incoming of this.#incoming) incoming.link?.cut(new LinkError('closed', 'This access has been closed.'));",
     },
   ],
+  // Connections went on under certificates of an access that are too old.
+  'kept-revisions': [{ file: 'router/link/accept/access.ts', from: '    this.#cutOutdated();\n', to: '' }],
+  // An endpoint that cannot be reached kept a link from those after it.
+  'one-endpoint': [
+    {
+      file: 'router/link/dial/dial-endpoints.ts',
+      from: 'if (signal.aborted || !(error instanceof LinkError)) throw error;',
+      to: 'throw error;',
+    },
+  ],
+  // Whoever begins a TLS handshake with an access may take two minutes.
+  'endless-handshake': [{ file: 'router/link/accept/access.ts', from: 'handshakeTimeout: HANDSHAKE_DEADLINE,', to: '' }],
+  // Clients that come and go at once had the next router take this one for one that resets streams without end.
+  'own-early-resets': [
+    { file: 'router/http2/session.ts', from: 'if (isEarly && !this.#ownEarlyResets.take())', to: 'if (isEarly && false)' },
+  ],
+  // Many short streams were taken for frames that bring nothing, by which each of them ends.
+  'idle-ends': [{ file: 'router/http2/inbound.ts', from: 'if (this.#isEmpty && !endStream)', to: 'if (this.#isEmpty)' }],
 };

@@ -57,6 +57,10 @@ export class Socket extends NodeSocket {
     let cancel = (): void => {};
     this.#handle.connecting(() => cancel());
     const { path, host = '127.0.0.1', port = 0 } = options;
+    if (machine.isStarved) {
+      surroundings().loop.soon(machine, () => this.#failed('EMFILE', host, port));
+      return this;
+    }
     const dial = (address: string): void => {
       const { network } = surroundings();
       cancel = network.connect(machine, { host: path ?? address, port: path === undefined ? port : 0 }, (result) => {
@@ -128,7 +132,10 @@ export class Server extends EventEmitter {
       host: path ?? (host === '0.0.0.0' || host === '::' ? undefined : host),
       port: path === undefined && port === 0 ? machine.port() : port,
       shared: reusePort,
-      onConnection: (endpoint) => this.accepted(endpoint),
+      onConnection: (endpoint) => {
+        if (!machine.isStarved) this.accepted(endpoint);
+        else this.#starved(endpoint);
+      },
     };
     if (done !== undefined) this.once('listening', done);
     const { loop } = surroundings();
@@ -155,6 +162,12 @@ export class Server extends EventEmitter {
   address(): { readonly address: string; readonly port: number; readonly family: string } | null {
     const listener = this.#listener;
     return listener === undefined ? null : { address: listener.host ?? '::', port: listener.port, family: 'IPv4' };
+  }
+
+  /** libuv keeps one descriptor for that: it accepts, closes and says so. */
+  #starved(endpoint: Endpoint): void {
+    endpoint.close();
+    this.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE', syscall: 'accept' }));
   }
 
   protected accepted(endpoint: Endpoint): void {

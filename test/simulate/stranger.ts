@@ -1,0 +1,38 @@
+import type { Endpoint, EndpointUser } from './endpoint.ts';
+import type { Machine } from './network.ts';
+import { PROMPT, Shaker } from './shaker.ts';
+
+/** How far somebody goes who has no certificate, before he does nothing any more: he says nothing, or what is no TLS, half of a handshake, or all of one. */
+export const PRETENCES = ['silence', 'noise', 'half', 'whole'] as const;
+export type Pretence = (typeof PRETENCES)[number];
+
+/** Reads nothing, says nothing, and stays. */
+const IDLE: EndpointUser = { onReadable() {}, onWritable() {} };
+const NOISE_BYTES = 100;
+
+/** Comes to a port, and never leaves by himself. */
+export function intrude(machine: Machine, host: string, port: number, pretence: Pretence): void {
+  const { network } = machine;
+  network.connect(machine, { host, port }, (result) => {
+    if (typeof result !== 'string') pretend(result, pretence, network.random.bytes(NOISE_BYTES));
+  });
+}
+
+function pretend(endpoint: Endpoint, pretence: Pretence, noise: Buffer): void {
+  switch (pretence) {
+    case 'silence':
+      endpoint.user = IDLE;
+      break;
+    case 'noise':
+      endpoint.user = IDLE;
+      endpoint.write(noise);
+      break;
+    default: {
+      const manner = pretence === 'half' ? ({ before: 'last', pause: 'ever' } as const) : PROMPT;
+      const shaker = new Shaker(endpoint, manner, { isServer: false }, (isSecure) => {
+        if (isSecure) endpoint.user = IDLE;
+      });
+      shaker.begin();
+    }
+  }
+}
