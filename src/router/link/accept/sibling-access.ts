@@ -156,18 +156,23 @@ export class SiblingAccess {
 function firstLine(socket: Socket): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   let line = '';
+  // At once: the socket may be readable again before anybody waits for what is returned, and what follows is not of the line.
+  const enough = (whole: string | undefined): void => {
+    socket.removeListener('readable', onReadable);
+    resolve(whole);
+  };
   const readLine = (): void => {
     for (;;) {
       // Byte by byte, so that nothing has to be put back.
       const byte: unknown = socket.read(1);
       if (!(byte instanceof Uint8Array)) return;
       if (byte[0] === 0x0a) {
-        resolve(line);
+        enough(line);
         return;
       }
       line += String.fromCharCode(byte[0] ?? 0);
       if (line.length > 64) {
-        resolve(undefined);
+        enough(undefined);
         return;
       }
     }
