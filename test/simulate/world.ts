@@ -320,8 +320,9 @@ export class World {
         const error = typeof fields === 'string' ? undefined : fields['error'];
         const told = error instanceof Error ? `${text}: ${error.message}` : text;
         this.#trace(`site-${index}`, `${level} ${told}`);
-        // Whatever its clients do, an honest router asks too much of no other.
-        if (/ENHANCE_YOUR_CALM/.test(JSON.stringify(fields))) this.faults.push(`site-${index}: ${JSON.stringify(fields)}`);
+        // Whatever its clients do, no honest router finds fault with another's frames.
+        if (/ENHANCE_YOUR_CALM|(PROTOCOL|FLOW_CONTROL|FRAME_SIZE|COMPRESSION)_ERROR/.test(JSON.stringify(fields)))
+          this.faults.push(`site-${index}: ${JSON.stringify(fields)}`);
       };
     const logger = { isLevelEnabled: () => false, trace() {}, debug() {}, info: say('info'), warn: say('warn'), error: say('error') };
     // As much of a logger as the router uses.

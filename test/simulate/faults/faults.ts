@@ -257,4 +257,16 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // Many short streams were taken for frames that bring nothing, by which each of them ends.
   'idle-ends': [{ file: 'router/http2/inbound.ts', from: 'if (this.#isEmpty && !endStream)', to: 'if (this.#isEmpty)' }],
+  // An answer that crossed the reset of its stream was one out of turn, once enough other streams had gone.
+  'crossed-answers': [
+    { file: 'router/http2/inbound.ts', from: "if (this.#core.role === 'client' && !this.#isIdle(streamId)) return;", to: '' },
+  ],
+  // Whoever reads the line by which a router of the same site says what it wants took what follows for another line.
+  'second-line': [
+    {
+      file: 'router/link/accept/sibling-access.ts',
+      from: "socket.removeListener('readable', onReadable);\n    resolve(whole);",
+      to: 'resolve(whole);',
+    },
+  ],
 };
