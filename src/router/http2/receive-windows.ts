@@ -103,15 +103,14 @@ export class ReceiveWindows {
     return true;
   }
 
-  /** A part of what has arrived, which its user may keep. A peer can send byte by byte: what that costs us is not their number. */
-  kept(stream: ReceiveSide): void {
+  /**
+   * A part of what has arrived, which its user may keep. A peer can send byte by byte: what that costs us is not their number.
+   * @returns false where there are too many of all streams
+   */
+  kept(stream: ReceiveSide): boolean {
     stream.parts += 1;
     this.#parts += 1;
-    if (this.#parts > this.#limits.unconsumedParts)
-      throw new ConnectionError(
-        ErrorCode.ENHANCE_YOUR_CALM,
-        `DATA in more than ${this.#limits.unconsumedParts} parts that nobody has taken yet`,
-      );
+    return this.#parts <= this.#limits.unconsumedParts;
   }
 
   consumed(stream: ReceiveSide, bytes: number): void {

@@ -183,18 +183,39 @@ test('a malformed PRIORITY of a stream that is not yet open ends the connection:
   wire.destroy();
 });
 
-test('bytes one by one, which nobody takes, are bounded by their number', () => {
-  const { wire, session, seen } = victim(true, { unconsumedParts: 1_000 }, ({ recorder }) => {
+test('bytes one by one, which nobody takes, end the stream that brings most of them, and no other', () => {
+  const { wire, session, seen } = victim(true, { unconsumedParts: 1_000 }, ({ stream, recorder }) => {
+    stream.respond({ status: 200, fields: {} });
     recorder.holding = true;
   });
-  wire.feed(connect(1));
-  const crumb = frame(FrameType.DATA, 0, 1, Buffer.of(1));
-  for (let left = 3_000; left > 0 && session.state === 'open'; left -= 1) wire.feed(crumb);
+  const ids = [1, 3, 5] as const;
+  for (const id of ids) wire.feed(connect(id));
+  const crumb = (id: number): Buffer => frame(FrameType.DATA, 0, id, Buffer.of(1));
+  for (let sent = 0; sent < 100; sent += 1) wire.feed(crumb(1));
+  for (let sent = 0; sent < 3_000; sent += 1) for (const id of ids.slice(1)) wire.feed(crumb(id));
+  assert.equal(session.state, 'open');
+  const [quiet, ...loud] = seen.accepted.map(({ recorder }) => recorder);
+  assert.deepEqual([quiet?.received, quiet?.resets.length], [100, 0]);
+  // The one is reset for both, and then the other for itself.
+  assert.ok(loud.every(({ received, resets }) => received <= 1_000 && resets[0]?.code === ErrorCode.ENHANCE_YOUR_CALM));
+  session.destroy();
+  wire.destroy();
+});
+
+test('a peer is cut off where nearly all that nobody takes is of streams that have ended', () => {
+  const { wire, session, seen } = victim(true, { unconsumedParts: 1_000 }, ({ stream, recorder }) => {
+    stream.respond({ status: 200, fields: {} });
+    stream.end();
+    recorder.holding = true;
+  });
+  for (let id = 1; id < 1_000 && session.state === 'open'; id += 2) {
+    wire.feed(connect(id));
+    for (let left = 100; left > 0; left -= 1) wire.feed(frame(FrameType.DATA, left === 1 ? Flag.END_STREAM : 0, id, Buffer.of(1)));
+  }
   assert.deepEqual(
     seen.closes.map(({ code }) => code),
     [ErrorCode.ENHANCE_YOUR_CALM],
   );
-  assert.ok((seen.accepted[0]?.recorder.received ?? 0) <= 1_000);
   wire.destroy();
 });
 
