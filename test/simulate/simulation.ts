@@ -234,7 +234,8 @@ function probeVisitor(world: World, id: number): void {
   if (visitor === undefined) return;
   const { site, to } = visitor;
   const isRevoked = world.sites.some(({ revokedSites, revokedSerials }) => revokedSites.has(site.id) || revokedSerials.size > 0);
-  if (to.router === undefined || !to.access.isWanted || isRevoked || mayBeRefused(world, to)) return;
+  // An edge site passes on nothing of others.
+  if (to.router === undefined || to.plan.edge || !to.access.isWanted || isRevoked || mayBeRefused(world, to)) return;
   const key = [...reachableFrom(world, to)].flatMap(({ connectors }) => [...connectors]).find((one) => !mayBeMisled(world, to, one));
   if (key !== undefined) world.talk(to, key, { id, ...PROBE }, visitor);
 }

@@ -55,8 +55,9 @@ export class Visitor {
     this.site = site;
     this.to = to;
     this.#network = machine.network;
+    const again = (passage: Passage): void => void this.#network.loop.soon(machine, () => this.#come(passage));
     for (let key = 0; key < options.keys; key += 1) {
-      const onConnection = (endpoint: Endpoint): void => this.#come(new Passage(endpoint, routingKey(key)));
+      const onConnection = (endpoint: Endpoint): void => this.#come(new Passage(endpoint, routingKey(key), again));
       machine.listen({ host: '127.0.0.1', port: listenerPort(key), shared: false, onConnection });
     }
   }
@@ -116,7 +117,7 @@ export class Visitor {
       events: {
         onRequest: (stream) => {
           stream.reset(ErrorCode.REFUSED_STREAM);
-          return new Passage(undefined, '');
+          return new Passage(undefined, '', () => {});
         },
         onReady: () => {},
         onGoaway: () => {},
@@ -148,6 +149,8 @@ export class Visitor {
 class Passage implements EndpointUser, StreamHandler {
   readonly #endpoint: Endpoint | undefined;
   readonly #head: RequestHead;
+  readonly #again: (passage: Passage) => void;
+  #hasTriedAgain = false;
   #stream: Stream | undefined;
   /** For the client. */
   #pending: Buffer[] = [];
@@ -157,8 +160,10 @@ class Passage implements EndpointUser, StreamHandler {
   #hasSeenEnd = false;
   #over = false;
 
-  constructor(endpoint: Endpoint | undefined, authority: string) {
+  /** @param again asks for another session, where one is over before it has answered */
+  constructor(endpoint: Endpoint | undefined, authority: string, again: (passage: Passage) => void) {
     this.#endpoint = endpoint;
+    this.#again = again;
     this.#head = { method: 'CONNECT', authority, fields: {} };
     if (endpoint !== undefined) endpoint.user = this;
   }
@@ -212,8 +217,8 @@ class Passage implements EndpointUser, StreamHandler {
   }
 
   onResponse({ status }: ResponseHead): void {
+    this.#isAnswered = true;
     if (status === 200) {
-      this.#isAnswered = true;
       this.onReadable();
     } else {
       this.#stream?.reset(ErrorCode.CANCEL);
@@ -238,6 +243,12 @@ class Passage implements EndpointUser, StreamHandler {
 
   onReset(): void {
     if (this.#over) return;
+    if (this.#stream !== undefined && !this.#isAnswered && !this.#hasTriedAgain) {
+      this.#hasTriedAgain = true;
+      this.#stream = undefined;
+      this.#again(this);
+      return;
+    }
     this.#endpoint?.reset();
     this.#finish();
   }
