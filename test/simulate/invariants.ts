@@ -198,7 +198,8 @@ function unended(one: Talker, other: Talker, isCut: boolean): string | undefined
   if (!isReset || other.gone || other.endpoint.over || (isCut && other.endpoint.ended)) return undefined;
   // Where both have sent their ends, the stream between their routers is over: nothing can be said of it any more.
   if (one.finished && other.finished) return undefined;
-  if (one.endpoint.ended && !other.isReading) return undefined;
+  // Its router has ended it then, whether that has arrived or not.
+  if (other.finished && !other.isReading) return undefined;
   return `the ${nameOf(one)} was reset, and the ${nameOf(other)} goes on`;
 }
 
