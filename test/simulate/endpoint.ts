@@ -225,4 +225,5 @@ export class Endpoint {
   }
 }
 
-const NOBODY: EndpointUser = { onReadable() {}, onWritable() {} };
+/** Reads nothing and says nothing. */
+export const NOBODY: EndpointUser = { onReadable() {}, onWritable() {} };

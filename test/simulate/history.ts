@@ -333,24 +333,7 @@ interface Mood {
   readonly always?: boolean;
 }
 
-type Disturbance = Exclude<
-  Happening['kind'],
-  | 'talk'
-  | 'visit'
-  | 'lose-visitor'
-  | 'strangers'
-  | 'starve'
-  | 'leave'
-  | 'access'
-  | 'revisit'
-  | 'move'
-  | 'retire'
-  | 'freeze'
-  | 'part'
-  | 'step-back'
->;
-
-const DISTURBANCES: readonly Disturbance[] = [
+const DISTURBANCES = [
   'hold',
   'cut',
   'kill',
@@ -366,7 +349,8 @@ const DISTURBANCES: readonly Disturbance[] = [
   'clock',
   'no-edge',
   'rude',
-];
+] as const satisfies readonly Happening['kind'][];
+type Disturbance = (typeof DISTURBANCES)[number];
 
 const OF_LINKS: readonly Disturbance[] = ['hold', 'cut', 'renew-link', 'renew-access', 'end-certificate', 'delete-link', 'change-cost'];
 

@@ -102,14 +102,14 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
 }
 
+export const hasConnector = (sites: readonly Site[], key: number): boolean => sites.some(({ connectors }) => connectors.has(key));
+
 /** Each router has opened all ports that its site wants, those of listeners where a connector can be reached. */
 export function closedPorts(world: World): string[] {
   return world.sites.flatMap((site) => {
     const { machine, accessPorts, listeners } = site;
     const reachable = [...reachableFrom(world, site)].filter(({ plan }) => plan.lies !== true);
-    const served = [...listeners].filter((number) =>
-      site.keysOf(number).some((key) => reachable.some(({ connectors }) => connectors.has(key))),
-    );
+    const served = [...listeners].filter((number) => site.keysOf(number).some((key) => hasConnector(reachable, key)));
     const closed = [...accessPorts, ...served.map(listenerPort)].filter((port) => !machine.listens(port));
     return closed.map((port) => `${machine.name} does not listen at its port ${port}`);
   });

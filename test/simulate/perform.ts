@@ -20,14 +20,11 @@ export function perform(world: World, happening: Happening): void {
   const site = 'site' in happening ? sites[happening.site] : undefined;
   switch (happening.kind) {
     case 'talk':
-      if (site !== undefined)
-        for (const [number, talk] of happening.talks.entries()) after(number * APART, () => world.talk(site, happening.key, talk));
-      break;
     case 'visit': {
-      const { visitor } = world;
-      if (visitor === undefined) break;
-      for (const [number, talk] of happening.talks.entries())
-        after(number * APART, () => world.talk(visitor.to, happening.key, talk, visitor));
+      const visitor = happening.kind === 'visit' ? world.visitor : undefined;
+      const to = visitor?.to ?? site;
+      if (to === undefined) break;
+      for (const [number, talk] of happening.talks.entries()) after(number * APART, () => world.talk(to, happening.key, talk, visitor));
       break;
     }
     case 'strangers':

@@ -8,6 +8,7 @@ import {
   endingCertificates,
   inventedKeys,
   leftovers,
+  hasConnector,
   reachableFrom,
   remains,
   revokedTalks,
@@ -219,8 +220,7 @@ function probe(world: World): void {
     const reachable = [...reachableFrom(world, site)];
     for (const key of site.listeners) {
       const keys = site.keysOf(key);
-      const isThere = keys.some((one) => reachable.some(({ connectors }) => connectors.has(one)));
-      if (!isThere || keys.some((one) => mayBeMisled(world, site, one))) continue;
+      if (!keys.some((one) => hasConnector(reachable, one)) || keys.some((one) => mayBeMisled(world, site, one))) continue;
       world.talk(site, key, { id, ...PROBE });
       id += 1;
     }

@@ -1,4 +1,4 @@
-import type { Endpoint, EndpointUser } from './endpoint.ts';
+import { NOBODY, type Endpoint } from './endpoint.ts';
 import type { Machine } from './network.ts';
 import { PROMPT, Shaker } from './shaker.ts';
 
@@ -6,8 +6,6 @@ import { PROMPT, Shaker } from './shaker.ts';
 export const PRETENCES = ['silence', 'noise', 'half', 'whole'] as const;
 export type Pretence = (typeof PRETENCES)[number];
 
-/** Reads nothing, says nothing, and stays. */
-const IDLE: EndpointUser = { onReadable() {}, onWritable() {} };
 const NOISE_BYTES = 100;
 
 /** Comes to a port, and never leaves by himself. */
@@ -21,16 +19,14 @@ export function intrude(machine: Machine, host: string, port: number, pretence: 
 function pretend(endpoint: Endpoint, pretence: Pretence, noise: Buffer): void {
   switch (pretence) {
     case 'silence':
-      endpoint.user = IDLE;
       break;
     case 'noise':
-      endpoint.user = IDLE;
       endpoint.write(noise);
       break;
     default: {
       const manner = pretence === 'half' ? ({ before: 'last', pause: 'ever' } as const) : PROMPT;
       const shaker = new Shaker(endpoint, manner, { isServer: false }, (isSecure) => {
-        if (isSecure) endpoint.user = IDLE;
+        if (isSecure) endpoint.user = NOBODY;
       });
       shaker.begin();
     }

@@ -115,9 +115,8 @@ export class Visitor {
     const session = createSession(socket, {
       role: 'client',
       events: {
-        onRequest: (stream) => {
-          stream.reset(ErrorCode.REFUSED_STREAM);
-          return new Passage(undefined, '', () => {});
+        onRequest: () => {
+          throw new Error('A router asks nothing of its visitors.');
         },
         onReady: () => {},
         onGoaway: () => {},
@@ -147,7 +146,7 @@ export class Visitor {
 
 /** One connection of a client of the proxy, and the stream that carries it. */
 class Passage implements EndpointUser, StreamHandler {
-  readonly #endpoint: Endpoint | undefined;
+  readonly #endpoint: Endpoint;
   readonly #head: RequestHead;
   readonly #again: (passage: Passage) => void;
   #hasTriedAgain = false;
@@ -161,11 +160,11 @@ class Passage implements EndpointUser, StreamHandler {
   #over = false;
 
   /** @param again asks for another session, where one is over before it has answered */
-  constructor(endpoint: Endpoint | undefined, authority: string, again: (passage: Passage) => void) {
+  constructor(endpoint: Endpoint, authority: string, again: (passage: Passage) => void) {
     this.#endpoint = endpoint;
     this.#again = again;
     this.#head = { method: 'CONNECT', authority, fields: {} };
-    if (endpoint !== undefined) endpoint.user = this;
+    endpoint.user = this;
   }
 
   begin(session: Session): void {
@@ -180,7 +179,7 @@ class Passage implements EndpointUser, StreamHandler {
   onReadable(): void {
     const endpoint = this.#endpoint;
     const stream = this.#stream;
-    if (endpoint === undefined || this.#over) return;
+    if (this.#over) return;
     if (endpoint.broken) {
       this.#finish();
       stream?.reset(ErrorCode.CANCEL);
@@ -200,7 +199,7 @@ class Passage implements EndpointUser, StreamHandler {
 
   onWritable(): void {
     const endpoint = this.#endpoint;
-    if (endpoint === undefined || this.#over || endpoint.broken) return;
+    if (this.#over || endpoint.broken) return;
     for (;;) {
       const [first] = this.#pending;
       if (first === undefined) break;
@@ -249,18 +248,18 @@ class Passage implements EndpointUser, StreamHandler {
       this.#again(this);
       return;
     }
-    this.#endpoint?.reset();
+    this.#endpoint.reset();
     this.#finish();
   }
 
   #closeIfDone(): void {
     if (!this.#hasSentEnd || !this.#hasSeenEnd || this.#pending.length > 0) return;
-    this.#endpoint?.close();
+    this.#endpoint.close();
     this.#finish();
   }
 
   #finish(): void {
     this.#over = true;
-    this.#endpoint?.close();
+    this.#endpoint.close();
   }
 }

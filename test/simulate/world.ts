@@ -137,17 +137,13 @@ export class World {
 
   /** @param visitor by whom it comes in; left out, by the site's listener */
   talk(site: Site, key: number, talk: Talk, visitor?: Visitor): Conversation {
-    if (visitor !== undefined) {
-      const conversation: Conversation = { talk, site: visitor.to.index, key, visitor };
-      this.#dial(conversation, visitor.machine, (endpoint) => {
-        conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
-      });
-      return conversation;
-    }
-    const conversation: Conversation = { talk, site: site.index, key };
-    this.#dial(conversation, site.machine, (endpoint) => {
-      if (site.tls.listeners.includes(key)) this.#shake(conversation, site, endpoint);
-      else conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
+    const conversation: Conversation = { talk, site: site.index, key, ...(visitor === undefined ? {} : { visitor }) };
+    this.conversations.set(talk.id, conversation);
+    const { machine } = visitor ?? site;
+    this.network.connect(machine, { host: '127.0.0.1', port: listenerPort(key) }, (endpoint) => {
+      if (typeof endpoint === 'string') conversation.refused = true;
+      else if (visitor === undefined && site.tls.listeners.includes(key)) this.#shake(conversation, site, endpoint);
+      else this.#begin(conversation, endpoint);
     });
     return conversation;
   }
@@ -234,12 +230,9 @@ export class World {
     }
   }
 
-  #dial(conversation: Conversation, machine: Machine, begin: (endpoint: Endpoint) => void): void {
-    this.conversations.set(conversation.talk.id, conversation);
-    this.network.connect(machine, { host: '127.0.0.1', port: listenerPort(conversation.key) }, (result) => {
-      if (typeof result === 'string') conversation.refused = true;
-      else begin(result);
-    });
+  #begin(conversation: Conversation, endpoint: Endpoint): void {
+    const { id, client } = conversation.talk;
+    conversation.client = new Talker(endpoint, id, client, true, () => {});
   }
 
   #visitor({ visitor, keys }: WorldPlan): Visitor | undefined {
@@ -255,7 +248,7 @@ export class World {
     const shaker = new Shaker(endpoint, talk.manner ?? PROMPT, { isServer: false }, (isSecure) => {
       conversation.shaker = undefined;
       conversation.tooLate = !site.serves(key);
-      if (isSecure) conversation.client = new Talker(endpoint, talk.id, talk.client, true, () => {});
+      if (isSecure) this.#begin(conversation, endpoint);
       else conversation.refused = true;
     });
     conversation.shaker = shaker;
