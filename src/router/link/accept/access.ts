@@ -28,7 +28,8 @@ import { printableAscii } from '../../../text/printable.ts';
 /** What listens, and what does TLS on the connections that it accepted, once it is their turn. */
 interface Listening {
   readonly door: Server;
-  readonly tls: TlsServer;
+  /** Of the bundle in use: handshakes go on with the one that they have begun with. */
+  tls: TlsServer;
 }
 
 interface AccessOptions {
@@ -232,28 +233,34 @@ export class Access {
 
   /** @throws LinkError, or what OpenSSL has against the bundle */
   #createServer(): Listening {
-    const tls = this.#tlsServer();
     const door = createServer({ pauseOnConnect: true, noDelay: true });
+    const server: Listening = { door, tls: this.#tlsServer() };
     door.on(
       'connection',
       bounded(
         'connection/access-begin',
-        (socket: Socket) => this.#begin(tls, socket),
+        (socket: Socket) => this.#begin(server, socket),
         (_, socket) => void socket.destroy(),
       ),
     );
-    return { door, tls };
+    return server;
   }
 
+  /** @throws LinkError, or what OpenSSL has against the bundle: nothing has changed then */
   #tlsServer(): TlsServer {
+    const bundle = openBundle(this.#config.tls, 'server');
+    const trusted = readCertificates(bundle.ca, 'ca.crt').map(({ x509 }) => x509);
     const server = createTlsServer({
-      ...this.#context(),
+      ...contextOf(bundle),
       requestCert: true,
       // Whether the peer is let in is decided in `#accept`, where it can still be told why.
       rejectUnauthorized: false,
       ALPNProtocols: [FORWARD, REVERSE],
       handshakeTimeout: HANDSHAKE_DEADLINE,
     });
+    this.#trusted = trusted;
+    this.#revisions.apply(this.#config.tls);
+    const revision = this.#revisions.now;
     const close = (_: unknown, socket: Socket): void => void socket.destroy();
     server.on(
       'tlsClientError',
@@ -265,22 +272,14 @@ export class Access {
     );
     server.on(
       'secureConnection',
-      bounded('connection/access-accept', (socket: TLSSocket) => this.#accept(socket), close),
+      bounded('connection/access-accept', (socket: TLSSocket) => this.#accept(socket, revision), close),
     );
     return server;
   }
 
-  /** @throws LinkError */
-  #context(): SecureContextOptions {
-    const bundle = openBundle(this.#config.tls, 'server');
-    this.#revisions.apply(this.#config.tls);
-    this.#trusted = readCertificates(bundle.ca, 'ca.crt').map(({ x509 }) => x509);
-    return contextOf(bundle);
-  }
-
-  #renew({ tls }: Listening): boolean {
+  #renew(server: Listening): boolean {
     try {
-      tls.setSecureContext(this.#context());
+      server.tls = this.#tlsServer();
     } catch (error) {
       // The old certificate serves for as long as it can.
       const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);
@@ -338,8 +337,8 @@ export class Access {
     return this.#host.memory.refusal('peer', peer, protocol === REVERSE ? 1 : 2);
   }
 
-  #begin(tls: TlsServer, socket: Socket): void {
-    const shake = (): boolean => tls.emit('connection', socket);
+  #begin(server: Listening, socket: Socket): void {
+    const shake = (): boolean => server.tls.emit('connection', socket);
     const address = this.#handshakes.begin(
       socket,
       bounded('connection/access-shake', shake, () => void socket.destroy()),
@@ -357,7 +356,8 @@ export class Access {
     socket.destroy();
   }
 
-  #accept(socket: TLSSocket): void {
+  /** @param revision of the port's bundles, the one that it was shown */
+  #accept(socket: TLSSocket, revision: number): void {
     const siblingsOnly = this.#siblingsOnly;
     if (!siblingsOnly) this.#handshakes.end(socket);
     // Its handshake began while there was an access: nobody would end it later.
@@ -370,7 +370,9 @@ export class Access {
     const owner = this.#ownerOf(socket, certificate);
     const protocol = socket.alpnProtocol === REVERSE ? REVERSE : FORWARD;
     const demands = siblingsOnly ? undefined : this.#config;
-    const refusal = refusalOfPeer(socket, address, this.#host, demands, certificate, () => this.#enough(owner, protocol));
+    const refusal =
+      this.#revisions.endOf(revision, this.#config.priorRevisions) ??
+      refusalOfPeer(socket, address, this.#host, demands, certificate, () => this.#enough(owner, protocol));
     if (refusal !== undefined || certificate === undefined) {
       const error = refusal ?? new LinkError('tls-no-cert', 'No certificate was shown.');
       linkMetrics.refused.inc({ reason: error.code });
@@ -387,7 +389,7 @@ export class Access {
       owner,
       isFull: (siteId) => !siblingsOnly && this.#isFull(owner, siteId),
       address,
-      revision: this.#revisions.now,
+      revision,
       edgeOnly: this.#config.role === 'edge',
       siblingsOnly,
       ration: this.#strangers,
