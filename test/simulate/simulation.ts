@@ -183,19 +183,24 @@ function patienceFor(world: World, invariant: Invariant): number {
   return isLiedTo ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
 }
 
-/** Runs on until nothing is wrong any more. @returns what has been for longer than it may be */
+/** Runs on until nothing is wrong any more. @returns what has been for longer than it may be, without a pause or with some */
 async function settled(world: World, invariants: readonly Invariant[]): Promise<readonly string[]> {
   const start = world.loop.now;
+  /** When it held last: now and then somebody comes and is refused. */
+  const held = new Map<Invariant, number>();
   let left = LOOKS;
   for (;;) {
     await world.loop.run(world.loop.now + LOOK, () => world.loop.thrown.length > 0);
     const lost = broken(world);
     if (lost.length > 0) return lost;
-    const lasted = world.loop.now - start;
-    const wrong = invariants.map((invariant) => ({ what: invariant(world), isLate: lasted >= patienceFor(world, invariant) }));
-    left = wrong.every(({ what }) => what.length === 0) ? left - 1 : LOOKS;
+    const { now } = world.loop;
+    const wrong = invariants.map((invariant) => ({ invariant, what: invariant(world) })).filter(({ what }) => what.length > 0);
+    for (const invariant of invariants) if (!wrong.some((one) => one.invariant === invariant)) held.set(invariant, now);
+    left = wrong.length === 0 ? left - 1 : LOOKS;
     if (left === 0) return [];
-    const late = wrong.flatMap(({ what, isLate }) => (isLate ? what : []));
+    const isLate = (invariant: Invariant): boolean =>
+      now - (held.get(invariant) ?? start) >= patienceFor(world, invariant) || now - start >= LONGEST_PATIENCE;
+    const late = wrong.flatMap(({ invariant, what }) => (isLate(invariant) ? what : []));
     if (late.length > 0) return late;
   }
 }
