@@ -107,7 +107,9 @@ export const hasConnector = (sites: readonly Site[], key: number): boolean => si
 /** Each router has opened all ports that its site wants, those of listeners where a connector can be reached. */
 export function closedPorts(world: World): string[] {
   return world.sites.flatMap((site) => {
-    const { machine, accessPorts, listeners } = site;
+    const { machine, accessPorts, listeners, plan: own } = site;
+    // Others may have nothing more to do with it.
+    if (own.lies === true) return [];
     const reachable = [...reachableFrom(world, site)].filter(({ plan }) => plan.lies !== true);
     const served = [...listeners].filter((number) => site.keysOf(number).some((key) => hasConnector(reachable, key)));
     const closed = [...accessPorts, ...served.map(listenerPort)].filter((port) => !machine.listens(port));

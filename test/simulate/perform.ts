@@ -67,7 +67,7 @@ export function perform(world: World, happening: Happening): void {
       world.kill(site, happening.how, DRAIN);
       after(Math.max(happening.lasts, happening.how === 'drain' ? 2 * DRAIN : 0), () => {
         world.setPower(site, true);
-        for (const one of [site, site.mate]) if (one?.isOff === true) one.start();
+        for (const one of [site, site.mate]) one?.start();
       });
       break;
     case 'renew-link':

@@ -146,12 +146,9 @@ export class Site {
     return other !== this && other.id === this.id;
   }
 
-  get isOff(): boolean {
-    return this.router === undefined && !this.#isStarting;
-  }
-
-  /** Runs a router from now on. */
+  /** Runs a router from now on, if none does. */
   start(): void {
+    if (this.router !== undefined || this.#isStarting) return;
     this.#starts += 1;
     this.#isStarting = true;
     this.#setRuns(true);
