@@ -148,7 +148,9 @@ const MEMORY_OF_OWNER = 3_300_000;
 /** Routers have room for their links, and not for all connections. */
 function withLittleMemory(plan: WorldPlan, random: Random): WorldPlan {
   const most = Math.max(...plan.sites.map((_, site) => plan.links.filter(({ from, to }) => from === site || to === site).length));
-  return { ...plan, memory: (most + plan.keys + 3) * MEMORY_OF_OWNER * random.pick([1, 1.5, 2]) };
+  // Both routers of a machine link to another site, as one owner.
+  const routers = plan.sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1;
+  return { ...plan, memory: (routers * most + plan.keys + 3) * MEMORY_OF_OWNER * random.pick([1, 1.5, 2]) };
 }
 
 function withSlow(sites: readonly SitePlan[], random: Random): readonly SitePlan[] {

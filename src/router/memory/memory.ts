@@ -59,14 +59,17 @@ export class Memory {
     this.#watch();
   }
 
-  /** @param count of those that need room together. @returns why its owner gets no more; undefined where there is room */
+  /**
+   * A link is worth more than what it carries: where an owner's own connections leave it no room, as many of them end as it takes.
+   * @param count of those that need room together. @returns why its owner gets no more; undefined where there is room
+   */
   refusal(kind: Holder['kind'], owner: string, count = 1): string | undefined {
     if (kind === 'peer' && !this.#peers.hasRoom(owner, count)) return this.#tooManyPeers(owner);
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(owner, cost)) return undefined;
     // What was held at the last look may have gone.
     if (this.#now() - this.#looked >= LOOK_AGAIN) this.#look();
-    if (this.#shares.hasRoom(owner, cost)) return undefined;
+    if (this.#shares.hasRoom(owner, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
     const fields = { owner, held: this.#shares.heldBy(owner), all: this.#shares.total, budget: this.#shares.most };
     memoryMetrics.refused.inc({ what: kind });
     this.#log.warn(fields, `${kind} refused: ${owner} holds its share of this router's memory`);
@@ -87,6 +90,29 @@ export class Memory {
     this.#charges.delete(holder);
     this.#shares.change(holder.owner, -charge);
     if (holder.kind === 'peer') this.#peers.change(holder.owner, -1);
+  }
+
+  /** Lets nobody go where all of them are not enough. */
+  #makeRoom(owner: string, cost: number): boolean {
+    const connections = this.#heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
+    let needed = cost;
+    const count = connections.findIndex(([, charge]) => this.#shares.hasRoom(owner, (needed -= charge))) + 1;
+    if (count === 0) return false;
+    const reason = `${owner} holds its share of this router's memory, and a link needs room`;
+    for (const [holder] of connections.slice(0, count)) this.#end(holder, reason);
+    const fields = { owner, ended: count, freed: cost - needed, all: this.#shares.total, budget: this.#shares.most };
+    this.#log.warn(fields, `connections ended: ${reason}`);
+    return true;
+  }
+
+  /** What costs most first. */
+  #heaviestOf(owner: string): readonly Charged[] {
+    return [...this.#charges].filter(([holder]) => holder.owner === owner).sort(byWeight);
+  }
+
+  #end(holder: Holder, reason: string): void {
+    memoryMetrics.ended.inc({ what: holder.kind });
+    guard('look/memory-holder', holder, (one) => one.letGo(reason));
   }
 
   #tooManyPeers(owner: string): string {
@@ -136,18 +162,16 @@ export class Memory {
     const { most, total } = this.#shares;
     if (total <= most) return;
     for (const [owner, excess] of this.#shares.excess(most * AFTER_EXCESS)) {
-      const own = [...this.#charges].filter(([holder]) => holder.owner === owner).sort(byWeight);
+      const reason = `this router's memory is used up, and most of it by ${owner}`;
       let left = excess;
       let ended = 0;
-      for (const [holder, charge] of own) {
+      for (const [holder, charge] of this.#heaviestOf(owner)) {
         if (left <= 0) break;
         left -= charge;
         ended += 1;
-        memoryMetrics.ended.inc({ what: holder.kind });
-        guard('look/memory-holder', holder, (one) => one.letGo(`this router's memory is used up, and most of it by ${owner}`));
+        this.#end(holder, reason);
       }
-      const fields = { owner, ended, freed: excess - left, all: total, budget: most };
-      this.#log.warn(fields, `connections ended: this router's memory is used up, and most of it by ${owner}`);
+      this.#log.warn({ owner, ended, freed: excess - left, all: total, budget: most }, `connections ended: ${reason}`);
     }
   }
 }

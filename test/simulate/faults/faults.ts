@@ -213,6 +213,8 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   ],
   // What had passed a router on its way stayed a part of its owner's share.
   'kept-share': [{ file: 'router/link/relay.ts', from: 'this.#memory.delete(this.#client);', to: '' }],
+  // A site that had its share of memory could not link again for as long as its connections lasted.
+  'no-room': [{ file: 'router/memory/memory.ts', from: " || (kind === 'peer' && this.#makeRoom(owner, cost))", to: '' }],
   // Where memory was used up, only the client's end of a connection was ended.
   'let-go-halves': [{ file: 'router/side.ts', from: 'this.onReset(why);\n  }\n\n  #waiting', to: '}\n\n  #waiting' }],
   // Paths for which there was no time were not found later.

@@ -85,6 +85,24 @@ describe('the memory of a router', () => {
     assert.match(lines.join(''), /connections ended: .* most of it by site greedy/);
   });
 
+  it("ends of an owner's own connections as many as a link needs, and none where that is not enough", () => {
+    const { memory, lines } = memoryOf(16 * MIB);
+    using _ = memory;
+    const honest = Held.add(memory, 'site honest', 2 * MIB);
+    const link = Held.add(memory, 'site greedy', COST.peer, 'peer');
+    const idle = Held.add(memory, 'site greedy');
+    const [small, large] = [Held.add(memory, 'site greedy', 4 * MIB), Held.add(memory, 'site greedy', 7 * MIB)];
+    assert.notEqual(memory.refusal('connection', 'site greedy'), undefined);
+    assert.equal(memory.refusal('peer', 'site greedy', 2), undefined);
+    assert.match(large.ended ?? '', /a link needs room/);
+    for (const other of [honest, link, idle, small]) assert.equal(other.ended, undefined);
+    assert.match(lines.join(''), /"ended":1,.*connections ended: site greedy holds its share/);
+    Held.add(memory, 'site greedy', 6 * MIB, 'peer');
+    Held.add(memory, 'site honest', 2 * MIB);
+    assert.match(memory.refusal('peer', 'site greedy', 60) ?? '', /are in use for you/);
+    assert.equal(small.ended, undefined);
+  });
+
   it('bounds the connections of peers apart from their memory', () => {
     const { memory } = memoryOf(1024 * MIB, 16);
     using _ = memory;
