@@ -92,13 +92,9 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'late-handshake': [
     { file: 'router/local/listening-socket.ts', from: "if (this.#state.kind === 'closed') socket.destroy();", to: 'if (false) {}' },
   ],
-  // TLS sessions were resumed once the certificate of an access had been renewed, whatever had become of the peer's.
+  // TLS sessions were resumed, whatever had become of the peer's certificate.
   'resumed-sessions': [
-    {
-      file: 'router/link/accept/access.ts',
-      from: 'tls.setSecureContext(this.#context());',
-      to: 'tls.setSecureContext({ ...this.#context(), secureOptions: 0 });',
-    },
+    { file: 'router/link/accept/access.ts', from: 'secureOptions: constants.SSL_OP_NO_TICKET,', to: 'secureOptions: 0,' },
   ],
   // Who came in by a port for edge sites was transit for others, if its record said that it is none.
   'edge-guests': [
