@@ -121,7 +121,7 @@ class JoinedRouter implements Router, LinkHost {
       site: site.id,
       routing: this.#routing,
       budget: this.memory,
-      open: (to, head, handler) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler),
+      open: (to, head, handler, whose) => this.links.openFirst(to, { ...head, authority: authorityOf(head.authority) }, handler, whose),
     });
     this.#local.onChange(() => {
       this.#stateFacts();
@@ -242,7 +242,8 @@ class JoinedRouter implements Router, LinkHost {
       this.relayed.failed += 1;
       return refuse(stream, 502, 'http_request_error', 'an edge site carries nothing between others');
     }
-    const full = this.memory.refusal('connection', owner);
+    const whose = { owner, key: head.authority };
+    const full = this.memory.refusal('connection', whose);
     if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
     switch (step.kind) {
       case 'enter':
@@ -250,7 +251,7 @@ class JoinedRouter implements Router, LinkHost {
         const routingKey = keyIn(head.authority);
         if (routingKey === undefined) return refuse(stream, 400, 'http_request_error');
         const here = routingKey === head.authority ? head : { ...head, authority: routingKey };
-        return step.kind === 'enter' ? this.#local.enter(stream, here, owner) : this.#local.accept(stream, here, owner);
+        return step.kind === 'enter' ? this.#local.enter(stream, here, whose) : this.#local.accept(stream, here, whose);
       }
       case 'refuse':
         this.relayed.failed += 1;
@@ -258,8 +259,8 @@ class JoinedRouter implements Router, LinkHost {
       case 'forward': {
         const leaves = step.rest.split(' ').some((router) => siteOf(router) !== siteOf(step.next));
         const onward = { ...head, fields: { ...head.fields, [ROUTE_FIELD]: step.rest } };
-        const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler);
-        return relay(stream, onward, open, this.relayed, { memory: this.memory, owner }, this.#passing);
+        const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, leaves, to, handler, whose);
+        return relay(stream, onward, open, this.relayed, { memory: this.memory, ...whose }, this.#passing);
       }
     }
   }

@@ -41,6 +41,8 @@ export class Side implements StreamHandler, Holder {
   readonly kind = 'connection';
   /** Whose share of memory the connection is part of. Only of a client's side. */
   owner = '';
+  /** Of a peer's, which part of its share. */
+  key: string | undefined;
   end: End | undefined;
   awaiting: Awaiting | undefined;
   tap: Tap | undefined;

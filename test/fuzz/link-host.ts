@@ -95,9 +95,10 @@ export class FuzzedHost implements LinkHost {
     const step = nextStep(head.fields[ROUTE_FIELD], this.self, false);
     if (step.kind === 'refuse') return refuse(stream, step.status, 'http_request_error', step.reason);
     if (step.kind === 'forward') {
+      const whose = { owner, key: head.authority };
       const onward = { ...head, fields: { ...writeVia(head.fields, from, SITES[0].site.id), [ROUTE_FIELD]: step.rest } };
-      const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, false, to, handler);
-      return relay(stream, onward, open, this.relayed, { memory: this.memory, owner });
+      const open = (to: RequestHead, handler: StreamHandler): Stream => this.links.openTo(step.next, false, to, handler, whose);
+      return relay(stream, onward, open, this.relayed, { memory: this.memory, ...whose });
     }
     const user = new StreamUser(this.#random, false);
     user.stream = stream;

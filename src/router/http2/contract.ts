@@ -3,6 +3,7 @@
  * callbacks and counted bytes, not Node.js streams: an idle tunnel must cost little, a busy one no more than its copies.
  */
 import type { Buffer } from 'node:buffer';
+import type { Whose } from '../memory/nested-shares.ts';
 
 /** Regular fields, lower-case names; pseudo-header fields are apart. */
 export type Fields = Readonly<Record<string, string>>;
@@ -60,9 +61,19 @@ export interface Stream {
   consumed(bytes: number): void;
 }
 
+export interface RequestOptions {
+  readonly end?: boolean;
+  readonly whose?: Whose;
+}
+
 export interface Session {
-  /** Opens a stream. Throws where the session is closing (see `state`); streams over the peer's limit wait. */
-  request(head: RequestHead, handler: StreamHandler, options?: { readonly end?: boolean }): Stream;
+  /** Whether one more stream for them leaves room for others, of those that the peer takes. */
+  hasRoom(whose: Whose): boolean;
+  /**
+   * Opens a stream. Throws where the session is closing (see `state`); streams over the peer's limit wait.
+   * @param options.whose part of the streams it is; left out, it is counted with nobody's
+   */
+  request(head: RequestHead, handler: StreamHandler, options?: RequestOptions): Stream;
   /** Milliseconds. Rejects where no answer comes in time. */
   ping(deadline: number): Promise<number>;
   /** GOAWAY: no new streams; those that are open may finish. */

@@ -33,7 +33,7 @@ export interface SessionLimits {
 
 export const DEFAULT_LIMITS: SessionLimits = {
   methods: ['CONNECT', 'POST'],
-  concurrentStreams: 20_000,
+  concurrentStreams: 32_768,
   headerListBytes: 16_384,
   frameBytes: 65_535,
   streamWindow: 65_535,

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { bounded } from '../../telemetry/boundary.ts';
 import { Budget } from './budget.ts';
 import type { SessionCore } from './core.ts';
-import type { RequestHead, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
+import type { RequestHead, RequestOptions, ResponseHead, Session, SessionEvents, Stream, StreamHandler, StreamReset } from './contract.ts';
 import { ConnectionError, ErrorCode, nameOfErrorCode, MOST_WORDS, sessionClosed } from './errors.ts';
 import { FrameReader } from './frame-reader.ts';
 import {
@@ -30,6 +30,7 @@ import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
 import { Turn } from './turn.ts';
 import { PIECE_COST, STREAM_COST } from '../memory/costs.ts';
+import { NestedShares, type Whose } from '../memory/nested-shares.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { printableAscii } from '../../text/printable.ts';
 
@@ -65,6 +66,8 @@ class Http2Session implements Session, SessionCore {
   readonly earlyResets: Budget;
   /** Of streams that this end opened. */
   readonly #ownEarlyResets: Budget;
+  /** Of streams that this end opened, of as many as the peer takes. */
+  readonly #shares = new NestedShares(0);
   readonly now: () => number;
   peerInitialWindow = DEFAULT_WINDOW;
   /** Until the peer says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
@@ -135,14 +138,20 @@ class Http2Session implements Session, SessionCore {
     return this.role === 'server' && this.#goawaySent !== 'final';
   }
 
-  request(head: RequestHead, handler: StreamHandler, options?: { readonly end?: boolean }): Stream {
+  hasRoom(whose: Whose): boolean {
+    return this.#shares.hasRoom(whose, 1, this.peerConcurrentStreams);
+  }
+
+  request(head: RequestHead, handler: StreamHandler, { end = false, whose }: RequestOptions = {}): Stream {
     if (this.#state !== 'open' || this.role !== 'client') throw sessionClosed(this.role === 'client' ? this.#state : "the server's end");
     const block = encodeHeaderBlock(requestLines(head));
     const stream = new SessionStream(this, this.peerInitialWindow, this.now());
     stream.handler = handler;
     stream.headSent = true;
-    this.#waiting.push({ stream, block, end: options?.end === true });
-    if (options?.end === true) stream.ending = true;
+    stream.ending = end;
+    stream.whose = whose;
+    if (whose !== undefined) this.#shares.change(whose, 1);
+    this.#waiting.push({ stream, block, end });
     this.openWaiting();
     return stream;
   }
@@ -403,6 +412,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
+    if (stream.whose !== undefined) this.#shares.change(stream.whose, -1);
+    stream.whose = undefined;
     if (stream.id === 0 || !this.streams.delete(stream.id)) return;
     this.#lingering.delete(stream);
     this.#inbound.remember(stream.id, how);

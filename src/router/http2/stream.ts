@@ -5,6 +5,7 @@ import { ErrorCode } from './errors.ts';
 import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.ts';
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
+import type { Whose } from '../memory/nested-shares.ts';
 import { PIECE_COST } from '../memory/costs.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
@@ -55,6 +56,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   headReceived = false;
   /** Octets that `content-length` promises and that have not come; -1 where nothing was promised. */
   promised = -1;
+  /** Of a stream that this end opened: whose part of all of them it is. */
+  whose: Whose | undefined;
   readonly #owner: StreamOwner;
   /** Its user has left, and the peer is told when it answers. */
   #isLeft = false;

@@ -1,5 +1,6 @@
 import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
+import type { Whose } from '../memory/nested-shares.ts';
 import type { RouterId } from '../routing/contract.ts';
 import type { Connection } from './session/connection.ts';
 import { routerOf, type Hello } from './session/hello.ts';
@@ -117,14 +118,22 @@ export class Link {
     this.routing.start();
   }
 
-  /** Opens a stream on the connection that has the least to do. @throws LinkError where none is open */
-  open(head: RequestHead, handler: StreamHandler): Stream {
+  /**
+   * Opens a stream on the connection that has the least to do.
+   * @param whose part of the streams it is. @throws LinkError `closed` where none is open, `busy` where as many are open for them as may be
+   */
+  open(head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
     let best: Connection | undefined;
     for (const sender of this.#senders) {
       if (sender.open && (best === undefined || lessBusy(sender, best))) best = sender;
     }
     if (best === undefined || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} takes no more connections.`);
-    return best.session.request(head, handler);
+    if (!best.session.hasRoom(whose))
+      throw new LinkError(
+        'busy',
+        `The link to ${this.router} carries as many connections of ${whose.key ?? whose.owner} as leave room for others.`,
+      );
+    return best.session.request(head, handler, { whose });
   }
 
   peerLeaves(): void {

@@ -2,6 +2,7 @@ import { LinkError } from './link-errors.ts';
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import type { RouteDestination, RouterId } from '../routing/contract.ts';
 import type { Link } from './link.ts';
+import type { Whose } from '../memory/nested-shares.ts';
 
 /** All links of a router, by id. Two links between the same routers are two adjacencies. */
 export class Links {
@@ -35,17 +36,9 @@ export class Links {
   }
 
   /** Opens a stream over the first link to the next router that takes it: links come cheapest first. @throws LinkError where none does */
-  openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler): Stream {
-    for (const id of to.links) {
-      const link = this.#links.get(id);
-      if (link?.state !== 'up') continue;
-      try {
-        return link.open(head, handler);
-      } catch (error) {
-        if (!isClosed(error)) throw error;
-      }
-    }
-    throw new LinkError('closed', `No link to ${to.path[0] ?? to.router} is up.`);
+  openFirst(to: RouteDestination, head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
+    const up = to.links.flatMap((id) => this.#links.get(id) ?? []).filter(({ state }) => state === 'up');
+    return openFirst(up, head, handler, whose) ?? notUp(to.path[0] ?? to.router);
   }
 
   /**
@@ -53,21 +46,32 @@ export class Links {
    * @param leaves the request goes on from that router's site to others
    * @throws LinkError
    */
-  openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler): Stream {
+  openTo(next: RouterId, leaves: boolean, head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
     const usable: Link[] = [];
     for (const link of this.#links.values()) {
       if (link.state === 'up' && link.router === next && !(leaves && link.confined)) usable.push(link);
     }
     usable.sort((one, other) => one.cost - other.cost || one.queued - other.queued);
-    for (const link of usable) {
-      try {
-        return link.open(head, handler);
-      } catch (error) {
-        if (!isClosed(error)) throw error;
-      }
-    }
-    throw new LinkError('closed', `No link to ${next} is up${leaves ? ' that leads beyond its site' : ''}.`);
+    return openFirst(usable, head, handler, whose) ?? notUp(next, leaves ? ' that leads beyond its site' : '');
   }
 }
 
-const isClosed = (error: unknown): boolean => error instanceof LinkError && error.code === 'closed';
+/** @returns undefined where none is up any more. @throws LinkError where those that are have no room for it */
+function openFirst(links: readonly Link[], head: RequestHead, handler: StreamHandler, whose: Whose): Stream | undefined {
+  let busy: LinkError | undefined;
+  for (const link of links) {
+    try {
+      return link.open(head, handler, whose);
+    } catch (error) {
+      if (!(error instanceof LinkError)) throw error;
+      if (error.code === 'busy') busy = error;
+      else if (error.code !== 'closed') throw error;
+    }
+  }
+  if (busy !== undefined) throw busy;
+  return undefined;
+}
+
+function notUp(next: RouterId, which = ''): never {
+  throw new LinkError('closed', `No link to ${next} is up${which}.`);
+}

@@ -1,6 +1,7 @@
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import type { Memory } from '../memory/memory.ts';
+import type { Whose } from '../memory/nested-shares.ts';
 import { Side, type ByteCount } from '../side.ts';
 import { LinkError } from './link-errors.ts';
 import { refuse } from './refusal.ts';
@@ -20,13 +21,18 @@ export interface LiveRelay {
   cut(): void;
 }
 
+/** Whose memory it takes. */
+interface Share extends Whose {
+  readonly memory: Pick<Memory, 'add' | 'delete'>;
+}
+
 /** Passes a CONNECT on to the next router, and joins the two streams as soon as that one's answer is passed back. */
 export function relay(
   from: Stream,
   head: RequestHead,
   open: (head: RequestHead, handler: StreamHandler) => Stream,
   counts: RelayCounts,
-  share: { readonly memory: Pick<Memory, 'add' | 'delete'>; readonly owner: string },
+  share: Share,
   live: Set<LiveRelay> = new Set(),
 ): StreamHandler {
   return new Relay(from, head, counts, share, live).start(open);
@@ -42,12 +48,13 @@ class Relay implements LiveRelay {
   readonly #client = new Side();
   readonly #server = new Side();
 
-  constructor(from: Stream, head: RequestHead, counts: RelayCounts, share: Parameters<typeof relay>[4], live: Set<LiveRelay>) {
+  constructor(from: Stream, head: RequestHead, counts: RelayCounts, share: Share, live: Set<LiveRelay>) {
     this.#from = from;
     this.head = head;
     this.#counts = counts;
     this.#memory = share.memory;
     this.#client.owner = share.owner;
+    this.#client.key = share.key;
     this.#live = live;
   }
 
@@ -67,6 +74,7 @@ class Relay implements LiveRelay {
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
       this.#counts.failed += 1;
+      if (error.code === 'busy') return refuse(this.#from, 503, 'connection_limit_reached', `busy: ${error.message}`);
       return refuse(this.#from, 502, 'destination_unavailable', error.message);
     }
     // The session may have refused it within the call.

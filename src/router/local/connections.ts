@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { bounded } from '../../telemetry/boundary.ts';
 import type { Destination, ListenerConfig } from '../contract.ts';
+import type { Whose } from '../memory/nested-shares.ts';
 import type { RequestHead, Stream, StreamHandler, StreamReset } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
@@ -83,17 +84,17 @@ export class Connections {
     this.#live.sever(({ sitesOnRoute }) => isRevoked(sitesOnRoute), REVOKED);
   }
 
-  /** A stream whose route ends here. @param owner whose share of memory it is part of */
-  accept(stream: Stream, head: RequestHead, owner: string): StreamHandler {
+  /** A stream whose route ends here. @param whose share of memory it is part of */
+  accept(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
     const to: RouteDestination = { router: this.#options.self, cost: 0, connectors: 1, path: [], links: [] };
     const found = this.#options.connectors.has(head.authority) ? [{ routingKey: head.authority, to }] : [];
-    return this.#fromStream(stream, head, owner, { found }, 'connector');
+    return this.#fromStream(stream, head, whose, { found }, 'connector');
   }
 
   /** A stream without a route. */
-  enter(stream: Stream, head: RequestHead, owner: string): StreamHandler {
+  enter(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
     const destination: Destination = { kind: 'key', routingKey: head.authority };
-    return this.#fromStream(stream, head, owner, this.#candidates(destination), 'listener');
+    return this.#fromStream(stream, head, whose, this.#candidates(destination), 'listener');
   }
 
   /** A client of a listener. `raw` is the TCP socket below a TLS socket, or the socket itself. */
@@ -141,10 +142,11 @@ export class Connections {
     });
   }
 
-  #fromStream(stream: Stream, head: RequestHead, owner: string, candidates: Candidates, role: Role): StreamHandler {
+  #fromStream(stream: Stream, head: RequestHead, { owner, key }: Whose, candidates: Candidates, role: Role): StreamHandler {
     const client = new Side();
     client.end = stream;
     client.owner = owner;
+    client.key = key;
     client.sitesOnRoute = sitesPassed(head.fields);
     const routingKey = head.authority;
     const failed = (why: Failure): void => {
@@ -190,7 +192,7 @@ export class Connections {
   }
 
   #memoryRefusal(owner: string): Failure | undefined {
-    const full = this.#options.budget.refusal('connection', owner);
+    const full = this.#options.budget.refusal('connection', { owner });
     return full === undefined ? undefined : failure('busy', full);
   }
 

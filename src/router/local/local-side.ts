@@ -15,6 +15,7 @@ import { LogRation } from '../../telemetry/log-ration.ts';
 import { Listeners } from './listeners.ts';
 import { localMetrics, showLocalSide } from './local-metrics.ts';
 import { openFilesLimit, reserveWithin, socketsWithin } from '../../telemetry/open-files.ts';
+import type { Whose } from '../memory/nested-shares.ts';
 import { portOwner } from './port-owner.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
 
@@ -100,7 +101,7 @@ export class LocalSide implements AsyncDisposable {
       view: this.#view,
       budget: options.budget,
       keys: () => this.#keys.length,
-      open: (to, head, handler) => options.open(to, head, handler),
+      open: (to, head, handler, whose) => options.open(to, head, handler, whose),
     });
     this.#hideMetrics = showLocalSide({
       keys: () => this.#metrics.all(),
@@ -139,13 +140,13 @@ export class LocalSide implements AsyncDisposable {
   }
 
   /** A CONNECT whose route ends at this router: a connector of its key takes it, or it is answered 404, 502 or 503. */
-  accept(stream: Stream, head: RequestHead, owner: string): StreamHandler {
-    return this.#connections.accept(stream, head, owner);
+  accept(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
+    return this.#connections.accept(stream, head, whose);
   }
 
   /** A CONNECT without a route, of a standard client: this router chooses where it goes. */
-  enter(stream: Stream, head: RequestHead, owner: string): StreamHandler {
-    return this.#connections.enter(stream, head, owner);
+  enter(stream: Stream, head: RequestHead, whose: Whose): StreamHandler {
+    return this.#connections.enter(stream, head, whose);
   }
 
   /** Ends the connections that come from or go to a site that is revoked, or through it, and lets none come about. */

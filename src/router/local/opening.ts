@@ -6,6 +6,7 @@ import type { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions } from './contract.ts';
 import { errorGiven, failure, type Failure } from './failure.ts';
 import { Side } from '../side.ts';
+import { EarshotError } from '../../errors/earshot-error.ts';
 import { resetSocket, SocketEnd } from './socket-end.ts';
 
 export interface OpeningContext {
@@ -165,11 +166,13 @@ export class Opening {
     };
     let stream: Stream;
     try {
-      stream = this.#context.open(candidate.to, this.#headFor(candidate), server);
+      stream = this.#context.open(candidate.to, this.#headFor(candidate), server, this.#client);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
+      const isBusy = error instanceof EarshotError && error.code === 'busy';
+      const why = isBusy ? failure('busy', reason) : failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`);
       // Not within the call: a candidate that fails at once is like any other that fails.
-      const noWay = (): void => refuse(failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`));
+      const noWay = (): void => refuse(why, !isBusy);
       const soon = setImmediate(bounded('connection/no-way', noWay, this.broken));
       this.#giveUp = () => clearImmediate(soon);
       return;

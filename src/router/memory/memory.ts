@@ -4,14 +4,17 @@ import { bounded, guard } from '../../telemetry/boundary.ts';
 import { COST } from './costs.ts';
 import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
+import { NestedShares, type Whose } from './nested-shares.ts';
 import { Shares } from './shares.ts';
 
 /** What holds memory for somebody, and can be made to let go of it. */
-export interface Holder {
+export interface Holder extends Whose {
   /** For metrics. */
   readonly kind: keyof typeof COST;
   /** `site ID`, `certificate NAME`, `key NAME`: whose share it is part of. */
   readonly owner: string;
+  /** Of a site's connection, which of its share's. */
+  readonly key?: string | undefined;
   /** Bytes, about, now. */
   readonly held: number;
   /** Ends it. It is gone, or will be soon. */
@@ -32,7 +35,7 @@ const AFTER_EXCESS = 7 / 8;
 export class Memory {
   readonly #log: LogRation;
   readonly #now: () => number;
-  readonly #shares: Shares;
+  readonly #shares: NestedShares;
   /** Connections of peers: each takes a file. */
   readonly #peers: Shares;
   readonly #charges = new Map<Holder, number>();
@@ -44,9 +47,9 @@ export class Memory {
   constructor(limits: { readonly bytes: number; readonly peers: number }, log: Logger, now: () => number = () => performance.now()) {
     this.#log = new LogRation(log);
     this.#now = now;
-    this.#shares = new Shares(limits.bytes);
+    this.#shares = new NestedShares(limits.bytes);
     this.#peers = new Shares(limits.peers);
-    const shares = this.#shares;
+    const shares = this.#shares.owners;
     this.#hideMetrics = showMemory({
       budget: limits.bytes,
       get held() {
@@ -61,16 +64,18 @@ export class Memory {
 
   /**
    * A link is worth more than what it carries: where an owner's own connections leave it no room, as many of them end as it takes.
-   * @param count of those that need room together. @returns why its owner gets no more; undefined where there is room
+   * @param count of those that need room together. @returns why there is no more for that; undefined where there is room
    */
-  refusal(kind: Holder['kind'], owner: string, count = 1): string | undefined {
+  refusal(kind: Holder['kind'], whose: Whose, count = 1): string | undefined {
+    const { owner, key } = whose;
     if (kind === 'peer' && !this.#peers.hasRoom(owner, count)) return this.#tooManyPeers(owner);
     const cost = COST[kind] * count;
-    if (this.#shares.hasRoom(owner, cost)) return undefined;
+    if (this.#shares.hasRoom(whose, cost)) return undefined;
     // What was held at the last look may have gone.
     if (this.#now() - this.#looked >= LOOK_AGAIN) this.#look();
-    if (this.#shares.hasRoom(owner, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
-    const fields = { owner, held: this.#shares.heldBy(owner), all: this.#shares.total, budget: this.#shares.most };
+    if (this.#shares.hasRoom(whose, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
+    const { owners } = this.#shares;
+    const fields = { owner, key, held: owners.heldBy(owner), all: owners.total, budget: owners.most };
     memoryMetrics.refused.inc({ what: kind });
     this.#log.warn(fields, `${kind} refused: ${owner} holds its share of this router's memory`);
     return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
@@ -79,7 +84,7 @@ export class Memory {
   add(holder: Holder): void {
     const charge = holder.held;
     this.#charges.set(holder, charge);
-    this.#shares.change(holder.owner, charge);
+    this.#shares.change(holder, charge);
     if (holder.kind === 'peer') this.#peers.change(holder.owner, 1);
   }
 
@@ -88,20 +93,20 @@ export class Memory {
     const charge = this.#charges.get(holder);
     if (charge === undefined) return;
     this.#charges.delete(holder);
-    this.#shares.change(holder.owner, -charge);
+    this.#shares.change(holder, -charge);
     if (holder.kind === 'peer') this.#peers.change(holder.owner, -1);
   }
 
   /** Lets nobody go where all of them are not enough. */
   #makeRoom(owner: string, cost: number): boolean {
+    const { owners } = this.#shares;
     const connections = this.#heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
     let needed = cost;
-    const count = connections.findIndex(([, charge]) => this.#shares.hasRoom(owner, (needed -= charge))) + 1;
+    const count = connections.findIndex(([, charge]) => owners.hasRoom(owner, (needed -= charge))) + 1;
     if (count === 0) return false;
     const reason = `${owner} holds its share of this router's memory, and a link needs room`;
     for (const [holder] of connections.slice(0, count)) this.#end(holder, reason);
-    const fields = { owner, ended: count, freed: cost - needed, all: this.#shares.total, budget: this.#shares.most };
-    this.#log.warn(fields, `connections ended: ${reason}`);
+    this.#log.warn({ owner, ended: count, freed: cost - needed, all: owners.total, budget: owners.most }, `connections ended: ${reason}`);
     return true;
   }
 
@@ -132,8 +137,9 @@ export class Memory {
     'look/memory',
     () => {
       this.#look();
+      const { total, most } = this.#shares.owners;
       // Not amid the reading of a socket that may be among those that end.
-      if (this.#shares.total > this.#shares.most) this.#easing ??= setImmediate(this.#easeSoon);
+      if (total > most) this.#easing ??= setImmediate(this.#easeSoon);
       this.#watch();
     },
     () => this.#watch(),
@@ -141,7 +147,7 @@ export class Memory {
   readonly #easeSoon = bounded('look/memory-used-up', () => this.#ease());
 
   #watch(): void {
-    const { most, total } = this.#shares;
+    const { most, total } = this.#shares.owners;
     afterReading(Math.max(most / 16, (most - total) / 4), this.#onRead);
   }
 
@@ -151,7 +157,7 @@ export class Memory {
       const { held } = holder;
       if (held === charge) continue;
       this.#charges.set(holder, held);
-      this.#shares.change(holder.owner, held - charge);
+      this.#shares.change(holder, held - charge);
     }
   }
 
@@ -159,9 +165,10 @@ export class Memory {
   #ease(): void {
     this.#easing = undefined;
     this.#look();
-    const { most, total } = this.#shares;
+    const { owners } = this.#shares;
+    const { most, total } = owners;
     if (total <= most) return;
-    for (const [owner, excess] of this.#shares.excess(most * AFTER_EXCESS)) {
+    for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {
       const reason = `this router's memory is used up, and most of it by ${owner}`;
       let left = excess;
       let ended = 0;

@@ -29,17 +29,24 @@ export class Shares {
     return this.#held.get(owner) ?? 0;
   }
 
-  /** @param mayCome whether there may be owners that have nothing yet */
-  hasRoom(owner: string, amount: number, mayCome = true): boolean {
-    const others = this.#held.size - (this.#held.has(owner) ? 1 : 0);
-    const left = this.#most - this.#total - amount;
+  /**
+   * @param mayCome whether there may be owners that have nothing yet
+   * @param most of all owners together, where that changes
+   */
+  hasRoom(owner: string, amount: number, mayCome = true, most = this.#most): boolean {
     // Most of the time it ends here.
-    if (left >= this.#most / 2 || (others === 0 && !mayCome)) return left >= 0;
-    const part = this.#most / 2 / (1 + others + (mayCome ? 1 : 0));
-    if (this.heldBy(owner) + amount <= part) return true;
+    return amount <= most / 2 - this.#total || amount <= this.room(owner, mayCome, most);
+  }
+
+  /** How much more it may have now, `hasRoom`'s way. */
+  room(owner: string, mayCome = true, most = this.#most): number {
+    const left = most - this.#total;
+    const others = this.#held.size - (this.#held.has(owner) ? 1 : 0);
+    if (others === 0 && !mayCome) return left;
+    const part = most / 2 / (1 + others + (mayCome ? 1 : 0));
     let kept = mayCome ? part : 0;
     for (const [other, held] of this.#held) if (other !== owner) kept += Math.max(0, part - held);
-    return left >= kept;
+    return Math.max(most / 2 - this.#total, part - this.heldBy(owner), left - kept);
   }
 
   /** @param amount below zero where less is held than before */

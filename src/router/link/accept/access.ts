@@ -334,7 +334,7 @@ export class Access {
     if (!this.#siblingsOnly && this.#isFull(peer, undefined))
       return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
     // A link's second connection follows its first: with room for one only it would be tried for ever.
-    return this.#host.memory.refusal('peer', peer, protocol === REVERSE ? 1 : 2);
+    return this.#host.memory.refusal('peer', { owner: peer }, protocol === REVERSE ? 1 : 2);
   }
 
   #begin(server: Listening, socket: Socket): void {

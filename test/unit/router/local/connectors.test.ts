@@ -170,13 +170,13 @@ describe('a connector', () => {
     } as const;
     for (const [key, [status, error]] of Object.entries(expected)) {
       const stream = new Asking();
-      local.accept(stream, ask(key), 'site');
+      local.accept(stream, ask(key), { owner: 'site' });
       const answer = await eventually(`an answer for ${key}`, () => stream.answer);
       assert.deepEqual([answer.status, answer.fields['proxy-status']], [status, `earshot; error=${error}`]);
     }
     const drained = local.drain(0);
     const stream = new Asking();
-    local.accept(stream, ask('refused'), 'site');
+    local.accept(stream, ask('refused'), { owner: 'site' });
     assert.equal(stream.answer?.status, 503);
     await drained;
   });
@@ -198,7 +198,7 @@ describe('a connector', () => {
     await using _ = local;
     local.apply([], []);
     const stream = new Asking();
-    const handler = local.accept(stream, ask('unknown'), 'site');
+    const handler = local.accept(stream, ask('unknown'), { owner: 'site' });
     handler.onData(Buffer.from('abc'));
     await eventually('an answer', () => stream.answer);
     handler.onData(Buffer.from('de'));
@@ -213,7 +213,7 @@ describe('a connector', () => {
     local.apply([], [connector(9, 'key', { hosts: ['192.0.2.1'] })]);
     routing.byKey.set('key', [here(WEST_ROUTER)]);
     const stream = new Asking();
-    const handler = local.enter(stream, ask('key'), 'site');
+    const handler = local.enter(stream, ask('key'), { owner: 'site' });
     assert.equal(local.openConnections, 1);
     handler.onReset({ code: 8, reason: 'the client went away' });
     assert.equal(local.openConnections, 0);
@@ -226,7 +226,7 @@ describe('a connector', () => {
     await using _ = local;
     local.apply([], [connector(server.port, 'key')]);
     const stream = new Asking();
-    const handler = local.accept(stream, ask('key'), 'site');
+    const handler = local.accept(stream, ask('key'), { owner: 'site' });
     handler.onData(Buffer.from('first '));
     handler.onData(Buffer.from('second '));
     await eventually('an answer', () => stream.answer);

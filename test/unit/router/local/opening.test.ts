@@ -54,7 +54,7 @@ describe('a connection that is being made', () => {
     const asked = Promise.withResolvers<Tried>();
     const { local } = sideThatTries((tried) => asked.resolve(tried));
     await using _ = local;
-    local.enter(new Asking(), { ...HEAD, fields: { 'earshot-origin': origin } }, 'site');
+    local.enter(new Asking(), { ...HEAD, fields: { 'earshot-origin': origin } }, { owner: 'site' });
     const { handler } = await asked.promise;
     local.block((path) => path.includes(origin));
     assert.equal(local.openConnections, 0);
@@ -111,7 +111,7 @@ describe('a connection that is being made', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { local, tried } = sideThatTries(({ handler }) => handler.onReset({ code: 2, reason: 'the link died' }));
     await using _ = local;
-    const handler = local.enter(new Asking(), HEAD, 'site');
+    const handler = local.enter(new Asking(), HEAD, { owner: 'site' });
     await answered();
     t.mock.timers.tick(1);
     await answered();
@@ -126,7 +126,7 @@ describe('a connection that is being made', () => {
 /** A connection to the key. @returns how it was answered */
 async function enter(local: OneSide['local']): Promise<ResponseHead> {
   const stream = new Asking();
-  local.enter(stream, HEAD, 'site');
+  local.enter(stream, HEAD, { owner: 'site' });
   return eventually('an answer', () => stream.answer);
 }
 

@@ -78,7 +78,7 @@ export async function twoSides(options: Partial<LocalSideOptions> = {}): Promise
   const [near, far] = await socketPair();
   const heads: RequestHead[] = [];
   const east = oneSide(EAST_ROUTER, options);
-  createSession(far, { role: 'server', events: events((stream, head) => east.local.accept(stream, head, 'site')) });
+  createSession(far, { role: 'server', events: events((stream, head) => east.local.accept(stream, head, { owner: 'site' })) });
   const session = createSession(near, { role: 'client', events: events(() => refuseAll) });
   const west = oneSide(WEST_ROUTER, {
     ...options,

@@ -51,9 +51,9 @@ describe('the memory of a router', () => {
     using _ = memory;
     const before = await refused();
     Held.add(memory, 'site greedy', 12 * MIB);
-    assert.match(memory.refusal('connection', 'site greedy') ?? '', /^12 MiB of this router's memory are in use for you/);
-    assert.equal(memory.refusal('connection', 'site honest'), undefined);
-    assert.equal(memory.refusal('connection', 'key web'), undefined);
+    assert.match(memory.refusal('connection', { owner: 'site greedy' }) ?? '', /^12 MiB of this router's memory are in use for you/);
+    assert.equal(memory.refusal('connection', { owner: 'site honest' }), undefined);
+    assert.equal(memory.refusal('connection', { owner: 'key web' }), undefined);
     assert.equal(await refused(), before + 1);
     assert.match(lines.join(''), /connection refused: site greedy holds its share/);
   });
@@ -62,10 +62,10 @@ describe('the memory of a router', () => {
     const { memory, advance } = memoryOf(16 * MIB);
     using _ = memory;
     const held = Held.add(memory, 'key web', 12 * MIB);
-    assert.ok(memory.refusal('connection', 'key web') !== undefined);
+    assert.ok(memory.refusal('connection', { owner: 'key web' }) !== undefined);
     held.held = COST.connection;
     advance(1_000);
-    assert.equal(memory.refusal('connection', 'key web'), undefined);
+    assert.equal(memory.refusal('connection', { owner: 'key web' }), undefined);
   });
 
   it('ends what holds most of whoever has most, once too much is held, and lets the others be', async () => {
@@ -92,14 +92,14 @@ describe('the memory of a router', () => {
     const link = Held.add(memory, 'site greedy', COST.peer, 'peer');
     const idle = Held.add(memory, 'site greedy');
     const [small, large] = [Held.add(memory, 'site greedy', 4 * MIB), Held.add(memory, 'site greedy', 7 * MIB)];
-    assert.notEqual(memory.refusal('connection', 'site greedy'), undefined);
-    assert.equal(memory.refusal('peer', 'site greedy', 2), undefined);
+    assert.notEqual(memory.refusal('connection', { owner: 'site greedy' }), undefined);
+    assert.equal(memory.refusal('peer', { owner: 'site greedy' }, 2), undefined);
     assert.match(large.ended ?? '', /a link needs room/);
     for (const other of [honest, link, idle, small]) assert.equal(other.ended, undefined);
     assert.match(lines.join(''), /"ended":1,.*connections ended: site greedy holds its share/);
     Held.add(memory, 'site greedy', 6 * MIB, 'peer');
     Held.add(memory, 'site honest', 2 * MIB);
-    assert.match(memory.refusal('peer', 'site greedy', 60) ?? '', /are in use for you/);
+    assert.match(memory.refusal('peer', { owner: 'site greedy' }, 60) ?? '', /are in use for you/);
     assert.equal(small.ended, undefined);
   });
 
@@ -107,8 +107,8 @@ describe('the memory of a router', () => {
     const { memory } = memoryOf(1024 * MIB, 16);
     using _ = memory;
     for (let left = 12; left > 0; left -= 1) Held.add(memory, 'site greedy', COST.peer, 'peer');
-    assert.match(memory.refusal('peer', 'site greedy') ?? '', /^12 connections are open with you/);
-    assert.equal(memory.refusal('peer', 'site honest'), undefined);
+    assert.match(memory.refusal('peer', { owner: 'site greedy' }) ?? '', /^12 connections are open with you/);
+    assert.equal(memory.refusal('peer', { owner: 'site honest' }), undefined);
   });
 });
 
