@@ -18,8 +18,7 @@ export function disagreements(world: World): string[] {
     const found = new Map(router.state.network.map((record) => [`${record.site.id}/${record.router}`, record]));
     return world.sites.flatMap((other) => {
       const record = found.get(`${other.id}/${other.name}`);
-      // Whoever revokes it, and has no room for all that somebody invents, passes nothing of it on.
-      if (isLiedTo && world.sites.some(({ revokedSites }) => revokedSites.has(other.id))) return [];
+      if (isLiedTo && isHiddenByLies(world, other)) return [];
       if (record === undefined)
         return surely.has(other) && other.plan.lies !== true ? [`${site.machine.name} does not know ${other.machine.name}`] : [];
       if (isLiedTo && (other.plan.lies === true || !surely.has(other))) return [];
@@ -102,6 +101,15 @@ function mustBeUp(from: Site, to: Site, link: LinkWish): boolean {
   return ends === undefined || [from, to].every(({ machine }) => wallClockOf(machine) + SOON < wallClockOf(undefined, ends * 1_000));
 }
 
+/** Whoever revokes it, and has no room for all that somebody invents, passes nothing of it on. */
+const isHiddenByLies = ({ sites }: World, { id }: Site): boolean => sites.some(({ revokedSites }) => revokedSites.has(id));
+
+/** Where somebody lies, others may not hear of those whom somebody has revoked. */
+function isToldOf(world: World, other: Site): boolean {
+  const isLiedTo = world.sites.some(({ plan }) => plan.lies === true);
+  return other.plan.lies !== true && !(isLiedTo && isHiddenByLies(world, other));
+}
+
 export const hasConnector = (sites: readonly Site[], key: number): boolean => sites.some(({ connectors }) => connectors.has(key));
 
 /** Each router has opened all ports that its site wants, those of listeners where a connector can be reached. */
@@ -110,7 +118,7 @@ export function closedPorts(world: World): string[] {
     const { machine, accessPorts, listeners, plan: own } = site;
     // Others may have nothing more to do with it.
     if (own.lies === true) return [];
-    const reachable = [...reachableFrom(world, site)].filter(({ plan }) => plan.lies !== true);
+    const reachable = [...reachableFrom(world, site)].filter((other) => isToldOf(world, other));
     const served = [...listeners].filter((number) => site.keysOf(number).some((key) => hasConnector(reachable, key)));
     const closed = [...accessPorts, ...served.map(listenerPort)].filter((port) => !machine.listens(port));
     return closed.map((port) => `${machine.name} does not listen at its port ${port}`);

@@ -147,10 +147,12 @@ const MEMORY_OF_OWNER = 3_300_000;
 
 /** Routers have room for their links, and not for all connections. */
 function withLittleMemory(plan: WorldPlan, random: Random): WorldPlan {
-  const most = Math.max(...plan.sites.map((_, site) => plan.links.filter(({ from, to }) => from === site || to === site).length));
-  // Both routers of a machine link to another site, as one owner.
-  const routers = plan.sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1;
-  return { ...plan, memory: (routers * most + plan.keys + 3) * MEMORY_OF_OWNER * random.pick([1, 1.5, 2]) };
+  const { sites, links: all } = plan;
+  const most = Math.max(...sites.map((_, site) => all.filter(({ from, to }) => from === site || to === site).length));
+  // All links of a site are one owner's, and both routers of a machine open them.
+  const ofPair = Math.max(...all.map(({ from, to }) => all.filter((other) => other.from === from && other.to === to).length));
+  const routers = sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1;
+  return { ...plan, memory: (most + plan.keys + 3) * ofPair * routers * MEMORY_OF_OWNER * random.pick([1, 1.5, 2]) };
 }
 
 function withSlow(sites: readonly SitePlan[], random: Random): readonly SitePlan[] {

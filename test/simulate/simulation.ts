@@ -175,12 +175,15 @@ const PATIENCE = new Map<Invariant, number>([
   [strangersLeft, 25_000],
   [standstills, 25_000],
 ]);
+/** Whoever's clock ran fast has forgotten those whom it could not reach, and gets what does not change of them only when all is compared. */
+const PATIENCE_WITH_CLOCKS = 16_000;
 /** Where somebody lies, others have less time for each other; and of what has no time of its own. */
 const LONGEST_PATIENCE = 40_000;
 
 function patienceFor(world: World, invariant: Invariant): number {
   const isLiedTo = world.sites.some(({ plan }) => plan.lies === true);
-  return isLiedTo ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
+  const patience = isLiedTo ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
+  return world.hasHurried ? Math.max(patience, PATIENCE_WITH_CLOCKS) : patience;
 }
 
 /** Runs on until nothing is wrong any more. @returns what has been for longer than it may be, without a pause or with some */

@@ -65,6 +65,8 @@ export class World {
   digest = 0;
   /** Routers may have to refuse connections, or end some, for want of memory. */
   readonly isScarce: boolean;
+  /** A wall clock has run at another rate. */
+  hasHurried = false;
   /** Nothing happens to it by which a connection is reset. */
   isPeaceful = false;
   /** Nobody stays any more: a server whose handshake ends only now leaves at once. */
@@ -158,6 +160,7 @@ export class World {
   /** A wall clock runs at another rate from now on; what it is ahead stays. */
   setClock({ machine }: Site, rate: number): void {
     const { now } = this.loop;
+    this.hasHurried = true;
     machine.clock.ahead = readClock(machine, now) - now;
     machine.clock.since = now;
     machine.clock.rate = rate;
