@@ -30,7 +30,10 @@ const here = (name: string): string => fileURLToPath(new URL(name, import.meta.u
  * all share the same cores.
  */
 const ELSEWHERE = ['nice', '-n', '19', process.execPath] as const;
-const [WEB, ENDLESS, STUCK, GRANTS, ANSWERS, BYSTANDER] = [80, 7001, 7002, 9090, 20_000, 30_000];
+const [WEB, ENDLESS, STUCK, SILENT, GRANTS, ANSWERS, BYSTANDER] = [80, 7001, 7002, 7003, 9090, 20_000, 30_000];
+
+/** Of an address: nobody answers there, not even that nobody is there. */
+const NOBODY = '250';
 
 export interface Phase {
   readonly name: string;
@@ -49,8 +52,19 @@ export interface Size {
   readonly seed: number;
 }
 
-/** By the port that is attacked, or what is dialed. */
-export const ATTACKS = ['certificates', 'half-open', 'frames', 'hellos', 'renewals', 'crowd', 'maps', 'grants', 'answers'] as const;
+/** By the port that is attacked, or what is dialed; the last by what clients of a listener do, who need no certificate. */
+export const ATTACKS = [
+  'certificates',
+  'half-open',
+  'frames',
+  'hellos',
+  'renewals',
+  'crowd',
+  'maps',
+  'grants',
+  'answers',
+  'leavers',
+] as const;
 export type AttackName = (typeof ATTACKS)[number];
 
 /** Certificates against a server on the attackers' own host: what others feel of it is not the router's doing. */
@@ -93,9 +107,12 @@ export class Campaign implements AsyncDisposable {
       access: true,
       args,
       env,
-      resources: Object.entries(keys).map(([key, port]) => connector(key, '127.0.0.1', port)),
+      resources: [
+        ...Object.entries(keys).map(([key, port]) => connector(key, '127.0.0.1', port)),
+        connector('silent', server.v4.replace(/\d+$/, NOBODY), SILENT),
+      ],
     });
-    const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB)] });
+    const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB), listener('silent', client.v4, SILENT)] });
     await startNginx(server, { port: WEB });
     await startNode(server, ENDLESS, ENDLESS_PAGES, ELSEWHERE);
     await startNode(server, STUCK, 'socket.pause();', ELSEWHERE);
@@ -105,7 +122,7 @@ export class Campaign implements AsyncDisposable {
     await copyFile(`${east.layout.internal.ca}/tls.key`, `${placed.certificates}/ca.key`);
     // A grant that nobody redeems keeps the port for tokens open.
     await east.earshot(['token', 'issue', `${placed.certificates}/token.yaml`]);
-    await west.waitFor('Listener', 'web');
+    for (const name of ['web', 'silent']) await west.waitFor('Listener', name);
     const pacer = await client.spawn([process.execPath, here('pacer.ts'), String(WEB), String(perSecond)], { name: 'pacer' });
     await pacer.ready(() => pacer.output.includes('pacing'));
     const owned = stack.move();
@@ -148,6 +165,8 @@ export class Campaign implements AsyncDisposable {
         return this.#answers(size);
       case CONTROL:
         return this.#elsewhere(size);
+      case 'leavers':
+        return this.#attack(name, { host: this.west.host.v4, port: String(SILENT) }, size);
       default:
         return this.#horde(name, size);
     }

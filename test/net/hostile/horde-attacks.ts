@@ -149,6 +149,19 @@ async function crowd(fight: Fight): Promise<void> {
   socket.destroy();
 }
 
+/** Milliseconds, about, until a connection is on its way to the server. */
+const UNDER_WAY = 30;
+
+/** Clients who leave before a server has answered. */
+async function leaver({ host, port, random, tell }: Fight): Promise<void> {
+  const socket = connectTcp(port, host);
+  socket.on('error', () => {});
+  await first(socket, ['connect'], GIVE_UP);
+  tell(socket.destroyed ? 'closed' : 'let in');
+  await setTimeout(random.below(UNDER_WAY));
+  socket.resetAndDestroy();
+}
+
 const halfHello = Buffer.from('16030102000100\x01\xfc\x03\x03', 'latin1');
 
 /** Sockets by the thousand that say nothing, half a word, or no more than TLS asks for; each is replaced when it is closed. */
@@ -197,6 +210,7 @@ export const attacks: Readonly<Record<string, (fight: Fight) => Promise<void>>> 
   renewals: (fight) => workers(fight, () => renewals(fight), 4),
   crowd: (fight) => workers(fight, () => crowd(fight), 64),
   maps,
+  leavers: (fight) => workers(fight, () => leaver(fight), 200),
   // Of what is no HTTP, hardly HTTP, and requests with codes that are guesses.
   grants: (fight) =>
     workers(
