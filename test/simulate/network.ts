@@ -174,6 +174,8 @@ export class Network {
         finish(near);
       });
       this.loop.soon(machine, () => {
+        // Its process was ended before it came to it.
+        if (far.closed) return;
         // Whoever has listened is gone: the kernel resets what waited to be accepted.
         if (machine.listeners.get(listener.port)?.includes(listener) === true) listener.onConnection(far);
         else far.reset();
