@@ -6,6 +6,7 @@ import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
 import { NestedShares, type Whose } from './nested-shares.ts';
 import { Shares } from './shares.ts';
+import { TimeShare } from '../../work/time-share.ts';
 
 /** What holds memory for somebody, and can be made to let go of it. */
 export interface Holder extends Whose {
@@ -23,6 +24,8 @@ export interface Holder extends Whose {
 
 /** Milliseconds between two looks, where somebody is to be refused. */
 const LOOK_AGAIN = 100;
+/** Of the time, the part that may go into finding who lets go for a link, and milliseconds of that at once: a peer can ask for links without end. */
+const ROOM_TIME = { part: 0.05, burst: 50 };
 /** What is left after some had to let go. */
 const AFTER_EXCESS = 7 / 8;
 
@@ -40,6 +43,7 @@ export class Memory {
   readonly #peers: Shares;
   readonly #charges = new Map<Holder, number>();
   readonly #hideMetrics: () => void;
+  readonly #roomTime = new TimeShare(ROOM_TIME.part, ROOM_TIME.burst);
   #looked = -Infinity;
   #easing: NodeJS.Immediate | undefined;
 
@@ -97,8 +101,16 @@ export class Memory {
     if (holder.kind === 'peer') this.#peers.change(holder.owner, -1);
   }
 
-  /** Lets nobody go where all of them are not enough. */
+  /** Lets nobody go where all of them are not enough. @returns whether there is room now; not where there is no time to look for it */
   #makeRoom(owner: string, cost: number): boolean {
+    const began = this.#now();
+    if (this.#roomTime.wait(began) > 0) return false;
+    const isThere = this.#letGoOf(owner, cost);
+    this.#roomTime.spend(this.#now() - began, this.#now());
+    return isThere;
+  }
+
+  #letGoOf(owner: string, cost: number): boolean {
     const { owners } = this.#shares;
     const connections = this.#heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
     let needed = cost;

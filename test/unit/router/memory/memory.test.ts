@@ -103,6 +103,23 @@ describe('the memory of a router', () => {
     assert.equal(small.ended, undefined);
   });
 
+  it('gives a part of its time to that, however often a link is asked for', () => {
+    let now = 0;
+    const slow = (): number => (now += 100);
+    using memory = new Memory({ bytes: 16 * MIB, peers: Infinity }, pino({ level: 'silent' }), slow);
+    Held.add(memory, 'site honest', 2 * MIB);
+    const held = [7, 4].map((size) => Held.add(memory, 'site greedy', size * MIB));
+    assert.equal(memory.refusal('peer', { owner: 'site greedy' }, 2), undefined);
+    held.push(Held.add(memory, 'site greedy', 7 * MIB));
+    assert.match(memory.refusal('peer', { owner: 'site greedy' }, 2) ?? '', /are in use for you/);
+    assert.deepEqual(
+      held.map(({ ended }) => ended !== undefined),
+      [true, false, false],
+    );
+    now += 10_000;
+    assert.equal(memory.refusal('peer', { owner: 'site greedy' }, 2), undefined);
+  });
+
   it('bounds the connections of peers apart from their memory', () => {
     const { memory } = memoryOf(1024 * MIB, 16);
     using _ = memory;
