@@ -164,9 +164,10 @@ export class Opening {
       },
       onGone: ({ reason }) => refuse(failure('stream-reset', `${candidate.to.router} reset the stream: ${reason}.`)),
     };
+    const { owner, key } = this.#client;
     let stream: Stream;
     try {
-      stream = this.#context.open(candidate.to, this.#headFor(candidate), server, this.#client);
+      stream = this.#context.open(candidate.to, this.#headFor(candidate), server, { owner, key });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const isBusy = error instanceof EarshotError && error.code === 'busy';
