@@ -337,11 +337,12 @@ export function leftovers(world: World): string[] {
       for (const connection of link.connections) {
         unknown.delete(connection);
         const { session } = connection;
-        const { streams, windows, queued } = session as unknown as Accounts;
+        const { streams, windows, queued, shares } = session as unknown as Accounts;
         const own = session.openStreams > 0 ? 1 : 0;
         if (streams.size > own) wrong.push(`${machine.name} has ${streams.size} streams open over ${link.id}`);
         for (const [name, value] of Object.entries(windows.held))
           if (value !== 0) wrong.push(`${machine.name} counts ${value} ${name} over ${link.id}`);
+        if (shares.owners.total !== 0) wrong.push(`${machine.name} counts ${shares.owners.total} streams as somebody's over ${link.id}`);
         if (queued > 0) wrong.push(`${machine.name} has ${queued} bytes to send over ${link.id}`);
       }
     }
@@ -355,6 +356,7 @@ interface Accounts {
   readonly streams: ReadonlyMap<number, unknown>;
   readonly windows: { readonly held: Readonly<Record<string, number>> };
   readonly queued: number;
+  readonly shares: { readonly owners: { readonly total: number } };
 }
 
 /** All routers have closed: nothing is left. */

@@ -60,14 +60,14 @@ class Http2Session implements Session, SessionCore {
   readonly events: SessionEvents;
   readonly outbox: Outbox;
   readonly windows: ReceiveWindows;
+  /** Of streams that this end opened, of as many as the peer takes. */
+  readonly shares = new NestedShares(0);
   readonly streams = new Map<number, SessionStream>();
   readonly pings: Pings;
   readonly idleFrames: Budget;
   readonly earlyResets: Budget;
   /** Of streams that this end opened. */
   readonly #ownEarlyResets: Budget;
-  /** Of streams that this end opened, of as many as the peer takes. */
-  readonly #shares = new NestedShares(0);
   readonly now: () => number;
   peerInitialWindow = DEFAULT_WINDOW;
   /** Until the peer says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
@@ -139,7 +139,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   hasRoom(whose: Whose): boolean {
-    return this.#shares.hasRoom(whose, 1, this.peerConcurrentStreams);
+    return this.shares.hasRoom(whose, 1, this.peerConcurrentStreams);
   }
 
   request(head: RequestHead, handler: StreamHandler, { end = false, whose }: RequestOptions = {}): Stream {
@@ -150,7 +150,7 @@ class Http2Session implements Session, SessionCore {
     stream.headSent = true;
     stream.ending = end;
     stream.whose = whose;
-    if (whose !== undefined) this.#shares.change(whose, 1);
+    if (whose !== undefined) this.shares.change(whose, 1);
     this.#waiting.push({ stream, block, end });
     this.openWaiting();
     return stream;
@@ -412,7 +412,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
-    if (stream.whose !== undefined) this.#shares.change(stream.whose, -1);
+    if (stream.whose !== undefined) this.shares.change(stream.whose, -1);
     stream.whose = undefined;
     if (stream.id === 0 || !this.streams.delete(stream.id)) return;
     this.#lingering.delete(stream);

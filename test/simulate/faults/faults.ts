@@ -207,6 +207,10 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'unshared-ports': [
     { file: 'router/link/configured-links.ts', from: 'known.apply(access, sharesPorts)', to: 'known.apply(access, false)' },
   ],
+  // What had ended stayed a part of its key's share of a link.
+  'kept-streams': [
+    { file: 'router/http2/session.ts', from: 'if (stream.whose !== undefined) this.shares.change(stream.whose, -1);', to: '' },
+  ],
   // What had passed a router on its way stayed a part of its owner's share.
   'kept-share': [{ file: 'router/link/relay.ts', from: 'this.#memory.delete(this.#client);', to: '' }],
   // A site that had its share of memory could not link again for as long as its connections lasted.
