@@ -149,8 +149,10 @@ const MEMORY_OF_OWNER = 3_300_000;
 function withLittleMemory(plan: WorldPlan, random: Random): WorldPlan {
   const { sites, links: all } = plan;
   const most = Math.max(...sites.map((_, site) => all.filter(({ from, to }) => from === site || to === site).length));
-  // All links of a site are one owner's, and both routers of a machine open them.
-  const ofPair = Math.max(...all.map(({ from, to }) => all.filter((other) => other.from === from && other.to === to).length));
+  // All links of a site are one owner's, whichever of its routers opens them, and both of a machine do.
+  const siteOf = (index: number): number => (sites[index]?.sibling?.router === 'second' ? sites[index].sibling.index : index);
+  const areOfOne = (one: LinkPlan, other: LinkPlan): boolean => siteOf(one.from) === siteOf(other.from) && one.to === other.to;
+  const ofPair = Math.max(...all.map((one) => all.filter((other) => areOfOne(one, other)).length));
   const routers = sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1;
   return { ...plan, memory: (most + plan.keys + 3) * ofPair * routers * MEMORY_OF_OWNER * random.pick([1, 1.5, 2]) };
 }

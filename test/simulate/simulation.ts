@@ -213,12 +213,16 @@ function broken({ loop, faults }: World): readonly string[] {
   return [...faults, ...loop.thrown.map((error) => `thrown: ${error instanceof Error ? error.stack : String(error)}`)];
 }
 
-/** Somebody who lies may be on the shortest way, and be cut off while a client is served: whoever comes again is served then. */
-const TRIES_OF_LIED_TO = 3;
+/**
+ * Somebody who lies may be on the shortest way, and be cut off while a client is served, or a link be renewed at last that keeps nothing of its earlier
+ * certificate: whoever comes again is served then.
+ */
+const TRIES = 3;
 
 async function serves(world: World): Promise<readonly string[]> {
   world.isOver = false;
-  const tries = world.sites.some(({ plan }) => plan.lies === true) ? TRIES_OF_LIED_TO : 1;
+  const mayBreak = world.plan.priorRevisions !== undefined || world.sites.some(({ plan }) => plan.lies === true);
+  const tries = mayBreak ? TRIES : 1;
   for (let tried = 1; ; tried += 1) {
     const first = PROBES_FROM * tried;
     probe(world, first);
