@@ -27,11 +27,12 @@ import { hostNames } from '../work/host-names.ts';
 import { isVia, passedOthers, pathOf, writeVia } from './via.ts';
 import type { Routing } from './routing/contract.ts';
 import { messageTime } from './routing/limits.ts';
-import { routerId, siteOf } from './routing/names.ts';
+import { LONGEST_TEXT, routerId, siteOf } from './routing/names.ts';
 import { createRouting } from './routing/routing.ts';
 import { LEAVING, ROUTE_FIELD, VERSIONS, VIA_FIELD } from './wire.ts';
 import { EarshotError } from '../errors/earshot-error.ts';
 import { revokedOf, revokedSets, type Party } from '../identity/revocation.ts';
+import { printableAscii } from '../text/printable.ts';
 import { pause } from '../work/pause.ts';
 import { TimeShares } from '../work/time-share.ts';
 
@@ -242,7 +243,8 @@ class JoinedRouter implements Router, LinkHost {
       this.relayed.failed += 1;
       return refuse(stream, 502, 'http_request_error', 'an edge site carries nothing between others');
     }
-    const whose = { owner, key: head.authority };
+    // Anybody with a link's certificate can ask for what is no key, and as long as fields may be.
+    const whose = { owner, key: printableAscii(head.authority, LONGEST_TEXT) };
     const full = this.memory.refusal('connection', whose);
     if (full !== undefined) return refuse(stream, 503, 'connection_limit_reached', `busy: ${full}`);
     switch (step.kind) {
