@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { connect as connectTls } from 'node:tls';
 import type { Router } from '../../../../src/router/contract.ts';
 import type { TlsBundle } from '../../../../src/identity/tls-bundle.ts';
 import { freePort } from '../../support/free-port.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, connector, echoServer, greeted, link, listener, siteConfig, start, until } from '../support/site.ts';
+import { lateHandshake } from './support/late-handshake.ts';
 
 const authority = await testAuthority();
 
@@ -119,20 +119,9 @@ describe('connections of certificates that have been replaced', () => {
     const config = siteConfig('server');
     await using server = await start({ ...config, accesses: [access(tls)] });
     const port = await accessPort(server);
-    const show = { ca: tls.ca, cert: tls.cert, key: tls.key, rejectUnauthorized: false, ALPNProtocols: ['h2'] };
-    const waiting = connect(port, '127.0.0.1');
-    await once(waiting, 'connect');
-    // Accepted after the one that waits.
-    const first = connectTls({ ...show, port, host: '127.0.0.1' });
-    first.on('error', () => {});
-    await once(first, 'secureConnect');
-    server.apply({ ...config, accesses: [{ ...access(await authority.issue()), port, ...withPrior(0) }] });
-    const late = connectTls({ ...show, socket: waiting });
-    const told: Buffer[] = [];
-    late.on('data', (chunk: Buffer) => told.push(chunk));
-    late.on('error', () => {});
-    await once(late, 'close', { signal: AbortSignal.timeout(10_000) });
-    assert.match(Buffer.concat(told).toString('latin1'), /The certificate has been replaced/);
+    const next = { ...access(await authority.issue()), port, ...withPrior(0) };
+    const told = await lateHandshake(port, tls, () => server.apply({ ...config, accesses: [next] }));
+    assert.match(told, /The certificate has been replaced/);
   });
 
   it('stay where what is to replace it cannot be used', async () => {
