@@ -106,8 +106,7 @@ const isHiddenByLies = ({ sites }: World, { id }: Site): boolean => sites.some((
 
 /** Where somebody lies, others may not hear of those whom somebody has revoked. */
 function isToldOf(world: World, other: Site): boolean {
-  const isLiedTo = world.sites.some(({ plan }) => plan.lies === true);
-  return other.plan.lies !== true && !(isLiedTo && isHiddenByLies(world, other));
+  return other.plan.lies !== true && !(world.hasLiar && isHiddenByLies(world, other));
 }
 
 export const hasConnector = (sites: readonly Site[], key: number): boolean => sites.some(({ connectors }) => connectors.has(key));

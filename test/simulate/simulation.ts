@@ -181,8 +181,7 @@ const PATIENCE_WITH_CLOCKS = 16_000;
 const LONGEST_PATIENCE = 40_000;
 
 function patienceFor(world: World, invariant: Invariant): number {
-  const isLiedTo = world.sites.some(({ plan }) => plan.lies === true);
-  const patience = isLiedTo ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
+  const patience = world.hasLiar ? LONGEST_PATIENCE : (PATIENCE.get(invariant) ?? LONGEST_PATIENCE);
   return world.hasHurried ? Math.max(patience, PATIENCE_WITH_CLOCKS) : patience;
 }
 
@@ -221,8 +220,7 @@ const TRIES = 3;
 
 async function serves(world: World): Promise<readonly string[]> {
   world.isOver = false;
-  const mayBreak = world.plan.priorRevisions !== undefined || world.sites.some(({ plan }) => plan.lies === true);
-  const tries = mayBreak ? TRIES : 1;
+  const tries = world.hasLiar || world.plan.priorRevisions !== undefined ? TRIES : 1;
   for (let tried = 1; ; tried += 1) {
     const first = PROBES_FROM * tried;
     probe(world, first);

@@ -65,6 +65,7 @@ export class World {
   digest = 0;
   /** Routers may have to refuse connections, or end some, for want of memory. */
   readonly isScarce: boolean;
+  readonly hasLiar: boolean;
   /** A wall clock has run at another rate. */
   hasHurried = false;
   /** Nothing happens to it by which a connection is reset. */
@@ -84,7 +85,8 @@ export class World {
     this.isScarce = plan.memory !== undefined;
     // Both routers of a machine open all of its links.
     const links = plan.links.length * (plan.sites.some(({ sibling }) => sibling?.shares !== undefined) ? 2 : 1);
-    this.#storm = (plan.sites.some(({ lies }) => lies === true) ? LIARS_STORM : STORM) * (links + 1);
+    this.hasLiar = plan.sites.some(({ lies }) => lies === true);
+    this.#storm = (this.hasLiar ? LIARS_STORM : STORM) * (links + 1);
     this.loop = new Loop(() => this.#random.unit());
     this.network = new Network(this.loop, this.#random, (where, what) => this.#trace(where, what));
     enter({ loop: this.loop, network: this.network, random: this.#random, sharesReads: plan.sharesReads, epoch: EPOCH });

@@ -14,8 +14,6 @@ export interface Holder extends Whose {
   readonly kind: keyof typeof COST;
   /** `site ID`, `certificate NAME`, `key NAME`: whose share it is part of. */
   readonly owner: string;
-  /** Of a site's connection, which of its share's. */
-  readonly key?: string | undefined;
   /** Bytes, about, now. */
   readonly held: number;
   /** Ends it. It is gone, or will be soon. */
