@@ -25,8 +25,14 @@ export interface SessionCore extends StreamOwner {
   ready(): void;
   settingsAcknowledged(): void;
   goaway(lastStreamId: number, reason: StreamReset): void;
-  /** Tells the handler, and forgets the stream. */
-  cutStream(stream: SessionStream, reason: StreamReset): void;
+  /** Forgets the stream, and tells its handler in its turn. */
+  peerReset(stream: SessionStream, reason: StreamReset): void;
+  /**
+   * The request begins when it is the turn of its routing key.
+   * @param size octets of its fields
+   * @returns false where too many of its key wait
+   */
+  beginInTurn(stream: SessionStream, size: number, begin: () => void): boolean;
   /** Of the work that is to be little in a turn of the event loop, so many pieces are done: a request is one. */
   worked(pieces: number): void;
   /** Streams that waited may open now. */

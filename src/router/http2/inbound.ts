@@ -147,7 +147,7 @@ export class Inbound implements FrameSink {
 
   /** @returns undefined where frames of that stream are to be dropped */
   #streamFor(streamId: number, frame: string): SessionStream | undefined {
-    const stream = this.#core.streams.get(streamId);
+    const stream = this.#begun(streamId);
     if (stream !== undefined) return stream;
     if (streamId === 0 || this.#isIdle(streamId))
       throw new ConnectionError(ErrorCode.PROTOCOL_ERROR, `${frame} on stream ${streamId}, which is not open`);
@@ -155,6 +155,16 @@ export class Inbound implements FrameSink {
     if (this.#past.of(streamId) !== 'reset-here' && streamId <= this.#goawayLimit)
       this.#core.answer(resetFrame(streamId, ErrorCode.STREAM_CLOSED));
     return undefined;
+  }
+
+  /** Who does not wait for an answer has the request begin out of turn, and all that comes after it wait for that. */
+  #begun(streamId: number): SessionStream | undefined {
+    const { streams } = this.#core;
+    const waiting = streams.get(streamId)?.waiting;
+    if (waiting === undefined) return streams.get(streamId);
+    waiting.begin();
+    this.#worked(1);
+    return streams.get(streamId);
   }
 
   #isIdle(streamId: number): boolean {
@@ -187,8 +197,8 @@ export class Inbound implements FrameSink {
       if (size <= most) lines.push([name, value]);
     });
     const tooLarge = size > most;
-    const stream = this.#core.streams.get(whole.streamId);
-    if (stream === undefined) this.#newStream(whole, lines, tooLarge);
+    const stream = this.#begun(whole.streamId);
+    if (stream === undefined) this.#newStream(whole, lines, tooLarge ? Infinity : size);
     else if (stream.remoteEnded) this.#resetStream(stream, ErrorCode.STREAM_CLOSED, 'HEADERS after END_STREAM');
     else if (whole.dependsOnItself) this.#resetStream(stream, ErrorCode.PROTOCOL_ERROR, 'a stream that depends on itself');
     else if (tooLarge) this.#resetStream(stream, ErrorCode.ENHANCE_YOUR_CALM, 'a header list over our limit');
@@ -196,7 +206,8 @@ export class Inbound implements FrameSink {
     else this.#response(stream, whole, lines);
   }
 
-  #newStream(whole: HeaderBlock, lines: readonly FieldLine[], tooLarge: boolean): void {
+  /** @param size of its fields; Infinity where that is over our limit */
+  #newStream(whole: HeaderBlock, lines: readonly FieldLine[], size: number): void {
     const core = this.#core;
     const { streamId } = whole;
     if (core.role === 'client' || streamId % 2 === 0 || streamId <= this.lastPeerStream) {
@@ -214,7 +225,7 @@ export class Inbound implements FrameSink {
       throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, 'the peer opens streams and does not read');
     if (core.streams.size >= core.limits.concurrentStreams) return this.#refuse(streamId, ErrorCode.REFUSED_STREAM);
     if (whole.dependsOnItself) return this.#refuse(streamId, ErrorCode.PROTOCOL_ERROR);
-    const parsed = tooLarge ? TOO_LARGE : parseRequest(lines);
+    const parsed = size === Infinity ? TOO_LARGE : parseRequest(lines);
     if (!parsed.ok) return this.#refuse(streamId, ErrorCode.PROTOCOL_ERROR);
     const stream = new SessionStream(core, core.peerInitialWindow, core.now());
     stream.id = streamId;
@@ -226,10 +237,22 @@ export class Inbound implements FrameSink {
     core.streams.set(streamId, stream);
     if (parsed.head === undefined) return this.#turnAway(stream, whole, 431);
     if (!core.limits.methods.includes(parsed.head.method)) return this.#turnAway(stream, whole, 405);
-    return this.#take(stream, whole, parsed.head);
+    return this.#take(stream, whole, parsed.head, size);
   }
 
-  #take(stream: SessionStream, whole: HeaderBlock, head: RequestHead): void {
+  /** Who connects waits for an answer, and can wait for his turn. What is posted comes at once, and has to be read by somebody. */
+  #take(stream: SessionStream, whole: HeaderBlock, head: RequestHead, size: number): void {
+    if (head.method !== 'CONNECT') {
+      this.#begin(stream, whole, head);
+      this.#worked(1);
+      return;
+    }
+    stream.key = head.authority;
+    this.#worked(REQUEST_READ);
+    if (!this.#core.beginInTurn(stream, size, () => this.#begin(stream, whole, head))) this.#turnAway(stream, whole, 503);
+  }
+
+  #begin(stream: SessionStream, whole: HeaderBlock, head: RequestHead): void {
     try {
       const handler = this.#core.events.onRequest(stream, head);
       if (!stream.gone) stream.handler = handler;
@@ -238,7 +261,6 @@ export class Inbound implements FrameSink {
       stream.reset(ErrorCode.INTERNAL_ERROR);
     }
     if (whole.endStream && !stream.gone) stream.endedRemotely();
-    this.#worked(1);
   }
 
   /** A whole answer without the user's doing; what the client still sends is not wanted (section 8.1). */
@@ -305,9 +327,8 @@ export class Inbound implements FrameSink {
       return;
     }
     this.#spendReset(stream);
-    this.#worked(1);
     const code = payload.readUInt32BE(0);
-    this.#core.cutStream(stream, { code, reason: `reset by the peer: ${nameOfErrorCode(code)}` });
+    this.#core.peerReset(stream, { code, reason: `reset by the peer: ${nameOfErrorCode(code)}` });
   }
 
   #settings(flags: number, streamId: number, payload: Buffer): void {
@@ -441,9 +462,10 @@ export class Inbound implements FrameSink {
 const HEADER_TABLE_BYTES = 4_096;
 /** So many streams cost about as much to look at as a frame to answer. */
 const STREAMS_A_FRAME = 256;
-/** Parts of the work that a request is: of any frame, and of the end of what a stream brings. */
+/** Parts of the work that a request is: of any frame, of the end of what a stream brings, and of its own head. */
 const FRAME = 1 / 32;
 const STREAM_END = 1 / 8;
+const REQUEST_READ = 1 / 16;
 /** So many octets of fields cost about as much to decode as a request to begin. */
 const BLOCK_BYTES = 8_192;
 const TOO_LARGE = { ok: true, head: undefined } as const;

@@ -4,6 +4,8 @@ export interface SessionLimits {
   readonly methods: readonly string[];
   /** Streams that the peer may have open at once. */
   readonly concurrentStreams: number;
+  /** Of the fields of requests that wait for their turn: those beyond the share of their routing key are answered 503. */
+  readonly requestsWaiting: number;
   /** Of a request's or response's fields, as RFC 9113 section 10.5.1 counts them. */
   readonly headerListBytes: number;
   readonly frameBytes: number;
@@ -34,6 +36,7 @@ export interface SessionLimits {
 export const DEFAULT_LIMITS: SessionLimits = {
   methods: ['CONNECT', 'POST'],
   concurrentStreams: 32_768,
+  requestsWaiting: 1 << 20,
   headerListBytes: 16_384,
   frameBytes: 65_535,
   streamWindow: 65_535,

@@ -1,12 +1,12 @@
 import { bounded } from '../../telemetry/boundary.ts';
 import { ErrorCode } from './errors.ts';
 import type { SessionStream } from './stream.ts';
-import type { Turn } from './turn.ts';
+import type { Lane } from './turn.ts';
 
 /** Streams that were answered whole before their requests ended: a peer that never ends them is not to have them for ever. */
 export class Lingering {
   readonly #milliseconds: number;
-  readonly #turn: Turn;
+  readonly #work: Lane;
   readonly #now: () => number;
   /** The first to be reset comes first. */
   readonly #streams = new Map<SessionStream, number>();
@@ -14,9 +14,9 @@ export class Lingering {
 
   readonly #due = bounded('session/answered-deadline', () => this.#reset());
 
-  constructor(milliseconds: number, turn: Turn, now: () => number) {
+  constructor(milliseconds: number, work: Lane, now: () => number) {
     this.#milliseconds = milliseconds;
-    this.#turn = turn;
+    this.#work = work;
     this.#now = now;
   }
 
@@ -44,11 +44,11 @@ export class Lingering {
         this.#timer = setTimeout(this.#due, until - now).unref();
         return;
       }
-      if (this.#turn.isSpent) {
-        this.#turn.wait(this.#due);
+      if (this.#work.isSpent) {
+        this.#work.wait(this.#due);
         return;
       }
-      this.#turn.spend();
+      this.#work.spend();
       this.#streams.delete(stream);
       stream.giveUp({ code: ErrorCode.CANCEL, reason: 'the peer did not end its request after the answer' });
     }

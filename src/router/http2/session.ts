@@ -29,9 +29,11 @@ import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
 import { Turn } from './turn.ts';
+import { FairQueue } from '../../work/fair-queue.ts';
 import { PIECE_COST, STREAM_COST } from '../memory/costs.ts';
 import { NestedShares, type Whose } from '../memory/nested-shares.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
+import { Shares } from '../memory/shares.ts';
 import { printableAscii } from '../../text/printable.ts';
 
 export interface SessionOptions {
@@ -83,6 +85,11 @@ class Http2Session implements Session, SessionCore {
   #preface: number;
   /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
   #unread: Buffer = EMPTY;
+  /** What is to be done for each routing key, in turn. */
+  readonly #later = new FairQueue<() => void>();
+  #goesOn = false;
+  /** Octets of fields, by routing key. */
+  readonly #requestsWaiting: Shares;
   #waiting: { readonly stream: SessionStream; readonly block: Buffer; readonly end: boolean }[] = [];
   #nextId = 1;
   #goawaySent: 'no' | 'notice' | 'final' = 'no';
@@ -96,7 +103,8 @@ class Http2Session implements Session, SessionCore {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
     this.#turn = options.turn ?? new Turn();
-    this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn, this.now);
+    this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn.work, this.now);
+    this.#requestsWaiting = new Shares(this.limits.requestsWaiting);
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
@@ -127,7 +135,9 @@ class Http2Session implements Session, SessionCore {
   }
 
   get held(): number {
-    return this.outbox.controlBytes + this.#unread.length + this.openStreams * STREAM_COST + this.windows.parts * PIECE_COST;
+    const { outbox, windows } = this;
+    const read = this.#unread.length + this.#requestsWaiting.total;
+    return outbox.controlBytes + read + this.openStreams * STREAM_COST + windows.parts * PIECE_COST;
   }
 
   get nextLocalStream(): number {
@@ -150,6 +160,7 @@ class Http2Session implements Session, SessionCore {
     stream.headSent = true;
     stream.ending = end;
     stream.whose = whose;
+    stream.key = whose?.key ?? '';
     if (whose !== undefined) this.shares.change(whose, 1);
     this.#waiting.push({ stream, block, end });
     this.openWaiting();
@@ -216,7 +227,77 @@ class Http2Session implements Session, SessionCore {
     this.#forget(stream, 'reset-here');
   }
 
-  cutStream(stream: SessionStream, reason: StreamReset): void {
+  peerReset(stream: SessionStream, reason: StreamReset): void {
+    const { waiting } = stream;
+    stream.discard();
+    this.windows.released(stream);
+    this.#forget(stream, 'reset-there');
+    // Of one that has not begun nobody knows.
+    if (waiting === undefined) this.#inTurn(stream.key, () => stream.tellReset(reason));
+  }
+
+  beginInTurn(stream: SessionStream, size: number, begin: () => void): boolean {
+    const { key } = stream;
+    if (this.#mayGoOn) {
+      this.#turn.work.spend();
+      begin();
+      return true;
+    }
+    if (!this.#requestsWaiting.hasRoom(key, size)) return false;
+    const beginNow = (): void => {
+      this.#waitsNoMore(stream);
+      begin();
+    };
+    this.#requestsWaiting.change(key, size);
+    stream.waiting = { size, begin: beginNow };
+    this.#inTurn(key, beginNow);
+    return true;
+  }
+
+  #waitsNoMore(stream: SessionStream): void {
+    const { waiting, key } = stream;
+    if (waiting === undefined) return;
+    stream.waiting = undefined;
+    this.#requestsWaiting.change(key, -waiting.size);
+    this.#later.delete(key, waiting.begin);
+  }
+
+  get #mayGoOn(): boolean {
+    return this.#later.size === 0 && !this.#turn.work.isBusy;
+  }
+
+  /** Now, or in turn with what is to be done for other routing keys. */
+  #inTurn(key: string, work: () => void): void {
+    if (this.#mayGoOn) {
+      this.#turn.work.spend();
+      work();
+      return;
+    }
+    this.#later.add(key, work);
+    if (this.#goesOn) return;
+    this.#goesOn = true;
+    this.#turn.work.wait(this.#goOn);
+  }
+
+  readonly #goOn = bounded(
+    'session/go-on',
+    () => {
+      const { work } = this.#turn;
+      while (!work.isSpent && this.#later.size > 0) {
+        work.spend();
+        this.#later.take()?.();
+      }
+      this.#goesOn = this.#later.size > 0;
+      if (this.#goesOn) work.wait(this.#goOn);
+    },
+    () => {
+      this.#goesOn = this.#later.size > 0;
+      if (this.#goesOn) this.#turn.work.wait(this.#goOn);
+      this.#fault();
+    },
+  );
+
+  #cutStream(stream: SessionStream, reason: StreamReset): void {
     if (stream.gone) return;
     stream.discard();
     this.windows.released(stream);
@@ -257,7 +338,7 @@ class Http2Session implements Session, SessionCore {
     if (this.role === 'client') {
       const refused = [...this.streams.values()].filter(({ id }) => id > lastStreamId);
       const late = { code: ErrorCode.REFUSED_STREAM, reason: 'the peer takes no more streams' };
-      this.#inTurns(refused, (stream) => this.cutStream(stream, late));
+      this.#inTurns(refused, (stream) => this.#cutStream(stream, late));
     }
     this.#closeIfDone();
   }
@@ -318,12 +399,12 @@ class Http2Session implements Session, SessionCore {
       this.#unread = Buffer.concat([this.#unread, chunk]);
       return;
     }
-    const left = this.#turn.isBusy ? chunk : this.#read(chunk);
+    const left = this.#turn.reading.isBusy ? chunk : this.#read(chunk);
     if (left.length === 0) return;
     // The chunk is the socket's, for the time of this call.
     this.#unread = Buffer.from(left);
     this.#socket.pause();
-    this.#turn.wait(this.#readOn);
+    this.#turn.reading.wait(this.#readOn);
   };
 
   readonly #readOn = bounded(
@@ -331,7 +412,7 @@ class Http2Session implements Session, SessionCore {
     () => {
       if (this.#state === 'closed') return;
       this.#unread = this.#read(this.#unread);
-      if (this.#unread.length > 0) this.#turn.wait(this.#readOn);
+      if (this.#unread.length > 0) this.#turn.reading.wait(this.#readOn);
       else this.#socket.resume();
     },
     () => this.#fault(),
@@ -350,8 +431,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   worked(pieces: number): void {
-    this.#turn.spend(pieces);
-    if (this.#turn.isSpent) this.#reader.pause();
+    this.#turn.reading.spend(pieces);
+    if (this.#turn.reading.isSpent) this.#reader.pause();
   }
 
   /** What its user throws ends the session, wherever it was told from. */
@@ -408,12 +489,13 @@ class Http2Session implements Session, SessionCore {
   #refuseWaiting(): void {
     const refused = this.#waiting.splice(0).map(({ stream }) => stream);
     const reason = { code: ErrorCode.REFUSED_STREAM, reason: 'the session takes no more streams' };
-    this.#inTurns(refused, (stream) => this.cutStream(stream, reason));
+    this.#inTurns(refused, (stream) => this.#cutStream(stream, reason));
   }
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
     if (stream.whose !== undefined) this.shares.change(stream.whose, -1);
     stream.whose = undefined;
+    this.#waitsNoMore(stream);
     if (stream.id === 0 || !this.streams.delete(stream.id)) return;
     this.#lingering.delete(stream);
     this.#inbound.remember(stream.id, how);
@@ -454,6 +536,7 @@ class Http2Session implements Session, SessionCore {
     this.pings.close(reason.reason);
     const streams = [...this.#waiting.splice(0).map(({ stream }) => stream), ...this.streams.values()];
     this.streams.clear();
+    for (const stream of streams) this.#waitsNoMore(stream);
     this.#inTurns(streams, (stream) => {
       this.windows.released(stream);
       if (!stream.gone) stream.cut(reason);
@@ -464,17 +547,7 @@ class Http2Session implements Session, SessionCore {
 
   /** Each of them ends a connection with all that is behind it, so a few are ended in a turn. */
   #inTurns(streams: readonly SessionStream[], cut: (stream: SessionStream) => void): void {
-    const left = streams.values();
-    const goOn = (): void => {
-      while (!this.#turn.isSpent) {
-        const { value: stream, done } = left.next();
-        if (done === true) return;
-        this.#turn.spend();
-        cut(stream);
-      }
-      this.#turn.wait(goOn);
-    };
-    goOn();
+    for (const stream of streams) this.#inTurn(stream.key, () => cut(stream));
   }
 
   /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */

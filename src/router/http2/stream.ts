@@ -9,6 +9,12 @@ import type { Whose } from '../memory/nested-shares.ts';
 import { PIECE_COST } from '../memory/costs.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
+export interface Waiting {
+  /** Octets of its fields. */
+  readonly size: number;
+  begin(): void;
+}
+
 /** What a stream asks of its session. */
 export interface StreamOwner {
   readonly outbox: Outbox;
@@ -58,6 +64,10 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   promised = -1;
   /** Of a stream that this end opened: whose part of all of them it is. */
   whose: Whose | undefined;
+  /** For whom it is opened: what is to be done for others is done in turn with it. */
+  key = '';
+  /** A request that has not begun: nobody handles it yet. */
+  waiting: Waiting | undefined;
   readonly #owner: StreamOwner;
   /** Its user has left, and the peer is told when it answers. */
   #isLeft = false;

@@ -1,11 +1,26 @@
 import { bounded } from '../../telemetry/boundary.ts';
 
 /**
- * What all sessions of one peer together make this end do in a turn of the event loop: a few pieces of work, of about a tenth of a millisecond
- * or two each, and several times that until all has come of it. Thousands of them fit into what is read at once, and a session that ends may end
- * thousands of streams: the turns of others would come seconds later. Who has to wait goes on in the order in which they came.
+ * What all sessions of one peer together make this end do in a turn of the event loop. Reading is apart from what has to be done about what was
+ * read: a link carries bytes of many clients, and those of one are not to wait until all is done that others ask for.
  */
 export class Turn {
+  readonly reading: Lane;
+  readonly work: Lane;
+
+  /** @param most pieces of either, now */
+  constructor(most: () => number = () => ALONE) {
+    this.reading = new Lane(most);
+    this.work = new Lane(most);
+  }
+}
+
+/**
+ * A few pieces in a turn of the event loop, of about a tenth of a millisecond or two each, and several times that until all has come of it. Thousands
+ * of them fit into what is read at once, and a session that ends may end thousands of streams: the turns of others would come seconds later. Who has
+ * to wait goes on in the order in which they came.
+ */
+export class Lane {
   readonly #most: () => number;
   #spent = 0;
   #ending = false;
@@ -19,8 +34,8 @@ export class Turn {
     },
   );
 
-  /** @param most pieces of work, now */
-  constructor(most: () => number = () => ALONE) {
+  /** @param most pieces, now */
+  constructor(most: () => number) {
     this.#most = most;
   }
 

@@ -287,7 +287,8 @@ test('however many connections a peer has, they share its turns, and each gets o
   const sum = (): number => taken().reduce((one, other) => one + other, 0);
   for (let before = 0, turns = 0; sum() < 500; turns += 1) {
     assert.ok(sum() - before <= 10, `${sum() - before} requests in one turn`);
-    assert.ok(Math.max(...taken()) - Math.min(...taken()) <= 20, `${taken()} of each`);
+    // Of what comes at once a turn reads of one as much as it does.
+    assert.ok(Math.max(...taken()) - Math.min(...taken()) <= 40, `${taken()} of each`);
     assert.ok(turns < 10_000);
     before = sum();
     await setImmediate();
