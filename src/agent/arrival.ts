@@ -30,10 +30,16 @@ export class Arrival {
   }
 }
 
-function missingIn({ site, links }: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
-  const known = new Set(state.network.flatMap((record) => (record.site.id === site.id ? [record.router] : [])));
-  const router = others.find((name) => !known.has(name));
+function missingIn({ site, links, revoked }: RouterConfig, state: RouterState, others: readonly string[]): string | undefined {
+  const siblings = new Map(state.network.flatMap((record) => (record.site.id === site.id ? [[record.router, record] as const] : [])));
+  const router = others.find((name) => !siblings.has(name));
   if (router !== undefined) return `starting: not linked to the site's router ${router} yet`;
   const link = links.find(({ name }) => state.links[name]?.operational !== true);
-  return link === undefined ? undefined : `starting: the link ${link.name} is not up yet`;
+  if (link !== undefined) return `starting: the link ${link.name} is not up yet`;
+  // What a router says of itself comes before what it knows of others, and only by that listeners are opened.
+  const known = new Set([...state.network.map((record) => record.site.id), ...revoked.sites]);
+  const beyond = others.flatMap((name) => siblings.get(name)?.links ?? []).find(({ siteId }) => !known.has(siteId));
+  return beyond === undefined
+    ? undefined
+    : `starting: the site ${beyond.siteId}, to which others of this site are linked, is not reached yet`;
 }

@@ -22,6 +22,29 @@ test('a router waits for the others that serve, and for its links', () => {
   assert.equal(arrival.waitsFor(config, state(['new', 'old'], true), ['old']), undefined);
 });
 
+test('a router waits until it reaches the sites that the others are linked to', () => {
+  const east = siteConfig('east').site;
+  const [to, alone] = [
+    { name: 'link', siteId: east.id, siteName: '', cost: 1 },
+    { ...config, links: [] },
+  ];
+  const linked = (...routers: readonly string[]): RouterState => {
+    const seen = state(routers, true);
+    return { ...seen, network: seen.network.map((record) => ({ ...record, links: record.router === 'new' ? [] : [to] })) };
+  };
+  const heard = linked('new', 'old');
+  const whole = { ...heard, network: [...heard.network, { router: 'main', site: east, edge: false, links: [], keys: [] }] };
+  const arrival = new Arrival(() => 0);
+  assert.match(arrival.waitsFor(alone, heard, ['old']) ?? '', new RegExp(`site ${east.id}`));
+  assert.equal(arrival.waitsFor(alone, whole, ['old']), undefined);
+  // Nobody reaches a site that is revoked, and one that only a router about to end is linked to is not worth waiting for.
+  const revoked = { sites: [east.id], serials: [] };
+  assert.equal(new Arrival(() => 0).waitsFor({ ...alone, revoked }, heard, ['old']), undefined);
+  const ending = linked('new', 'ending');
+  const serving = { router: 'old', site: config.site, edge: false, links: [], keys: [] };
+  assert.equal(new Arrival(() => 0).waitsFor(alone, { ...ending, network: [...ending.network, serving] }, ['old']), undefined);
+});
+
 test('once it has arrived nothing that goes down takes that back', () => {
   const arrival = new Arrival(() => 0);
   assert.equal(arrival.waitsFor(config, state(['new', 'old'], true), ['old']), undefined);
