@@ -200,10 +200,12 @@ class JoinedRouter implements Router, LinkHost {
   leave(): void {
     if (this.#leaving) return;
     this.#leaving = true;
-    const { id } = this.#config.site;
-    // Routers of this site have heard of the others by themselves.
-    for (const { state, dialed, peer, routing } of this.links.all)
-      if (state === 'up' && !dialed && peer.site.id !== id) routing.send(Buffer.of(LEAVING));
+    for (const link of this.links.all) if (link.state === 'up') this.#tellLeaving(link);
+  }
+
+  /** Routers of this site have heard of the others by themselves. */
+  #tellLeaving({ dialed, peer, routing }: Link): void {
+    if (!dialed && peer.site.id !== this.#config.site.id) routing.send(Buffer.of(LEAVING));
   }
 
   drain(deadline: number): Promise<void> {
@@ -301,6 +303,8 @@ class JoinedRouter implements Router, LinkHost {
       this.#feed.up(link);
       this.#siblingLinks.up(link);
       this.#configured.linkUp(link);
+      // It was let in before.
+      if (this.#leaving) this.#tellLeaving(link);
       this.changed();
     },
     onDown: (link: Link): void => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { freePort } from '../support/free-port.ts';
 import { testAuthority } from './support/certificates.ts';
@@ -50,4 +52,34 @@ test('where there is nowhere else a link stays until the router goes', async () 
   await until(client, 'the refusal', (state) => state.links['to-server']?.problem?.code === 'draining');
   assert.equal(client.state.links['to-server']?.operational, true);
   assert.equal(await ask(port, ''), 'hello');
+});
+
+test('a link that is being made when a router begins to go is opened elsewhere, too', async () => {
+  await using echo = await echoServer('hello');
+  await using one = await start(await part('one', echo.port));
+  await using two = await start(await part('two', echo.port));
+  const [port, atOne, atTwo] = [await freePort(), await accessPort(one), await accessPort(two)];
+  // The second connection of the link to one comes when one has begun to go.
+  const sockets: Socket[] = [];
+  await using between = createServer((socket) => {
+    sockets.push(socket);
+    if (sockets.length === 2) one.leave();
+    const onward = connect(atOne, '127.0.0.1');
+    for (const end of [socket, onward]) end.on('error', () => {});
+    socket.pipe(onward).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(between, 'listening');
+  // A TCP server that listens has an address.
+  const { endpoints: first, ...rest } = link('to-server', (between.address() as AddressInfo).port, await ca.issue());
+  const { endpoints: second } = link('to-server', atTwo, await ca.issue());
+  await using client = await start({
+    ...siteConfig('client'),
+    links: [{ ...rest, endpoints: [...first, ...second] }],
+    listeners: [listener('key', port)],
+  });
+  await until(client, 'the link', (state) => state.links['to-server']?.operational === true);
+  await until(client, 'the other end', (state) => state.links['to-server']?.endpoint?.endsWith(`:${atTwo}`) === true);
+  await one.drain(1_000);
+  assert.equal(await ask(port, ''), 'hello');
+  for (const socket of sockets) socket.destroy();
 });
