@@ -16,12 +16,18 @@ export class HandshakeLimit {
   readonly #pace = new HandshakePace<Socket>();
 
   /**
+   * A connection that its peer has reset before it was accepted has no address any more, and Node.js tells nobody that it is over: it is closed.
    * @param start begins the handshake; called now or soon, unless the connection has ended before
    * @returns the address whose connection was closed for this one
    */
   begin(socket: Socket, start: () => void): string | undefined {
+    const { remoteAddress } = socket;
+    if (remoteAddress === undefined) {
+      socket.destroy();
+      return undefined;
+    }
     const key = keyOf(socket);
-    const network = networkOf(socket.remoteAddress ?? '');
+    const network = networkOf(remoteAddress);
     const ended = this.#places.enter(key, network);
     this.#connections.set(key, { socket, network });
     // A peer that leaves in the middle.
