@@ -197,6 +197,8 @@ export class Access {
       return;
     }
     this.#server = server;
+    // Where its host has a name, or its bundle could not be used at first, that is after the config was applied.
+    this.#cutOutdated();
     const failed = (error: unknown): void => {
       if (this.#server !== server) return;
       // One that listens goes on as it is: an accept failed, for want of open files for example.

@@ -17,19 +17,22 @@ interface Linked extends AsyncDisposable {
   /** A connection that goes through the link. */
   readonly connect: () => Promise<Socket>;
   readonly showAtServer: (tls: TlsBundle, priorRevisions?: number) => void;
+  /** The same, while it moves to another port. */
+  readonly moveServer: (tls: TlsBundle, priorRevisions?: number) => Promise<void>;
   readonly showAtClient: (tls: TlsBundle, priorRevisions?: number) => Promise<void>;
 }
 
 const withPrior = (priorRevisions: number | undefined): { readonly priorRevisions?: number } =>
   priorRevisions === undefined ? {} : { priorRevisions };
 
-async function linked(): Promise<Linked> {
+/** @param host of the access */
+async function linked(host = '127.0.0.1'): Promise<Linked> {
   await using stack = new AsyncDisposableStack();
   const echo = stack.use(await echoServer('hello'));
   const port = await freePort();
   const serverConfig = { ...siteConfig('server'), connectors: [connector('key', echo.port)] };
-  const server = stack.use(await start({ ...serverConfig, accesses: [access(await authority.issue())] }));
-  const at = await accessPort(server);
+  const server = stack.use(await start({ ...serverConfig, accesses: [access(await authority.issue(), { host })] }));
+  let at = await accessPort(server);
   const base = { ...siteConfig('client'), listeners: [listener('key', port)] };
   const client = stack.use(await start({ ...base, links: [link('server', at, await authority.issue())] }));
   await until(client, 'the listener', ({ listeners }) => listeners['Listener/key']?.listening === true);
@@ -43,7 +46,11 @@ async function linked(): Promise<Linked> {
       return socket;
     },
     showAtServer: (tls, priorRevisions) => {
-      server.apply({ ...serverConfig, accesses: [{ ...access(tls), port: at, ...withPrior(priorRevisions) }] });
+      server.apply({ ...serverConfig, accesses: [{ ...access(tls, { host }), port: at, ...withPrior(priorRevisions) }] });
+    },
+    moveServer: async (tls, priorRevisions) => {
+      at = await freePort();
+      server.apply({ ...serverConfig, accesses: [{ ...access(tls, { host }), port: at, ...withPrior(priorRevisions) }] });
     },
     showAtClient: async (tls, priorRevisions) => {
       const before = server.state.incoming[0]?.serial;
@@ -90,6 +97,15 @@ describe('connections of certificates that have been replaced', () => {
     await until(net.client, 'the link', ({ links }) => links.server?.operational === true);
     await assertGoesOn(await net.connect());
   });
+
+  for (const host of ['127.0.0.1', 'localhost'])
+    it(`end with the replacement where that comes with another port at ${host}`, async () => {
+      await using net = await linked(host);
+      const held = await net.connect();
+      const end = ended(held);
+      await net.moveServer(await authority.issue(), 0);
+      await end;
+    });
 
   it('stay for as many replacements as it is said', async () => {
     await using net = await linked();
