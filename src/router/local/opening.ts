@@ -144,12 +144,12 @@ export class Opening {
   #tryThere(candidate: Candidate): void {
     const server = new Side();
     let answered = false;
-    const refuse = (why: Failure, pathBroke = true): void => {
+    const refuse = (why: Failure, pathBroke = true, isOurs = false): void => {
       if (answered) return;
       answered = true;
       server.awaiting = undefined;
       server.drop();
-      this.#refused(candidate, why, pathBroke);
+      this.#refused(candidate, why, pathBroke, isOurs);
     };
     server.awaiting = {
       onResponse: (head) => {
@@ -173,7 +173,7 @@ export class Opening {
       const isBusy = error instanceof EarshotError && error.code === 'busy';
       const why = isBusy ? failure('busy', reason) : failure('no-link', `There is no way to ${candidate.to.router}: ${reason}`);
       // Not within the call: a candidate that fails at once is like any other that fails.
-      const noWay = (): void => refuse(why, !isBusy);
+      const noWay = (): void => refuse(why, !isBusy, isBusy);
       const soon = setImmediate(bounded('connection/no-way', noWay, this.broken));
       this.#giveUp = () => clearImmediate(soon);
       return;
@@ -191,10 +191,11 @@ export class Opening {
     this.#events.onOpened(server, candidate);
   }
 
-  #refused(candidate: Candidate, why: Failure, pathBroke: boolean): void {
+  /** @param isOurs this router has no room for one more of this client's: the destination, and those who have room, have nothing to do with that */
+  #refused(candidate: Candidate, why: Failure, pathBroke: boolean, isOurs = false): void {
     this.#last = why;
     this.#pathBroke ||= pathBroke;
-    this.#context.noteOutcome(candidate, true);
+    if (!isOurs) this.#context.noteOutcome(candidate, true);
     this.#tryNext();
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RequestHead, ResponseHead, Stream, StreamHandler } from '../../../../src/router/http2/contract.ts';
+import { LinkError } from '../../../../src/router/link/link-errors.ts';
 import type { RouteDestination } from '../../../../src/router/routing/contract.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { EAST_ROUTER, oneSide, there, type OneSide } from './two-sides.ts';
@@ -107,6 +108,24 @@ describe('a connection that is being made', () => {
     assert.equal(tried.length, 1);
   });
 
+  it('takes no destination for one that refuses since this router has no room for a client’s connection to it', async () => {
+    const [near, far] = [there(EAST_ROUTER, 1), there('33333333-3333-8333-8333-333333333333/one', 100)];
+    const tried: string[] = [];
+    const { local, routing } = oneSide(undefined, {
+      open: (to, _head, handler, { owner }) => {
+        tried.push(`${owner} ${to.cost}`);
+        if (owner === 'greedy' && to === near) throw new LinkError('busy', 'as many as leave room for others');
+        setImmediate(() => handler.onResponse({ status: 200, fields: {} }));
+        return new Asking();
+      },
+    });
+    await using _ = local;
+    routing.byKey.set('key', [near, far]);
+    assert.equal((await enter(local, 'greedy')).status, 200);
+    assert.equal((await enter(local, 'other')).status, 200);
+    assert.deepEqual(tried, ['greedy 1', 'greedy 100', 'other 1']);
+  });
+
   it('looks for no other way once its client is gone', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { local, tried } = sideThatTries(({ handler }) => handler.onReset({ code: 2, reason: 'the link died' }));
@@ -124,9 +143,9 @@ describe('a connection that is being made', () => {
 });
 
 /** A connection to the key. @returns how it was answered */
-async function enter(local: OneSide['local']): Promise<ResponseHead> {
+async function enter(local: OneSide['local'], owner = 'site'): Promise<ResponseHead> {
   const stream = new Asking();
-  local.enter(stream, HEAD, { owner: 'site' });
+  local.enter(stream, HEAD, { owner });
   return eventually('an answer', () => stream.answer);
 }
 
