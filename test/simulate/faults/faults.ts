@@ -242,7 +242,9 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     },
   ],
   // Connections went on under certificates of an access that are too old.
-  'kept-revisions': [{ file: 'router/link/accept/access.ts', from: '    this.#cutOutdated();\n', to: '' }],
+  'kept-revisions': [
+    { file: 'router/link/accept/access.ts', from: '  #cutOutdated(): void {\n', to: '  #cutOutdated(): void {\n    return;\n' },
+  ],
   // Whose handshake ended after the certificate of an access was replaced was taken for one that had been shown the new one.
   'late-revision': [
     { file: 'router/link/accept/access.ts', from: 'this.#accept(socket, revision)', to: 'this.#accept(socket, this.#revisions.now)' },
