@@ -11,6 +11,7 @@ import type { Logger } from '../../telemetry/log.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { openFilesLimit, reserveWithin } from '../../telemetry/open-files.ts';
 import { FairPlaces } from '../../work/fair-places.ts';
+import { RawSockets } from '../../work/raw-sockets.ts';
 import { networkOf } from '../../x509/network.ts';
 import { refusalOfClient } from './client-check.ts';
 import type { RouterApi } from './router-api.ts';
@@ -115,8 +116,9 @@ export async function serveRouterApiByTls(api: RouterApi, options: ApiServerOpti
 
 /** Who is in the middle of a handshake, and who has shown a certificate of the authority. */
 class Places {
-  readonly #handshakes: FairPlaces<string>;
-  readonly #sockets = new Map<string, Socket>();
+  readonly #raws = new RawSockets();
+  readonly #handshakes: FairPlaces<Socket>;
+  readonly #shaking = new Set<Socket>();
   readonly #clients: FairPlaces<TLSSocket>;
 
   constructor({ handshakes, handshakesOfAddress, connections, connectionsOfClient }: ApiServerLimits) {
@@ -124,22 +126,20 @@ class Places {
     this.#clients = new FairPlaces({ most: connections, mostOfGroup: connectionsOfClient });
   }
 
-  begin(socket: Socket): void {
-    const key = keyOf(socket);
-    const closed = (): void => {
-      // Another connection may have the same address and port by now.
-      if (this.#sockets.get(key) === socket) this.#leave(key);
-    };
-    socket.once('close', bounded('connection/api-handshake-closed', closed, closed));
-    const ended = this.#handshakes.enter(key, networkOf(socket.remoteAddress ?? ''));
-    this.#sockets.set(key, socket);
+  begin(raw: Socket): void {
+    if (!this.#raws.add(raw)) return;
+    const closed = (): void => this.#leave(raw);
+    raw.once('close', bounded('connection/api-handshake-closed', closed, closed));
+    const ended = this.#handshakes.enter(raw, networkOf(raw.remoteAddress ?? ''));
+    this.#shaking.add(raw);
     if (ended === undefined) return;
-    this.#sockets.get(ended)?.destroy();
     this.#leave(ended);
+    ended.destroy();
   }
 
   secure(socket: TLSSocket): void {
-    this.#leave(keyOf(socket));
+    const raw = this.#raws.below(socket);
+    if (raw !== undefined) this.#leave(raw);
     const closed = (): void => this.#clients.leave(socket);
     socket.once('close', bounded('connection/api-closed', closed, closed));
     this.#clients.enter(socket, socket.getPeerX509Certificate()?.fingerprint256 ?? '')?.destroy();
@@ -147,17 +147,14 @@ class Places {
 
   /** Handshakes, which a server of HTTP does not know of yet. */
   endHandshakes(): void {
-    for (const socket of this.#sockets.values()) socket.destroy();
+    for (const raw of this.#shaking) raw.destroy();
   }
 
-  #leave(key: string): void {
-    this.#sockets.delete(key);
-    this.#handshakes.leave(key);
+  #leave(raw: Socket): void {
+    this.#shaking.delete(raw);
+    this.#handshakes.leave(raw);
   }
 }
-
-/** TLS makes a socket of its own of a connection. */
-const keyOf = (socket: Socket): string => `${socket.remoteAddress ?? ''} ${socket.remotePort ?? 0}`;
 
 const tlsOptions = ({ cert, key, ca }: IssuedBundle): TlsOptions => ({
   cert,

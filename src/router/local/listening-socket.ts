@@ -7,6 +7,7 @@ import { hostPort, type HostPort } from '../host-port.ts';
 import { codeOf, KEEP_ALIVE } from './connect.ts';
 import { resetSocket } from './socket-end.ts';
 import type { FairPlaces } from '../../work/fair-places.ts';
+import { RawSockets } from '../../work/raw-sockets.ts';
 import { networkOf } from '../../x509/network.ts';
 
 const BACKLOG = 1024;
@@ -104,12 +105,8 @@ export class ListeningSocket {
     return server;
   }
 
-  /**
-   * The TLS server does not say which TCP socket a TLS socket runs over; the peer's address and port do, since no other
-   * connection to this address can have them meanwhile.
-   */
   #tlsServer(tls: TlsBundle): Server {
-    const raws = new Map<string, Socket>();
+    const raws = new RawSockets();
     const { handshakes } = this.#options;
     const server = createTlsServer({
       ...contextOptions(tls),
@@ -121,22 +118,18 @@ export class ListeningSocket {
       rejectUnauthorized: tls.ca !== undefined,
     });
     const onRaw = (raw: Socket): void => {
-      const peer = peerOf(raw);
-      raws.set(peer, raw);
       const destroy = (): void => void raw.destroy();
-      const forget = (): void => {
-        handshakes.leave(raw);
-        if (raws.get(peer) === raw) raws.delete(peer);
-      };
       raw.on('error', bounded('connection/tls-raw-error', destroy, destroy));
-      raw.once('close', bounded('connection/tls-raw-close', forget, forget));
+      if (!raws.add(raw)) return;
+      const leave = (): void => handshakes.leave(raw);
+      raw.once('close', bounded('connection/tls-raw-close', leave, leave));
       const ended = handshakes.enter(raw, `${hostPort(this.address)} ${networkOf(raw.remoteAddress ?? '')}`);
       if (ended === undefined) return;
       this.#options.onRefused('busy', new Error('too many TLS handshakes are under way'));
       ended.destroy();
     };
     const onSecure = (socket: TLSSocket): void => {
-      const raw = raws.get(peerOf(socket));
+      const raw = raws.below(socket);
       if (raw === undefined) {
         socket.destroy();
         return;
@@ -233,7 +226,5 @@ export class ListeningSocket {
     }
   }
 }
-
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress}|${remotePort}`;
 
 const contextOptions = ({ cert, key, ca }: TlsBundle): SecureContextOptions => ({ minVersion: 'TLSv1.2', cert, key, ca });

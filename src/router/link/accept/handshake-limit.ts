@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { openFilesLimit, reserveWithin } from '../../../telemetry/open-files.ts';
 import { FairPlaces } from '../../../work/fair-places.ts';
 import { HandshakePace } from '../../../work/handshake-pace.ts';
+import { RawSockets } from '../../../work/raw-sockets.ts';
 import { networkOf } from '../../../x509/network.ts';
 import { bounded } from '../../../telemetry/boundary.ts';
 
@@ -9,57 +10,53 @@ import { bounded } from '../../../telemetry/boundary.ts';
 const MOST = Math.min(512, reserveWithin(openFilesLimit()).strangers);
 const MOST_OF_ADDRESS = Math.min(64, MOST);
 
-/** Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended. */
+/**
+ * Lets only so many handshakes run at once: for one more, the oldest of the address that has most of them is ended.
+ *
+ * Invariant: who waits for its turn has a place, since nobody else closes a connection that waits.
+ */
 export class HandshakeLimit {
-  readonly #places = new FairPlaces<string>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
-  readonly #connections = new Map<string, { readonly socket: Socket; readonly network: string }>();
+  readonly #places = new FairPlaces<Socket>({ most: MOST, mostOfGroup: MOST_OF_ADDRESS });
   readonly #pace = new HandshakePace<Socket>();
+  readonly #raws = new RawSockets();
+  /** Of each that has a place. */
+  readonly #networks = new Map<Socket, string>();
 
   /**
-   * A connection that its peer has reset before it was accepted has no address any more, and Node.js tells nobody that it is over: it is closed.
    * @param start begins the handshake; called now or soon, unless the connection has ended before
    * @returns the address whose connection was closed for this one
    */
-  begin(socket: Socket, start: () => void): string | undefined {
-    const { remoteAddress } = socket;
-    if (remoteAddress === undefined) {
-      socket.destroy();
-      return undefined;
-    }
-    const key = keyOf(socket);
-    const network = networkOf(remoteAddress);
-    const ended = this.#places.enter(key, network);
-    this.#connections.set(key, { socket, network });
+  begin(raw: Socket, start: () => void): string | undefined {
+    if (!this.#raws.add(raw)) return undefined;
+    const network = networkOf(raw.remoteAddress ?? '');
+    const ended = this.#places.enter(raw, network);
+    this.#networks.set(raw, network);
     // A peer that leaves in the middle.
-    const done = (): void => this.#done(key, socket);
-    socket.once('close', bounded('connection/handshake-closed', done, done));
+    const done = (): void => this.#done(raw);
+    raw.once('close', bounded('connection/handshake-closed', done, done));
     const closed = ended === undefined ? undefined : this.#close(ended);
-    this.#pace.enter(socket, network, start);
+    this.#pace.enter(raw, network, start);
     return closed;
   }
 
   /** The handshake of this connection, of which TLS has made a socket of its own, is over. */
-  end(socket: Socket): void {
-    this.#done(keyOf(socket));
+  end(tls: Socket): void {
+    const raw = this.#raws.below(tls);
+    if (raw !== undefined) this.#done(raw);
   }
 
-  #close(key: string): string | undefined {
-    const socket = this.#connections.get(key)?.socket;
-    if (socket === undefined) return undefined;
-    const address = socket.remoteAddress ?? '';
-    this.#done(key, socket);
-    socket.destroy();
+  #close(raw: Socket): string {
+    const address = raw.remoteAddress ?? '';
+    this.#done(raw);
+    raw.destroy();
     return address;
   }
 
-  /** @param socket where another connection may have the same address and port by now */
-  #done(key: string, socket?: Socket): void {
-    const found = this.#connections.get(key);
-    if (found === undefined || (socket !== undefined && found.socket !== socket)) return;
-    this.#connections.delete(key);
-    this.#places.leave(key);
-    this.#pace.leave(found.socket, found.network);
+  #done(raw: Socket): void {
+    const network = this.#networks.get(raw);
+    if (network === undefined) return;
+    this.#networks.delete(raw);
+    this.#places.leave(raw);
+    this.#pace.leave(raw, network);
   }
 }
-
-const keyOf = (socket: Socket): string => `${socket.remoteAddress ?? ''} ${socket.remotePort ?? 0}`;
