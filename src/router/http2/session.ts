@@ -87,6 +87,7 @@ class Http2Session implements Session, SessionCore {
   #unread: Buffer = EMPTY;
   /** What is to be done for each routing key, in turn. */
   readonly #later = new FairQueue<() => void>();
+  /** It will be called back for that. */
   #goesOn = false;
   /** Octets of fields, by routing key. */
   readonly #requestsWaiting: Shares;
@@ -239,8 +240,7 @@ class Http2Session implements Session, SessionCore {
   beginInTurn(stream: SessionStream, size: number, begin: () => void): boolean {
     const { key } = stream;
     if (this.#mayGoOn) {
-      this.#turn.work.spend();
-      begin();
+      this.#inTurn(key, begin);
       return true;
     }
     if (!this.#requestsWaiting.hasRoom(key, size)) return false;
@@ -274,9 +274,13 @@ class Http2Session implements Session, SessionCore {
       return;
     }
     this.#later.add(key, work);
-    if (this.#goesOn) return;
-    this.#goesOn = true;
-    this.#turn.work.wait(this.#goOn);
+    if (!this.#goesOn) this.#comeBack();
+  }
+
+  /** Where something is left to be done. */
+  #comeBack(): void {
+    this.#goesOn = this.#later.size > 0;
+    if (this.#goesOn) this.#turn.work.wait(this.#goOn);
   }
 
   readonly #goOn = bounded(
@@ -287,12 +291,10 @@ class Http2Session implements Session, SessionCore {
         work.spend();
         this.#later.take()?.();
       }
-      this.#goesOn = this.#later.size > 0;
-      if (this.#goesOn) work.wait(this.#goOn);
+      this.#comeBack();
     },
     () => {
-      this.#goesOn = this.#later.size > 0;
-      if (this.#goesOn) this.#turn.work.wait(this.#goOn);
+      this.#comeBack();
       this.#fault();
     },
   );
