@@ -1,8 +1,9 @@
 import type { ResponseHead, StreamHandler, StreamReset } from './http2/contract.ts';
 import { ErrorCode } from './http2/errors.ts';
-import { PooledChunks } from './memory/buffer-pool.ts';
-import { COST, PIECE_COST } from './memory/costs.ts';
+import { copyOf, PooledChunks } from './memory/buffer-pool.ts';
+import { COST } from './memory/costs.ts';
 import type { Holder } from './memory/memory.ts';
+import { Pieces } from './memory/pieces.ts';
 import type { Tap } from './observers/contract.ts';
 
 /** What bytes can be given to: a `Stream`, or a socket (see `SocketEnd`). */
@@ -56,8 +57,7 @@ export class Side implements StreamHandler, Holder {
   #peer: Side | undefined;
   #count: ByteCount | undefined;
   #over: ((reason: StreamReset | undefined) => void) | undefined;
-  #held: Buffer[] | undefined;
-  #heldBytes = 0;
+  #held: Pieces | undefined;
   /** What the other end has of ours. */
   #chunks: PooledChunks | undefined;
   /** Bytes that the other end wants no more of until it has drained. */
@@ -142,7 +142,7 @@ export class Side implements StreamHandler, Holder {
 
   /** Takes no part any more: what still comes is dropped, so that the end's window stays open until its peer has ended. */
   drop(): void {
-    const bytes = this.#held?.reduce((sum, { length }) => sum + length, 0) ?? 0;
+    const bytes = this.#held?.bytes ?? 0;
     this.#held = undefined;
     const { end } = this;
     this.#peer = new Side();
@@ -171,8 +171,7 @@ export class Side implements StreamHandler, Holder {
   }
 
   #waiting(): number {
-    const before = this.#held === undefined ? 0 : this.#heldBytes + this.#held.length * PIECE_COST;
-    return before + (this.gone ? 0 : (this.end?.held ?? 0));
+    return (this.#held?.held ?? 0) + (this.gone ? 0 : (this.end?.held ?? 0));
   }
 
   #join(peer: Side, count: ByteCount, over: (reason: StreamReset | undefined) => void): void {
@@ -181,20 +180,19 @@ export class Side implements StreamHandler, Holder {
     this.#count = count;
     this.#over = over;
     // Keeps the order while the bytes that came first are passed on.
-    this.#held ??= [];
+    this.#held ??= new Pieces();
   }
 
   #hold(chunk: Buffer): void {
     if (this.gone) return;
-    this.#held ??= [];
-    this.#held.push(Buffer.from(chunk));
-    this.#heldBytes += chunk.length;
+    this.#held ??= new Pieces();
+    this.#held.push(copyOf(chunk));
   }
 
   #passHeld(): void {
     const held = this.#held;
     this.#held = undefined;
-    if (held !== undefined) for (const chunk of held) this.onData(chunk);
+    if (held !== undefined) for (const chunk of held.takeAll()) this.onData(chunk);
     if (this.ended && !this.gone && this.#peer !== undefined) this.#passEnd(this.#peer);
   }
 

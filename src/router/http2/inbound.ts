@@ -73,24 +73,7 @@ export class Inbound implements FrameSink {
       }
       stream.promised -= chunk.length;
     }
-    const isEnough = !this.#core.windows.kept(stream);
     stream.tellData(chunk);
-    if (isEnough) this.#giveUpParts();
-  }
-
-  /**
-   * Of what comes byte by byte the stream that holds most is given up: a link carries those of many clients, of whom each decides how much its own are cut.
-   * What has ended, and is not taken yet, cannot be; where that is nearly all, the peer is cut off.
-   */
-  #giveUpParts(): void {
-    const { streams, limits } = this.#core;
-    this.#worked((streams.size / STREAMS_A_FRAME) * FRAME);
-    let worst: SessionStream | undefined;
-    for (const stream of streams.values()) if (stream.parts > (worst?.parts ?? 0)) worst = stream;
-    const what = `DATA in more than ${limits.unconsumedParts} parts that nobody has taken yet`;
-    if (worst === undefined || worst.parts * streams.size < limits.unconsumedParts / 16)
-      throw new ConnectionError(ErrorCode.ENHANCE_YOUR_CALM, what);
-    this.#resetStream(worst, ErrorCode.ENHANCE_YOUR_CALM, what);
   }
 
   onDataEnd(padding: number, endStream: boolean): void {

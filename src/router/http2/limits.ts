@@ -17,8 +17,6 @@ export interface SessionLimits {
   readonly growth: number;
   /** Bytes received and not yet consumed, of all streams. */
   readonly unconsumed: number;
-  /** Parts in which those came, about: each costs some hundred bytes, however few it brings. */
-  readonly unconsumedParts: number;
   /** Answers that wait for a peer that does not read. */
   readonly answersQueued: number;
   /** All frames but DATA that wait for a peer that does not read; beyond that it gets no new streams, but is cut off. */
@@ -43,7 +41,6 @@ export const DEFAULT_LIMITS: SessionLimits = {
   streamWindowMost: 8 << 20,
   growth: 16 << 20,
   unconsumed: 24 << 20,
-  unconsumedParts: 262_144,
   answersQueued: 256 << 10,
   controlQueued: 4 << 20,
   settingsDeadline: 10_000,

@@ -12,8 +12,6 @@ export interface ReceiveSide {
   window: number;
   target: number;
   unconsumed: number;
-  /** The parts in which that came, about. */
-  parts: number;
   /** Of the present measurement: its begin, and what was consumed since. */
   since: number;
   consumedSince: number;
@@ -50,7 +48,6 @@ export class ReceiveWindows {
   #unconsumed = 0;
   /** Of that, what lies beyond the usual initial window of its stream: in windows that have grown. */
   #beyond = 0;
-  #parts = 0;
   #grown = 0;
   #initial: number;
   /** An initial window that the peer has not acknowledged yet. */
@@ -70,13 +67,8 @@ export class ReceiveWindows {
   }
 
   /** What is counted for streams: each comes to nothing when they are all gone. */
-  get held(): { readonly unconsumed: number; readonly beyond: number; readonly parts: number; readonly grown: number } {
-    return { unconsumed: this.#unconsumed, beyond: this.#beyond, parts: this.#parts, grown: this.#grown };
-  }
-
-  /** In which those came, about. */
-  get parts(): number {
-    return this.#parts;
+  get held(): { readonly unconsumed: number; readonly beyond: number; readonly grown: number } {
+    return { unconsumed: this.#unconsumed, beyond: this.#beyond, grown: this.#grown };
   }
 
   /** What a new stream starts with. */
@@ -103,19 +95,8 @@ export class ReceiveWindows {
     return true;
   }
 
-  /**
-   * A part of what has arrived, which its user may keep. A peer can send byte by byte: what that costs us is not their number.
-   * @returns false where there are too many of all streams
-   */
-  kept(stream: ReceiveSide): boolean {
-    stream.parts += 1;
-    this.#parts += 1;
-    return this.#parts <= this.#limits.unconsumedParts;
-  }
-
   consumed(stream: ReceiveSide, bytes: number): void {
     const counted = Math.min(bytes, stream.unconsumed);
-    this.#forgetParts(stream, counted);
     this.#hold(stream, -counted);
     stream.consumedSince += counted;
     if (!stream.remoteEnded && stream.target - stream.window - stream.unconsumed >= step(stream.target)) this.#credit(stream);
@@ -125,7 +106,6 @@ export class ReceiveWindows {
 
   /** The stream is gone, and nobody consumes any more what it brought. */
   released(stream: ReceiveSide): void {
-    this.#forgetParts(stream, stream.unconsumed);
     this.#hold(stream, -stream.unconsumed);
     this.ended(stream);
     this.creditConnection();
@@ -182,14 +162,6 @@ export class ReceiveWindows {
     stream.unconsumed += change;
     this.#unconsumed += change;
     this.#beyond += Math.max(0, stream.unconsumed - base) - before;
-  }
-
-  /** As many as are the bytes' share: which parts they were in is not known. */
-  #forgetParts(stream: ReceiveSide, bytes: number): void {
-    if (stream.parts === 0) return;
-    const left = bytes >= stream.unconsumed ? 0 : Math.floor(stream.parts * (1 - bytes / stream.unconsumed));
-    this.#parts -= stream.parts - left;
-    stream.parts = left;
   }
 
   #credit(stream: ReceiveSide): void {

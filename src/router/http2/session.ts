@@ -30,7 +30,7 @@ import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
 import { Turn } from './turn.ts';
 import { FairQueue } from '../../work/fair-queue.ts';
-import { PIECE_COST, STREAM_COST } from '../memory/costs.ts';
+import { STREAM_COST } from '../memory/costs.ts';
 import { NestedShares, type Whose } from '../memory/nested-shares.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { Shares } from '../memory/shares.ts';
@@ -136,9 +136,8 @@ class Http2Session implements Session, SessionCore {
   }
 
   get held(): number {
-    const { outbox, windows } = this;
     const read = this.#unread.length + this.#requestsWaiting.total;
-    return outbox.controlBytes + read + this.openStreams * STREAM_COST + windows.parts * PIECE_COST;
+    return this.outbox.controlBytes + read + this.openStreams * STREAM_COST;
   }
 
   get nextLocalStream(): number {

@@ -6,7 +6,7 @@ import { Flag, FRAME_HEADER_BYTES, FrameType, writeFrameHeader } from './frames.
 import type { Outbox, SendSide } from './outbox.ts';
 import type { ReceiveSide, ReceiveWindows } from './receive-windows.ts';
 import type { Whose } from '../memory/nested-shares.ts';
-import { PIECE_COST } from '../memory/costs.ts';
+import { Pieces } from '../memory/pieces.ts';
 import { EarshotError } from '../../errors/earshot-error.ts';
 
 export interface Waiting {
@@ -43,14 +43,12 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   /** 0 while it waits for the peer's leave to open. */
   id = 0;
   handler: StreamHandler = NOBODY;
-  queued = 0;
   sendWindow: number;
   listed = false;
   ending = false;
   window: number;
   target: number;
   unconsumed = 0;
-  parts = 0;
   since = 0;
   consumedSince = 0;
   remoteEnded = false;
@@ -71,9 +69,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   readonly #owner: StreamOwner;
   /** Its user has left, and the peer is told when it answers. */
   #isLeft = false;
-  #chunks: Buffer[] = [];
-  /** Bytes of the first chunk that have left. */
-  #offset = 0;
+  readonly #waits = new Pieces();
   #localEnded = false;
   #wantsDrain = false;
 
@@ -85,8 +81,12 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     this.since = now;
   }
 
+  get queued(): number {
+    return this.#waits.bytes;
+  }
+
   get held(): number {
-    return this.queued + this.#chunks.length * PIECE_COST;
+    return this.#waits.held;
   }
 
   respond(head: ResponseHead, options?: { readonly end?: boolean }): void {
@@ -105,12 +105,11 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
     if (!this.headSent || this.ending)
       throw new EarshotError('http2-usage', this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
     if (chunk.length > 0) {
-      this.#chunks.push(chunk);
-      this.queued += chunk.length;
+      this.#waits.push(chunk);
       this.#owner.queuedChanged(chunk.length);
       if (this.id !== 0) this.#owner.outbox.ready(this);
     }
-    if (this.queued < HIGH_WATER && this.#chunks.length < MOST_PIECES) return true;
+    if (this.queued < HIGH_WATER) return true;
     this.#wantsDrain = true;
     return false;
   }
@@ -161,21 +160,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   takeInto(out: Buffer, at: number, length: number): void {
-    const end = at + length;
-    let position = at;
-    let whole = 0;
-    for (const chunk of this.#chunks) {
-      const copied = chunk.copy(out, position, this.#offset, this.#offset + end - position);
-      position += copied;
-      this.#offset += copied;
-      if (this.#offset < chunk.length) break;
-      this.#offset = 0;
-      whole++;
-      if (position === end) break;
-    }
-    if (whole === this.#chunks.length) this.#chunks = [];
-    else if (whole > 0) this.#chunks.splice(0, whole);
-    this.queued -= length;
+    this.#waits.takeInto(out, at, length);
     this.#owner.queuedChanged(-length);
   }
 
@@ -203,9 +188,8 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   #drop(): void {
-    this.#chunks = [];
     this.#owner.queuedChanged(-this.queued);
-    this.queued = 0;
+    this.#waits.clear();
     this.#owner.outbox.forget(this);
   }
 
@@ -265,8 +249,6 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 /** What a stream queues before `write` returns false, and when it may write again. */
 const HIGH_WATER = 131_072;
 const LOW_WATER = 65_536;
-/** In how many pieces: each costs memory, however short it is. */
-const MOST_PIECES = 1_024;
 
 const NOBODY: StreamHandler = {
   onResponse: () => undefined,

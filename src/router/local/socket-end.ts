@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { PIECE_COST } from '../memory/costs.ts';
+import { Pieces } from '../memory/pieces.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { End, Side } from '../side.ts';
@@ -11,8 +12,8 @@ const SMALL = 4096;
 const NOTHING = Buffer.alloc(0);
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
 const WRITE_LIMIT = 128 * 1024;
-/** In how many pieces: each costs memory, however short it is. */
-const MOST_PIECES = 1_024;
+/** The pieces with which Node.js is left, of those that wait: it keeps each by itself, however short it is. Whole reads are no such pieces. */
+const MOST_PIECES = 16;
 
 /**
  * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, RST is a reset: whatever else
@@ -31,6 +32,8 @@ export class SocketEnd implements End, Stalled {
   #moved = false;
   /** Pieces that were written since nothing waited. */
   #pieces = 0;
+  /** What comes while the socket has as many as it may: until it has written them. */
+  readonly #waits = new Pieces();
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
   constructor(socket: Socket, raw: Socket, side: Side) {
@@ -79,12 +82,12 @@ export class SocketEnd implements End, Stalled {
   }
 
   get queued(): number {
-    return this.#socket.writableLength;
+    return this.#socket.writableLength + this.#waits.bytes;
   }
 
   get held(): number {
     const { writableLength } = this.#socket;
-    return writableLength === 0 ? 0 : writableLength + this.#pieces * PIECE_COST;
+    return writableLength === 0 ? 0 : writableLength + this.#pieces * PIECE_COST + this.#waits.held;
   }
 
   write(chunk: Buffer): boolean {
@@ -95,18 +98,37 @@ export class SocketEnd implements End, Stalled {
       socket.cork();
       uncorkSoon(this);
     }
-    this.#pieces = socket.writableLength === 0 ? 1 : this.#pieces + 1;
-    if (this.#pieces < MOST_PIECES) {
-      socket.write(chunk);
-      return socket.writableLength < WRITE_LIMIT;
+    const waits = this.#waits.bytes > 0;
+    if (!waits && socket.writableLength === 0) this.#pieces = 0;
+    if (waits || this.#pieces === MOST_PIECES) this.#waits.push(chunk);
+    else this.#give(chunk, ++this.#pieces === MOST_PIECES);
+    return this.queued < WRITE_LIMIT;
+  }
+
+  /** What waits is passed on after the last of the pieces that the socket may have. */
+  #give(chunk: Buffer, isLast: boolean): void {
+    if (!isLast) {
+      this.#socket.write(chunk);
+      return;
     }
-    // So few bytes that no `drain` event need follow.
-    const written = (): void => this.#side.onDrain();
-    socket.write(
+    const written = (): void => {
+      if (this.#socket.destroyed) return;
+      this.#giveWaiting();
+      if (!this.#socket.writableNeedDrain) this.#side.onDrain();
+    };
+    this.#socket.write(
       chunk,
       bounded('connection/socket-written', written, () => this.broken()),
     );
-    return false;
+  }
+
+  #giveWaiting(): void {
+    if (this.#waits.bytes === 0) return;
+    const chunks = this.#waits.takeAll();
+    this.#pieces = MOST_PIECES;
+    this.#socket.cork();
+    for (const [index, chunk] of chunks.entries()) this.#give(chunk, index === chunks.length - 1);
+    this.#socket.uncork();
   }
 
   uncork(): void {
@@ -115,6 +137,7 @@ export class SocketEnd implements End, Stalled {
   }
 
   end(): void {
+    this.#giveWaiting();
     this.#socket.end();
   }
 

@@ -7,8 +7,10 @@ import { bounded } from '../../telemetry/boundary.ts';
 import { Buffer } from 'node:buffer';
 import { READ_BUFFER_BYTES } from './shared-read-buffer.ts';
 
-/** Up to here a slice of Node.js's own small pool does. */
-const SMALL = 2048;
+/** Up to here a chunk gets a slice of a small buffer. */
+const SMALL = 1_024;
+/** Whoever keeps a byte keeps all that it is a slice of: Node.js's own pool is cut from 64 KiB, which a connection that stands still would hold. */
+const SMALL_BUFFER = 4_096;
 /** With all of them lent (to connections whose readers are slow) memory is taken from the heap, just as much as is needed. */
 const MOST_BUFFERS = 64;
 /** Milliseconds between looks at what was lent to connections that read nothing more. */
@@ -39,11 +41,11 @@ export class PooledChunks {
     const { length } = chunk;
     this.reclaim();
     this.#total += length;
-    if (length <= SMALL || length > READ_BUFFER_BYTES) return Buffer.from(chunk);
+    if (length <= SMALL || length > READ_BUFFER_BYTES) return copyOf(chunk);
     let last = this.#lent.at(-1);
     if (last === undefined || this.#used + length > last.buffer.length) {
       const buffer = take();
-      if (buffer === undefined) return ownCopy(chunk);
+      if (buffer === undefined) return copyOf(chunk);
       if (last === undefined) watch(this);
       last = { buffer, end: 0 };
       this.#lent.push(last);
@@ -88,11 +90,25 @@ function take(): Buffer | undefined {
   return Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 }
 
-/** Not of the pool, a slab of which it would keep whole. */
-function ownCopy(chunk: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(chunk.length);
-  chunk.copy(own);
-  return own;
+let small = Buffer.alloc(0);
+let smallUsed = 0;
+
+/** Copies a chunk that is valid for a moment only. The copy can be kept for good. */
+export function copyOf(chunk: Buffer): Buffer {
+  const { length } = chunk;
+  if (length > SMALL) {
+    const own = Buffer.allocUnsafeSlow(length);
+    chunk.copy(own);
+    return own;
+  }
+  if (smallUsed + length > small.length) {
+    small = Buffer.allocUnsafeSlow(SMALL_BUFFER);
+    smallUsed = 0;
+  }
+  const from = smallUsed;
+  smallUsed += length;
+  chunk.copy(small, from);
+  return small.subarray(from, smallUsed);
 }
 
 const borrowers = new Set<PooledChunks>();

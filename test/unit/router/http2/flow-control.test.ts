@@ -96,7 +96,7 @@ function stop(talk: Talk): void {
   for (let stopped = 0; stopped < 4; stopped += 1) talk.open().write(65_535);
 }
 
-const NOTHING_HELD = { unconsumed: 0, beyond: 0, parts: 0, grown: 0 };
+const NOTHING_HELD = { unconsumed: 0, beyond: 0, grown: 0 };
 
 /** A stream, and one of its directions: mostly that from the client. */
 const way = fc.record({ stream: fc.nat({ max: 6 }), up: fc.nat({ max: 3 }).map((nth) => nth > 0) });

@@ -27,16 +27,7 @@ function transfer(roundTrip: number, line: number, seconds: number): readonly nu
     () => now,
   );
   after(roundTrip, () => windows.sample(roundTrip));
-  const stream = {
-    id: 1,
-    window: DEFAULT_WINDOW,
-    target: DEFAULT_WINDOW,
-    unconsumed: 0,
-    since: 0,
-    consumedSince: 0,
-    parts: 0,
-    remoteEnded: false,
-  };
+  const stream = { id: 1, window: DEFAULT_WINDOW, target: DEFAULT_WINDOW, unconsumed: 0, since: 0, consumedSince: 0, remoteEnded: false };
   const bits = Array.from({ length: seconds }, () => 0);
   for (; now < seconds * 1_000; now += 1) {
     for (const act of later.get(now) ?? []) act();

@@ -60,6 +60,19 @@ describe('chunks of the pool', () => {
     chunks.forget();
   });
 
+  it('keep little else alive where they are short, whatever else is copied meanwhile', () => {
+    const [slow, other] = [new PooledChunks(() => undefined), new PooledChunks(() => 0)];
+    const kept = [1, 100, 1_024].map((length) => {
+      const chunk = slow.copy(filled(length % 256, length));
+      for (let left = 100; left > 0; left -= 1) other.copy(filled(7, 1_000));
+      return chunk;
+    });
+    assert.deepEqual(
+      kept.map((chunk) => [chunk.length, chunk.every((byte) => byte === chunk.length % 256), chunk.buffer.byteLength <= 4_096]),
+      [1, 100, 1_024].map((length) => [length, true, true]),
+    );
+  });
+
   it('are never short: beyond the common buffers each read gets its own memory', () => {
     const borrowers = Array.from({ length: 40 }, () => new PooledChunks(() => undefined));
     const chunks = borrowers.flatMap((borrower, index) => [borrower.copy(filled(index, 60_000)), borrower.copy(filled(index, 60_000))]);

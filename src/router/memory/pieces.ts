@@ -1,0 +1,90 @@
+import { Buffer } from 'node:buffer';
+
+import { PIECE_COST } from './costs.ts';
+
+/**
+ * Bytes that wait for the end that they are for, in their order. A piece costs memory besides its length, and whoever sends may do so byte by
+ * byte: while something waits, what is short is copied together, so that all of it costs about what it brings.
+ */
+export class Pieces {
+  #bytes = 0;
+  #list: Buffer[] = [];
+  /** Of the first piece, the bytes that have been taken. */
+  #taken = 0;
+  /** Short pieces are copied here: what is filled of it is the last of the list. */
+  #tail: Buffer = NOTHING;
+  #filled = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Memory for them, in bytes, about. */
+  get held(): number {
+    return this.#bytes + this.#list.length * PIECE_COST;
+  }
+
+  /** The chunk must not change while it waits. */
+  push(chunk: Buffer): void {
+    const { length } = chunk;
+    if (length === 0) return;
+    const list = this.#list;
+    this.#bytes += length;
+    if (list.length === 0 || length > SHORT) {
+      list.push(chunk);
+      this.#newTail(NOTHING);
+      return;
+    }
+    if (this.#filled + length > this.#tail.length) {
+      this.#newTail(Buffer.allocUnsafeSlow(TAIL));
+      list.push(this.#tail);
+    }
+    chunk.copy(this.#tail, this.#filled);
+    this.#filled += length;
+    list[list.length - 1] = this.#tail.subarray(0, this.#filled);
+  }
+
+  /** Moves the next `length` of the bytes into `out`. */
+  takeInto(out: Buffer, at: number, length: number): void {
+    const end = at + length;
+    let position = at;
+    let whole = 0;
+    for (const piece of this.#list) {
+      const copied = piece.copy(out, position, this.#taken, this.#taken + end - position);
+      position += copied;
+      this.#taken += copied;
+      if (this.#taken < piece.length) break;
+      this.#taken = 0;
+      whole++;
+      if (position === end) break;
+    }
+    this.#bytes -= length;
+    if (whole === this.#list.length) this.#list = [];
+    else if (whole > 0) this.#list.splice(0, whole);
+  }
+
+  /** @returns all of them; nothing waits any more */
+  takeAll(): readonly Buffer[] {
+    const all = this.#list;
+    if (all[0] !== undefined) all[0] = all[0].subarray(this.#taken);
+    this.clear();
+    return all;
+  }
+
+  clear(): void {
+    this.#bytes = 0;
+    this.#list = [];
+    this.#taken = 0;
+    this.#newTail(NOTHING);
+  }
+
+  #newTail(tail: Buffer): void {
+    this.#tail = tail;
+    this.#filled = 0;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Up to here bytes are copied together. */
+const SHORT = 1_024;
+const TAIL = 2_048;

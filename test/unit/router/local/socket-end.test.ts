@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+
+import { SocketEnd } from '../../../../src/router/local/socket-end.ts';
+import { Side } from '../../../../src/router/side.ts';
+import { eventually } from '../../../harness/wait.ts';
+import { listen } from './two-sides.ts';
+
+/** An end whose peer does not read yet, with so much before that the kernel takes no more. */
+async function stuck(): Promise<{
+  readonly end: SocketEnd;
+  readonly peer: Socket;
+  readonly drains: () => number;
+  readonly before: number;
+}> {
+  const server = createServer();
+  const port = await listen(server);
+  const [accepted, peer] = await Promise.all([once(server, 'connection'), Promise.resolve(connect({ port, host: '127.0.0.1' }).pause())]);
+  server.close();
+  const socket = accepted[0] as Socket;
+  const side = new Side();
+  let drained = 0;
+  side.onDrain = () => void (drained += 1);
+  const end = new SocketEnd(socket, socket, side);
+  const chunk = Buffer.alloc(1 << 20, '-');
+  let before = 0;
+  do {
+    end.write(chunk);
+    before += chunk.length;
+    await new Promise((resolve) => setImmediate(resolve));
+  } while (end.queued === 0);
+  return { end, peer, drains: () => drained, before };
+}
+
+test('what waits byte by byte for a client that does not read costs about what it brings, and comes in its order', async () => {
+  const { end, peer, drains, before } = await stuck();
+  const [queued, held] = [end.queued, end.held];
+  const text = Array.from({ length: 50_000 }, (_unused, index) => String.fromCharCode(97 + (index % 26))).join('');
+  for (const letter of text) end.write(Buffer.from(letter));
+  assert.equal(end.queued - queued, text.length);
+  assert.ok(end.held - held < 1.5 * text.length, `${end.held - held} bytes for ${text.length}`);
+  // Large ones do not overtake them.
+  const large = Buffer.alloc(100_000, 'L');
+  assert.equal(end.write(large), false);
+  end.write(Buffer.from('!'));
+  const drainsBefore = drains();
+  const came: Buffer[] = [];
+  peer.on('data', (bytes: Buffer) => came.push(bytes)).resume();
+  await eventually('it may write again', () => drains() > drainsBefore && end.queued === 0);
+  // The end comes behind what still waits.
+  for (const letter of text) end.write(Buffer.from(letter));
+  end.end();
+  await once(peer, 'end');
+  assert.ok(
+    Buffer.concat(came)
+      .subarray(before)
+      .equals(Buffer.from(`${text}${large.toString()}!${text}`)),
+  );
+  peer.destroy();
+});
