@@ -45,8 +45,8 @@ export interface Conversation {
 
 const UNCONSUMED = DEFAULT_LIMITS.unconsumed;
 
-/** Messages of routing in a second, for each link and one more: twice as many as there ever are, and where somebody lies. */
-const STORM = 50;
+/** Messages of routing in a second, for each link and one more: half as many again as there ever are; and where somebody lies. */
+const STORM = 80;
 const LIARS_STORM = 120;
 
 /** Sites, their machines, clients and servers. What happens to them is told to `perform`. */
