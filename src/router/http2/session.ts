@@ -31,6 +31,7 @@ import { SessionStream } from './stream.ts';
 import { Turn } from './turn.ts';
 import { FairQueue } from '../../work/fair-queue.ts';
 import { STREAM_COST } from '../memory/costs.ts';
+import type { Memory } from '../memory/memory.ts';
 import { NestedShares, type Whose } from '../memory/nested-shares.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { Shares } from '../memory/shares.ts';
@@ -42,6 +43,8 @@ export interface SessionOptions {
   readonly limits?: Partial<SessionLimits>;
   /** Of all sessions with the same peer; one of its own without. */
   readonly turn?: Turn;
+  /** Where requests count that their users have left and that the peer has still to answer: as part of the share of whose they were. */
+  readonly memory?: Pick<Memory, 'charge'>;
   /** Milliseconds, monotonic; replaced in tests. */
   readonly now?: () => number;
 }
@@ -81,6 +84,7 @@ class Http2Session implements Session, SessionCore {
   readonly #lingering: Lingering;
   readonly #reader: FrameReader;
   readonly #turn: Turn;
+  readonly #memory: Pick<Memory, 'charge'> | undefined;
   /** Octets of the client's preface that the server has still to see. */
   #preface: number;
   /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
@@ -104,6 +108,7 @@ class Http2Session implements Session, SessionCore {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.now = options.now ?? (() => performance.now());
     this.#turn = options.turn ?? new Turn();
+    this.#memory = options.memory;
     this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn.work, this.now);
     this.#requestsWaiting = new Shares(this.limits.requestsWaiting);
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
@@ -137,7 +142,9 @@ class Http2Session implements Session, SessionCore {
 
   get held(): number {
     const read = this.#unread.length + this.#requestsWaiting.total;
-    return this.outbox.controlBytes + read + this.openStreams * STREAM_COST;
+    // What this end has opened is its users'.
+    const opened = this.role === 'server' ? this.streams.size * STREAM_COST : 0;
+    return this.outbox.controlBytes + read + opened;
   }
 
   get nextLocalStream(): number {
@@ -214,9 +221,10 @@ class Http2Session implements Session, SessionCore {
    * carries. So half of what a peer lets pass is told at once; the rest of those that it has not answered are reset when it has.
    */
   streamLeft(stream: SessionStream, code: number): void {
-    const isEarly = this.role === 'client' && stream.id !== 0 && !stream.headReceived;
-    if (isEarly && !this.#ownEarlyResets.take()) stream.resetWhenAnswered(code);
-    else this.streamReset(stream, code);
+    const isEarly = this.role === 'client' && this.#state !== 'closed' && stream.id !== 0 && !stream.headReceived;
+    if (!isEarly || this.#ownEarlyResets.take()) return this.streamReset(stream, code);
+    stream.resetWhenAnswered(code);
+    return this.#charge(stream, STREAM_COST);
   }
 
   streamReset(stream: SessionStream, code: number): void {
@@ -495,6 +503,7 @@ class Http2Session implements Session, SessionCore {
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
     if (stream.whose !== undefined) this.shares.change(stream.whose, -1);
+    if (stream.isLeft) this.#charge(stream, -STREAM_COST);
     stream.whose = undefined;
     this.#waitsNoMore(stream);
     if (stream.id === 0 || !this.streams.delete(stream.id)) return;
@@ -503,6 +512,10 @@ class Http2Session implements Session, SessionCore {
     if (how === 'ended') this.windows.ended(stream);
     if (this.#waiting.length > 0) this.openWaiting();
     if (this.#state === 'draining') this.#closeIfDone();
+  }
+
+  #charge({ whose }: SessionStream, bytes: number): void {
+    if (whose !== undefined) this.#memory?.charge(whose, bytes);
   }
 
   #closeIfDone(): void {
@@ -537,7 +550,10 @@ class Http2Session implements Session, SessionCore {
     this.pings.close(reason.reason);
     const streams = [...this.#waiting.splice(0).map(({ stream }) => stream), ...this.streams.values()];
     this.streams.clear();
-    for (const stream of streams) this.#waitsNoMore(stream);
+    for (const stream of streams) {
+      this.#waitsNoMore(stream);
+      if (stream.isLeft) this.#charge(stream, -STREAM_COST);
+    }
     this.#inTurns(streams, (stream) => {
       this.windows.released(stream);
       if (!stream.gone) stream.cut(reason);

@@ -64,11 +64,11 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   whose: Whose | undefined;
   /** For whom it is opened: what is to be done for others is done in turn with it. */
   key = '';
+  /** Its user has left, and the peer is told when it answers. */
+  isLeft = false;
   /** A request that has not begun: nobody handles it yet. */
   waiting: Waiting | undefined;
   readonly #owner: StreamOwner;
-  /** Its user has left, and the peer is told when it answers. */
-  #isLeft = false;
   readonly #waits = new Pieces();
   #localEnded = false;
   #wantsDrain = false;
@@ -101,7 +101,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.gone || this.#isLeft) return true;
+    if (this.gone || this.isLeft) return true;
     if (!this.headSent || this.ending)
       throw new EarshotError('http2-usage', this.ending ? `stream ${this.id} has been ended` : `stream ${this.id} has not been answered`);
     if (chunk.length > 0) {
@@ -115,14 +115,14 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
   }
 
   end(): void {
-    if (this.gone || this.#isLeft || this.ending) return;
+    if (this.gone || this.isLeft || this.ending) return;
     if (!this.headSent) throw new EarshotError('http2-usage', `stream ${this.id} has not been answered`);
     this.ending = true;
     if (this.queued === 0 && this.id !== 0) this.sendEnd();
   }
 
   reset(code: number): void {
-    if (this.#isLeft) return;
+    if (this.isLeft) return;
     if (!this.gone) this.#owner.streamLeft(this, code);
     // Its peer is done with it, but its user has not taken all that came, and will not.
     else this.#owner.windows.released(this);
@@ -182,7 +182,7 @@ export class SessionStream implements Stream, SendSide, ReceiveSide {
 
   /** As after `reset`, for its user; but the peer is told only with its answer. */
   resetWhenAnswered(code: number): void {
-    this.#isLeft = true;
+    this.isLeft = true;
     this.#drop();
     this.handler = { ...NOBODY, onResponse: () => this.#owner.streamReset(this, code) };
   }

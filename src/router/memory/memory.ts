@@ -83,6 +83,11 @@ export class Memory {
     return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
   }
 
+  /** Of what nobody can be made to let go. @param bytes more, or less where it is below zero */
+  charge(whose: Whose, bytes: number): void {
+    this.#shares.change(whose, bytes);
+  }
+
   add(holder: Holder): void {
     const charge = holder.held;
     this.#charges.set(holder, charge);

@@ -71,6 +71,7 @@ export class Connection implements Watched, Holder {
     this.session = createSession(socket, {
       role: options.role,
       turn: turns.join(this.owner),
+      memory,
       events: {
         onRequest: (stream, head) => events.onRequest(stream, head),
         onReady: () => {},

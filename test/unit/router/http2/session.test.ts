@@ -6,9 +6,11 @@ import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../src/router/http2/errors.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
+import { Memory } from '../../../../src/router/memory/memory.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { loopback } from './support/loopback.ts';
-import { connectStream, Echo, pour, SessionRecorder } from './support/recorder.ts';
+import { connectStream, Echo, pour, Recorder, SessionRecorder } from './support/recorder.ts';
 import type { Accepted } from './support/recorder.ts';
 
 type Accept = ConstructorParameters<typeof SessionRecorder>[0];
@@ -67,6 +69,28 @@ describe('two sessions', () => {
     assert.ok(late.every(({ recorder }) => recorder.received === 0));
     assert.ok(given.every(({ recorder }) => recorder.response === undefined && recorder.resets.length === 0));
     assert.deepEqual([ends.clientSession.state, ends.serverSession.state, ends.clientSession.queued], ['open', 'open', 0]);
+  });
+
+  it('count requests that were left and are not answered as part of the share of whose they were, and as nothing of the link', async () => {
+    using memory = new Memory({ bytes: 1 << 20, peers: 10 }, createLogger({ level: 'silent', component: 'test' }));
+    const asks = { owner: 'site X', key: 'key' };
+    const limits = { earlyResets: { burst: 0, perSecond: 0 } };
+    const late: Accepted[] = [];
+    await using wire = await loopback();
+    createSession(wire.far, { role: 'server', events: new SessionRecorder((accepted) => void late.push(accepted)) });
+    const session = createSession(wire.near, { role: 'client', events: new SessionRecorder(), limits, memory });
+    const ask = () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder(), { whose: asks });
+    const full = () => memory.refusal('connection', asks, 40) !== undefined;
+    const left = Array.from({ length: 600 }, ask);
+    await eventually('all are asked for', () => late.length === 600);
+    assert.deepEqual([full(), session.held], [false, 0]);
+    for (const stream of left) stream.reset(ErrorCode.CANCEL);
+    assert.deepEqual([full(), session.held, memory.refusal('connection', { owner: 'site Y' }, 20)], [true, 0, undefined]);
+    for (const { stream } of late.slice(0, 500)) stream.respond({ status: 200, fields: {} });
+    await eventually('those that are answered count no more', () => !full());
+    assert.equal(session.openStreams, 100);
+    session.destroy();
+    assert.equal(memory.refusal('connection', asks, 60), undefined);
   });
 
   it('do not keep a stream for ever that was refused and whose request does not end', async () => {
