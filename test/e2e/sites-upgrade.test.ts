@@ -84,6 +84,15 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
           return pods.length === (namespace === lone ? 1 : 2) && pods.every((pod) => isReady(pod) && imageOf(pod) === upgraded);
         });
       }
+      for (const namespace of all()) {
+        await eventually(`no other router of ${namespace.name} to be left`, async () => {
+          const args = ['get', 'pods', '--namespace', namespace.name, '--selector=skupper.io/type=site', `--output=jsonpath=${IMAGES}`];
+          return (await cluster.kubectl(args))
+            .trim()
+            .split(' ')
+            .every((one) => one === upgraded);
+        });
+      }
     });
   });
 
@@ -126,6 +135,9 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
     for (const client of clients) {
       const requests = await settled(client, since);
       t.diagnostic(`${client.name}: ${summary(requests)}`);
+      // By the time that somebody looks, it is gone.
+      if (failures(requests).length > 0)
+        t.diagnostic(await cluster.kubectl(['get', 'events,endpointslices,pods', '--namespace', client.name, '--output=yaml']));
       assert.deepEqual(failures(requests), [], client.name);
     }
   }
@@ -145,6 +157,8 @@ describe('sites of the chart’s connection half', { timeout: 300_000 }, () => {
     return (await Promise.all(all().map((namespace) => routers(namespace)))).flat().map(({ metadata }) => metadata.uid);
   }
 });
+
+const IMAGES = '{.items[*].spec.containers[0].image}';
 
 const imageOf = ({ spec }: RouterPod): string | undefined => (spec.containers as readonly { readonly image?: string }[])[0]?.image;
 

@@ -3,7 +3,7 @@ import type { Change } from './change.ts';
 /** Numbers of the router that a simulation makes small: what takes half an hour takes half a minute there, and nobody waits for a day. */
 export const SCALES: readonly Change[] = [
   { file: 'router/link/dial/dialer.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
-  { file: 'router/link/dial/dialer.ts', from: 'const FAREWELL = 10_000;', to: 'const FAREWELL = 3_000;' },
+  { file: 'router/link/dial/dialer.ts', from: 'const FAREWELL = 12_000;', to: 'const FAREWELL = 3_000;' },
   { file: 'router/link/accept/access.ts', from: 'const CLOSE_DEADLINE = 60_000;', to: 'const CLOSE_DEADLINE = 3_000;' },
   { file: 'router/routing/limits.ts', from: 'const REFRESH_EVERY = 600_000;', to: 'const REFRESH_EVERY = 6_000;' },
   { file: 'router/routing/limits.ts', from: 'const FORGET_AFTER = 1_800_000;', to: 'const FORGET_AFTER = 18_000;' },

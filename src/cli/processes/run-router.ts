@@ -43,9 +43,10 @@ export interface RouterCommand {
 
 /**
  * Milliseconds for which new connections are taken after SIGTERM: until all nodes have heard that the pod ends, some still send any here. That
- * takes a second or two, and more where nodes have much to do; whatever is open has the time that it has anyway.
+ * takes a second or two, and more where the cluster has much to do: its endpointslice controller, where what it knows is behind, tries again after 1,
+ * 2 and 4 s. Whatever is open has the time that it has anyway.
  */
-const FAREWELL = 5_000;
+const FAREWELL = 8_000;
 
 /** Runs until `stopped`, then drains. @throws EarshotError */
 export async function runRouter(options: RouterCommand, until: AbortSignal): Promise<void> {
@@ -108,7 +109,7 @@ async function serve({
   unready = () => 'draining';
   const deadline = resort.drain(drainSeconds * 1000);
   log.info({ seconds: deadline / 1000 }, 'draining');
-  const farewell = Math.min(FAREWELL, deadline / 4);
+  const farewell = Math.min(FAREWELL, deadline / 3);
   agent.leave();
   await pause(farewell);
   await agent.drain(deadline - farewell);

@@ -24,7 +24,7 @@ const LATEST = 2_500;
 /** Milliseconds that a link stays up beside one to another router that takes its place. */
 const HANDOVER = 1_000;
 /** The same where the other end has said that it goes. */
-const FAREWELL = 10_000;
+const FAREWELL = 12_000;
 /** What connections may take to finish when their link is taken away. */
 const CLOSE_DEADLINE = 60_000;
 
