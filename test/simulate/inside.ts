@@ -16,9 +16,16 @@ export interface Inside {
 export const inside = (router: Router): Inside => router as unknown as Inside;
 
 /** What is part of somebody's share of its memory, from now on. */
-export function holdersOf(router: Router): ReadonlySet<Holder> {
+export interface Account {
+  readonly holders: ReadonlySet<Holder>;
+  /** Bytes of what nobody holds any more. */
+  readonly charged: number;
+}
+
+export function accountOf(router: Router): Account {
   const { memory } = inside(router);
   const holders = new Set<Holder>();
+  const account = { holders, charged: 0 };
   const add = memory.add.bind(memory);
   memory.add = (holder) => {
     holders.add(holder);
@@ -29,5 +36,10 @@ export function holdersOf(router: Router): ReadonlySet<Holder> {
     holders.delete(holder);
     remove(holder);
   };
-  return holders;
+  const charge = memory.charge.bind(memory);
+  memory.charge = (whose, bytes) => {
+    account.charged += bytes;
+    charge(whose, bytes);
+  };
+  return account;
 }

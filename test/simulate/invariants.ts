@@ -327,11 +327,11 @@ const isAt = ({ index, mate }: Site, site: number): boolean => index === site ||
 
 /** Nobody talks: links hold nothing of anybody. */
 export function leftovers(world: World): string[] {
-  return world.sites.flatMap(({ machine, router, holders }) => {
+  return world.sites.flatMap(({ machine, router, account }) => {
     if (router === undefined) return [];
     const { links, relayed } = inside(router);
     const wrong = relayed.open === 0 ? [] : [`${machine.name} passes ${relayed.open} connections on`];
-    const unknown = new Set<object>(holders);
+    const unknown = new Set<object>(account.holders);
     for (const link of links.all) {
       for (const connection of link.connections) {
         unknown.delete(connection);
@@ -346,6 +346,7 @@ export function leftovers(world: World): string[] {
       }
     }
     if (unknown.size > 0) wrong.push(`${machine.name} counts the memory of ${unknown.size} connections that are gone`);
+    if (account.charged !== 0) wrong.push(`${machine.name} counts ${account.charged} bytes of requests that are gone`);
     const sockets = [...machine.endpoints].filter(({ isLoopback }) => isLoopback).length;
     return sockets === 0 ? wrong : [...wrong, `${machine.name} has ${sockets} sockets of clients and servers`];
   });
@@ -360,8 +361,10 @@ interface Accounts {
 
 /** All routers have closed: nothing is left. */
 export function remains({ loop, network, sites }: World): string[] {
-  const wrong = sites.flatMap(({ machine, holders }) =>
-    holders.size > 0 ? [`${machine.name} counts the memory of ${holders.size} connections, and has closed`] : [],
+  const wrong = sites.flatMap(({ machine, account: { holders, charged } }) =>
+    holders.size === 0 && charged === 0
+      ? []
+      : [`${machine.name} counts the memory of ${holders.size} connections, and ${charged} bytes of requests, and has closed`],
   );
   if (loop.waiting.timer > 0) wrong.push(`${loop.waiting.timer} timers run on`);
   if (network.endpoints > 0) wrong.push(`${network.endpoints} sockets are open`);

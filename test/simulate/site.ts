@@ -1,10 +1,9 @@
 import type { ConnectorConfig, Destination, Learned, LinkEndpoint, Router, RouterConfig } from '../../src/router/contract.ts';
 import { startRouter } from '../../src/router/router.ts';
-import type { Holder } from '../../src/router/memory/memory.ts';
 import type { Logger } from '../../src/telemetry/log.ts';
 import { hostOf, testBundle, testSite, type TestBundle } from './certificates.ts';
 import type { Machine } from './network.ts';
-import { holdersOf } from './inside.ts';
+import { accountOf, type Account } from './inside.ts';
 import type { LinkPlan, SitePlan, WorldPlan } from './plan.ts';
 
 const ACCESS_PORT = 55_671;
@@ -76,7 +75,7 @@ export class Site {
   served: ReadonlySet<number> = new Set();
   readonly tls: WorldPlan['tls'];
   /** What is part of somebody's share of its router's memory. */
-  holders: ReadonlySet<Holder> = new Set();
+  account: Account = { holders: new Set(), charged: 0 };
   /** The other process of its machine that is a router of the same site: of the same wishes. */
   mate: Site | undefined;
   /** Whose key it has. */
@@ -155,7 +154,7 @@ export class Site {
     this.#soon(() => {
       void startRouter(this.config(), {}, { log: this.#log, memory: this.#plan.memory ?? MEMORY }).then((router) => {
         this.router = router;
-        this.holders = holdersOf(router);
+        this.account = accountOf(router);
         this.#isStarting = false;
         this.onStarted(router);
         router.onChange(() => {

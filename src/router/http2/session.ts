@@ -502,16 +502,20 @@ class Http2Session implements Session, SessionCore {
   }
 
   #forget(stream: SessionStream, how: 'ended' | 'reset-here' | 'reset-there'): void {
-    if (stream.whose !== undefined) this.shares.change(stream.whose, -1);
-    if (stream.isLeft) this.#charge(stream, -STREAM_COST);
-    stream.whose = undefined;
-    this.#waitsNoMore(stream);
+    this.#countNoMore(stream);
     if (stream.id === 0 || !this.streams.delete(stream.id)) return;
     this.#lingering.delete(stream);
     this.#inbound.remember(stream.id, how);
     if (how === 'ended') this.windows.ended(stream);
     if (this.#waiting.length > 0) this.openWaiting();
     if (this.#state === 'draining') this.#closeIfDone();
+  }
+
+  #countNoMore(stream: SessionStream): void {
+    if (stream.whose !== undefined) this.shares.change(stream.whose, -1);
+    if (stream.isLeft) this.#charge(stream, -STREAM_COST);
+    stream.whose = undefined;
+    this.#waitsNoMore(stream);
   }
 
   #charge({ whose }: SessionStream, bytes: number): void {
@@ -550,10 +554,7 @@ class Http2Session implements Session, SessionCore {
     this.pings.close(reason.reason);
     const streams = [...this.#waiting.splice(0).map(({ stream }) => stream), ...this.streams.values()];
     this.streams.clear();
-    for (const stream of streams) {
-      this.#waitsNoMore(stream);
-      if (stream.isLeft) this.#charge(stream, -STREAM_COST);
-    }
+    for (const stream of streams) this.#countNoMore(stream);
     this.#inTurns(streams, (stream) => {
       this.windows.released(stream);
       if (!stream.gone) stream.cut(reason);

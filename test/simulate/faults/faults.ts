@@ -211,6 +211,8 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   'kept-streams': [
     { file: 'router/http2/session.ts', from: 'if (stream.whose !== undefined) this.shares.change(stream.whose, -1);', to: '' },
   ],
+  // What had been left stayed a part of its owner's share of memory, also once it was answered.
+  'kept-requests': [{ file: 'router/http2/session.ts', from: 'if (stream.isLeft) this.#charge(stream, -STREAM_COST);', to: '' }],
   // What had passed a router on its way stayed a part of its owner's share.
   'kept-share': [{ file: 'router/link/relay.ts', from: 'this.#memory.delete(this.#client);', to: '' }],
   // A site that had its share of memory could not link again for as long as its connections lasted.
@@ -260,9 +262,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
   // Whoever begins a TLS handshake with an access may take two minutes.
   'endless-handshake': [{ file: 'router/link/accept/access.ts', from: 'handshakeTimeout: HANDSHAKE_DEADLINE,', to: '' }],
   // Clients that come and go at once had the next router take this one for one that resets streams without end.
-  'own-early-resets': [
-    { file: 'router/http2/session.ts', from: 'if (isEarly && !this.#ownEarlyResets.take())', to: 'if (isEarly && false)' },
-  ],
+  'own-early-resets': [{ file: 'router/http2/session.ts', from: 'if (!isEarly || this.#ownEarlyResets.take())', to: 'if (true)' }],
   // Many short streams were taken for frames that bring nothing, by which each of them ends.
   'idle-ends': [{ file: 'router/http2/inbound.ts', from: 'if (this.#isEmpty && !endStream)', to: 'if (this.#isEmpty)' }],
   // An answer that crossed the reset of its stream was one out of turn, once enough other streams had gone.
