@@ -66,7 +66,7 @@ class Http2Session implements Session, SessionCore {
   readonly outbox: Outbox;
   readonly windows: ReceiveWindows;
   /** Of streams that this end opened, of as many as the peer takes. */
-  readonly shares = new NestedShares(0);
+  readonly shares = new NestedShares(PEER_STREAMS);
   readonly streams = new Map<number, SessionStream>();
   readonly pings: Pings;
   readonly idleFrames: Budget;
@@ -75,8 +75,6 @@ class Http2Session implements Session, SessionCore {
   readonly #ownEarlyResets: Budget;
   readonly now: () => number;
   peerInitialWindow = DEFAULT_WINDOW;
-  /** Until the peer says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
-  peerConcurrentStreams = 100;
   queued = 0;
   #state: 'open' | 'draining' | 'closed' = 'open';
   readonly #socket: Duplex;
@@ -110,7 +108,7 @@ class Http2Session implements Session, SessionCore {
     this.#turn = options.turn ?? new Turn();
     this.#memory = options.memory;
     this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn.work, this.now);
-    this.#requestsWaiting = new Shares(this.limits.requestsWaiting);
+    this.#requestsWaiting = new Shares(this.limits.requestsWaiting, true);
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
@@ -141,7 +139,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   get held(): number {
-    const read = this.#unread.length + this.#requestsWaiting.total;
+    const read = this.#unread.length + this.#requestsWaiting.held.total;
     // What this end has opened is its users'.
     const opened = this.role === 'server' ? this.streams.size * STREAM_COST : 0;
     return this.outbox.controlBytes + read + opened;
@@ -155,8 +153,16 @@ class Http2Session implements Session, SessionCore {
     return this.role === 'server' && this.#goawaySent !== 'final';
   }
 
+  get peerConcurrentStreams(): number {
+    return this.shares.most;
+  }
+
+  set peerConcurrentStreams(most: number) {
+    this.shares.most = most;
+  }
+
   hasRoom(whose: Whose): boolean {
-    return this.shares.hasRoom(whose, 1, this.peerConcurrentStreams);
+    return this.openStreams < this.peerConcurrentStreams && this.shares.hasRoom(whose, 1);
   }
 
   request(head: RequestHead, handler: StreamHandler, { end = false, whose }: RequestOptions = {}): Stream {
@@ -584,6 +590,8 @@ class Http2Session implements Session, SessionCore {
 }
 
 const EMPTY = Buffer.alloc(0);
+/** Streams that a peer takes until it says otherwise. RFC 9113 section 6.5.2 recommends that nobody say less. */
+const PEER_STREAMS = 100;
 const FAULT = 'an unexpected error at this end';
 /** How long a closed session's socket may take to pass on its GOAWAY, milliseconds. */
 const LINGER = 1_000;

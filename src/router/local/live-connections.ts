@@ -23,16 +23,17 @@ export class LiveConnections {
 
   /** Of all of them: clients' and servers'. Streams have none. */
   get sockets(): number {
-    return this.#sockets.total;
+    return this.#sockets.held.total;
   }
 
   socketsOf(key: string): number {
-    return this.#sockets.heldBy(key);
+    return this.#sockets.held.of(key);
   }
 
   /** @param keys that may have connections */
   hasRoom(key: string, sockets: number, keys: number): boolean {
-    const others = this.#sockets.owners.size - (this.#sockets.owners.has(key) ? 1 : 0);
+    const { held } = this.#sockets;
+    const others = held.owners - (held.of(key) > 0 ? 1 : 0);
     return sockets === 0 || this.#sockets.hasRoom(key, sockets, others + 1 < keys);
   }
 

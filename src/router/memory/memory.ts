@@ -49,16 +49,17 @@ export class Memory {
   constructor(limits: { readonly bytes: number; readonly peers: number }, log: Logger, now: () => number = () => performance.now()) {
     this.#log = new LogRation(log);
     this.#now = now;
-    this.#shares = new NestedShares(limits.bytes);
+    // Whoever has more than its share lets go of it where that is needed (`#ease`).
+    this.#shares = new NestedShares(limits.bytes, true);
     this.#peers = new Shares(limits.peers);
-    const shares = this.#shares.owners;
+    const { owners } = this.#shares;
     this.#hideMetrics = showMemory({
       budget: limits.bytes,
       get held() {
-        return shares.total;
+        return owners.total;
       },
       get most() {
-        return Math.max(0, ...shares.owners.values());
+        return owners.largest;
       },
     });
     this.#watch();
@@ -76,8 +77,8 @@ export class Memory {
     // What was held at the last look may have gone.
     if (this.#now() - this.#looked >= LOOK_AGAIN) this.#look();
     if (this.#shares.hasRoom(whose, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
-    const { owners } = this.#shares;
-    const fields = { owner, key, held: owners.heldBy(owner), all: owners.total, budget: owners.most };
+    const { owners, most } = this.#shares;
+    const fields = { owner, key, held: owners.of(owner), all: owners.total, budget: most };
     memoryMetrics.refused.inc({ what: kind });
     this.#log.warn(fields, `${kind} refused: ${owner} holds its share of this router's memory`);
     return `${mebibytes(fields.held)} of this router's memory are in use for you, and the rest is kept for others. Take less at once, or give it more memory.`;
@@ -114,14 +115,14 @@ export class Memory {
   }
 
   #letGoOf(owner: string, cost: number): boolean {
-    const { owners } = this.#shares;
+    const { owners, most } = this.#shares;
     const connections = this.#heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
-    let needed = cost;
-    const count = connections.findIndex(([, charge]) => owners.hasRoom(owner, (needed -= charge))) + 1;
+    let needed = cost - this.#shares.room(owner);
+    const count = connections.findIndex(([, charge]) => (needed -= charge) <= 0) + 1;
     if (count === 0) return false;
     const reason = `${owner} holds its share of this router's memory, and a link needs room`;
     for (const [holder] of connections.slice(0, count)) this.#end(holder, reason);
-    this.#log.warn({ owner, ended: count, freed: cost - needed, all: owners.total, budget: owners.most }, `connections ended: ${reason}`);
+    this.#log.warn({ owner, ended: count, all: owners.total, budget: most }, `connections ended: ${reason}`);
     return true;
   }
 
@@ -136,7 +137,8 @@ export class Memory {
   }
 
   #tooManyPeers(owner: string): string {
-    const fields = { owner, connections: this.#peers.heldBy(owner), all: this.#peers.total, most: this.#peers.most };
+    const { held, most } = this.#peers;
+    const fields = { owner, connections: held.of(owner), all: held.total, most };
     memoryMetrics.refused.inc({ what: 'peer' });
     this.#log.warn(fields, `peer refused: ${owner} has its share of the connections that the limit of open files leaves to links`);
     return `${fields.connections} connections are open with you, and the rest is kept for others.`;
@@ -152,9 +154,9 @@ export class Memory {
     'look/memory',
     () => {
       this.#look();
-      const { total, most } = this.#shares.owners;
+      const { owners, most } = this.#shares;
       // Not amid the reading of a socket that may be among those that end.
-      if (total > most) this.#easing ??= setImmediate(this.#easeSoon);
+      if (owners.total > most) this.#easing ??= setImmediate(this.#easeSoon);
       this.#watch();
     },
     () => this.#watch(),
@@ -162,8 +164,8 @@ export class Memory {
   readonly #easeSoon = bounded('look/memory-used-up', () => this.#ease());
 
   #watch(): void {
-    const { most, total } = this.#shares.owners;
-    afterReading(Math.max(most / 16, (most - total) / 4), this.#onRead);
+    const { owners, most } = this.#shares;
+    afterReading(Math.max(most / 16, (most - owners.total) / 4), this.#onRead);
   }
 
   #look(): void {
@@ -180,8 +182,8 @@ export class Memory {
   #ease(): void {
     this.#easing = undefined;
     this.#look();
-    const { owners } = this.#shares;
-    const { most, total } = owners;
+    const { owners, most } = this.#shares;
+    const { total } = owners;
     if (total <= most) return;
     for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {
       const reason = `this router's memory is used up, and most of it by ${owner}`;

@@ -1,3 +1,4 @@
+import { Amounts } from './amounts.ts';
 import { Shares } from './shares.ts';
 
 /** Who has a part of something: a peer or a routing key; and of a peer, one of the routing keys that it asks for. */
@@ -7,33 +8,75 @@ export interface Whose {
 }
 
 /**
- * Shares of owners, and of what each of them may have, shares of its keys by the same rule: what one key of a site takes leaves room for the site's others, and
- * however many keys it has, it takes no more from other sites.
+ * Shares of owners, and within those, shares of the keys that an owner asks for. An owner claims a third more than its keys have, and claims are
+ * what has shares (`Shares`). What is claimed and not held is for those keys of the owner that have little, however many other owners come
+ * meanwhile: of N keys each may have as much as an equal part of that, and one that has nothing is let in as long as there is any.
+ *
+ * Invariants: an owner's claim is what it holds, and up to a third more than that of what its keys hold. As long as each asks before it takes, claims
+ * never exceed what there is; and while an owner has N keys and nothing else, 1 / (3 (N + 1)) of its claim, but for what each was let in with, or more,
+ * is free for the next.
  */
 export class NestedShares {
-  readonly owners: Shares;
-  readonly #keys = new Map<string, Shares>();
+  /** What owners hold. */
+  readonly owners = new Amounts();
+  /** Of that, what their keys hold. */
+  readonly #keys = new Map<string, Amounts>();
+  readonly #claims: Shares;
 
-  /** @param most of all owners together */
-  constructor(most: number) {
-    this.owners = new Shares(most);
+  /** As of `Shares`. */
+  constructor(most: number, lends = false) {
+    this.#claims = new Shares(most, lends);
   }
 
-  /** @param most where that changes */
-  hasRoom({ owner, key }: Whose, amount: number, most: number = this.owners.most): boolean {
-    const keys = key === undefined ? undefined : this.#keys.get(owner);
-    const fits = (room: number): boolean => amount <= room && keys?.hasRoom(key ?? '', amount, true, keys.total + room) !== false;
-    // Most of the time it ends here.
-    return fits(most / 2 - this.owners.total) || fits(this.owners.room(owner, true, most));
+  /** Of all owners together. */
+  get most(): number {
+    return this.#claims.most;
+  }
+
+  set most(most: number) {
+    this.#claims.most = most;
+  }
+
+  hasRoom({ owner, key }: Whose, amount: number): boolean {
+    if (key === undefined) return amount <= this.room(owner);
+    const keys = this.#keysOf(owner);
+    const held = this.owners.of(owner) + amount;
+    const ofKeys = keys.total + amount;
+    const ofKey = keys.of(key);
+    const free = this.#claimFor(owner, held, ofKeys) - held;
+    if (ofKey === 0 && free >= 0) return true;
+    return free >= ofKeys / 3 || (ofKey + amount) * keys.owners <= free;
+  }
+
+  /** How much more the owner may have for what is no key's. */
+  room(owner: string): number {
+    return this.#claimFor(owner, Infinity, 0) - this.owners.of(owner);
   }
 
   /** @param amount below zero where less is held than before */
   change({ owner, key }: Whose, amount: number): void {
+    const keys = this.#keysOf(owner);
     this.owners.change(owner, amount);
-    if (key === undefined) return;
-    let keys = this.#keys.get(owner);
-    if (keys === undefined) this.#keys.set(owner, (keys = new Shares(0)));
-    keys.change(key, amount);
-    if (keys.total === 0) this.#keys.delete(owner);
+    if (key !== undefined) {
+      keys.change(key, amount);
+      if (keys.total === 0) this.#keys.delete(owner);
+      else this.#keys.set(owner, keys);
+    }
+    const held = this.owners.of(owner);
+    const claim = Math.min(wantedFor(held, keys.total), this.#claimFor(owner, held, keys.total));
+    // What was let in may have grown beyond it.
+    this.#claims.change(owner, Math.max(held, claim) - this.#claims.held.of(owner));
+  }
+
+  #keysOf(owner: string): Amounts {
+    return this.#keys.get(owner) ?? new Amounts();
+  }
+
+  /** What it claims, or may claim once it holds so much. */
+  #claimFor(owner: string, held: number, ofKeys: number): number {
+    const claimed = this.#claims.held.of(owner);
+    return Math.max(claimed, Math.min(wantedFor(held, ofKeys), claimed + Math.floor(this.#claims.room(owner))));
   }
 }
+
+const wantedFor = (held: number, ofKeys: number): number => held + Math.ceil(ofKeys / 3);

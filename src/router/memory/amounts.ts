@@ -1,0 +1,49 @@
+/** How much each owner holds of something. */
+export class Amounts {
+  readonly #held = new Map<string, number>();
+  #total = 0;
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** How many hold something. */
+  get owners(): number {
+    return this.#held.size;
+  }
+
+  /** What the one holds that holds most. */
+  get largest(): number {
+    return this.#held.values().reduce((largest, held) => Math.max(largest, held), 0);
+  }
+
+  of(owner: string): number {
+    return this.#held.get(owner) ?? 0;
+  }
+
+  /** @param amount below zero where less is held than before */
+  change(owner: string, amount: number): void {
+    if (amount === 0) return;
+    const held = this.of(owner) + amount;
+    this.#total += amount;
+    if (held === 0) this.#held.delete(owner);
+    else this.#held.set(owner, held);
+  }
+
+  /** What each owner has to let go of so that all together have no more than this: who has least keeps all of it, and nobody is brought below another that has to let go. */
+  excess(target: number): ReadonlyMap<string, number> {
+    const byHeld = [...this.#held].sort(([, one], [, other]) => other - one);
+    let left = this.#total - target;
+    const excess = new Map<string, number>();
+    for (let count = 1; left > 0 && count <= byHeld.length; count += 1) {
+      // The first so many come down to the level of the next.
+      const level = byHeld[count]?.[1] ?? 0;
+      const top = byHeld.slice(0, count);
+      const above = top.reduce((sum, [owner, held]) => sum + held - (excess.get(owner) ?? 0) - level, 0);
+      const share = Math.min(above, left) / count;
+      for (const [owner] of top) excess.set(owner, (excess.get(owner) ?? 0) + share);
+      left -= Math.min(above, left);
+    }
+    return excess;
+  }
+}
