@@ -2,7 +2,7 @@ import type { ResponseHead, StreamHandler, StreamReset } from './http2/contract.
 import { ErrorCode } from './http2/errors.ts';
 import { copyOf, PooledChunks } from './memory/buffer-pool.ts';
 import { COST } from './memory/costs.ts';
-import type { Holder } from './memory/memory.ts';
+import type { Holder } from './memory/holders.ts';
 import { Pieces } from './memory/pieces.ts';
 import type { Tap } from './observers/contract.ts';
 

@@ -2,27 +2,17 @@ import type { Logger } from '../../telemetry/log.ts';
 import { LogRation } from '../../telemetry/log-ration.ts';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { COST } from './costs.ts';
+import { Holders, type Charged, type Holder } from './holders.ts';
 import { memoryMetrics, showMemory } from './memory-metrics.ts';
 import { afterReading, forgetReading } from './read-count.ts';
 import { NestedShares, type Whose } from './nested-shares.ts';
 import { Shares } from './shares.ts';
 import { TimeShare } from '../../work/time-share.ts';
 
-/** What holds memory for somebody, and can be made to let go of it. */
-export interface Holder extends Whose {
-  /** For metrics. */
-  readonly kind: keyof typeof COST;
-  /** `site ID`, `certificate NAME`, `key NAME`: whose share it is part of. */
-  readonly owner: string;
-  /** Bytes, about, now. */
-  readonly held: number;
-  /** Ends it. It is gone, or will be soon. */
-  letGo(reason: string): void;
-}
-
-/** Milliseconds between two looks, where somebody is to be refused. */
+/** Milliseconds between two looks, where somebody is to be refused, and the part of the time that those may take. */
 const LOOK_AGAIN = 100;
-/** Of the time, the part that may go into finding who lets go for a link, and milliseconds of that at once: a peer can ask for links without end. */
+const LOOK_PART = 0.05;
+/** Of the time, the part that may go into finding who lets go for one owner's links, and milliseconds of that at once: a peer can ask for links without end. */
 const ROOM_TIME = { part: 0.05, burst: 50 };
 /** What is left after some had to let go. */
 const AFTER_EXCESS = 7 / 8;
@@ -39,10 +29,11 @@ export class Memory {
   readonly #shares: NestedShares;
   /** Connections of peers: each takes a file. */
   readonly #peers: Shares;
-  readonly #charges = new Map<Holder, number>();
+  readonly #holders = new Holders();
   readonly #hideMetrics: () => void;
-  readonly #roomTime = new TimeShare(ROOM_TIME.part, ROOM_TIME.burst);
-  #looked = -Infinity;
+  /** Of owners for which room was found a short while ago. */
+  readonly #roomTime = new Map<string, TimeShare>();
+  #lookAgain = -Infinity;
   #easing: NodeJS.Immediate | undefined;
 
   /** @param limits of all owners together */
@@ -75,7 +66,7 @@ export class Memory {
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(whose, cost)) return undefined;
     // What was held at the last look may have gone.
-    if (this.#now() - this.#looked >= LOOK_AGAIN) this.#look();
+    if (this.#now() >= this.#lookAgain) this.#look();
     if (this.#shares.hasRoom(whose, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
     const { owners, most } = this.#shares;
     const fields = { owner, key, held: owners.of(owner), all: owners.total, budget: most };
@@ -90,50 +81,48 @@ export class Memory {
   }
 
   add(holder: Holder): void {
-    const charge = holder.held;
-    this.#charges.set(holder, charge);
-    this.#shares.change(holder, charge);
+    this.#shares.change(holder, this.#holders.add(holder));
     if (holder.kind === 'peer') this.#peers.change(holder.owner, 1);
   }
 
   /** Also of one that is not there. */
   delete(holder: Holder): void {
-    const charge = this.#charges.get(holder);
+    const charge = this.#holders.delete(holder);
     if (charge === undefined) return;
-    this.#charges.delete(holder);
     this.#shares.change(holder, -charge);
     if (holder.kind === 'peer') this.#peers.change(holder.owner, -1);
   }
 
   /** Lets nobody go where all of them are not enough. @returns whether there is room now; not where there is no time to look for it */
   #makeRoom(owner: string, cost: number): boolean {
+    const needed = cost - this.#shares.room(owner);
+    if (this.#holders.ofConnections(owner) < needed) return false;
     const began = this.#now();
-    if (this.#roomTime.wait(began) > 0) return false;
-    const isThere = this.#letGoOf(owner, cost);
-    this.#roomTime.spend(this.#now() - began, this.#now());
-    return isThere;
-  }
-
-  #letGoOf(owner: string, cost: number): boolean {
-    const { owners, most } = this.#shares;
-    const connections = this.#heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
-    let needed = cost - this.#shares.room(owner);
-    const count = connections.findIndex(([, charge]) => (needed -= charge) <= 0) + 1;
-    if (count === 0) return false;
-    const reason = `${owner} holds its share of this router's memory, and a link needs room`;
-    for (const [holder] of connections.slice(0, count)) this.#end(holder, reason);
-    this.#log.warn({ owner, ended: count, all: owners.total, budget: most }, `connections ended: ${reason}`);
+    for (const [other, time] of this.#roomTime) if (time.isWhole(began)) this.#roomTime.delete(other);
+    const time = this.#roomTime.get(owner) ?? new TimeShare(ROOM_TIME.part, ROOM_TIME.burst);
+    if (time.wait(began) > 0) return false;
+    const connections = this.#holders.heaviestOf(owner).filter(([{ kind }]) => kind === 'connection');
+    this.#letGoOf(connections, owner, needed, `${owner} holds its share of this router's memory, and a link needs room`);
+    const ended = this.#now();
+    time.spend(ended - began, ended);
+    this.#roomTime.set(owner, time);
     return true;
   }
 
-  /** What costs most first. */
-  #heaviestOf(owner: string): readonly Charged[] {
-    return [...this.#charges].filter(([holder]) => holder.owner === owner).sort(byWeight);
-  }
-
-  #end(holder: Holder, reason: string): void {
-    memoryMetrics.ended.inc({ what: holder.kind });
-    guard('look/memory-holder', holder, (one) => one.letGo(reason));
+  /** Ends the first of them, as many as it takes. */
+  #letGoOf(holders: readonly Charged[], owner: string, bytes: number, reason: string): void {
+    const { owners, most } = this.#shares;
+    const all = owners.total;
+    let left = bytes;
+    let ended = 0;
+    for (const [holder, charge] of holders) {
+      if (left <= 0) break;
+      left -= charge;
+      ended += 1;
+      memoryMetrics.ended.inc({ what: holder.kind });
+      guard('look/memory-holder', holder, (one) => one.letGo(reason));
+    }
+    this.#log.warn({ owner, ended, freed: bytes - left, all, budget: most }, `connections ended: ${reason}`);
   }
 
   #tooManyPeers(owner: string): string {
@@ -169,13 +158,10 @@ export class Memory {
   }
 
   #look(): void {
-    this.#looked = this.#now();
-    for (const [holder, charge] of this.#charges) {
-      const { held } = holder;
-      if (held === charge) continue;
-      this.#charges.set(holder, held);
-      this.#shares.change(holder, held - charge);
-    }
+    const began = this.#now();
+    this.#holders.look((holder, amount) => this.#shares.change(holder, amount));
+    const ended = this.#now();
+    this.#lookAgain = ended + Math.max(LOOK_AGAIN, (ended - began) / LOOK_PART);
   }
 
   /** Those who hold most let go, first of what costs most. */
@@ -183,28 +169,12 @@ export class Memory {
     this.#easing = undefined;
     this.#look();
     const { owners, most } = this.#shares;
-    const { total } = owners;
-    if (total <= most) return;
+    if (owners.total <= most) return;
     for (const [owner, excess] of owners.excess(most * AFTER_EXCESS)) {
       const reason = `this router's memory is used up, and most of it by ${owner}`;
-      let left = excess;
-      let ended = 0;
-      for (const [holder, charge] of this.#heaviestOf(owner)) {
-        if (left <= 0) break;
-        left -= charge;
-        ended += 1;
-        this.#end(holder, reason);
-      }
-      this.#log.warn({ owner, ended, freed: excess - left, all: total, budget: most }, `connections ended: ${reason}`);
+      this.#letGoOf(this.#holders.heaviestOf(owner), owner, excess, reason);
     }
   }
-}
-
-type Charged = readonly [Holder, number];
-
-/** What holds most besides what each of its kind costs comes first; of two that hold as much, the one that ends less. */
-function byWeight([one, charge]: Charged, [other, otherCharge]: Charged): number {
-  return otherCharge - COST[other.kind] - (charge - COST[one.kind]) || COST[one.kind] - COST[other.kind];
 }
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / (1 << 20))} MiB`;

@@ -6,7 +6,8 @@ import type { RequestHead, Session, Stream, StreamHandler, StreamReset } from '.
 import { createSession } from '../../http2/session.ts';
 import type { Turns } from '../../http2/turn.ts';
 import { COST } from '../../memory/costs.ts';
-import type { Holder, Memory } from '../../memory/memory.ts';
+import type { Holder } from '../../memory/holders.ts';
+import type { Memory } from '../../memory/memory.ts';
 import type { Binding } from './hello.ts';
 import type { Liveness, Watched } from './liveness.ts';
 import { countTraffic } from './traffic-metrics.ts';

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { COST } from '../../../../src/router/memory/costs.ts';
-import { Memory, type Holder } from '../../../../src/router/memory/memory.ts';
+import type { Holder } from '../../../../src/router/memory/holders.ts';
+import { Memory } from '../../../../src/router/memory/memory.ts';
 import { countRead } from '../../../../src/router/memory/read-count.ts';
 import { metrics } from '../../../../src/telemetry/metrics.ts';
 
@@ -118,6 +119,34 @@ describe('the memory of a router', () => {
     );
     now += 10_000;
     assert.equal(memory.refusal('peer', { owner: 'site greedy' }, 2), undefined);
+  });
+
+  it('finds room for the links of one site whatever another asks for that has nothing to end, or ends what it has', () => {
+    let now = 0;
+    // To look for whom to end takes long.
+    using memory = new Memory({ bytes: 16 * MIB, peers: Infinity }, pino({ level: 'silent' }), () => (now += 100));
+    const honest = Held.add(memory, 'site honest', 5 * MIB);
+    Held.add(memory, 'site full', 6 * MIB, 'peer');
+    Held.add(memory, 'site busy', 6 * MIB);
+    assert.notEqual(memory.refusal('peer', { owner: 'site full' }, 2), undefined);
+    assert.equal(memory.refusal('peer', { owner: 'site busy' }, 2), undefined);
+    Held.add(memory, 'site busy', 6 * MIB);
+    assert.equal(memory.refusal('peer', { owner: 'site honest' }, 2), undefined);
+    assert.match(honest.ended ?? '', /a link needs room/);
+  });
+
+  it('counts time against whoever spent it, also when all that it had has ended meanwhile', () => {
+    let now = 0;
+    using memory = new Memory({ bytes: 16 * MIB, peers: Infinity }, pino({ level: 'silent' }), () => (now += 100));
+    Held.add(memory, 'site honest', 5 * MIB);
+    let ended = 0;
+    for (let round = 0; round < 5; round += 1) {
+      const held = Held.add(memory, 'site busy', 12 * MIB);
+      memory.refusal('peer', { owner: 'site busy' }, 2);
+      if (held.ended !== undefined) ended += 1;
+      memory.delete(held);
+    }
+    assert.equal(ended, 1);
   });
 
   it('bounds the connections of peers apart from their memory', () => {

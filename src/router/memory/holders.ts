@@ -1,0 +1,72 @@
+import { COST } from './costs.ts';
+import type { Whose } from './nested-shares.ts';
+
+/** What holds memory for somebody, and can be made to let go of it. */
+export interface Holder extends Whose {
+  /** For metrics. */
+  readonly kind: keyof typeof COST;
+  /** `site ID`, `certificate NAME`, `key NAME`: whose share it is part of. */
+  readonly owner: string;
+  /** Bytes, about, now. */
+  readonly held: number;
+  /** Ends it. It is gone, or will be soon. */
+  letGo(reason: string): void;
+}
+
+/** With what it held at the last look. */
+export type Charged = readonly [Holder, number];
+
+/** All that hold memory, by owner: whoever looks for what one of them could let go of pays for what that one has. */
+export class Holders {
+  readonly #byOwner = new Map<string, { readonly charges: Map<Holder, number>; ofConnections: number }>();
+
+  /** @returns what it is charged */
+  add(holder: Holder): number {
+    const { owner, held } = holder;
+    const known = this.#byOwner.get(owner);
+    const own = known ?? { charges: new Map<Holder, number>(), ofConnections: 0 };
+    if (known === undefined) this.#byOwner.set(owner, own);
+    own.charges.set(holder, held);
+    if (holder.kind === 'connection') own.ofConnections += held;
+    return held;
+  }
+
+  /** @returns what it was charged; undefined of one that is not there */
+  delete(holder: Holder): number | undefined {
+    const own = this.#byOwner.get(holder.owner);
+    const charge = own?.charges.get(holder);
+    if (own === undefined || charge === undefined) return undefined;
+    own.charges.delete(holder);
+    if (holder.kind === 'connection') own.ofConnections -= charge;
+    if (own.charges.size === 0) this.#byOwner.delete(holder.owner);
+    return charge;
+  }
+
+  /** @param changed called for each that holds so much more than at the last look */
+  look(changed: (holder: Holder, amount: number) => void): void {
+    for (const own of this.#byOwner.values()) {
+      for (const [holder, charge] of own.charges) {
+        const { held, kind } = holder;
+        if (held === charge) continue;
+        own.charges.set(holder, held);
+        if (kind === 'connection') own.ofConnections += held - charge;
+        changed(holder, held - charge);
+      }
+    }
+  }
+
+  /** What all connections of the owner are charged. */
+  ofConnections(owner: string): number {
+    return this.#byOwner.get(owner)?.ofConnections ?? 0;
+  }
+
+  /** What costs most first. */
+  heaviestOf(owner: string): readonly Charged[] {
+    return [...(this.#byOwner.get(owner)?.charges ?? [])].sort(byWeight);
+  }
+}
+
+/** What holds most besides what each of its kind costs comes first; of two that hold as much, the one that ends less. */
+function byWeight([one, charge]: Charged, [other, otherCharge]: Charged): number {
+  return otherCharge - COST[other.kind] - (charge - COST[one.kind]) || COST[one.kind] - COST[other.kind];
+}
