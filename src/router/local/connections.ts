@@ -197,7 +197,6 @@ export class Connections {
   }
 
   #fullness(routingKey: string, sockets: number): string | undefined {
-    if (this.#live.size >= this.#options.limits.connections) return `This router has ${this.#live.size} connections, which is its limit.`;
     const most = this.#options.limits.sockets;
     if (this.#live.sockets + sockets <= most) {
       if (this.#live.hasRoom(routingKey, sockets, this.#options.keys())) return undefined;

@@ -52,8 +52,6 @@ export interface LocalLimits {
   /** How long after a failure a port is tried again, first and at most. */
   readonly listenFirst: number;
   readonly listenMost: number;
-  /** Connections of all listeners and connectors. */
-  readonly connections: number;
   /** Sockets of clients and servers: what the process's limit of open files leaves to them. */
   readonly sockets: number;
 }

@@ -29,7 +29,6 @@ export const LOCAL_LIMITS: LocalLimits = {
   handshakes: Math.min(1_024, reserveWithin(openFilesLimit()).strangers),
   listenFirst: 200,
   listenMost: 5_000,
-  connections: 100_000,
   sockets: socketsWithin(openFilesLimit()),
 };
 

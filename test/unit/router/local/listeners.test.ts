@@ -7,7 +7,9 @@ import type { ListenerState } from '../../../../src/router/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { dial, serve } from './peers.ts';
+import { COST } from '../../../../src/router/memory/costs.ts';
 import { freePort } from '../../support/free-port.ts';
+import { memoryOf } from '../support/memory.ts';
 import { connector, EAST, EAST_ROUTER, here, listen, listener, oneSide, there, twoSides, WEST_ROUTER } from './two-sides.ts';
 
 const stateOf = (local: LocalSide, key = 'key'): ListenerState | undefined => local.state.listeners[`Listener/${key}`];
@@ -251,9 +253,9 @@ describe('a listener', () => {
     assert.equal(staying.error?.code, 'ECONNRESET');
   });
 
-  it('resets clients beyond the limit of connections', async () => {
+  it('resets clients beyond its share of memory', async () => {
     using server = await echo();
-    const { local, routing } = oneSide(WEST_ROUTER, { limits: { connections: 1 } });
+    const { local, routing } = oneSide(WEST_ROUTER, { budget: memoryOf(2 * COST.connection) });
     await using _ = local;
     const port = await freePort();
     routing.byKey.set('key', [here(WEST_ROUTER)]);

@@ -1,5 +1,8 @@
 import { Memory } from '../../../../src/router/memory/memory.ts';
 import { createLogger } from '../../../../src/telemetry/log.ts';
 
+export const memoryOf = (bytes: number): Memory =>
+  new Memory({ bytes, peers: 1_000 }, createLogger({ level: 'silent', component: 'test' }));
+
 /** Memory that nobody in a test uses up. */
-export const roomy = (): Memory => new Memory({ bytes: 1 << 30, peers: 1_000 }, createLogger({ level: 'silent', component: 'test' }));
+export const roomy = (): Memory => memoryOf(1 << 30);
