@@ -15,9 +15,11 @@ export class Budget {
     this.#since = now();
   }
 
-  /** @returns false where nothing is left. The clock is read only then. */
+  /** @returns false where nothing is left */
   take(): boolean {
-    if (this.#left < 1) this.#refill();
+    const now = this.#now();
+    this.#left = Math.min(this.#burst, this.#left + ((now - this.#since) / 1000) * this.#perSecond);
+    this.#since = now;
     if (this.#left < 1) return false;
     this.#left -= 1;
     return true;
@@ -25,12 +27,6 @@ export class Budget {
 
   /** Gives one back, for work that was worth it. */
   earn(): void {
-    if (this.#left < this.#burst) this.#left += 1;
-  }
-
-  #refill(): void {
-    const now = this.#now();
-    this.#left = Math.min(this.#burst, this.#left + ((now - this.#since) / 1000) * this.#perSecond);
-    this.#since = now;
+    this.#left = Math.min(this.#burst, this.#left + 1);
   }
 }
