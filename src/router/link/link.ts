@@ -119,16 +119,19 @@ export class Link {
   }
 
   /**
-   * Opens a stream on the connection that has the least to do.
+   * Opens a stream on the connection that has the least to do, of those that have room for it.
    * @param whose part of the streams it is. @throws LinkError `closed` where none is open, `busy` where as many are open for them as may be
    */
   open(head: RequestHead, handler: StreamHandler, whose: Whose): Stream {
+    let isOpen = false;
     let best: Connection | undefined;
     for (const sender of this.#senders) {
-      if (sender.open && (best === undefined || lessBusy(sender, best))) best = sender;
+      if (!sender.open) continue;
+      isOpen = true;
+      if ((best === undefined || lessBusy(sender, best)) && sender.session.hasRoom(whose)) best = sender;
     }
-    if (best === undefined || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} takes no more connections.`);
-    if (!best.session.hasRoom(whose))
+    if (!isOpen || this.#state !== 'up') throw new LinkError('closed', `The link to ${this.router} takes no more connections.`);
+    if (best === undefined)
       throw new LinkError(
         'busy',
         `The link to ${this.router} carries as many connections of ${whose.key ?? whose.owner} as leave room for others.`,
