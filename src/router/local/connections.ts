@@ -30,8 +30,8 @@ export interface ConnectionsOptions extends Pick<LocalSideOptions, 'log' | 'site
   readonly metrics: MetricsByKey;
   readonly memory: DestinationMemory;
   readonly view: ChoiceView;
-  /** How many keys may have connections with sockets here. */
-  readonly keys: () => number;
+  /** How many have shares of the sockets here (`shareOf`), with connections or without. */
+  readonly shares: () => number;
 }
 
 /**
@@ -103,8 +103,8 @@ export class Connections {
     const candidates = this.#candidates(destination);
     const sockets = 1 + serverSockets(candidates);
     const [firstKey = ''] = destination.kind === 'key' ? [destination.routingKey] : keysOf(destination);
-    const owner = `key ${firstKey}`;
-    const refused = this.#refusal(firstKey, sockets) ?? this.#memoryRefusal(owner);
+    const owner = shareOf(config);
+    const refused = this.#refusal(owner, sockets) ?? this.#memoryRefusal(owner);
     if (refused !== undefined) {
       socket.on('error', () => {});
       resetSocket(socket, raw);
@@ -118,7 +118,7 @@ export class Connections {
     this.#open({
       client,
       candidates,
-      sockets,
+      sockets: { of: owner, count: sockets },
       role: 'listener',
       routingKey: firstKey,
       id: this.#ids.next(),
@@ -154,8 +154,8 @@ export class Connections {
       client.drop();
       stream.respond({ status: statusOf(why), fields: fieldsOf(why) }, { end: true });
     };
-    const sockets = serverSockets(candidates);
-    const refused = this.#refusal(routingKey, sockets);
+    const sockets = { of: shareOfKey(routingKey), count: serverSockets(candidates) };
+    const refused = this.#refusal(sockets.of, sockets.count);
     if (refused !== undefined) {
       this.#options.metrics.of(routingKey, role).countFailure(refused.code);
       failed(refused);
@@ -183,9 +183,9 @@ export class Connections {
     return { found: lookAgain(), lookAgain };
   }
 
-  #refusal(routingKey: string, sockets: number): Failure | undefined {
+  #refusal(share: string, sockets: number): Failure | undefined {
     if (this.#stopped) return failure('draining', 'This router takes no new connections: it is stopping.');
-    const full = this.#fullness(routingKey, sockets);
+    const full = this.#fullness(share, sockets);
     if (full === undefined) return undefined;
     this.#ration.warn({ connections: this.#live.size, sockets: this.#live.sockets }, `connection refused: ${full}`);
     return failure('busy', full);
@@ -196,12 +196,11 @@ export class Connections {
     return full === undefined ? undefined : failure('busy', full);
   }
 
-  #fullness(routingKey: string, sockets: number): string | undefined {
+  #fullness(share: string, sockets: number): string | undefined {
     const most = this.#options.limits.sockets;
     if (this.#live.sockets + sockets <= most) {
-      if (this.#live.hasRoom(routingKey, sockets, this.#options.keys())) return undefined;
-      const key = JSON.stringify(routingKey);
-      return `The routing key ${key} has ${this.#live.socketsOf(routingKey)} of the ${most} sockets that there may be (ulimit -n, LimitNOFILE=): the rest is kept for other keys.`;
+      if (this.#live.hasRoom(share, sockets, this.#options.shares())) return undefined;
+      return `Connections of ${share} have ${this.#live.socketsOf(share)} of the ${most} sockets that there may be (ulimit -n, LimitNOFILE=): the rest is kept for others.`;
     }
     const has = `Connections have ${this.#live.sockets} of the ${most} sockets`;
     return `${has} that this process's limit of open files leaves them; raise it (ulimit -n, LimitNOFILE=).`;
@@ -211,7 +210,7 @@ export class Connections {
     const { client, role, id, origin, via } = request;
     const { log } = this.#options;
     const begun = performance.now();
-    this.#live.add(client, request.routingKey, request.sockets);
+    this.#live.add(client, request.sockets.of, request.sockets.count);
     const headFor = ({ routingKey, to }: Candidate): RequestHead => ({
       method: 'CONNECT',
       authority: routingKey,
@@ -270,8 +269,8 @@ interface OpenRequest {
   /** Streams begin in the next turn: what a peer opens and resets in one go is to cost no server a connection (CVE-2023-44487). */
   begin(start: () => void): void;
   readonly candidates: Candidates;
-  /** That it has, and may yet get. */
-  readonly sockets: number;
+  /** That it has, and may yet get, and whose share they are part of. */
+  readonly sockets: { readonly of: string; readonly count: number };
   readonly role: Role;
   /** The key by which a failure is counted. */
   readonly routingKey: string;
@@ -285,6 +284,12 @@ interface OpenRequest {
   opened(server: Side, candidate: Candidate): void;
   failed(why: Failure): void;
 }
+
+export const shareOfKey = (routingKey: string): string => `key ${routingKey}`;
+
+/** Whose share clients of a listener are part of. One of several keys has its own: it takes nothing from the listeners of those. */
+export const shareOf = ({ name, destination }: ListenerConfig): string =>
+  destination.kind === 'key' ? shareOfKey(destination.routingKey) : `listener ${name}`;
 
 /** A server here is a socket; one elsewhere is a stream. */
 const serverSockets = ({ found }: Candidates): number => (found.some(({ to }) => to.path.length === 0) ? 1 : 0);

@@ -5,9 +5,8 @@ import type { Side } from '../side.ts';
 
 /** The connections that are there, each by its client's side, with the sockets that it has or may yet get. */
 export class LiveConnections {
-  readonly #sides = new Map<Side, { readonly key: string; readonly sockets: number }>();
+  readonly #sides = new Map<Side, { readonly share: string; readonly sockets: number }>();
   readonly #memory: Memory;
-  /** Of all keys. */
   readonly #sockets: Shares;
   #empty: (() => void) | undefined;
 
@@ -26,20 +25,20 @@ export class LiveConnections {
     return this.#sockets.held.total;
   }
 
-  socketsOf(key: string): number {
-    return this.#sockets.held.of(key);
+  socketsOf(share: string): number {
+    return this.#sockets.held.of(share);
   }
 
-  /** @param keys that may have connections */
-  hasRoom(key: string, sockets: number, keys: number): boolean {
+  /** @param shares how many there may be that have connections */
+  hasRoom(share: string, sockets: number, shares: number): boolean {
     const { held } = this.#sockets;
-    const others = held.owners - (held.of(key) > 0 ? 1 : 0);
-    return sockets === 0 || this.#sockets.hasRoom(key, sockets, others + 1 < keys);
+    const others = held.owners - (held.of(share) > 0 ? 1 : 0);
+    return sockets === 0 || this.#sockets.hasRoom(share, sockets, others + 1 < shares);
   }
 
-  add(side: Side, key: string, sockets: number): void {
-    this.#sides.set(side, { key, sockets });
-    this.#sockets.change(key, sockets);
+  add(side: Side, share: string, sockets: number): void {
+    this.#sides.set(side, { share, sockets });
+    this.#sockets.change(share, sockets);
     this.#memory.add(side);
   }
 
@@ -47,7 +46,7 @@ export class LiveConnections {
     const known = this.#sides.get(side);
     if (known === undefined) return;
     this.#sides.delete(side);
-    this.#sockets.change(known.key, -known.sockets);
+    this.#sockets.change(known.share, -known.sockets);
     this.#memory.delete(side);
     if (this.#sides.size === 0) this.#empty?.();
   }

@@ -4,7 +4,7 @@ import type { ConnectorConfig, ConnectorState, Destination, ListenerConfig, List
 import type { RequestHead, Stream, StreamHandler } from '../http2/contract.ts';
 import { ErrorCode } from '../http2/errors.ts';
 import { keysOf, reachableKeys, type ChoiceView } from './choice.ts';
-import { Connections } from './connections.ts';
+import { Connections, shareOf, shareOfKey } from './connections.ts';
 import { Connectors } from './connectors.ts';
 import type { LocalLimits, LocalSideOptions, LocalState } from './contract.ts';
 import { DestinationMemory } from './destination-memory.ts';
@@ -48,6 +48,8 @@ export class LocalSide implements AsyncDisposable {
   readonly #hideMetrics: () => void;
   #listenerConfigs: readonly ListenerConfig[] = [];
   #keys: OwnFacts['keys'] = [];
+  /** How many have shares of the sockets. */
+  #shares = 0;
   #state: LocalState | undefined;
   #notifying = false;
   #draining = false;
@@ -99,7 +101,7 @@ export class LocalSide implements AsyncDisposable {
       memory: this.#memory,
       view: this.#view,
       budget: options.budget,
-      keys: () => this.#keys.length,
+      shares: () => this.#shares,
       open: (to, head, handler, whose) => options.open(to, head, handler, whose),
     });
     this.#hideMetrics = showLocalSide({
@@ -128,6 +130,7 @@ export class LocalSide implements AsyncDisposable {
     );
     const keys = keyFacts(listeners, this.#connectors.counts);
     if (!isDeepStrictEqual(keys, this.#keys)) this.#keys = keys;
+    this.#shares = new Set([...listeners.map(shareOf), ...connectors.map(({ routingKey }) => shareOfKey(routingKey))]).size;
     this.#listeners.apply(listeners, sharePorts);
     this.#changed();
   }

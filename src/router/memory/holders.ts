@@ -5,7 +5,7 @@ import type { Whose } from './nested-shares.ts';
 export interface Holder extends Whose {
   /** For metrics. */
   readonly kind: keyof typeof COST;
-  /** `site ID`, `certificate NAME`, `key NAME`: whose share it is part of. */
+  /** `site ID`, `certificate NAME`, `key NAME`, `listener NAME`: whose share it is part of. */
   readonly owner: string;
   /** Bytes, about, now. */
   readonly held: number;

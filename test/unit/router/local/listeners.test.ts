@@ -308,4 +308,21 @@ describe('a listener', () => {
     open.push(await connected(quiet));
     for (const { socket } of open) socket.destroy();
   });
+
+  it('of several keys takes no share from the listener of one of them', async () => {
+    using server = await echo();
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { sockets: 16 } });
+    await using _ = local;
+    const [many, one] = [await freePort(), await freePort()];
+    for (const key of ['main', 'spare']) routing.byKey.set(key, [here(WEST_ROUTER)]);
+    const several = listener(many, 'several', { destination: { kind: 'priority', routingKeys: ['main', 'spare'] } });
+    local.apply([several, listener(one, 'main')], [connector(server.port, 'main'), connector(server.port, 'spare')]);
+    await eventually('both listen', () => ['several', 'main'].every((key) => local.state.listeners[`Listener/${key}`]?.listening));
+    const open = [];
+    for (let left = 6; left > 0; left -= 1) open.push(await connected(many));
+    const beyond = dial(many);
+    await eventually('one more is closed', () => beyond.closed);
+    open.push(await connected(one));
+    for (const { socket } of open) socket.destroy();
+  });
 });
