@@ -1,6 +1,6 @@
 import { Amounts } from './amounts.ts';
 
-/** An owner that is alone has at most so many times as much as it leaves free: three quarters. */
+/** All that have as much as each other, or one that is alone, have together at most so many times what they leave free: three quarters of all. */
 const TIMES_FREE = 3;
 
 /**
@@ -17,7 +17,10 @@ export class Shares {
   readonly #held = new Amounts();
   readonly #lends: boolean;
 
-  /** @param lends whether each owner has an equal part of one half also where others have that: of what is given back soon, or can be taken back */
+  /**
+   * @param lends whether each owner has an equal part of one half also where others have that: of what is given back soon, or can be taken back.
+   * Less has to be kept free then: N owners have together N + 2 times what is free.
+   */
   constructor(most: number, lends = false) {
     this.most = most;
     this.#lends = lends;
@@ -39,7 +42,8 @@ export class Shares {
     const free = most - this.#held.total;
     const owners = this.#held.owners + (held === 0 ? 1 : 0);
     if (owners === 1 && !mayCome) return free;
-    const equal = (TIMES_FREE * free - owners * held) / (owners + TIMES_FREE);
+    const times = this.#lends ? owners + 2 : TIMES_FREE;
+    const equal = (times * free - owners * held) / (owners + times);
     const lent = this.#lends ? most / 2 / (owners + 1) - held : -Infinity;
     return Math.max(most / 2 - this.#held.total, equal, lent);
   }

@@ -45,6 +45,13 @@ describe('shares', () => {
     assert.equal(takenBy(sharesOf(1_200, { a: 900, b: 300, c: 0 }, true), 'own'), 150);
   });
 
+  it('of what can be taken back are nearly all that there is, where many have as much as each other', () => {
+    const shares = sharesOf(1_200, {}, true);
+    const owners = Array.from({ length: 20 }, (_, number) => `owner ${number}`);
+    for (let round = 0; round < 100; round += 1) for (const owner of owners) takenBy(shares, owner, true, 1);
+    assert.ok(shares.held.total > 1_100 && shares.held.total <= 1_200, `${shares.held.total} are taken`);
+  });
+
   it('never end where there is no bound', () => {
     const shares = sharesOf(Infinity, { own: 1e12 });
     assert.ok(shares.hasRoom('own', 1) && shares.hasRoom('other', 1, false));
