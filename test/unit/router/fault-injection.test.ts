@@ -18,6 +18,7 @@ logInternalErrors(quiet);
 
 const authority = await testAuthority();
 const [bundle, foreign] = [await authority.issue(), await (await testAuthority('strangers')).issue()];
+const later = await authority.issue({ from: new Date(Date.now() + 1_800_000) });
 const stack = new AsyncDisposableStack();
 const ROUTER = join(import.meta.dirname, '../../../src/router');
 const GREETING = 'welcome ';
@@ -97,8 +98,8 @@ async function life(): Promise<void> {
       ...(own === undefined ? [] : [talk(connectTcp(own, '127.0.0.1')), talk(stranger(own))]),
       router.renew('hub', 'a request').catch(() => {}),
     ]);
-    // What carries something is drained; a router that links to itself is refused.
-    router.apply({ ...config, links: own === undefined ? [] : [link('self', own, bundle)] });
+    // What carries something is drained; a router that links to itself is refused; a certificate that does not hold yet is waited for.
+    router.apply({ ...config, accesses: [access(later)], links: own === undefined ? [] : [link('self', own, bundle)] });
     await met(() => router.state.links['self']?.problem !== undefined, 500);
     router.apply({ ...config, accesses: [], links: [] });
     lasting.destroy();

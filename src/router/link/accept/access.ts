@@ -13,6 +13,7 @@ import { Incoming } from './incoming.ts';
 import { sendGoaway } from '../session/goaway.ts';
 import { messageOf } from '../../../telemetry/log.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
+import { isAboutDates } from '../../../identity/bundle-check.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { CONNECTIONS_OF_PEER, refusalOfPeer } from './peer-check.ts';
@@ -113,8 +114,8 @@ export class Access {
     const moved = before.host !== config.host || before.port !== config.port || sharesPort !== this.#sharesPort;
     this.#sharesPort = sharesPort;
     if (!moved && sameBundle(before.tls, config.tls)) return;
-    if (!moved && this.#server !== undefined && this.#renew(this.#server)) return;
     this.#failures = 0;
+    if (!moved && this.#server !== undefined && this.#renew(this.#server)) return;
     this.#stopListening();
     this.#listen();
   }
@@ -279,35 +280,56 @@ export class Access {
     return server;
   }
 
+  /** @returns whether it goes on listening, though perhaps with the bundle that it has */
   #renew(server: Listening): boolean {
+    clearTimeout(this.#retry);
     try {
       server.tls = this.#tlsServer();
     } catch (error) {
+      if (this.#port === undefined) return false;
       // The old certificate serves for as long as it can.
       const reason = error instanceof LinkError ? error : new LinkError('tls-mangled', `The TLS bundle cannot be used.`, error);
       this.#problem = problemOf(reason);
       this.#host.changed();
-      return this.#port !== undefined;
+      if (isAboutDates(reason.code)) this.#renewLater(server);
+      return true;
     }
     this.#problem = undefined;
+    // Also where it begins long after the config was applied.
+    this.#cutOutdated();
     this.#host.changed();
     return true;
   }
 
+  /** A certificate begins, or a clock is set right, without anybody telling. */
+  #renewLater(server: Listening): void {
+    this.#retry = setTimeout(
+      bounded(
+        'listener/access-renew',
+        () => void this.#renew(server),
+        () => this.#renewLater(server),
+      ),
+      this.#nextWait(),
+    );
+  }
+
   #failed(error: LinkError): void {
-    this.#failures += 1;
     if (this.#problem?.code !== error.code) this.#host.log.error({ access: this.#config.name, error }, 'access not open');
     this.#problem = problemOf(error);
     this.#host.changed();
-    const wait = backoffDelay(RETRY, this.#failures, Math.random());
     this.#retry = setTimeout(
       bounded(
         'listener/access-retry',
         () => this.#listen(),
         (trouble) => this.#failed(listenError(trouble, this.#config.host, this.#config.port)),
       ),
-      wait,
+      this.#nextWait(),
     );
+  }
+
+  #nextWait(): number {
+    this.#failures += 1;
+    return backoffDelay(RETRY, this.#failures, Math.random());
   }
 
   #stopListening(): void {

@@ -9,6 +9,7 @@ import { testAuthority } from '../support/certificates.ts';
 import { access, accessPort, connector, echoServer, greeted, link, listener, siteConfig, start, until } from '../support/site.ts';
 import { lateHandshake } from './support/late-handshake.ts';
 
+const MINUTE = 60_000;
 const authority = await testAuthority();
 
 interface Linked extends AsyncDisposable {
@@ -31,8 +32,9 @@ async function linked(host = '127.0.0.1'): Promise<Linked> {
   const echo = stack.use(await echoServer('hello'));
   const port = await freePort();
   const serverConfig = { ...siteConfig('server'), connectors: [connector('key', echo.port)] };
-  const server = stack.use(await start({ ...serverConfig, accesses: [access(await authority.issue(), { host })] }));
-  let at = await accessPort(server);
+  let at = await freePort();
+  const server = stack.use(await start({ ...serverConfig, accesses: [access(await authority.issue(), { host, port: at })] }));
+  await accessPort(server);
   const base = { ...siteConfig('client'), listeners: [listener('key', port)] };
   const client = stack.use(await start({ ...base, links: [link('server', at, await authority.issue())] }));
   await until(client, 'the listener', ({ listeners }) => listeners['Listener/key']?.listening === true);
@@ -46,11 +48,11 @@ async function linked(host = '127.0.0.1'): Promise<Linked> {
       return socket;
     },
     showAtServer: (tls, priorRevisions) => {
-      server.apply({ ...serverConfig, accesses: [{ ...access(tls, { host }), port: at, ...withPrior(priorRevisions) }] });
+      server.apply({ ...serverConfig, accesses: [{ ...access(tls, { host, port: at }), ...withPrior(priorRevisions) }] });
     },
     moveServer: async (tls, priorRevisions) => {
       at = await freePort();
-      server.apply({ ...serverConfig, accesses: [{ ...access(tls, { host }), port: at, ...withPrior(priorRevisions) }] });
+      server.apply({ ...serverConfig, accesses: [{ ...access(tls, { host, port: at }), ...withPrior(priorRevisions) }] });
     },
     showAtClient: async (tls, priorRevisions) => {
       const before = server.state.incoming[0]?.serial;
@@ -138,6 +140,23 @@ describe('connections of certificates that have been replaced', () => {
     const next = { ...access(await authority.issue()), port, ...withPrior(0) };
     const told = await lateHandshake(port, tls, () => server.apply({ ...config, accesses: [next] }));
     assert.match(told, /The certificate has been replaced/);
+  });
+
+  it('end when what is to replace it begins', async (t) => {
+    // OpenSSL's clock cannot be mocked: by that one, all of it has begun.
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 10 * MINUTE });
+    await using net = await linked();
+    const held = await net.connect();
+    const end = ended(held);
+    const next = await authority.issue({ from: new Date(Date.now() + MINUTE) });
+    net.showAtServer(next, 0);
+    assert.equal(net.server.state.accesses.access?.problem?.code, 'tls-not-yet-valid');
+    net.showAtServer(next, 0);
+    await assertGoesOn(held);
+    t.mock.timers.tick(MINUTE);
+    await end;
+    assert.equal(net.server.state.accesses.access?.problem, undefined);
+    await until(net.client, 'the link', ({ links }) => links.server?.operational === true);
   });
 
   it('stay where what is to replace it cannot be used', async () => {
