@@ -140,7 +140,7 @@ class Case {
       host: this.host,
       socket: wire.socket,
       protocol,
-      isFull: () => false,
+      noRoom: () => undefined,
       certificate: {
         serial: 'AB',
         name: 'CN=peer',

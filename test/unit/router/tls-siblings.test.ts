@@ -196,7 +196,7 @@ test('only who has both a certificate of the local authority and the key of the 
   assert.equal(await closed(at(site, ofOthers)), 'tls-foreign-ca', 'of anybody');
   assert.equal(await closed(at(other, certificate)), 'wrong-site', 'of another site');
   assert.equal(await closed(at({ ...other, site: site.site }, certificate)), 'wrong-proof', 'of another site that takes our id');
-  assert.equal(await closed(linked), 'ended by the other end', 'of another site that is linked to us, for its second connection');
+  assert.equal(await closed(linked), 'wrong-site', 'of another site that is linked to us, for its second connection');
 });
 
 test('one that may not link there may not connect there either', async () => {

@@ -9,6 +9,7 @@ import { hostNames } from '../../../work/host-names.ts';
 import { openBundle, type LinkBundle } from '../bundle.ts';
 import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
+import type { Link } from '../link.ts';
 import { Incoming } from './incoming.ts';
 import { sendGoaway } from '../session/goaway.ts';
 import { messageOf } from '../../../telemetry/log.ts';
@@ -16,7 +17,8 @@ import { LogRation } from '../../../telemetry/log-ration.ts';
 import { isAboutDates } from '../../../identity/bundle-check.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
 import { linkMetrics } from '../link-metrics.ts';
-import { CONNECTIONS_OF_PEER, refusalOfPeer } from './peer-check.ts';
+import { refusalOfPeer } from './peer-check.ts';
+import { CONNECTIONS_OF_PEER, givingWay, PLACES_OF_LINK } from './places.ts';
 import { UNREVOKE } from '../refusal.ts';
 import { Revisions } from '../revisions.ts';
 import { certificateOf, ownerOf, type PeerCertificate } from '../peer-certificate.ts';
@@ -344,10 +346,27 @@ export class Access {
   }
 
   /** @param siteId as its hello proved; undefined for those that have said none, or not yet */
-  #isFull(peer: string, siteId: string | undefined): boolean {
-    let open = 0;
-    for (const incoming of this.#incoming) if (incoming.owner === peer && incoming.siteId === siteId) open += 1;
-    return open >= CONNECTIONS_OF_PEER;
+  #openWith(peer: string, siteId: string | undefined): readonly Incoming[] {
+    return [...this.#incoming].filter((incoming) => incoming.owner === peer && incoming.siteId === siteId);
+  }
+
+  /**
+   * Makes room for a link of a site whose hello has been found to be good, or for its second connection.
+   * @param joins the link that waits for it, if it is a second one. @returns why there is none
+   */
+  #noRoom(peer: string, siteId: string, joins: Link | undefined): string | undefined {
+    if (this.#siblingsOnly) return undefined;
+    const open = this.#openWith(peer, siteId);
+    // Its place has been kept since the hello of its link.
+    if (open.some(({ link, places }) => link === joins && places > 1)) return undefined;
+    const ending = givingWay(open, joins === undefined ? PLACES_OF_LINK : 1);
+    if (ending === undefined) return 'As many connections of this site are open as there may be.';
+    for (const incoming of ending) {
+      const { address } = incoming;
+      this.#strangers.warn({ access: this.#config.name, address, siteId }, 'connection of an earlier link ended: its site makes a new one');
+      incoming.giveWay();
+    }
+    return undefined;
   }
 
   #ownerOf(socket: TLSSocket, certificate: PeerCertificate | undefined): string {
@@ -355,7 +374,7 @@ export class Access {
   }
 
   #enough(peer: string, protocol: string): string | undefined {
-    if (!this.#siblingsOnly && this.#isFull(peer, undefined))
+    if (!this.#siblingsOnly && this.#openWith(peer, undefined).length >= CONNECTIONS_OF_PEER)
       return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
     // A link's second connection follows its first: with room for one only it would be tried for ever.
     return this.#host.memory.refusal('peer', { owner: peer }, protocol === REVERSE ? 1 : 2);
@@ -411,7 +430,7 @@ export class Access {
       protocol,
       certificate,
       owner,
-      isFull: (siteId) => !siblingsOnly && this.#isFull(owner, siteId),
+      noRoom: (siteId, joins) => this.#noRoom(owner, siteId, joins),
       address,
       revision,
       edgeOnly: this.#config.role === 'edge',

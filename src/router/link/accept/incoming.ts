@@ -14,6 +14,7 @@ import { Link } from '../link.ts';
 import { linkMetrics } from '../link-metrics.ts';
 import { OneMessage } from '../session/one-message.ts';
 import { refuse, refuseLink, refusalOf, UNREVOKE } from '../refusal.ts';
+import { PLACES_OF_LINK, type Placed } from './places.ts';
 import { serveRenewal } from '../session/renewal.ts';
 import { RoutingStream, type RoutingStreamEvents } from '../session/routing-stream.ts';
 import {
@@ -37,8 +38,11 @@ export interface IncomingOptions {
   readonly certificate?: PeerCertificate;
   /** Whose share of memory it is part of. */
   readonly owner: string;
-  /** Whether a site has as many connections as it may. */
-  readonly isFull: (siteId: string) => boolean;
+  /**
+   * Makes room for its link once the hello of that has been found to be good, or for itself where it joins one.
+   * @returns why there is none
+   */
+  readonly noRoom: (siteId: string, joins?: Link) => string | undefined;
   readonly address: string;
   /** Of the port's bundles, the one that it was shown. */
   readonly revision?: number;
@@ -67,7 +71,7 @@ const NO_LINK: Hello['link'] = { id: '0'.repeat(16), cost: 1 };
  * Invariants: it bears one routing stream at most, and belongs to one link at most: `#hello` and `#link` are set once, together, when the
  * peer has proved who it is, and never once it was refused or has closed. Its end takes the link down, and `onClose` is called once.
  */
-export class Incoming {
+export class Incoming implements Placed {
   readonly serial: string;
   /** Whose share of memory it is part of. */
   readonly owner: string;
@@ -134,6 +138,15 @@ export class Incoming {
     return this.#connection.session.openStreams;
   }
 
+  /** Until its link has its second connection, the place of that is kept: who brings it would lose the link that this one replaces, else. */
+  get places(): number {
+    return this.link?.state === 'joining' ? PLACES_OF_LINK : 1;
+  }
+
+  get isLeft(): boolean {
+    return this.#link?.state === 'down';
+  }
+
   /** Nothing new. */
   drain(): void {
     this.#link?.retire('this router is closing');
@@ -144,6 +157,11 @@ export class Incoming {
   cut(error: LinkError): void {
     this.#link?.cut(error);
     this.#connection.destroy(error);
+  }
+
+  /** It alone, of a link that is down: without a code its peer takes that for no refusal, and what the link's other connection carries goes on. */
+  giveWay(): void {
+    this.#connection.destroy(new Error('a new link of the site takes its place'));
   }
 
   #request(stream: Stream, head: RequestHead): StreamHandler {
@@ -222,8 +240,14 @@ export class Incoming {
       throw new LinkError('self', 'This is a router of the site itself. Link to another site.');
     this.#checkCertified(id);
     if (edgeOnly && !hello.edge) throw new LinkError('edge-only', 'This access is for edge sites. Link to the inter-router endpoint.');
-    if (this.#options.isFull(id)) throw tooMany();
     if (host.links.get(hello.link.id) !== undefined) throw new LinkError('protocol', 'The id of the link is in use.');
+    this.#checkRoom(id);
+  }
+
+  /** Comes after all else: others end for it. */
+  #checkRoom(site: string, joins?: Link): void {
+    const why = this.#options.noRoom(site, joins);
+    if (why !== undefined) throw new LinkError('busy', why);
   }
 
   /** On each connection of a link: each may show another certificate. */
@@ -283,25 +307,40 @@ export class Incoming {
       const stream = session.request({ method: 'POST', authority: AUTHORITY, path: ATTACH_PATH, fields: {} }, answer);
       answer.use(stream);
       stream.write(frameMessage(writeHello(host.hello(NO_LINK), host.siteKey, this.#connection.ours)));
-      stream.end();
       const hello = readHello(await answer.message, this.#connection.theirs);
       const link = host.links.get(hello.link.id);
-      const router = routerOf(hello);
-      if (link === undefined || link.dialed || link.router !== router || link.state === 'down') {
+      if (link === undefined || link.dialed || link.router !== routerOf(hello) || link.state === 'down') {
         throw new LinkError('protocol', `The peer attached to a link that it does not have.`);
       }
-      this.#checkCertified(hello.site.id);
-      if (this.#options.isFull(hello.site.id)) throw tooMany();
-      if (this.#closed) return;
-      this.#proved(hello);
-      this.#link = link;
-      link.add(this.#connection, true);
-      link.up();
+      if (!this.#closed) this.#join(link, hello, stream);
     } catch (error) {
       // The ordinary case of it: another router of this site has the link.
       host.log.debug({ address: this.address, error }, 'connection not attached');
       this.#connection.destroy();
     }
+  }
+
+  #join(link: Link, hello: Hello, stream: Stream): void {
+    try {
+      this.#checkCertified(hello.site.id);
+      this.#checkRoom(hello.site.id, link);
+    } catch (error) {
+      this.#refuseToJoin(error);
+      return;
+    }
+    this.#proved(hello);
+    this.#link = link;
+    link.add(this.#connection, true);
+    // By this the peer knows that the connection has been taken.
+    stream.end();
+    link.up();
+  }
+
+  #refuseToJoin(error: unknown): void {
+    if (!(error instanceof LinkError)) throw error;
+    linkMetrics.refused.inc({ reason: error.code });
+    this.#options.ration.warn({ address: this.address, serial: this.serial, error }, 'connection of a peer refused');
+    this.#connection.destroy(error);
   }
 
   /** Cuts the peer off, and says why where there is still somebody to hear it. */
@@ -349,5 +388,3 @@ export class Incoming {
     return reason.code === ErrorCode.NO_ERROR || reason.code === ErrorCode.INTERNAL_ERROR ? undefined : 'protocol';
   }
 }
-
-const tooMany = (): LinkError => new LinkError('busy', 'As many connections of this site are open as there may be.');

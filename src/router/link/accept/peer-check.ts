@@ -10,9 +10,6 @@ import type { PeerCertificate } from '../peer-certificate.ts';
 import { weaknessOf } from '../../../x509/parts.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 
-/** Connections that may be open with one peer, from one site. */
-export const CONNECTIONS_OF_PEER = 16;
-
 /** What an access asks of peers, beyond what all do. */
 type Demands = Pick<AccessConfig, 'unmarked'>;
 

@@ -140,7 +140,7 @@ export class SiblingAccess {
       host: this.#host,
       socket,
       protocol,
-      isFull: () => false,
+      noRoom: () => undefined,
       address: this.path,
       edgeOnly: false,
       owner: `site ${siteOf(this.#host.self)}`,

@@ -264,32 +264,37 @@ class Outgoing implements OpenedLink {
     );
   }
 
-  /** @returns whether the connection is with the link's router */
+  /** @returns whether the connection is with the link's router; that one has taken it by then */
   async #attach(link: Link, socket: Socket): Promise<boolean> {
     const { host, peer, id, cost } = this.#options;
     const first = Promise.withResolvers<{ readonly stream: Stream; readonly body: OneMessage }>();
+    const failed = Promise.withResolvers<never>();
+    // Also once nobody waits any more.
+    failed.promise.catch(() => {});
+    let request: OneMessage | undefined;
     const reverse = this.#connect(
       socket,
       'server',
       (stream, head) => {
         if (head.method === 'CONNECT')
-          return link.state === 'up'
+          // It may come in one piece with what this end waits for below.
+          return link.connections.has(reverse) && link.state !== 'down'
             ? host.connect(stream, head, { site: link.peer.site.id, certificate: this.#connections.get(reverse) }, this.#owner)
             : refuse(stream, 503, 'destination_unavailable');
-        if (head.method !== 'POST' || head.path !== ATTACH_PATH) return refuse(stream, 404, 'http_request_error');
-        const body = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
-        body.use(stream);
-        body.message.catch((error: unknown) => first.reject(error));
-        first.resolve({ stream, body });
-        return body;
+        if (head.method !== 'POST' || head.path !== ATTACH_PATH || request !== undefined) return refuse(stream, 404, 'http_request_error');
+        request = new OneMessage(HELLO_DEADLINE, () => new LinkError('protocol', `${peer} answered a request that it sent itself.`));
+        request.use(stream);
+        request.message.catch(failed.reject);
+        first.resolve({ stream, body: request });
+        return request;
       },
-      (reason) => first.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printableAscii(reason)}.`)),
+      (reason) => failed.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printableAscii(reason)}.`)),
     );
-    const late = (): void => first.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`));
+    const late = (): void => failed.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`));
     const timer = setTimeout(bounded('link/attach-deadline', late, late), HELLO_DEADLINE);
     try {
-      const { stream, body } = await first.promise;
-      const hello = readHello(await body.message, reverse.theirs);
+      const { stream, body } = await Promise.race([first.promise, failed.promise]);
+      const hello = readHello(await Promise.race([body.message, failed.promise]), reverse.theirs);
       if (this.#signal.aborted) throw this.#reason();
       if (routerOf(hello) !== link.router) {
         refuse(stream, 421, 'http_request_denied', 'wrong-router: the link is with another router of the site');
@@ -300,6 +305,8 @@ class Outgoing implements OpenedLink {
       stream.write(frameMessage(writeHello(host.hello({ id, cost }), host.siteKey, reverse.ours)));
       stream.end();
       link.add(reverse, false);
+      // The link that this one replaces carries on until the peer is known to have taken it.
+      await Promise.race([body.ended, failed.promise]);
       return true;
     } catch (error) {
       reverse.destroy(error instanceof Error ? error : undefined);

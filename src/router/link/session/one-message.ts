@@ -7,6 +7,9 @@ import { MessageReader } from './framing.ts';
 export class OneMessage implements StreamHandler {
   readonly #answer = Promise.withResolvers<Buffer>();
   readonly message = this.#answer.promise;
+  readonly #end = Promise.withResolvers<void>();
+  /** Nothing follows the message. */
+  readonly ended = this.#end.promise;
   readonly #reader = new MessageReader(16_384);
   #stream: Stream | undefined;
   readonly #refused: (head: ResponseHead) => LinkError;
@@ -18,6 +21,8 @@ export class OneMessage implements StreamHandler {
     const timer = setTimeout(bounded('stream/message-deadline', late, late), deadline);
     const stop = (): void => clearTimeout(timer);
     this.message.then(stop, stop);
+    // Not everybody waits for it.
+    this.ended.catch(() => {});
   }
 
   use(stream: Stream): void {
@@ -39,12 +44,15 @@ export class OneMessage implements StreamHandler {
   }
 
   onEnd(): void {
+    this.#end.resolve();
     this.#answer.reject(new LinkError('protocol', 'The peer ended the stream without a message.'));
   }
 
   onDrain(): void {}
 
   onReset(reason: StreamReset): void {
-    this.#answer.reject(new LinkError('lost', `The stream was reset: ${reason.reason}.`));
+    const error = new LinkError('lost', `The stream was reset: ${reason.reason}.`);
+    this.#answer.reject(error);
+    this.#end.reject(error);
   }
 }

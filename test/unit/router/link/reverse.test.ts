@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { Dialer } from '../../../../src/router/link/dial/dialer.ts';
 import type { DialTarget } from '../../../../src/router/link/dial/dial-endpoints.ts';
 import { openLink } from '../../../../src/router/link/dial/outgoing.ts';
+import { LinkError } from '../../../../src/router/link/link-errors.ts';
 import { FORWARD, REVERSE } from '../../../../src/router/wire.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { linkHost } from '../support/link-host.ts';
@@ -22,6 +23,39 @@ describe('a link that is being opened', () => {
     assert.deepEqual(acceptor.dialed, [FORWARD, REVERSE, REVERSE, REVERSE, REVERSE]);
     await eventually('two connections are left', () => acceptor.open === 2);
     link.cut(new Error('the test has seen enough'));
+    await noneOpen(acceptor);
+  });
+
+  it('is up only once its peer has taken the second connection', async () => {
+    const asked = Promise.withResolvers<void>();
+    const taken = Promise.withResolvers<void>();
+    await using acceptor = new Acceptor({
+      takes: () => {
+        asked.resolve();
+        return taken.promise;
+      },
+    });
+    using dialer = linkHost(siteConfig('dialer'));
+    const opening = openLink({ ...options, signal, host: dialer, dial: acceptor.dial });
+    await asked.promise;
+    assert.deepEqual(
+      [...dialer.links.all].map(({ state }) => state),
+      ['joining'],
+    );
+    taken.resolve();
+    const { link } = await opening;
+    assert.equal(link.state, 'up');
+    link.cut(new Error('the test has seen enough'));
+    await noneOpen(acceptor);
+  });
+
+  it('fails with what the peer says, and leaves nothing, where that does not take the second connection', async () => {
+    await using acceptor = new Acceptor({ takes: () => Promise.reject(new LinkError('busy', 'There are too many.')) });
+    using dialer = linkHost(siteConfig('dialer'));
+    await assert.rejects(openLink({ ...options, signal, host: dialer, dial: acceptor.dial }), {
+      code: 'busy',
+      message: /There are too many/,
+    });
     await noneOpen(acceptor);
   });
 

@@ -18,6 +18,8 @@ export interface Manners {
   attaches?(attempt: number): string;
   /** Has a request open on each second connection that it never ends. */
   readonly lingers?: boolean;
+  /** Before it takes a second connection for its link's; left out, it says that it has at once. @throws LinkError where it does not */
+  takes?(): Promise<void>;
   /** The dialing router took a second connection. */
   attached?(acceptor: Acceptor): void;
 }
@@ -90,11 +92,17 @@ export class Acceptor implements AsyncDisposable {
     const stream = peer.request({ method: 'POST', authority: AUTHORITY, path: ATTACH_PATH, fields: {} }, answer);
     answer.use(stream);
     stream.write(frameMessage(this.#hello(this.#manners.attaches?.(attempt))));
-    stream.end();
-    await answer.message.then(
-      () => this.#manners.attached?.(this),
-      () => {},
-    );
+    const { takes } = this.#manners;
+    if (takes === undefined) stream.end();
+    try {
+      await answer.message;
+      if (takes !== undefined) await takes();
+      stream.end();
+    } catch (error) {
+      peer.destroy(error instanceof LinkError ? new Error(`${error.code}: ${error.message}`) : undefined);
+      return;
+    }
+    this.#manners.attached?.(this);
   }
 
   #hello(router = 'main'): Buffer {
