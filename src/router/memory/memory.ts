@@ -62,7 +62,8 @@ export class Memory {
    */
   refusal(kind: Holder['kind'], whose: Whose, count = 1): string | undefined {
     const { owner, key } = whose;
-    if (kind === 'peer' && !this.#peers.hasRoom(owner, count)) return this.#tooManyPeers(owner);
+    const tooMany = kind === 'peer' ? this.tooManyPeers(owner, count) : undefined;
+    if (tooMany !== undefined) return tooMany;
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(whose, cost)) return undefined;
     // What was held at the last look may have gone.
@@ -125,7 +126,9 @@ export class Memory {
     this.#log.warn({ owner, ended, freed: bytes - left, all, budget: most }, `connections ended: ${reason}`);
   }
 
-  #tooManyPeers(owner: string): string {
+  /** Of open files alone: nobody ends for them. @returns why there are none for so many more connections of links; undefined where there are */
+  tooManyPeers(owner: string, count: number): string | undefined {
+    if (this.#peers.hasRoom(owner, count)) return undefined;
     const { held, most } = this.#peers;
     const fields = { owner, connections: held.of(owner), all: held.total, most };
     memoryMetrics.refused.inc({ what: 'peer' });

@@ -17,13 +17,17 @@ import { standardClient, type StandardClient } from './support/standard-client.t
 const MEMORY = 128 << 20;
 /** Leaves them as much as one takes, and a half. */
 const ROOM_FOR_ONE = 8 * 1.5 * COST.peer;
+/** One of them has ten times what a connection of a link takes. */
+const ROOM_FOR_FEW = 8 * (4 / 3) * 10 * COST.peer;
+/** More of them leave a site no room for a connection of a link: each gets a part of what the others have left. */
+const KEYS = Array.from({ length: 12 }, (_, at) => `endless-${at}`);
 const GREEDY = 'a0000000-0000-8000-8000-000000000001';
 const HONEST = 'a0000000-0000-8000-8000-000000000002';
 
 const authority = await testAuthority();
 
 /** A site with little memory, a server that sends without end, and one that sends back. */
-async function site() {
+async function site(memory = MEMORY) {
   await using stack = new AsyncDisposableStack();
   const endless = createServer((socket) => {
     const go = (): void => {
@@ -37,13 +41,14 @@ async function site() {
   const echo = stack.use(await echoServer());
   const config = {
     ...siteConfig('small'),
-    accesses: [access(await authority.issue())],
-    connectors: [connector('endless', (endless.address() as AddressInfo).port), connector('echo', echo.port)],
+    accesses: [access(await authority.issue()), access(await authority.issue(), { name: 'edges', role: 'edge' })],
+    connectors: [...KEYS.map((key) => connector(key, (endless.address() as AddressInfo).port)), connector('echo', echo.port)],
   };
-  const router = stack.use(await startRouter(config, {}, { log: quiet, memory: MEMORY }));
+  const router = stack.use(await startRouter(config, {}, { log: quiet, memory }));
   const port = await accessPort(router);
+  const edgePort = await accessPort(router, 'edges');
   const owned = stack.move();
-  return { port, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { port, edgePort, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 const PAGE = Buffer.alloc(65_536);
@@ -54,12 +59,23 @@ function ask({ session }: StandardClient, key: string): ClientHttp2Stream {
   return stream;
 }
 
-/** Opens connections and reads nothing of what they bring, until one is refused. @returns how */
-async function fill(client: StandardClient): Promise<{ readonly status: unknown; readonly said: string }> {
+/** Opens connections and reads nothing of what they bring, until one is refused. @param open those that are not. @returns how */
+async function fill(
+  client: StandardClient,
+  key = 'endless-0',
+  open: ClientHttp2Stream[] = [],
+): Promise<{ readonly status: unknown; readonly said: string }> {
   for (;;) {
-    const [head] = await once(ask(client, 'endless'), 'response');
+    const stream = ask(client, key);
+    const [head] = await once(stream, 'response');
     if (head[':status'] !== 200) return { status: head[':status'], said: String(head['proxy-status']) };
+    open.push(stream);
   }
+}
+
+/** Whatever has been sent to it by now has arrived. */
+async function caughtUp({ session }: StandardClient): Promise<void> {
+  await new Promise((resolve) => session.ping(resolve));
 }
 
 async function echoed(client: StandardClient): Promise<string> {
@@ -113,6 +129,29 @@ test('a link is refused with its first connection where its second would find no
     words.filter((said) => said !== '' && !said.includes("of this router's memory")),
     [],
   );
+});
+
+test('connections of a site that has its share end for a link of it, and for nothing that is none', async () => {
+  await using small = await site(ROOM_FOR_FEW);
+  const greedy = siteConfig('greedy');
+  const issue = () => authority.issue({ siteId: greedy.site.id });
+  using client = await standardClient(small.port, await issue());
+  const open: ClientHttp2Stream[] = [];
+  for (const key of KEYS) assert.equal((await fill(client, key, open)).status, 503);
+  // Node.js tells of the end of a stream only once all of it has been read.
+  const ended = (): number => open.filter(({ closed }) => closed).length;
+
+  using another = await standardClient(small.port, await issue());
+  assert.equal((await fill(another)).status, 503);
+  await using refused = await start({ ...greedy, links: [link('edges', small.edgePort, await issue())] });
+  await until(refused, 'the refusal', ({ links }) => links.edges?.problem?.code === 'edge-only');
+  await caughtUp(client);
+  assert.equal(ended(), 0);
+
+  await using linked = await start({ ...greedy, links: [link('small', small.port, await issue())] });
+  await until(linked, 'the link', ({ links }) => links.small?.operational === true);
+  await caughtUp(client);
+  assert.ok(ended() > 0);
 });
 
 test('a peer has sixteen connections, with as many certificates of one site as it likes', async (t) => {

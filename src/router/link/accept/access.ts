@@ -351,16 +351,19 @@ export class Access {
   }
 
   /**
-   * Makes room for a link of a site whose hello has been found to be good, or for its second connection.
+   * Makes room for a link of a site whose hello has been found to be good, or for its second connection. Nobody ends for one that is refused.
    * @param joins the link that waits for it, if it is a second one. @returns why there is none
    */
   #noRoom(peer: string, siteId: string, joins: Link | undefined): string | undefined {
-    if (this.#siblingsOnly) return undefined;
-    const open = this.#openWith(peer, siteId);
+    const open = this.#siblingsOnly ? [] : this.#openWith(peer, siteId);
     // Its place has been kept since the hello of its link.
     if (open.some(({ link, places }) => link === joins && places > 1)) return undefined;
-    const ending = givingWay(open, joins === undefined ? PLACES_OF_LINK : 1);
+    const needed = joins === undefined ? PLACES_OF_LINK : 1;
+    const ending = givingWay(open, needed);
     if (ending === undefined) return 'As many connections of this site are open as there may be.';
+    // It counts itself among what is held.
+    const full = this.#host.memory.refusal('peer', { owner: peer }, needed - 1);
+    if (full !== undefined) return full;
     for (const incoming of ending) {
       const { address } = incoming;
       this.#strangers.warn({ access: this.#config.name, address, siteId }, 'connection of an earlier link ended: its site makes a new one');
@@ -376,8 +379,8 @@ export class Access {
   #enough(peer: string, protocol: string): string | undefined {
     if (!this.#siblingsOnly && this.#openWith(peer, undefined).length >= CONNECTIONS_OF_PEER)
       return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
-    // A link's second connection follows its first: with room for one only it would be tried for ever.
-    return this.#host.memory.refusal('peer', { owner: peer }, protocol === REVERSE ? 1 : 2);
+    // Whether others are to end for it is known only once it has said that it is a link's: see `#noRoom`.
+    return this.#host.memory.tooManyPeers(peer, protocol === REVERSE ? 1 : 2);
   }
 
   #begin(server: Listening, socket: Socket): void {
