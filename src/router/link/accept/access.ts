@@ -11,8 +11,8 @@ import { HandshakeLimit } from './handshake-limit.ts';
 import type { LinkHost } from '../host.ts';
 import type { Link } from '../link.ts';
 import { Incoming } from './incoming.ts';
+import { listenError } from './listen-error.ts';
 import { sendGoaway } from '../session/goaway.ts';
-import { messageOf } from '../../../telemetry/log.ts';
 import { LogRation } from '../../../telemetry/log-ration.ts';
 import { isAboutDates } from '../../../identity/bundle-check.ts';
 import { sameBundle } from '../../../identity/tls-bundle.ts';
@@ -26,7 +26,6 @@ import { codeOf, expiredError } from '../tls-errors.ts';
 import { FORWARD, REVERSE } from '../../wire.ts';
 import { problemOf } from '../../../errors/problem.ts';
 import { readCertificates } from '../../../x509/facts.ts';
-import { printableAscii } from '../../../text/printable.ts';
 
 /** What listens, and what does TLS on the connections that it accepted, once it is their turn. */
 interface Listening {
@@ -454,23 +453,3 @@ const contextOf = ({ cert, key, ca }: LinkBundle): SecureContextOptions => ({
   // A resumed session would let a certificate in without looking at it again. Each context has options of its own.
   secureOptions: constants.SSL_OP_NO_TICKET,
 });
-
-function listenError(error: unknown, host: string | undefined, port: number): LinkError {
-  const code = codeOf(error);
-  const where = host === undefined ? `port ${port}` : `${host}:${port}`;
-  switch (code) {
-    case 'EADDRINUSE':
-      return new LinkError(
-        'port-in-use',
-        `Other sites cannot link here: ${where} is in use, perhaps by another namespace's site. End what uses it, or give this site other ports with a RouterAccess in place of its linkAccess.`,
-        error,
-      );
-    case 'EACCES':
-      return new LinkError('port-not-permitted', `This user may not listen on ${where}. Take a port from 1024 on, or allow it.`, error);
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new LinkError('host-not-local', `${where} is no address of this machine.`, error);
-    default:
-      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printableAscii(messageOf(error))}.`, error);
-  }
-}

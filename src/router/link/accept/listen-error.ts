@@ -1,0 +1,25 @@
+import { messageOf } from '../../../telemetry/log.ts';
+import { printableAscii } from '../../../text/printable.ts';
+import { LinkError } from '../link-errors.ts';
+import { codeOf } from '../tls-errors.ts';
+
+/** Why an access does not listen, and what to do about it. */
+export function listenError(error: unknown, host: string | undefined, port: number): LinkError {
+  const code = codeOf(error);
+  const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new LinkError(
+        'port-in-use',
+        `Other sites cannot link here: ${where} is in use, perhaps by another namespace's site. End what uses it, or give this site other ports with a RouterAccess in place of its linkAccess.`,
+        error,
+      );
+    case 'EACCES':
+      return new LinkError('port-not-permitted', `This user may not listen on ${where}. Take a port from 1024 on, or allow it.`, error);
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new LinkError('host-not-local', `${where} is no address of this machine.`, error);
+    default:
+      return new LinkError('listen-failed', `Cannot listen on ${where}: ${printableAscii(messageOf(error))}.`, error);
+  }
+}
