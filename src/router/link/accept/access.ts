@@ -304,12 +304,14 @@ export class Access {
 
   /** A certificate begins, or a clock is set right, without anybody telling. */
   #renewLater(server: Listening): void {
+    const told = this.#problem;
+    const renew = (): void => {
+      this.#renew(server);
+      // That it is later by now is no news: whoever writes it down would do so every few seconds.
+      if (this.#problem?.code === told?.code) this.#problem = told;
+    };
     this.#retry = setTimeout(
-      bounded(
-        'listener/access-renew',
-        () => void this.#renew(server),
-        () => this.#renewLater(server),
-      ),
+      bounded('listener/access-renew', renew, () => this.#renewLater(server)),
       this.#nextWait(),
     );
   }

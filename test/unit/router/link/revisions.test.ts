@@ -150,8 +150,13 @@ describe('connections of certificates that have been replaced', () => {
     const end = ended(held);
     const next = await authority.issue({ from: new Date(Date.now() + MINUTE) });
     net.showAtServer(next, 0);
-    assert.equal(net.server.state.accesses.access?.problem?.code, 'tls-not-yet-valid');
+    const { problem } = net.server.state.accesses.access ?? {};
+    assert.equal(problem?.code, 'tls-not-yet-valid');
     net.showAtServer(next, 0);
+    t.mock.timers.tick(1_000);
+    await new Promise<void>((resolve) => net.server.onChange(resolve));
+    await new Promise<void>((resolve) => net.server.onChange(resolve));
+    assert.deepEqual(net.server.state.accesses.access?.problem, problem, 'that it is later is no news');
     await assertGoesOn(held);
     t.mock.timers.tick(MINUTE);
     await end;
