@@ -10,7 +10,7 @@ import type { Tap } from './observers/contract.ts';
 export interface End {
   /** Bytes that were written and are still held; what was written before those is not referred to any more. */
   readonly queued: number;
-  /** Memory for those, in bytes. */
+  /** Memory for those, and what the end takes beyond others, in bytes. */
   readonly held: number;
   /** @returns false where the caller should wait for `onDrain` */
   write(chunk: Buffer): boolean;

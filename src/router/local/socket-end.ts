@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { bounded, guard } from '../../telemetry/boundary.ts';
 import { ErrorCode } from '../http2/errors.ts';
-import { PIECE_COST } from '../memory/costs.ts';
-import { Pieces } from '../memory/pieces.ts';
+import { PIECE_COST, TLS_COST } from '../memory/costs.ts';
+import { Pieces, SHORT } from '../memory/pieces.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
 import { forgetStalled, watchStalled, type Stalled } from './stalled-sockets.ts';
 import type { End, Side } from '../side.ts';
@@ -12,8 +12,8 @@ const SMALL = 4096;
 const NOTHING = Buffer.alloc(0);
 /** Above the socket's own high-water mark (64 KiB), so that a `drain` event is sure to come. */
 const WRITE_LIMIT = 128 * 1024;
-/** The pieces with which Node.js is left, of those that wait: it keeps each by itself, however short it is. Whole reads are no such pieces. */
-const MOST_PIECES = 16;
+/** Short pieces that wait in the socket: Node.js keeps each by itself, and all that it was cut from. */
+const MOST_SHORT = 2;
 
 /**
  * A TCP or TLS socket as one end of a connection. FIN is the orderly end of one direction, RST is a reset: whatever else
@@ -30,9 +30,9 @@ export class SocketEnd implements End, Stalled {
   #ended = false;
   /** Something was taken since it was last looked after. */
   #moved = false;
-  /** Pieces that were written since nothing waited. */
-  #pieces = 0;
-  /** What comes while the socket has as many as it may: until it has written them. */
+  /** Short pieces that it was given since nothing waited. While they are as many as it may have, `#giveWaiting` is called once it has written them. */
+  #short = 0;
+  /** What comes meanwhile. */
   readonly #waits = new Pieces();
 
   /** `raw` is the TCP socket below a TLS socket (only it can send an RST), or the socket itself. */
@@ -87,7 +87,8 @@ export class SocketEnd implements End, Stalled {
 
   get held(): number {
     const { writableLength } = this.#socket;
-    return writableLength === 0 ? 0 : writableLength + this.#pieces * PIECE_COST + this.#waits.held;
+    const tls = this.#socket === this.#raw ? 0 : TLS_COST;
+    return writableLength === 0 ? tls : tls + writableLength + this.#short * PIECE_COST + this.#waits.held;
   }
 
   write(chunk: Buffer): boolean {
@@ -99,13 +100,18 @@ export class SocketEnd implements End, Stalled {
       uncorkSoon(this);
     }
     const waits = this.#waits.bytes > 0;
-    if (!waits && socket.writableLength === 0) this.#pieces = 0;
-    if (waits || this.#pieces === MOST_PIECES) this.#waits.push(chunk);
-    else this.#give(chunk, ++this.#pieces === MOST_PIECES);
+    if (!waits && socket.writableLength === 0) this.#short = 0;
+    const isShort = chunk.length <= SHORT;
+    if (waits || (isShort && this.#short >= MOST_SHORT)) {
+      this.#waits.push(chunk);
+    } else {
+      if (isShort) this.#short += 1;
+      this.#give(chunk, isShort && this.#short === MOST_SHORT);
+    }
     return this.queued < WRITE_LIMIT;
   }
 
-  /** What waits is passed on after the last of the pieces that the socket may have. */
+  /** @param isLast after it what waits is given */
   #give(chunk: Buffer, isLast: boolean): void {
     if (!isLast) {
       this.#socket.write(chunk);
@@ -113,6 +119,7 @@ export class SocketEnd implements End, Stalled {
     }
     const written = (): void => {
       if (this.#socket.destroyed) return;
+      this.#short = 0;
       this.#giveWaiting();
       if (!this.#socket.writableNeedDrain) this.#side.onDrain();
     };
@@ -125,7 +132,7 @@ export class SocketEnd implements End, Stalled {
   #giveWaiting(): void {
     if (this.#waits.bytes === 0) return;
     const chunks = this.#waits.takeAll();
-    this.#pieces = MOST_PIECES;
+    this.#short = Math.max(MOST_SHORT, chunks.length);
     this.#socket.cork();
     for (const [index, chunk] of chunks.entries()) this.#give(chunk, index === chunks.length - 1);
     this.#socket.uncork();

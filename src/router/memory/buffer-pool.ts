@@ -5,10 +5,9 @@
  */
 import { bounded } from '../../telemetry/boundary.ts';
 import { Buffer } from 'node:buffer';
+import { SHORT } from './pieces.ts';
 import { READ_BUFFER_BYTES } from './shared-read-buffer.ts';
 
-/** Up to here a chunk gets a slice of a small buffer. */
-const SMALL = 1_024;
 /** Whoever keeps a byte keeps all that it is a slice of: Node.js's own pool is cut from 64 KiB, which a connection that stands still would hold. */
 const SMALL_BUFFER = 4_096;
 /** With all of them lent (to connections whose readers are slow) memory is taken from the heap, just as much as is needed. */
@@ -41,7 +40,7 @@ export class PooledChunks {
     const { length } = chunk;
     this.reclaim();
     this.#total += length;
-    if (length <= SMALL || length > READ_BUFFER_BYTES) return copyOf(chunk);
+    if (length <= SHORT || length > READ_BUFFER_BYTES) return copyOf(chunk);
     let last = this.#lent.at(-1);
     if (last === undefined || this.#used + length > last.buffer.length) {
       const buffer = take();
@@ -96,7 +95,7 @@ let smallUsed = 0;
 /** Copies a chunk that is valid for a moment only. The copy can be kept for good. */
 export function copyOf(chunk: Buffer): Buffer {
   const { length } = chunk;
-  if (length > SMALL) {
+  if (length > SHORT) {
     const own = Buffer.allocUnsafeSlow(length);
     chunk.copy(own);
     return own;

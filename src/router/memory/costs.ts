@@ -3,6 +3,9 @@
 /** A connection with its two ends, sockets or streams; a peer's TLS connection. */
 export const COST = { connection: 8_192, peer: 98_304 } as const;
 
+/** What TLS adds to an end of a connection: its state and buffers, most of which are OpenSSL's. */
+export const TLS_COST = 57_344;
+
 /** A stream, with nothing behind it. */
 export const STREAM_COST = 1_024;
 

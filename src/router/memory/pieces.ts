@@ -31,12 +31,13 @@ export class Pieces {
     const list = this.#list;
     this.#bytes += length;
     if (list.length === 0 || length > SHORT) {
+      this.#closeTail();
       list.push(chunk);
-      this.#newTail(NOTHING);
       return;
     }
     if (this.#filled + length > this.#tail.length) {
-      this.#newTail(Buffer.allocUnsafeSlow(TAIL));
+      this.#closeTail();
+      this.#tail = Buffer.allocUnsafeSlow(TAIL);
       list.push(this.#tail);
     }
     chunk.copy(this.#tail, this.#filled);
@@ -59,7 +60,7 @@ export class Pieces {
       if (position === end) break;
     }
     this.#bytes -= length;
-    if (whole === this.#list.length) this.#list = [];
+    if (whole === this.#list.length) this.clear();
     else if (whole > 0) this.#list.splice(0, whole);
   }
 
@@ -75,16 +76,23 @@ export class Pieces {
     this.#bytes = 0;
     this.#list = [];
     this.#taken = 0;
-    this.#newTail(NOTHING);
+    this.#tail = NOTHING;
+    this.#filled = 0;
   }
 
-  #newTail(tail: Buffer): void {
-    this.#tail = tail;
+  /** What is hardly filled is cut to what it has: otherwise a byte between two long pieces would keep all of it. */
+  #closeTail(): void {
+    if (this.#filled > 0 && this.#filled < TAIL / 2) {
+      const own = Buffer.allocUnsafeSlow(this.#filled);
+      this.#tail.copy(own);
+      this.#list[this.#list.length - 1] = own;
+    }
+    this.#tail = NOTHING;
     this.#filled = 0;
   }
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Up to here bytes are copied together. */
-const SHORT = 1_024;
+/** Up to here, in bytes, a piece is short. */
+export const SHORT = 1_024;
 const TAIL = 2_048;

@@ -5,10 +5,11 @@ import { setImmediate } from 'node:timers/promises';
 
 import type { Session, StreamHandler } from '../../../../src/router/http2/contract.ts';
 import { ErrorCode } from '../../../../src/router/http2/errors.ts';
-import { Flag, FrameType, PREFACE } from '../../../../src/router/http2/frames.ts';
+import { Flag, FrameType, goawayFrame, PREFACE } from '../../../../src/router/http2/frames.ts';
 import type { SessionLimits } from '../../../../src/router/http2/limits.ts';
 import { createSession } from '../../../../src/router/http2/session.ts';
 import { Turn, Turns } from '../../../../src/router/http2/turn.ts';
+import type { Whose } from '../../../../src/router/memory/nested-shares.ts';
 import { frame, headers } from '../../../fuzz/frames.ts';
 import { readSent } from '../../../fuzz/sent-frames.ts';
 import { Wire } from '../../../fuzz/wire.ts';
@@ -133,6 +134,22 @@ test('answers that cross the resets of very many streams are dropped', () => {
     seen.closes.map(({ code }) => code),
     [ErrorCode.PROTOCOL_ERROR],
   );
+  wire.destroy();
+});
+
+test('requests that were left are given back once, in whatever turn the connection ends them', async () => {
+  const wire = new Wire(true);
+  const memory = { charged: 0, charge: (_whose: Whose, bytes: number) => void (memory.charged += bytes) };
+  const limits = { earlyResets: { burst: 0, perSecond: 0 } };
+  const session = createSession(wire.socket, { role: 'client', events: new SessionRecorder(), limits, memory, turn: new Turn() });
+  wire.feed(frame(FrameType.SETTINGS, 0, 0, setting(3, 2_000)));
+  const ask = () => session.request({ method: 'CONNECT', authority: 'key', fields: {} }, new Recorder(), { whose: { owner: 'site' } });
+  for (const stream of Array.from({ length: 100 }, ask)) stream.reset(ErrorCode.CANCEL);
+  assert.ok(memory.charged >= 100);
+  wire.feed(goawayFrame(0, ErrorCode.NO_ERROR, 'none of them'));
+  session.destroy();
+  for (let turns = 0; turns < 200; turns += 1) await setImmediate();
+  assert.equal(memory.charged, 0);
   wire.destroy();
 });
 

@@ -5,8 +5,11 @@ import { describe, it } from 'node:test';
 import type { ConnectorConfig, TlsBundle } from '../../../../src/router/contract.ts';
 import type { LocalLimits } from '../../../../src/router/local/contract.ts';
 import type { LocalSide } from '../../../../src/router/local/local-side.ts';
+import { Memory } from '../../../../src/router/memory/memory.ts';
+import { createLogger } from '../../../../src/telemetry/log.ts';
 import { eventually } from '../../../harness/wait.ts';
 import { testAuthority } from '../support/certificates.ts';
+import { roomy } from '../support/memory.ts';
 import { dial, Peer, serve } from './peers.ts';
 import { freePort } from '../../support/free-port.ts';
 import { connector, here, listen, listener, oneSide, WEST_ROUTER } from './two-sides.ts';
@@ -30,8 +33,8 @@ function dialTls(port: number, options: ConnectionOptions = {}): TlsClient {
 }
 
 /** A router whose listener has TLS, in front of a plain server. */
-async function tlsListener(tls: TlsBundle, server: { readonly port: number }, limits: Partial<LocalLimits> = {}) {
-  const { local, routing } = oneSide(WEST_ROUTER, { limits });
+async function tlsListener(tls: TlsBundle, server: { readonly port: number }, limits: Partial<LocalLimits> = {}, budget = roomy()) {
+  const { local, routing } = oneSide(WEST_ROUTER, { limits, budget });
   const port = await freePort();
   routing.byKey.set('key', [here(WEST_ROUTER)]);
   const apply = (other: TlsBundle): void => local.apply([listener(port, 'key', { tls: other })], [connector(server.port, 'key')]);
@@ -53,6 +56,23 @@ describe('a listener with TLS', () => {
     peer.socket.end('answer');
     await eventually('the client is closed', () => client.closed);
     assert.deepEqual([client.text, client.ended, client.error, peer.error], ['answer', true, undefined, undefined]);
+  });
+
+  it('counts what TLS takes of memory, many times what a connection takes without', async () => {
+    using server = await serve();
+    using budget = new Memory({ bytes: 1 << 20, peers: 10 }, createLogger({ level: 'silent', component: 'test' }));
+    const { local, port } = await tlsListener(withoutCa, server, {}, budget);
+    await using _ = local;
+    await listening(local);
+    const clients: TlsClient[] = [];
+    for (let open = 0; server.peers.length === open && open < 100; open += 1) {
+      const client = dialTls(port);
+      clients.push(client);
+      await eventually('it to be let in or not', () => client.closed || server.peers.length > open);
+    }
+    // Of a megabyte three quarters.
+    assert.equal(server.peers.length, 12);
+    for (const { socket } of clients) socket.destroy();
   });
 
   it('closes a client that does not finish its handshake in time, whether it says something or not', async () => {

@@ -42,3 +42,14 @@ test('bytes one by one cost about what they bring, and keep nothing else alive',
   const kept = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0);
   assert.ok(kept < 110_000, `${kept} bytes in ${memory.size} buffers`);
 });
+
+test('short pieces between long ones keep no more than they bring', () => {
+  const pieces = new Pieces();
+  for (let left = 100; left > 0; left -= 1) {
+    pieces.push(Buffer.alloc(1_025));
+    pieces.push(Buffer.of(1));
+  }
+  const { held } = pieces;
+  const kept = pieces.takeAll().reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+  assert.ok(kept < held, `${kept} bytes are kept, and ${held} counted`);
+});
