@@ -55,21 +55,24 @@ export class NestedShares {
 
   /** @param amount below zero where less is held than before */
   change({ owner, key }: Whose, amount: number): void {
-    const keys = this.#keysOf(owner);
     this.owners.change(owner, amount);
-    if (key !== undefined) {
-      keys.change(key, amount);
-      if (keys.total === 0) this.#keys.delete(owner);
-      else this.#keys.set(owner, keys);
-    }
+    if (key !== undefined) this.#changeKey(owner, key, amount);
     const held = this.owners.of(owner);
-    const claim = Math.min(wantedFor(held, keys.total), this.#claimFor(owner, held, keys.total));
+    const ofKeys = this.#keysOf(owner).total;
+    const claim = Math.min(wantedFor(held, ofKeys), this.#claimFor(owner, held, ofKeys));
     // What was let in may have grown beyond it.
     this.#claims.change(owner, Math.max(held, claim) - this.#claims.held.of(owner));
   }
 
-  #keysOf(owner: string): Amounts {
-    return this.#keys.get(owner) ?? new Amounts();
+  #changeKey(owner: string, key: string, amount: number): void {
+    const keys = this.#keys.get(owner) ?? new Amounts();
+    keys.change(key, amount);
+    if (keys.total === 0) this.#keys.delete(owner);
+    else this.#keys.set(owner, keys);
+  }
+
+  #keysOf(owner: string): Pick<Amounts, 'total' | 'owners' | 'of'> {
+    return this.#keys.get(owner) ?? NONE;
   }
 
   /** What it claims, or may claim once it holds so much. */
@@ -78,5 +81,7 @@ export class NestedShares {
     return Math.max(claimed, Math.min(wantedFor(held, ofKeys), claimed + Math.floor(this.#claims.room(owner))));
   }
 }
+
+const NONE = new Amounts();
 
 const wantedFor = (held: number, ofKeys: number): number => held + Math.ceil(ofKeys / 3);
