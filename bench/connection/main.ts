@@ -17,6 +17,7 @@ import { measureIdle } from './scenarios/idle.ts';
 import { MemoryWatch, recordAfter, recordFresh } from './scenarios/memory.ts';
 import { bulk, mixed, observer, requests, warmUp, type Turn } from './scenarios/traffic.ts';
 import { direct } from './systems/direct.ts';
+import { allowManyConnections } from './many-connections.ts';
 import { EARSHOT_DELAY, earshotPair } from './systems/earshot.ts';
 import { HAPROXY_DELAY, haproxyPair } from './systems/haproxy.ts';
 import { ratholePair } from './systems/rathole.ts';
@@ -118,19 +119,10 @@ async function measureRound(bench: Bench, systems: readonly System[], attempt: A
   }
 }
 
-/** Servers, and room for many short connections: a port may be used again a second after its connection ended. */
+/** Servers, and room for many short connections. */
 async function prepare(bench: Bench): Promise<void> {
   const { host } = bench;
-  await host.run([
-    'sh',
-    '-ec',
-    [
-      'cd /proc/sys/net/ipv4',
-      'echo 10000 65535 > ip_local_port_range',
-      `echo ${EARSHOT_DELAY.to},${EARSHOT_DELAY.listen},45671 > ip_local_reserved_ports`,
-      'echo 1 > tcp_tw_reuse',
-    ].join('\n'),
-  ]);
+  await allowManyConnections(host, [EARSHOT_DELAY.to, EARSHOT_DELAY.listen, 45_671]);
   const address = '127.0.0.1';
   await startNginx(host, { port: PORTS.http, address });
   await startIperf3(host, { port: PORTS.iperf3, address });
@@ -142,7 +134,7 @@ async function prepare(bench: Bench): Promise<void> {
 async function makeSystems(bench: Bench): Promise<readonly System[]> {
   const makers: Readonly<Record<SystemName, () => Promise<System>>> = {
     direct: async () => direct,
-    haproxy: () => haproxyPair(bench),
+    haproxy: async () => haproxyPair(bench),
     rathole: () => ratholePair(bench),
     earshot: () => earshotPair(bench),
   };

@@ -10,6 +10,7 @@ import { container, podSpec } from '../../test/e2e/support/manifests.ts';
 import { createAuthority, issue } from '../../test/net/harness/certificates.ts';
 import type { Ground } from '../cluster/load.ts';
 import type { Running } from '../cluster/processes.ts';
+import { haproxyConfiguration, type End, type Route, type Routes } from '../connection/systems/haproxy.ts';
 import { create, expectCondition, openPair, type Pair } from './places.ts';
 import { pidOf, type StartedPod } from '../cluster/containers.ts';
 
@@ -79,12 +80,16 @@ async function startHaproxies(ground: Ground, { west, east }: Pair, image: strin
   const dir = await mkdtemp(join(tmpdir(), 'earshot-haproxy-'));
   try {
     const authority = await createAuthority(dir);
-    const start = async (end: 'client' | 'server', namespace: string, node: string): Promise<void> => {
+    const routes = (each: (port: number) => Route): Routes =>
+      Object.fromEntries(Object.entries(PORTS).map(([name, port]) => [name, each(port)]));
+    const ends: Readonly<Record<End, Routes>> = {
+      client: routes((port) => ({ from: `*:${port}`, to: `haproxy.${east}:${port + LINK_OFFSET}` })),
+      server: routes((port) => ({ from: `*:${port + LINK_OFFSET}`, to: `${SERVER}.${east}:${port}` })),
+    };
+    const start = async (end: End, namespace: string, node: string): Promise<void> => {
       const { cert, key, ca } = await issue(authority, `haproxy-${end}`);
-      const template = await readFile(new URL(`../connection/haproxy/${end}.cfg`, import.meta.url), 'utf8');
-      const values = { CRT: '/config/pem', CA: '/config/ca', BIND: '*', FAR: `haproxy.${east}`, NEAR: `${SERVER}.${east}`, ...variables };
       const data = {
-        cfg: template.replaceAll(/@([A-Z0-9]+)@/g, (_, name: keyof typeof values) => values[name]),
+        cfg: await haproxyConfiguration(end, { crt: '/config/pem', ca: '/config/ca' }, ends[end]),
         pem: `${await readFile(cert, 'utf8')}${await readFile(key, 'utf8')}`,
         ca: await readFile(ca, 'utf8'),
       };
@@ -105,15 +110,6 @@ async function startHaproxies(ground: Ground, { west, east }: Pair, image: strin
     await rm(dir, { recursive: true, force: true });
   }
 }
-
-const variables = {
-  IPERF3: String(PORTS.iperf3),
-  HTTP: String(PORTS.http),
-  ECHO: '7000',
-  LINKIPERF3: String(PORTS.iperf3 + LINK_OFFSET),
-  LINKHTTP: String(PORTS.http + LINK_OFFSET),
-  LINKECHO: String(7_000 + LINK_OFFSET),
-};
 
 const CONFIG = { volumeMounts: [{ name: 'config', mountPath: '/config' }] };
 

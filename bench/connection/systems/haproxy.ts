@@ -1,72 +1,67 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { issue, type CertificateFiles, type Program } from '../../../test/net/harness/index.ts';
+import { issue, type Authority, type Host, type Program } from '../../../test/net/harness/index.ts';
 import { OFFSETS, PORTS, portsAt, SERVICES, type Bench, type Running, type Service, type System } from '../bench.ts';
 
-/** Two HAProxy processes, TCP over mutual TLS 1.3 between them; bench/connection/haproxy has their files, with the reasons. */
-export async function haproxyPair(bench: Bench): Promise<System> {
-  const { host, authority } = bench;
-  const dir = await host.folder('haproxy');
-  const [client, server] = await Promise.all(
-    ['haproxy-client', 'haproxy-server'].map(async (name) => pemOf(await issue(authority, name), `${dir}/${name}.pem`)),
-  );
+export type End = 'client' | 'server';
 
-  const start = async (end: 'client' | 'server', values: Readonly<Record<string, string>>): Promise<Program> => {
-    const template = await readFile(new URL(`../haproxy/${end}.cfg`, import.meta.url), 'utf8');
-    const file = `${dir}/${end}.cfg`;
-    const all: Readonly<Record<string, string>> = { ...LOOPBACK, ...values };
-    await writeFile(
-      file,
-      template.replaceAll(/@([A-Z0-9]+)@/g, (_, name: string) => all[name] ?? ''),
-    );
-    return host.spawn(['haproxy', '-db', '-q', '-f', file], { name: `haproxy-${end}` });
-  };
-  const startPair = async (link: number, services: readonly Service[]): Promise<Running> => {
+/** HOST:PORT, where an end takes a service's connections and where it sends them on. */
+export interface Route {
+  readonly from: string;
+  readonly to: string;
+}
+/** By service. */
+export type Routes = Readonly<Record<string, Route>>;
+
+/** Two HAProxy processes, TCP over mutual TLS 1.3 between them; bench/connection/haproxy has their files, with the reasons. */
+export function haproxyPair({ host, authority }: Bench): System {
+  const start = async (link: number): Promise<Running> => {
     const ports = portsAt(OFFSETS.haproxy);
-    const server_ = await start('server', {
-      CRT: server ?? '',
-      CA: authority.cert,
-      ...variables('', PORTS),
-      ...variables('LINK', portsAt(OFFSETS.haproxyLink)),
-    });
-    const client_ = await start('client', {
-      CRT: client ?? '',
-      CA: authority.cert,
-      ...variables('', ports),
-      ...variables('LINK', portsAt(link)),
-    });
-    for (const service of services) {
-      await server_.ready(() => host.listens(portsAt(OFFSETS.haproxyLink)[service]));
-      await client_.ready(() => host.listens(ports[service]));
-    }
+    const server = await startHaproxy(host, 'server', authority, onLoopback(portsAt(OFFSETS.haproxyLink), PORTS));
+    const client = await startHaproxy(host, 'client', authority, onLoopback(ports, portsAt(link)));
     return {
       name: 'haproxy',
       ports,
-      ends: { client: client_, server: server_ },
+      ends: { client, server },
       async [Symbol.asyncDispose]() {
-        await client_.kill();
-        await server_.kill();
+        await client.kill();
+        await server.kill();
       },
     };
   };
-  return {
-    name: 'haproxy',
-    start: () => startPair(OFFSETS.haproxyLink, SERVICES),
-    startDelayed: () => startPair(OFFSETS.haproxyDelayedLink, ['iperf3']),
-  };
+  return { name: 'haproxy', start: () => start(OFFSETS.haproxyLink), startDelayed: () => start(OFFSETS.haproxyDelayedLink) };
+}
+
+/** One end of a pair, with a certificate of the authority's. */
+export async function startHaproxy(host: Host, end: End, authority: Authority, routes: Routes): Promise<Program> {
+  const dir = await host.folder('haproxy');
+  const { cert, key, ca } = await issue(authority, `haproxy-${end}`);
+  const [crt, file] = [`${dir}/pem`, `${dir}/cfg`];
+  // HAProxy wants certificate and key in one file.
+  await writeFile(crt, `${await readFile(cert, 'utf8')}${await readFile(key, 'utf8')}`, { mode: 0o600 });
+  await writeFile(file, await haproxyConfiguration(end, { crt, ca }, routes));
+  const program = await host.spawn(['haproxy', '-db', '-q', '-f', file], { name: `haproxy-${end}` });
+  for (const { from } of Object.values(routes)) await program.ready(() => host.listens(Number(from.split(':').at(-1))));
+  return program;
+}
+
+/** The file of one end. @param files where it finds its certificate with the key, and the authority's */
+export async function haproxyConfiguration(
+  end: End,
+  files: { readonly crt: string; readonly ca: string },
+  routes: Routes,
+): Promise<string> {
+  const template = await readFile(new URL(`../haproxy/${end}.cfg`, import.meta.url), 'utf8');
+  const [head = '', section = ''] = template.split(/^(?=listen )/m);
+  const sections = Object.entries(routes).map(([service, { from, to }]) =>
+    section.replace('@SERVICE@', service).replace('@FROM@', from).replace('@TO@', to),
+  );
+  return [head, ...sections].join('\n').replaceAll('@CRT@', files.crt).replaceAll('@CA@', files.ca);
 }
 
 /** All of it happens on one host's loopback. */
-const LOOPBACK = { BIND: '127.0.0.1', FAR: '127.0.0.1', NEAR: '127.0.0.1' } as const;
-
-/** As the files in bench/connection/haproxy name them: @HTTP@, @LINKHTTP@. */
-function variables(prefix: string, ports: Readonly<Record<Service, number>>): Record<string, string> {
-  return Object.fromEntries(SERVICES.map((service) => [`${prefix}${service.toUpperCase()}`, String(ports[service])]));
-}
-
-/** HAProxy wants certificate and key in one file. */
-async function pemOf({ cert, key }: CertificateFiles, file: string): Promise<string> {
-  await writeFile(file, `${await readFile(cert, 'utf8')}${await readFile(key, 'utf8')}`, { mode: 0o600 });
-  return file;
+function onLoopback(from: Readonly<Record<Service, number>>, to: Readonly<Record<Service, number>>): Routes {
+  const at = (port: number): string => `127.0.0.1:${port}`;
+  return Object.fromEntries(SERVICES.map((service) => [service, { from: at(from[service]), to: at(to[service]) }]));
 }
 
 /** Which ports the delay stands between, for the one service that is measured through it. */
