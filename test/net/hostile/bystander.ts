@@ -8,5 +8,6 @@ const server = createServer({ cert: read('tls.crt'), key: read('tls.key'), ca: r
 server.on('secureConnection', (socket) => {
   socket.on('error', () => {});
   socket.resume();
+  socket.end();
 });
 server.listen(Number(port), host);

@@ -181,15 +181,17 @@ export const attacks: Readonly<Record<string, (fight: Fight) => Promise<void>>> 
   certificates: (fight) =>
     workers(fight, async () => {
       let context: SecureContext | undefined;
-      // Most that are changed in their bytes cannot be loaded: only what goes out is a case.
       while (context === undefined) {
         try {
           context = createSecureContext(fight.keys.odd(fight.random));
         } catch {
-          fight.tell('unusable');
+          // Most that are changed in their bytes cannot be loaded: only what goes out is a case.
         }
       }
-      fight.tell(await outcome(dial(fight, context, fight.random.pick(['h2', 'h2', 'earshot-reverse/1', 'http/1.1']))));
+      const socket = dial(fight, context, fight.random.pick(['h2', 'h2', 'earshot-reverse/1', 'http/1.1']));
+      // Who is let in hears so from whomever he has come to: not every server speaks first.
+      socket.once('secureConnect', () => socket.write(greeting));
+      fight.tell(await outcome(socket));
     }),
   'half-open': (fight) => workers(fight, () => halfOpen(fight), 2_000),
   frames: (fight) =>
