@@ -1,6 +1,6 @@
 /**
  * A router under attack, and a client that has nothing to do with it. East lets links in; west is linked to it, and west's client asks a web server
- * in the east; the attackers are on a host of their own.
+ * in the east; the attackers are on a host of their own. Another system may take the router's place.
  */
 import { copyFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
@@ -19,6 +19,7 @@ import {
   startNginx,
   startNode,
   startSite,
+  type Authority,
   type Host,
   type Site,
 } from '../harness/index.ts';
@@ -32,15 +33,33 @@ const here = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 const ELSEWHERE = ['nice', '-n', '19', process.execPath] as const;
 const [WEB, ENDLESS, STUCK, SILENT, GRANTS, ANSWERS, BYSTANDER] = [80, 7001, 7002, 7003, 9090, 20_000, 30_000];
 
-/** Of an address: nobody answers there, not even that nobody is there. */
-const NOBODY = '250';
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** In the east: a web server, and where nobody answers, not even that nobody is there. */
+export function serversOf(east: Host): { readonly web: Address; readonly silent: Address } {
+  return { web: { host: '127.0.0.1', port: WEB }, silent: { host: east.v4.replace(/\d+$/, '250'), port: SILENT } };
+}
+
+/** What carries a client's requests from west to east, and is attacked meanwhile. */
+export interface Carrier {
+  /** Its end in the east. */
+  readonly process: Program;
+  readonly pacer: Program;
+  /** Where the east lets the west in, over mutual TLS. */
+  readonly link: Address;
+  /** In the west, where clients come whose server does not answer. */
+  readonly silent: Address;
+}
 
 export interface Phase {
   readonly name: string;
   /** Of what came of the attack's cases, how many each. */
   readonly told: Readonly<Record<string, number>>;
   readonly paced: Paced;
-  /** MB of resident memory of the attacked router: before, the most meanwhile. */
+  /** MB of resident memory of the attacked process: before, the most meanwhile. */
   readonly memory: { readonly before: number; readonly most: number };
   /** Seconds of its processor time. */
   readonly cpu: number;
@@ -74,19 +93,17 @@ export type StrikeName = AttackName | typeof CONTROL;
 export class Campaign implements AsyncDisposable {
   readonly east: Site;
   readonly west: Site;
+  readonly earshot: Carrier;
+  /** Whose certificates the attackers have, with its key. */
+  readonly authority: Authority;
   readonly #strange: Host;
-  readonly #pacer: Program;
-  readonly #keys: string;
-  readonly #port: string;
   readonly #owned: AsyncDisposable;
 
   private constructor(
-    sites: { readonly east: Site; readonly west: Site; readonly strange: Host; readonly pacer: Program },
-    keys: { readonly certificates: string; readonly port: string },
+    parts: Pick<Campaign, 'east' | 'west' | 'earshot' | 'authority'> & { readonly strange: Host },
     owned: AsyncDisposable,
   ) {
-    ({ east: this.east, west: this.west, strange: this.#strange, pacer: this.#pacer } = sites);
-    ({ certificates: this.#keys, port: this.#port } = keys);
+    ({ east: this.east, west: this.west, earshot: this.earshot, authority: this.authority, strange: this.#strange } = parts);
     this.#owned = owned;
   }
 
@@ -102,14 +119,16 @@ export class Campaign implements AsyncDisposable {
     await using stack = new AsyncDisposableStack();
     const net = stack.use(await createNetwork({ hosts: ['west', 'east', 'strange'], ...(test === undefined ? {} : { test }) }));
     const [client, server, strange] = [net.host('west'), net.host('east'), net.host('strange')];
-    const keys = { web: WEB, endless: ENDLESS, stuck: STUCK };
+    const { web, silent } = serversOf(server);
+    const keys = { endless: ENDLESS, stuck: STUCK };
     const east = await startSite(server, {
       access: true,
       args,
       env,
       resources: [
         ...Object.entries(keys).map(([key, port]) => connector(key, '127.0.0.1', port)),
-        connector('silent', server.v4.replace(/\d+$/, NOBODY), SILENT),
+        connector('web', web.host, web.port),
+        connector('silent', silent.host, silent.port),
       ],
     });
     const west = await startSite(client, { resources: [listener('web', '127.0.0.1', WEB), listener('silent', client.v4, SILENT)] });
@@ -123,29 +142,34 @@ export class Campaign implements AsyncDisposable {
     // A grant that nobody redeems keeps the port for tokens open.
     await east.earshot(['token', 'issue', `${placed.certificates}/token.yaml`]);
     for (const name of ['web', 'silent']) await west.waitFor('Listener', name);
-    const pacer = await client.spawn([process.execPath, here('pacer.ts'), String(WEB), String(perSecond)], { name: 'pacer' });
-    await pacer.ready(() => pacer.output.includes('pacing'));
-    const owned = stack.move();
-    return new Campaign({ east, west, strange, pacer }, placed, owned);
+    const earshot = {
+      process: east.process,
+      pacer: await startPacer(client, WEB, perSecond),
+      link: { host: server.v4, port: Number(placed.port) },
+      silent: { host: client.v4, port: SILENT },
+    };
+    const dir = placed.certificates;
+    const authority = { dir, cert: `${dir}/ca.crt`, key: `${dir}/ca.key` };
+    return new Campaign({ east, west, earshot, authority, strange }, stack.move());
   }
 
   /** The client alone, for so many seconds. */
-  async quiet(seconds: number): Promise<Paced> {
-    await this.#paced();
+  async quiet(seconds: number, { pacer }: Carrier = this.earshot): Promise<Paced> {
+    pacer.signal('SIGUSR2');
     await setTimeout(seconds * 1_000);
-    return this.#paced();
+    return paced(pacer);
   }
 
-  /** One attack from its beginning to its end. */
-  async strike(name: StrikeName, size: Size): Promise<Phase> {
-    const { east } = this;
-    await this.#paced();
-    const before = { memory: east.process.memory(), cpu: east.process.cpuSeconds() };
+  /** One attack from its beginning to its end: on Earshot, or, if it is none that only Earshot knows, on another in its place. */
+  async strike(name: StrikeName, size: Size, carrier: Carrier = this.earshot): Promise<Phase> {
+    const { process: attacked, pacer } = carrier;
+    const before = { memory: attacked.memory(), cpu: attacked.cpuSeconds() };
     const watch = new AbortController();
-    const most = this.#watchMemory(watch.signal);
+    const most = watchMemory(attacked, watch.signal);
+    pacer.signal('SIGUSR2');
     let told: Phase['told'];
     try {
-      told = await this.#carryOut(name, size);
+      told = await this.#carryOut(name, size, carrier);
     } finally {
       watch.abort();
       await most;
@@ -153,44 +177,39 @@ export class Campaign implements AsyncDisposable {
     return {
       name,
       told,
-      paced: await this.#paced(),
+      paced: await paced(pacer),
       memory: { before: before.memory, most: await most },
-      cpu: east.process.cpuSeconds() - before.cpu,
+      cpu: attacked.cpuSeconds() - before.cpu,
     };
   }
 
-  #carryOut(name: StrikeName, size: Size): Promise<Phase['told']> {
+  #carryOut(name: StrikeName, size: Size, { link, silent }: Carrier): Promise<Phase['told']> {
     switch (name) {
       case 'answers':
         return this.#answers(size);
+      case 'grants':
+        return this.#attack(name, { host: this.east.host.v4, port: GRANTS }, size);
       case CONTROL:
         return this.#elsewhere(size);
       case 'leavers':
-        return this.#attack(name, { host: this.west.host.v4, port: String(SILENT) }, size);
+        return this.#attack(name, silent, size);
       default:
-        return this.#horde(name, size);
+        return this.#attack(name, link, size);
     }
   }
 
-  async #horde(name: AttackName, size: Size): Promise<Phase['told']> {
-    return this.#attack(name, { host: this.east.host.v4, port: name === 'grants' ? String(GRANTS) : this.#port }, size);
-  }
-
   async #elsewhere(size: Size): Promise<Phase['told']> {
-    const [{ v4: host }, port] = [this.#strange, String(BYSTANDER)];
-    const server = await this.#strange.spawn([...ELSEWHERE, here('bystander.ts'), host, port, this.#keys], { name: 'bystander' });
+    const at = { host: this.#strange.v4, port: BYSTANDER };
+    const argv = [...ELSEWHERE, here('bystander.ts'), at.host, String(at.port), this.authority.dir];
+    const server = await this.#strange.spawn(argv, { name: 'bystander' });
     await server.ready(() => this.#strange.listens(BYSTANDER));
-    const told = await this.#attack('certificates', { host, port }, size);
+    const told = await this.#attack('certificates', at, size);
     await server.kill();
     return told;
   }
 
-  async #attack(
-    name: AttackName,
-    { host, port }: { readonly host: string; readonly port: string },
-    { cases, seconds, seed }: Size,
-  ): Promise<Phase['told']> {
-    const args = [name, host, port, this.#keys, ...[cases, seconds, seed].map(String)];
+  async #attack(name: AttackName, { host, port }: Address, { cases, seconds, seed }: Size): Promise<Phase['told']> {
+    const args = [name, host, String(port), this.authority.dir, ...[cases, seconds, seed].map(String)];
     const said = await this.#strange.run([...ELSEWHERE, here('horde.ts'), ...args], { timeoutMs: (seconds + 30) * 1_000 });
     // The horde's one line.
     return (JSON.parse(said) as { readonly told: Phase['told'] }).told;
@@ -199,13 +218,15 @@ export class Campaign implements AsyncDisposable {
   /** East dials them: as many links as there are cases, up to twenty. */
   async #answers({ cases, seconds, seed }: Size): Promise<Phase['told']> {
     const count = Math.min(cases, 20);
-    const { east } = this;
+    const {
+      east,
+      authority: { dir },
+    } = this;
     const host = this.#strange;
-    await east.bundle('to-answers', { cert: `${this.#keys}/tls.crt`, key: `${this.#keys}/tls.key`, ca: `${this.#keys}/ca.crt` });
-    const answers = await host.spawn(
-      [...ELSEWHERE, here('answers.ts'), host.v4, String(ANSWERS), String(count), this.#keys, String(seed)],
-      { name: 'answers' },
-    );
+    await east.bundle('to-answers', { cert: `${dir}/tls.crt`, key: `${dir}/tls.key`, ca: `${dir}/ca.crt` });
+    const answers = await host.spawn([...ELSEWHERE, here('answers.ts'), host.v4, String(ANSWERS), String(count), dir, String(seed)], {
+      name: 'answers',
+    });
     await answers.ready(() => host.listens(ANSWERS + count - 1));
     const links = Array.from({ length: count }, (_, at) =>
       manifest('Link', `answers-${at}`, {
@@ -222,20 +243,28 @@ export class Campaign implements AsyncDisposable {
     return JSON.parse(said) as Phase['told'];
   }
 
-  async #paced(): Promise<Paced> {
-    // Its last line.
-    return JSON.parse((await asked(this.#pacer)).at(-1) ?? '') as Paced;
-  }
-
-  async #watchMemory(signal: AbortSignal): Promise<number> {
-    let most = 0;
-    for (; !signal.aborted; await setTimeout(50)) most = Math.max(most, this.east.process.memory());
-    return most;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#owned[Symbol.asyncDispose]();
   }
+}
+
+/** A client that waits until it is to begin: `Campaign.quiet`, `Campaign.strike`. @param port of the host's loopback */
+export async function startPacer(host: Host, port: number, perSecond: number): Promise<Program> {
+  const pacer = await host.spawn([process.execPath, here('pacer.ts'), String(port), String(perSecond)], { name: `pacer-${port}` });
+  await pacer.ready(() => pacer.output.includes('ready'));
+  return pacer;
+}
+
+/** Ends what a pacer was told to begin. */
+async function paced(pacer: Program): Promise<Paced> {
+  // Its last line.
+  return JSON.parse((await asked(pacer)).at(-1) ?? '') as Paced;
+}
+
+async function watchMemory(of: Program, signal: AbortSignal): Promise<number> {
+  let most = 0;
+  for (; !signal.aborted; await setTimeout(50)) most = Math.max(most, of.memory());
+  return most;
 }
 
 /** The whole lines of a program's output, once it has answered a SIGUSR2. */

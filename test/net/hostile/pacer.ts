@@ -1,7 +1,7 @@
 /**
  * A client as it should be: `node pacer.ts PORT PER-SECOND`. Asks a web server on this host's loopback for its page, in turn over one connection
- * that stays and over a new one; a new request begins on time whatever became of the last. SIGUSR2 asks for what was measured since the one
- * before, one JSON line: milliseconds of each request that went well, and what failed.
+ * that stays and over a new one; a new request begins on time whatever became of the last. SIGUSR2 has it begin, and the next one end: when all
+ * that it has asked for has come of something, it says in one JSON line what: milliseconds of each request that went well, and what failed.
  */
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
@@ -14,16 +14,16 @@ export interface Paced {
   readonly failures: readonly string[];
 }
 
-if (import.meta.main) await main();
+type Seen = { readonly [Key in keyof Paced]: Paced[Key][number][] };
 
-async function main(): Promise<void> {
+if (import.meta.main) main();
+
+function main(): void {
   const [port = 0, perSecond = 100] = process.argv.slice(2).map(Number);
   const agents = { kept: new Agent({ keepAlive: true, maxSockets: 1 }), fresh: new Agent({ keepAlive: false }) };
-  let seen: { kept: number[]; fresh: number[]; failures: string[] } = { kept: [], fresh: [], failures: [] };
 
-  const ask = async (how: keyof typeof agents): Promise<void> => {
+  const ask = async (how: keyof typeof agents, into: Seen): Promise<void> => {
     const begun = performance.now();
-    const into = seen;
     try {
       const request = get({ host: '127.0.0.1', port, agent: agents[how], signal: AbortSignal.timeout(15_000) });
       // `response` comes with one argument.
@@ -36,14 +36,30 @@ async function main(): Promise<void> {
     }
   };
 
-  process.on('SIGUSR2', () => {
+  const pace = async (signal: AbortSignal): Promise<void> => {
+    const seen: Seen = { kept: [], fresh: [], failures: [] };
+    const asked: Promise<void>[] = [];
+    for (let next = performance.now(), turn = 0; !signal.aborted; turn += 1) {
+      asked.push(ask(turn % 2 === 0 ? 'kept' : 'fresh', seen));
+      next += 1_000 / perSecond;
+      const wait = next - performance.now();
+      if (wait > 0) await setTimeout(wait);
+    }
+    await Promise.all(asked);
     console.log(JSON.stringify(seen satisfies Paced));
-    seen = { kept: [], fresh: [], failures: [] };
+  };
+
+  let pacing: AbortController | undefined;
+  process.on('SIGUSR2', () => {
+    if (pacing === undefined) {
+      pacing = new AbortController();
+      void pace(pacing.signal);
+    } else {
+      pacing.abort();
+      pacing = undefined;
+    }
   });
-  console.log('pacing');
-  for (let next = performance.now(), turn = 0; ; next += 1_000 / perSecond, turn += 1) {
-    const wait = next - performance.now();
-    if (wait > 0) await setTimeout(wait);
-    void ask(turn % 2 === 0 ? 'kept' : 'fresh');
-  }
+  // Listening for a signal does not keep a process alive.
+  setInterval(() => {}, 60_000);
+  console.log('ready');
 }
