@@ -1,0 +1,25 @@
+import { serversOf, startPacer, type Address, type Campaign, type Carrier } from '../../test/net/hostile/campaign.ts';
+import { allowManyConnections } from '../connection/many-connections.ts';
+import { startHaproxy } from '../connection/systems/haproxy.ts';
+
+/** Of the ends in the west and in the east, for each service. */
+const PORTS = { web: { west: 8080, east: 8443 }, silent: { west: 8081, east: 8444 } } as const;
+
+/** An HAProxy pair as bench/connection has it, beside the routers: a way to the same servers, with certificates of the same authority. */
+export async function startHaproxyCarrier({ west, east, authority }: Campaign, perSecond: number): Promise<Carrier> {
+  const [client, server] = [west.host, east.host];
+  for (const host of [client, server]) await allowManyConnections(host);
+  const { web, silent } = serversOf(server);
+  const entry = { host: client.v4, port: PORTS.silent.west };
+  const links = { web: { host: server.v4, port: PORTS.web.east }, silent: { host: server.v4, port: PORTS.silent.east } };
+  const process = await startHaproxy(server, 'server', authority, { web: route(links.web, web), silent: route(links.silent, silent) });
+  await startHaproxy(client, 'client', authority, {
+    web: route({ host: '127.0.0.1', port: PORTS.web.west }, links.web),
+    silent: route(entry, links.silent),
+  });
+  return { process, pacer: await startPacer(client, PORTS.web.west, perSecond), link: links.web, silent: entry };
+}
+
+function route(from: Address, to: Address): { readonly from: string; readonly to: string } {
+  return { from: `${from.host}:${from.port}`, to: `${to.host}:${to.port}` };
+}
