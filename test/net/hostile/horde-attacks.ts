@@ -162,7 +162,8 @@ async function leaver({ host, port, random, tell }: Fight): Promise<void> {
   socket.resetAndDestroy();
 }
 
-const halfHello = Buffer.from('16030102000100\x01\xfc\x03\x03', 'latin1');
+/** The beginning of a record of TLS with a ClientHello (RFC 8446 sections 4 and 5.1), of which no more comes. */
+const halfHello = Buffer.from('1603010200010001fc0303', 'hex');
 
 /** Sockets by the thousand that say nothing, half a word, or no more than TLS asks for; each is replaced when it is closed. */
 async function halfOpen(fight: Fight): Promise<void> {
