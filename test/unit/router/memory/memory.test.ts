@@ -104,6 +104,16 @@ describe('the memory of a router', () => {
     assert.equal(small.ended, undefined);
   });
 
+  it('ends no more than a link takes of an owner that had more than its share before others came', () => {
+    const { memory } = memoryOf(16 * MIB);
+    using _ = memory;
+    const held = Array.from({ length: 20 }, () => Held.add(memory, 'site large', MIB / 2));
+    Held.add(memory, 'site other', 4 * MIB);
+    assert.notEqual(memory.refusal('connection', { owner: 'site large' }), undefined);
+    assert.equal(memory.refusal('peer', { owner: 'site large' }, 2), undefined);
+    assert.equal(held.filter(({ ended }) => ended !== undefined).length, 1);
+  });
+
   it('gives a part of its time to that, however often a link is asked for', () => {
     let now = 0;
     const slow = (): number => (now += 100);
