@@ -21,6 +21,7 @@ import {
 import { requestLines, responseLines } from './heads.ts';
 import { encodeHeaderBlock } from './hpack/encoder.ts';
 import { Inbound } from './inbound.ts';
+import { LaterWork } from './later-work.ts';
 import { DEFAULT_LIMITS } from './limits.ts';
 import { Lingering } from './lingering.ts';
 import type { SessionLimits } from './limits.ts';
@@ -29,12 +30,10 @@ import { Pings } from './pings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { SessionStream } from './stream.ts';
 import { Turn } from './turn.ts';
-import { FairQueue } from '../../work/fair-queue.ts';
 import { STREAM_COST } from '../memory/costs.ts';
 import type { Memory } from '../memory/memory.ts';
 import { NestedShares, type Whose } from '../memory/nested-shares.ts';
 import { receive } from '../memory/shared-read-buffer.ts';
-import { Shares } from '../memory/shares.ts';
 import { printableAscii } from '../../text/printable.ts';
 
 export interface SessionOptions {
@@ -87,12 +86,7 @@ class Http2Session implements Session, SessionCore {
   #preface: number;
   /** Octets that have arrived and wait for a later turn of the event loop; the socket is paused meanwhile. */
   #unread: Buffer = EMPTY;
-  /** What is to be done for each routing key, in turn. */
-  readonly #later = new FairQueue<() => void>();
-  /** It will be called back for that. */
-  #goesOn = false;
-  /** Octets of fields, by routing key. */
-  readonly #requestsWaiting: Shares;
+  readonly #later: LaterWork;
   #waiting: { readonly stream: SessionStream; readonly block: Buffer; readonly end: boolean }[] = [];
   #nextId = 1;
   #goawaySent: 'no' | 'notice' | 'final' = 'no';
@@ -108,7 +102,7 @@ class Http2Session implements Session, SessionCore {
     this.#turn = options.turn ?? new Turn();
     this.#memory = options.memory;
     this.#lingering = new Lingering(this.limits.answeredDeadline, this.#turn.work, this.now);
-    this.#requestsWaiting = new Shares(this.limits.requestsWaiting, true);
+    this.#later = new LaterWork(this.#turn.work, this.limits.requestsWaiting, () => this.#fault());
     this.outbox = new Outbox(socket, () => this.#closeIfDone(), this.#fault);
     this.pings = new Pings((frame) => this.outbox.control(frame), this.now);
     this.idleFrames = new Budget(this.limits.idleFrames, this.now);
@@ -139,7 +133,7 @@ class Http2Session implements Session, SessionCore {
   }
 
   get held(): number {
-    const read = this.#unread.length + this.#requestsWaiting.held.total;
+    const read = this.#unread.length + this.#later.held;
     // What this end has opened is its users'.
     const opened = this.role === 'server' ? this.streams.size * STREAM_COST : 0;
     return this.outbox.controlBytes + read + opened;
@@ -247,70 +241,12 @@ class Http2Session implements Session, SessionCore {
     this.windows.released(stream);
     this.#forget(stream, 'reset-there');
     // Of one that has not begun nobody knows.
-    if (waiting === undefined) this.#inTurn(stream.key, () => stream.tellReset(reason));
+    if (waiting === undefined) this.#later.do(stream.key, () => stream.tellReset(reason));
   }
 
   beginInTurn(stream: SessionStream, size: number, begin: () => void): boolean {
-    const { key } = stream;
-    if (this.#mayGoOn) {
-      this.#inTurn(key, begin);
-      return true;
-    }
-    if (!this.#requestsWaiting.hasRoom(key, size)) return false;
-    const beginNow = (): void => {
-      this.#waitsNoMore(stream);
-      begin();
-    };
-    this.#requestsWaiting.change(key, size);
-    stream.waiting = { size, begin: beginNow };
-    this.#inTurn(key, beginNow);
-    return true;
+    return this.#later.begin(stream, size, begin);
   }
-
-  #waitsNoMore(stream: SessionStream): void {
-    const { waiting, key } = stream;
-    if (waiting === undefined) return;
-    stream.waiting = undefined;
-    this.#requestsWaiting.change(key, -waiting.size);
-    this.#later.delete(key, waiting.begin);
-  }
-
-  get #mayGoOn(): boolean {
-    return this.#later.size === 0 && !this.#turn.work.isBusy;
-  }
-
-  /** Now, or in turn with what is to be done for other routing keys. */
-  #inTurn(key: string, work: () => void): void {
-    if (this.#mayGoOn) {
-      this.#turn.work.spend();
-      work();
-      return;
-    }
-    this.#later.add(key, work);
-    if (!this.#goesOn) this.#comeBack();
-  }
-
-  /** Where something is left to be done. */
-  #comeBack(): void {
-    this.#goesOn = this.#later.size > 0;
-    if (this.#goesOn) this.#turn.work.wait(this.#goOn);
-  }
-
-  readonly #goOn = bounded(
-    'session/go-on',
-    () => {
-      const { work } = this.#turn;
-      while (!work.isSpent && this.#later.size > 0) {
-        work.spend();
-        this.#later.take()?.();
-      }
-      this.#comeBack();
-    },
-    () => {
-      this.#comeBack();
-      this.#fault();
-    },
-  );
 
   #cutStream(stream: SessionStream, reason: StreamReset): void {
     if (stream.gone) return;
@@ -521,7 +457,7 @@ class Http2Session implements Session, SessionCore {
     if (stream.whose !== undefined) this.shares.change(stream.whose, -1);
     if (stream.isLeft) this.#charge(stream, -STREAM_COST);
     stream.whose = undefined;
-    this.#waitsNoMore(stream);
+    this.#later.drop(stream);
   }
 
   #charge({ whose }: SessionStream, bytes: number): void {
@@ -571,7 +507,7 @@ class Http2Session implements Session, SessionCore {
 
   /** Each of them ends a connection with all that is behind it, so a few are ended in a turn. */
   #inTurns(streams: readonly SessionStream[], cut: (stream: SessionStream) => void): void {
-    for (const stream of streams) this.#inTurn(stream.key, () => cut(stream));
+    for (const stream of streams) this.#later.do(stream.key, () => cut(stream));
   }
 
   /** A peer that neither reads nor closes must not hold the socket. What it still sends is read and dropped, so that it sees the GOAWAY and no reset. */
