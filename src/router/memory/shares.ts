@@ -8,7 +8,7 @@ const TIMES_FREE = 3;
  * have something each may have three times what is free, divided by N, and what one of them takes leaves the others less. (Dynamic thresholds:
  * Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998.)
  *
- * Invariant, unless it lends: as long as each asks before it takes, all together never have more than there is, and while N of them have
+ * Invariant, unless it lends, or nobody else may come: as long as each asks before it takes, all together never have more than there is, and while N of them have
  * something, in whatever order they came and went, 6 / ((N + 1) (N + 2) (N + 3)) of it is free or more: a quarter beside one, a tenth beside two.
  */
 export class Shares {
@@ -42,7 +42,8 @@ export class Shares {
     const free = most - this.#held.total;
     const owners = this.#held.owners + (held === 0 ? 1 : 0);
     if (owners === 1 && !mayCome) return free;
-    const times = this.#lends ? owners + 2 : TIMES_FREE;
+    // Nothing has to be left to somebody new: less is kept free, as where it lends.
+    const times = this.#lends || !mayCome ? owners + 2 : TIMES_FREE;
     const equal = (times * free - owners * held) / (owners + times);
     const lent = this.#lends ? most / 2 / (owners + 1) - held : -Infinity;
     return Math.max(most / 2 - this.#held.total, equal, lent);

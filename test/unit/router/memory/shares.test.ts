@@ -52,6 +52,13 @@ describe('shares', () => {
     assert.ok(shares.held.total > 1_100 && shares.held.total <= 1_200, `${shares.held.total} are taken`);
   });
 
+  it('are nearly all that there is, too, where nobody else may come', () => {
+    const shares = sharesOf(1_200, {});
+    const owners = Array.from({ length: 20 }, (_, number) => `owner ${number}`);
+    for (let round = 0; round < 100; round += 1) for (const owner of owners) takenBy(shares, owner, round === 0, 1);
+    assert.ok(shares.held.total > 1_100 && shares.held.total <= 1_200, `${shares.held.total} are taken`);
+  });
+
   it('never end where there is no bound', () => {
     const shares = sharesOf(Infinity, { own: 1e12 });
     assert.ok(shares.hasRoom('own', 1) && shares.hasRoom('other', 1, false));
