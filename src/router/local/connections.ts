@@ -244,6 +244,7 @@ export class Connections {
             'connection ended',
           );
         });
+        this.#live.joined(client);
         // The site may have been revoked while the connection was being made.
         if (this.#isRevoked(client.sitesOnRoute)) client.sever(REVOKED);
       },

@@ -42,6 +42,11 @@ export class LiveConnections {
     this.#memory.add(side);
   }
 
+  /** It has both its ends. */
+  joined(side: Side): void {
+    this.#memory.lookAt(side);
+  }
+
   delete(side: Side): void {
     const known = this.#sides.get(side);
     if (known === undefined) return;

@@ -44,15 +44,24 @@ export class Holders {
 
   /** @param changed called for each that holds so much more than at the last look */
   look(changed: (holder: Holder, amount: number) => void): void {
-    for (const own of this.#byOwner.values()) {
-      for (const [holder, charge] of own.charges) {
-        const { held, kind } = holder;
-        if (held === charge) continue;
-        own.charges.set(holder, held);
-        if (kind === 'connection') own.ofConnections += held - charge;
-        changed(holder, held - charge);
+    for (const { charges } of this.#byOwner.values()) {
+      for (const holder of charges.keys()) {
+        const amount = this.lookAt(holder);
+        if (amount !== 0) changed(holder, amount);
       }
     }
+  }
+
+  /** @returns how much more it holds than at the last look; nothing of one that is not there */
+  lookAt(holder: Holder): number {
+    const own = this.#byOwner.get(holder.owner);
+    const charge = own?.charges.get(holder);
+    if (own === undefined || charge === undefined) return 0;
+    const { held, kind } = holder;
+    if (held === charge) return 0;
+    own.charges.set(holder, held);
+    if (kind === 'connection') own.ofConnections += held - charge;
+    return held - charge;
   }
 
   /** What all connections of the owner are charged. */

@@ -42,7 +42,7 @@ export class Memory {
     this.#now = now;
     // Whoever has more than its share lets go of it where that is needed (`#ease`).
     this.#shares = new NestedShares(limits.bytes, true);
-    this.#peers = new Shares(limits.peers);
+    this.#peers = new Shares(limits.peers, true);
     const { owners } = this.#shares;
     this.#hideMetrics = showMemory({
       budget: limits.bytes,
@@ -84,6 +84,11 @@ export class Memory {
   add(holder: Holder): void {
     this.#shares.change(holder, this.#holders.add(holder));
     if (holder.kind === 'peer') this.#peers.change(holder.owner, 1);
+  }
+
+  /** At one that has got its other end, which may take much besides what is read (TLS). */
+  lookAt(holder: Holder): void {
+    this.#shares.change(holder, this.#holders.lookAt(holder));
   }
 
   /** Also of one that is not there. */

@@ -362,8 +362,8 @@ export class Access {
     const needed = joins === undefined ? PLACES_OF_LINK : 1;
     const ending = givingWay(open, needed);
     if (ending === undefined) return 'As many connections of this site are open as there may be.';
-    // It counts itself among what is held; where it is a link's first, the second is still to come.
-    const full = joins === undefined ? this.#host.memory.refusal('peer', { owner: peer }, PLACES_OF_LINK - 1) : undefined;
+    // It counts itself among what is held.
+    const full = this.#host.memory.refusal('peer', { owner: peer }, 1);
     if (full !== undefined) return full;
     for (const incoming of ending) {
       const { address } = incoming;

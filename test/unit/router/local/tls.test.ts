@@ -42,6 +42,32 @@ async function tlsListener(tls: TlsBundle, server: { readonly port: number }, li
   return { local, port, apply };
 }
 
+it('a connector with TLS counts what that takes once a server has been reached', async () => {
+  const server = createTlsServer({ ...bundle }, (socket) => void socket.on('error', () => {}).resume());
+  using budget = new Memory({ bytes: 1 << 20, peers: 10 }, createLogger({ level: 'silent', component: 'test' }));
+  const { local, routing } = oneSide(WEST_ROUTER, { budget });
+  await using _ = local;
+  const [port, to] = [await freePort(), await listen(server)];
+  routing.byKey.set('key', [here(WEST_ROUTER)]);
+  local.apply(
+    [listener(port, 'key')],
+    [connector(to, 'key', { tls: { bundle: { name: 'key', ca: authority.ca }, verifyHostname: false } })],
+  );
+  await listening(local);
+  const clients: Peer[] = [];
+  let served = 0;
+  server.on('secureConnection', () => void (served += 1));
+  for (let open = 0; served === open && open < 100; open += 1) {
+    const client = dial(port);
+    clients.push(client);
+    await eventually('it to be let in or not', () => client.closed || served > open);
+    await eventually('it to be joined', () => client.closed || local.openConnections > open);
+  }
+  assert.ok(served >= 11 && served <= 16, `${served} are served`);
+  for (const { socket } of clients) socket.destroy();
+  server.close();
+});
+
 describe('a listener with TLS', () => {
   it('carries bytes, half-closes and ends both ways', async () => {
     using server = await serve();
