@@ -42,6 +42,7 @@ export class Memory {
     this.#now = now;
     // Whoever has more than its share lets go of it where that is needed (`#ease`).
     this.#shares = new NestedShares(limits.bytes, true);
+    // Of the files that are reserved for all else they are a part: each owner has an equal one, whoever came before.
     this.#peers = new Shares(limits.peers, true);
     const { owners } = this.#shares;
     this.#hideMetrics = showMemory({
@@ -67,7 +68,10 @@ export class Memory {
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(whose, cost)) return undefined;
     // What was held at the last look may have gone.
-    if (this.#now() >= this.#lookAgain) this.#look();
+    if (this.#now() >= this.#lookAgain) {
+      this.#look();
+      this.#easeWhereUsedUp();
+    }
     if (this.#shares.hasRoom(whose, cost) || (kind === 'peer' && this.#makeRoom(owner, cost))) return undefined;
     const { owners, most } = this.#shares;
     const fields = { owner, key, held: owners.of(owner), all: owners.total, budget: most };
@@ -89,6 +93,7 @@ export class Memory {
   /** At one that has got its other end, which may take much besides what is read (TLS). */
   lookAt(holder: Holder): void {
     this.#shares.change(holder, this.#holders.lookAt(holder));
+    this.#easeWhereUsedUp();
   }
 
   /** Also of one that is not there. */
@@ -151,9 +156,7 @@ export class Memory {
     'look/memory',
     () => {
       this.#look();
-      const { owners, most } = this.#shares;
-      // Not amid the reading of a socket that may be among those that end.
-      if (owners.total > most) this.#easing ??= setImmediate(this.#easeSoon);
+      this.#easeWhereUsedUp();
       this.#watch();
     },
     () => this.#watch(),
@@ -170,6 +173,12 @@ export class Memory {
     this.#holders.look((holder, amount) => this.#shares.change(holder, amount));
     const ended = this.#now();
     this.#lookAgain = ended + Math.max(LOOK_AGAIN, (ended - began) / LOOK_PART);
+  }
+
+  /** Not now: what is being read, or let in, may be among those that end. */
+  #easeWhereUsedUp(): void {
+    const { owners, most } = this.#shares;
+    if (owners.total > most) this.#easing ??= setImmediate(this.#easeSoon);
   }
 
   /** Those who hold most let go, first of what costs most. */

@@ -32,6 +32,15 @@ async function connected(port: number) {
   return peer;
 }
 
+/** So many clients, and one that is closed. */
+async function atMost(count: number, port: number) {
+  const open = [];
+  while (open.length < count) open.push(await connected(port));
+  const beyond = dial(port);
+  await eventually('one more is closed', () => beyond.closed);
+  return open;
+}
+
 const echo = () => serve(({ socket }) => socket.pipe(socket));
 
 describe('a listener', () => {
@@ -301,10 +310,7 @@ describe('a listener', () => {
     local.apply([listener(busy, 'busy'), listener(quiet, 'quiet')], [connector(server.port, 'busy'), connector(server.port, 'quiet')]);
     await eventually('both listen', () => ['busy', 'quiet'].every((key) => local.state.listeners[`Listener/${key}`]?.listening));
     // Three quarters, while the other has nothing.
-    const open = [];
-    for (let left = 6; left > 0; left -= 1) open.push(await connected(busy));
-    const beyond = dial(busy);
-    await eventually('one more is closed', () => beyond.closed);
+    const open = await atMost(6, busy);
     open.push(await connected(quiet));
     for (const { socket } of open) socket.destroy();
   });
@@ -318,10 +324,7 @@ describe('a listener', () => {
     const several = listener(many, 'several', { destination: { kind: 'priority', routingKeys: ['main', 'spare'] } });
     local.apply([several, listener(one, 'main')], [connector(server.port, 'main'), connector(server.port, 'spare')]);
     await eventually('both listen', () => ['several', 'main'].every((key) => local.state.listeners[`Listener/${key}`]?.listening));
-    const open = [];
-    for (let left = 6; left > 0; left -= 1) open.push(await connected(many));
-    const beyond = dial(many);
-    await eventually('one more is closed', () => beyond.closed);
+    const open = await atMost(6, many);
     open.push(await connected(one));
     for (const { socket } of open) socket.destroy();
   });

@@ -42,7 +42,7 @@ async function tlsListener(tls: TlsBundle, server: { readonly port: number }, li
   return { local, port, apply };
 }
 
-it('a connector with TLS counts what that takes once a server has been reached', async () => {
+it('a connector with TLS counts what that takes once a server has been reached', async (t) => {
   const server = createTlsServer({ ...bundle }, (socket) => void socket.on('error', () => {}).resume());
   using budget = new Memory({ bytes: 1 << 20, peers: 10 }, createLogger({ level: 'silent', component: 'test' }));
   const { local, routing } = oneSide(WEST_ROUTER, { budget });
@@ -55,6 +55,10 @@ it('a connector with TLS counts what that takes once a server has been reached',
   );
   await listening(local);
   const clients: Peer[] = [];
+  t.after(() => {
+    for (const { socket } of clients) socket.destroy();
+    server.close();
+  });
   let served = 0;
   server.on('secureConnection', () => void (served += 1));
   for (let open = 0; served === open && open < 100; open += 1) {
@@ -64,8 +68,6 @@ it('a connector with TLS counts what that takes once a server has been reached',
     await eventually('it to be joined', () => client.closed || local.openConnections > open);
   }
   assert.ok(served >= 11 && served <= 16, `${served} are served`);
-  for (const { socket } of clients) socket.destroy();
-  server.close();
 });
 
 describe('a listener with TLS', () => {

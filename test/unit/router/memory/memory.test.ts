@@ -86,6 +86,27 @@ describe('the memory of a router', () => {
     assert.match(lines.join(''), /connections ended: .* most of it by site greedy/);
   });
 
+  it('ends them, too, where nothing was read and only somebody who is refused makes it look', async () => {
+    const { memory } = memoryOf(16 * MIB);
+    using _ = memory;
+    const greedy = Array.from({ length: 10 }, () => Held.add(memory, 'site greedy', MIB));
+    for (const each of greedy) each.held = 2 * MIB;
+    memory.refusal('connection', { owner: 'site greedy' }, 1_000);
+    assert.equal(greedy.filter(({ ended }) => ended !== undefined).length, 0);
+    await turn();
+    assert.equal(greedy.filter(({ ended }) => ended !== undefined).length, 3);
+  });
+
+  it('ends them, too, where one has got an end that takes much', async () => {
+    const { memory } = memoryOf(16 * MIB);
+    using _ = memory;
+    const [one, other] = [Held.add(memory, 'site greedy', MIB), Held.add(memory, 'site honest', MIB)];
+    one.held = 17 * MIB;
+    memory.lookAt(one);
+    await turn();
+    assert.deepEqual([one.ended !== undefined, other.ended], [true, undefined]);
+  });
+
   it("ends of an owner's own connections as many as a link needs, and none where that is not enough", () => {
     const { memory, lines } = memoryOf(16 * MIB);
     using _ = memory;
