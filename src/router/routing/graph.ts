@@ -2,7 +2,12 @@ import type { RouterId } from './contract.ts';
 import type { KnownRouter } from './database.ts';
 import { LONGEST_PATH } from './limits.ts';
 import { MOST_COST } from '../wire.ts';
+import { EdgeList, type Edges } from './edges.ts';
+import { Heap } from './heap.ts';
 import { siteOf } from './names.ts';
+
+/** A path's length is its cost, and then the number of its hops: as one number, of which the hops are less than this. */
+const HOPS = LONGEST_PATH + 1;
 
 /** An adjacency of this router, as far as paths need it. */
 export interface OwnEdge {
@@ -46,47 +51,47 @@ export function findPaths(
   blocked: ReadonlySet<string> = new Set(),
 ): Paths {
   const graph = readGraph(self, routers, ownEdges, blocked);
+  const { edges, sites, confined } = graph;
   const size = graph.ids.length;
-  const cost = new Float64Array(size).fill(Infinity);
-  const hops = new Uint32Array(size);
+  const lengths = new Float64Array(size).fill(Infinity);
   const from = new Int32Array(size).fill(-1);
   const done = new Uint8Array(size);
   const order: number[] = [];
-  const heap = new Heap(cost, hops);
-  cost[0] = 0;
-  heap.push(0);
+  const heap = new Heap();
+  lengths[0] = 0;
+  heap.push(0, 0);
   for (let node = heap.pop(); node !== undefined; node = heap.pop()) {
     if (done[node] === 1) continue;
     done[node] = 1;
     order.push(node);
-    const hop = (hops[node] ?? 0) + 1;
-    if (hop > LONGEST_PATH) continue;
-    const here = cost[node] ?? 0;
-    const inside = graph.confined[node] === 1;
-    for (const { to: next, cost: weight } of graph.edges[node] ?? []) {
-      if (done[next] === 1 || (inside && graph.sites[next] !== graph.sites[node])) continue;
-      const length = here + weight;
-      const known = cost[next] ?? Infinity;
-      const knownHops = hops[next] ?? 0;
-      if (length > known || (length === known && hop > knownHops)) continue;
-      if (length === known && hop === knownHops && graph.mix(next, node) >= graph.mix(next, from[next] ?? 0)) continue;
-      const better = length < known || hop < knownHops;
-      cost[next] = length;
-      hops[next] = hop;
+    const here = lengths[node] ?? 0;
+    if (here % HOPS === LONGEST_PATH) continue;
+    const inside = confined[node] === 1;
+    for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) {
+      const next = edges.to[at] ?? 0;
+      if (done[next] === 1 || (inside && sites[next] !== sites[node])) continue;
+      const length = here + (edges.costs[at] ?? 0) * HOPS + 1;
+      const known = lengths[next] ?? Infinity;
+      if (length > known) continue;
+      if (length === known && graph.mix(next, node) >= graph.mix(next, from[next] ?? 0)) continue;
+      lengths[next] = length;
       from[next] = node;
-      if (better) heap.push(next);
+      if (length < known) heap.push(next, length);
     }
   }
   const nearest = (router: RouterId): number | undefined => {
     const node = graph.numbers.get(router) ?? -1;
     const twin = graph.twins.get(node) ?? -1;
-    const isTwin = done[twin] === 1 && (done[node] !== 1 || (cost[twin] ?? 0) < (cost[node] ?? 0));
+    const isTwin = done[twin] === 1 && (done[node] !== 1 || (lengths[twin] ?? 0) < (lengths[node] ?? 0));
     return isTwin ? twin : done[node] === 1 ? node : undefined;
   };
   return {
     graph,
     reachable: [...new Set(order.map((node) => graph.ids[node] ?? self))],
-    costTo: (router) => cost[nearest(router) ?? -1],
+    costTo: (router) => {
+      const node = nearest(router);
+      return node === undefined ? undefined : Math.floor((lengths[node] ?? 0) / HOPS);
+    },
     pathTo: (router) => {
       const path: RouterId[] = [];
       let node = nearest(router) ?? 0;
@@ -101,27 +106,26 @@ export interface Graph {
   /** This router is number 0. */
   readonly ids: readonly RouterId[];
   readonly numbers: ReadonlyMap<RouterId, number>;
-  readonly sites: readonly string[];
+  /** By node: the number of its site in `siteIds`. This router's is number 0. */
+  readonly sites: readonly number[];
+  readonly siteIds: readonly string[];
   /** 1 where a path may only go on within the node's site. */
   readonly confined: Uint8Array;
   /** Of routers at which paths may arrive over a confined edge: where such a path goes on from, within their site. */
   readonly twins: ReadonlyMap<number, number>;
-  /** By node: those that both ends list. */
-  readonly edges: readonly (readonly Edge[])[];
+  /** Those that both ends list. */
+  readonly edges: Edges;
   /** Which of two equal predecessors a node takes: the smaller. */
   mix(node: number, predecessor: number): number;
 }
 
 /** One that counts for connections of the guest at one of its ends only. */
-interface ConfinedEdge extends Edge {
+interface ConfinedEdge {
   readonly from: number;
-  /** It leads away from a guest, and nothing of ours begins there. */
-  readonly isClosed: boolean;
-}
-
-export interface Edge {
   readonly to: number;
   readonly cost: number;
+  /** It leads away from a guest, and nothing of ours begins there. */
+  readonly isClosed: boolean;
 }
 
 function readGraph(
@@ -133,62 +137,34 @@ function readGraph(
   const ids: RouterId[] = [self];
   const numbers = new Map<RouterId, number>([[self, 0]]);
   const nodes: (KnownRouter | undefined)[] = [routers.get(self)];
+  const sites = [0];
+  const siteNumbers = new Map([[siteOf(self), 0]]);
   for (const router of routers.values()) {
     if (router.about === undefined || router.id === self || blocked.has(router.site)) continue;
     numbers.set(router.id, ids.length);
     ids.push(router.id);
     nodes.push(router);
+    sites.push(siteNumbers.getOrInsert(router.site, siteNumbers.size));
   }
-  const sites = ids.map(siteOf);
   const count = ids.length;
-  const { starts, to: targets, weights } = listings(nodes, { numbers, sites, ownEdges });
-  const back = turned(starts, targets);
-  const edges: Edge[][] = ids.map(() => []);
-  const confined: ConfinedEdge[] = [];
-  // Where in `back` is what a node says of the one that is looked at.
-  const said = new Int32Array(count).fill(-1);
-  for (let from = 0; from < count; from += 1) {
-    const [first = 0, end = 0] = [back.starts[from], back.starts[from + 1]];
-    for (let at = first; at < end; at += 1) said[back.from[at] ?? 0] = at;
-    for (let at = starts[from] ?? 0; at < (starts[from + 1] ?? 0); at += 1) {
-      const next = targets[at] ?? 0;
-      const found = said[next] ?? -1;
-      if (found < first || found >= end) continue;
-      const [here, there] = [weights[at] ?? 0, weights[back.listed[found] ?? 0] ?? 0];
-      const cost = Math.max(costOf(here), costOf(there));
-      const isClosed = isConfined(there) && sites[from] !== sites[0];
-      if (isClosed || (isConfined(here) && sites[next] !== sites[0])) confined.push({ from, to: next, cost, isClosed });
-      else edges[from]?.push({ to: next, cost });
-    }
-  }
-  const connected = new Set([0]);
-  const confinedFrom = Map.groupBy(confined, ({ from }) => from);
-  // A set gives what is added while it is read.
-  for (const node of connected) {
-    for (const { to } of edges[node] ?? []) connected.add(to);
-    for (const { to } of confinedFrom.get(node) ?? []) connected.add(to);
-  }
-  const edgeSites = new Set([...connected].filter((node) => nodes[node]?.about?.edge === true).map((node) => sites[node]));
+  const listed = listings(nodes, { numbers, sites, ownEdges });
+  const { found, confined } = mutual(listed, count, sites);
   const arrivals = confined.filter(({ isClosed }) => !isClosed);
-  const twins = addTwins(ids, sites, edges, arrivals);
+  const edgeSites = new Set<number>();
+  for (const node of connected(found.of(count), confined)) if (nodes[node]?.about?.edge === true) edgeSites.add(sites[node] ?? 0);
+  const twins = addTwins(ids, sites, found, arrivals);
   const hashes = Uint32Array.from(ids, hashOf);
   const salt = hashes[0] ?? 0;
   return {
     ids,
     numbers,
     sites,
-    confined: Uint8Array.from(sites, (site, node) => (node >= count || (edgeSites.has(site) && site !== sites[0]) ? 1 : 0)),
+    siteIds: [...siteNumbers.keys()],
+    confined: Uint8Array.from(sites, (site, node) => (node >= count || (edgeSites.has(site) && site !== 0) ? 1 : 0)),
     twins,
-    edges,
+    edges: found.of(ids.length),
     mix: (node, predecessor) => Math.imul((hashes[predecessor] ?? 0) ^ salt ^ Math.imul(hashes[node] ?? 0, 0x85ebca6b), 0x9e3779b1) >>> 0,
   };
-}
-
-/** Whom each node lists, each once: those of node N stand from `starts[N]` to `starts[N + 1]`. Costs are at most `MOST_COST`. */
-interface Listings {
-  readonly starts: Int32Array;
-  readonly to: readonly number[];
-  readonly weights: readonly number[];
 }
 
 /** One that is not confined goes before all that are. */
@@ -196,79 +172,96 @@ const weightOf = (cost: number, confined: boolean): number => cost + (confined ?
 const isConfined = (weight: number): boolean => weight > MOST_COST;
 const costOf = (weight: number): number => (isConfined(weight) ? weight - MOST_COST : weight);
 
+/** Whom each node lists, each once, by weight. */
 function listings(
   nodes: readonly (KnownRouter | undefined)[],
-  around: { readonly numbers: ReadonlyMap<RouterId, number>; readonly sites: readonly string[]; readonly ownEdges: readonly OwnEdge[] },
-): Listings {
+  around: { readonly numbers: ReadonlyMap<RouterId, number>; readonly sites: readonly number[]; readonly ownEdges: readonly OwnEdge[] },
+): EdgeList {
   const { numbers, sites, ownEdges } = around;
-  const starts = new Int32Array(nodes.length + 1);
-  const [to, weights]: [number[], number[]] = [[], []];
+  const listed = new EdgeList();
   const places = new Int32Array(nodes.length).fill(-1);
   for (const [from, node] of nodes.entries()) {
-    const first = to.length;
-    const list = ({ router, cost, confined = false }: OwnEdge): void => {
-      const next = numbers.get(router);
-      if (next === undefined || next === from) return;
-      // Within a site nobody is a guest.
-      const weight = weightOf(cost, confined && sites[from] !== sites[next]);
-      const place = places[next] ?? -1;
-      if (place >= first) {
-        weights[place] = Math.min(weights[place] ?? weight, weight);
-        return;
+    const first = listed.size;
+    const lists = from === 0 ? [ownEdges] : (node?.parts ?? []).map((record) => record?.neighbours ?? []);
+    for (const list of lists) {
+      for (const edge of list) {
+        const next = numbers.get(edge.router);
+        if (next === undefined || next === from) continue;
+        // Within a site nobody is a guest.
+        const weight = weightOf(edge.cost, edge.confined === true && sites[from] !== sites[next]);
+        const place = places[next] ?? -1;
+        if (place >= first) listed.lower(place, weight);
+        else {
+          places[next] = listed.size;
+          listed.add(from, next, weight);
+        }
       }
-      places[next] = to.length;
-      to.push(next);
-      weights.push(weight);
-    };
-    if (from === 0) ownEdges.forEach(list);
-    else for (const record of node?.parts ?? []) record?.neighbours.forEach(list);
-    starts[from + 1] = to.length;
-  }
-  return { starts, to, weights };
-}
-
-/** By whom each node is listed, and where. */
-function turned(
-  starts: Int32Array,
-  to: readonly number[],
-): { readonly starts: Int32Array; readonly from: Int32Array; readonly listed: Int32Array } {
-  const count = starts.length - 1;
-  const ends = new Int32Array(count + 1);
-  for (const node of to) ends[node + 1] = (ends[node + 1] ?? 0) + 1;
-  for (let node = 0; node < count; node += 1) ends[node + 1] = (ends[node + 1] ?? 0) + (ends[node] ?? 0);
-  const next = ends.slice();
-  const [from, listed] = [new Int32Array(to.length), new Int32Array(to.length)];
-  for (let node = 0; node < count; node += 1) {
-    for (let at = starts[node] ?? 0; at < (starts[node + 1] ?? 0); at += 1) {
-      const target = to[at] ?? 0;
-      const place = next[target] ?? 0;
-      next[target] = place + 1;
-      from[place] = node;
-      listed[place] = at;
     }
   }
-  return { starts: ends, from, listed };
+  return listed;
+}
+
+/** Edges that both ends list, at the greater of their weights. */
+function mutual(
+  listed: EdgeList,
+  count: number,
+  sites: readonly number[],
+): { readonly found: EdgeList; readonly confined: readonly ConfinedEdge[] } {
+  const found = new EdgeList();
+  const confined: ConfinedEdge[] = [];
+  const [out, back] = [listed.of(count), listed.turned().of(count)];
+  // Where in `back` is what a node says of the one that is looked at.
+  const said = new Int32Array(count).fill(-1);
+  for (let from = 0; from < count; from += 1) {
+    const [first = 0, end = 0] = [back.starts[from], back.starts[from + 1]];
+    for (let at = first; at < end; at += 1) said[back.to[at] ?? 0] = at;
+    for (let at = out.starts[from] ?? 0, last = out.starts[from + 1] ?? 0; at < last; at += 1) {
+      const to = out.to[at] ?? 0;
+      const place = said[to] ?? -1;
+      if (place < first || place >= end) continue;
+      const [here, there] = [out.costs[at] ?? 0, back.costs[place] ?? 0];
+      const cost = Math.max(costOf(here), costOf(there));
+      const isClosed = isConfined(there) && sites[from] !== 0;
+      if (isClosed || (isConfined(here) && sites[to] !== 0)) confined.push({ from, to, cost, isClosed });
+      else found.add(from, to, cost);
+    }
+  }
+  return { found, confined };
+}
+
+/** All that are connected to this router by whatever edges. */
+function connected(edges: Edges, confined: readonly ConfinedEdge[]): ReadonlySet<number> {
+  const reached = new Set([0]);
+  const confinedFrom = Map.groupBy(confined, ({ from }) => from);
+  // A set gives what is added while it is read.
+  for (const node of reached) {
+    for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) reached.add(edges.to[at] ?? 0);
+    for (const { to } of confinedFrom.get(node) ?? []) reached.add(to);
+  }
+  return reached;
 }
 
 /** Confined edges lead to twins of the routers at their ends, which have edges to each other only. Adds both. */
-function addTwins(ids: RouterId[], sites: string[], edges: Edge[][], arrivals: readonly ConfinedEdge[]): ReadonlyMap<number, number> {
+function addTwins(ids: RouterId[], sites: number[], found: EdgeList, arrivals: readonly ConfinedEdge[]): ReadonlyMap<number, number> {
   const twins = new Map<number, number>();
-  const guests = new Set(arrivals.map(({ to }) => sites[to]));
+  if (arrivals.length === 0) return twins;
+  const edges = found.of(ids.length);
+  const guests = new Set(arrivals.map(({ to }) => sites[to] ?? 0));
   for (let node = 0, count = ids.length; node < count; node += 1) {
-    const site = sites[node] ?? '';
+    const site = sites[node] ?? 0;
     if (!guests.has(site)) continue;
     twins.set(node, ids.length);
     ids.push(ids[node] ?? '');
     sites.push(site);
-    edges.push([]);
   }
   for (const [node, twin] of twins) {
-    for (const { to, cost } of edges[node] ?? []) {
+    for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) {
+      const to = edges.to[at] ?? 0;
       const other = twins.get(to);
-      if (other !== undefined && sites[to] === sites[node]) edges[twin]?.push({ to: other, cost });
+      if (other !== undefined && sites[to] === sites[node]) found.add(twin, other, edges.costs[at] ?? 0);
     }
   }
-  for (const { from, to, cost } of arrivals) edges[from]?.push({ to: twins.get(to) ?? to, cost });
+  for (const { from, to, cost } of arrivals) found.add(from, twins.get(to) ?? to, cost);
   return twins;
 }
 
@@ -277,65 +270,4 @@ function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   return hash >>> 0;
-}
-
-/** A binary heap of nodes by cost, then hops. A node whose cost fell is pushed again; the older entry is skipped when it comes. */
-class Heap {
-  readonly #nodes: number[] = [];
-  readonly #costs: number[] = [];
-  readonly #hops: number[] = [];
-  readonly #cost: Float64Array;
-  readonly #hop: Uint32Array;
-
-  constructor(cost: Float64Array, hop: Uint32Array) {
-    this.#cost = cost;
-    this.#hop = hop;
-  }
-
-  push(node: number): void {
-    let at = this.#nodes.length;
-    const cost = this.#cost[node] ?? 0;
-    const hop = this.#hop[node] ?? 0;
-    this.#set(at, node, cost, hop);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (!this.#less(at, parent)) break;
-      this.#swap(at, parent);
-      at = parent;
-    }
-  }
-
-  pop(): number | undefined {
-    const top = this.#nodes[0];
-    const last = this.#nodes.length - 1;
-    if (last < 0) return undefined;
-    this.#swap(0, last);
-    this.#nodes.pop();
-    this.#costs.pop();
-    this.#hops.pop();
-    for (let at = 0; ;) {
-      let least = at;
-      for (const child of [2 * at + 1, 2 * at + 2]) if (child < last && this.#less(child, least)) least = child;
-      if (least === at) return top;
-      this.#swap(at, least);
-      at = least;
-    }
-  }
-
-  #less(left: number, right: number): boolean {
-    const difference = (this.#costs[left] ?? 0) - (this.#costs[right] ?? 0);
-    return difference < 0 || (difference === 0 && (this.#hops[left] ?? 0) < (this.#hops[right] ?? 0));
-  }
-
-  #set(at: number, node: number, cost: number, hop: number): void {
-    this.#nodes[at] = node;
-    this.#costs[at] = cost;
-    this.#hops[at] = hop;
-  }
-
-  #swap(left: number, right: number): void {
-    const [node, cost, hop] = [this.#nodes[left] ?? 0, this.#costs[left] ?? 0, this.#hops[left] ?? 0];
-    this.#set(left, this.#nodes[right] ?? 0, this.#costs[right] ?? 0, this.#hops[right] ?? 0);
-    this.#set(right, node, cost, hop);
-  }
 }

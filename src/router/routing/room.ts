@@ -64,9 +64,10 @@ function* inOrder(
   spared: ReadonlySet<RouterId>,
 ): Generator<KnownRouter> {
   const isLost = ({ id }: KnownRouter): boolean => id !== self && !adjacent.has(id) && paths.costTo(id) === undefined;
-  yield* all.filter(isLost).toSorted(nearestFirst(paths)).toReversed();
+  const nearer = nearestFirst(paths);
+  yield* all.filter(isLost).toSorted(nearer).toReversed();
   const tree = new Tree(paths.graph);
-  for (const router of all.filter((one) => !isLost(one)).sort(nearestFirst(paths))) {
+  for (const router of all.filter((one) => !isLost(one)).sort(nearer)) {
     tree.put(router, weigh(router), router.id !== self && !spared.has(router.id));
   }
   for (let next = tree.take(weigh); next !== undefined; next = tree.take(weigh)) yield next;
@@ -78,7 +79,8 @@ function* inOrder(
  * that cannot be reached either.
  */
 function nearestFirst(paths: Paths): (left: KnownRouter, right: KnownRouter) => number {
-  const cost = ({ id }: KnownRouter): number => paths.costTo(id) ?? Number.MAX_SAFE_INTEGER;
+  const costs = new Map<KnownRouter, number>();
+  const cost = (router: KnownRouter): number => costs.getOrInsertComputed(router, ({ id }) => paths.costTo(id) ?? Number.MAX_SAFE_INTEGER);
   return (left, right) => cost(left) - cost(right) || (left.id < right.id ? -1 : 1);
 }
 
@@ -88,23 +90,21 @@ class Tree {
   readonly #root: Branch;
   #rank = 0;
 
-  constructor({ sites, edges }: Graph) {
-    const neighbours = new Map<string, Set<string>>(sites.map((site) => [site, new Set<string>()]));
-    for (const [node, list] of edges.entries()) {
-      // Edges that are confined lead one way only.
-      for (const { to } of list) {
-        neighbours.get(sites[node] ?? '')?.add(sites[to] ?? '');
-        neighbours.get(sites[to] ?? '')?.add(sites[node] ?? '');
+  constructor({ sites, siteIds, edges }: Graph) {
+    const neighbours = siteIds.map(() => new Set<number>());
+    for (const [node, site] of sites.entries()) {
+      for (let at = edges.starts[node] ?? 0, end = edges.starts[node + 1] ?? 0; at < end; at += 1) {
+        const other = sites[edges.to[at] ?? 0] ?? 0;
+        // Edges that are confined lead one way only.
+        neighbours[site]?.add(other);
+        neighbours[other]?.add(site);
       }
     }
-    const root = sites[0] ?? '';
-    const above = bottlenecks(root, neighbours);
     this.#root = { above: undefined, below: [], routers: [], weight: 0, left: 0, rank: 0 };
-    this.#sites.set(root, this.#root);
+    const idOf = (site: number): string => siteIds[site] ?? '';
+    this.#sites.set(idOf(0), this.#root);
     // Whoever is above another comes before it.
-    for (const [site, parent] of above) {
-      this.#add(site, this.#sites.get(parent) ?? this.#root);
-    }
+    for (const [site, parent] of bottlenecks(neighbours)) this.#add(idOf(site), this.#sites.get(idOf(parent)) ?? this.#root);
   }
 
   #add(site: string, above: Branch): Branch {
@@ -163,17 +163,18 @@ function count(branch: Branch, weight: number, left: number): void {
 }
 
 /**
- * For each that can be reached from the root, the last other one that all ways to it pass: where graphs have no direction, the
+ * For each that can be reached from number 0, the last other one that all ways to it pass: where graphs have no direction, the
  * nearest articulation point towards the root (Hopcroft and Tarjan, Algorithm 447), in one walk and without recursion. Each
  * comes after the one above it.
  */
-export function bottlenecks(root: string, neighbours: ReadonlyMap<string, ReadonlySet<string>>): ReadonlyMap<string, string> {
-  const found = new Map([[root, 1]]);
-  const low = new Map([[root, 1]]);
-  const above = new Map<string, string>();
-  const open: string[] = [];
-  const way = [{ at: root, rest: [...(neighbours.get(root) ?? [])] }];
-  const lower = (at: string, to: number): void => void low.set(at, Math.min(low.get(at) ?? Infinity, to));
+export function bottlenecks(neighbours: readonly ReadonlySet<number>[]): ReadonlyMap<number, number> {
+  // The place of each among all that were found, from 1.
+  const found = new Map([[0, 1]]);
+  const low = new Map([[0, 1]]);
+  const above = new Map<number, number>();
+  const open: number[] = [];
+  const way = [{ at: 0, rest: [...(neighbours[0] ?? [])] }];
+  const lower = (at: number, to: number): void => void low.set(at, Math.min(low.get(at) ?? Infinity, to));
   for (let step = way.at(-1); step !== undefined; step = way.at(-1)) {
     const next = step.rest.pop();
     const known = next === undefined ? undefined : found.get(next);
@@ -181,7 +182,7 @@ export function bottlenecks(root: string, neighbours: ReadonlyMap<string, Readon
       found.set(next, found.size + 1);
       low.set(next, found.size);
       open.push(next);
-      way.push({ at: next, rest: [...(neighbours.get(next) ?? [])] });
+      way.push({ at: next, rest: [...(neighbours[next] ?? [])] });
     } else if (known !== undefined) lower(step.at, known);
     else {
       way.pop();
@@ -197,5 +198,5 @@ export function bottlenecks(root: string, neighbours: ReadonlyMap<string, Readon
     }
   }
   // In the order in which they were found.
-  return new Map([...found.keys()].flatMap((site) => (site === root ? [] : [[site, above.get(site) ?? root] as const])));
+  return new Map([...found.keys()].flatMap((site) => (site === 0 ? [] : [[site, above.get(site) ?? 0] as const])));
 }

@@ -157,28 +157,28 @@ test('what all ways to a site pass is found as by leaving out each site in turn'
   const edge = fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 9 }));
   fc.assert(
     fc.property(fc.array(edge, { maxLength: 18 }), (edges) => {
-      const neighbours = new Map(named(10, String).map((name) => [name, new Set<string>()]));
+      const neighbours = Array.from({ length: 10 }, () => new Set<number>());
       for (const [left, right] of edges) {
-        neighbours.get(String(left))?.add(String(right));
-        neighbours.get(String(right))?.add(String(left));
+        neighbours[left]?.add(right);
+        neighbours[right]?.add(left);
       }
-      const reached = (without?: string): Set<string> => {
-        const found = new Set(['0']);
-        for (const at of found) for (const next of neighbours.get(at) ?? []) if (next !== without) found.add(next);
+      const reached = (without?: number): Set<number> => {
+        const found = new Set([0]);
+        for (const at of found) for (const next of neighbours[at] ?? []) if (next !== without) found.add(next);
         return found;
       };
-      const expected = new Map<string, string>();
+      const expected = new Map<number, number>();
       const passed = new Map(
         [...reached()].map((site) => [
           site,
-          [...reached()].filter((other) => other !== '0' && other !== site && !reached(other).has(site)),
+          [...reached()].filter((other) => other !== 0 && other !== site && !reached(other).has(site)),
         ]),
       );
       // Of those that all ways to it pass, the last is the one that all the others come before.
       for (const [site, all] of passed)
-        if (site !== '0')
-          expected.set(site, all.toSorted((left, right) => (passed.get(right)?.length ?? 0) - (passed.get(left)?.length ?? 0))[0] ?? '0');
-      assert.deepEqual(new Map([...bottlenecks('0', neighbours)].toSorted()), new Map([...expected].toSorted()));
+        if (site !== 0)
+          expected.set(site, all.toSorted((left, right) => (passed.get(right)?.length ?? 0) - (passed.get(left)?.length ?? 0))[0] ?? 0);
+      assert.deepEqual(new Map([...bottlenecks(neighbours)].toSorted()), new Map([...expected].toSorted()));
     }),
   );
 });
