@@ -4,7 +4,13 @@
  */
 
 export function writeYaml(value: unknown): string {
-  return isBlock(value) ? block(value, 0) : `${scalar(value)}\n`;
+  return [...yamlParts(value)].join('');
+}
+
+/** The same in parts, none longer than an item of a list that is in no other: for what is long, and not to be written all at once. */
+export function* yamlParts(value: unknown): Generator<string, undefined> {
+  if (isBlock(value)) yield* partsOf(value, 0);
+  else yield `${scalar(value)}\n`;
 }
 
 type Entries = readonly (readonly [string, unknown])[];
@@ -18,22 +24,24 @@ function isBlock(value: unknown): value is object {
   return Array.isArray(value) ? value.length > 0 : entriesOf(value).length > 0;
 }
 
-function block(value: object, depth: number): string {
+function* partsOf(value: object, depth: number): Generator<string, undefined> {
   const pad = '  '.repeat(depth);
   if (Array.isArray(value)) {
-    return value
-      .map((item: unknown) =>
-        isBlock(item) ? `${pad}- ${block(item, depth + 1).slice(pad.length + 2)}` : `${pad}- ${scalar(item, depth + 1)}\n`,
-      )
-      .join('');
+    for (const item of value as readonly unknown[])
+      yield isBlock(item) ? `${pad}- ${block(item, depth + 1).slice(pad.length + 2)}` : `${pad}- ${scalar(item, depth + 1)}\n`;
+    return;
   }
-  return entriesOf(value)
-    .map(([key, field]) => {
-      const name = text(key);
-      if (!isBlock(field)) return `${pad}${name}: ${scalar(field, depth + 1)}\n`;
-      return `${pad}${name}:\n${block(field, Array.isArray(field) ? depth : depth + 1)}`;
-    })
-    .join('');
+  for (const [key, field] of entriesOf(value)) {
+    const name = `${pad}${text(key)}:`;
+    if (isBlock(field)) {
+      yield `${name}\n`;
+      yield* partsOf(field, Array.isArray(field) ? depth : depth + 1);
+    } else yield `${name} ${scalar(field, depth + 1)}\n`;
+  }
+}
+
+function block(value: object, depth: number): string {
+  return [...partsOf(value, depth)].join('');
 }
 
 function scalar(value: unknown, depth = 0): string {

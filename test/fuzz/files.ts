@@ -112,10 +112,11 @@ function use({ objects, bundles, problems }: ParsedFile, isReadBack: boolean): n
     '2027-01-01T00:00:00Z',
   );
   const written = statusFiles({ resources, statuses, problems: snapshot.problems }, '2027-01-01T00:00:00Z');
-  for (const [name, { text }] of written) {
+  for (const [name, { parts }] of written) {
+    const text = [...parts()].join('');
     assert.match(name, /^[A-Za-z]+-[a-z0-9][-a-z0-9.]*\.yaml$/);
     if (isReadBack) assert.deepEqual(typeof parse(text), 'object');
   }
-  if (isReadBack) parse(problemsFile(problems));
+  if (isReadBack) parse([...problemsFile(problems)].join(''));
   return plan.config.listeners.length + plan.config.connectors.length + plan.config.links.length + plan.config.accesses.length;
 }

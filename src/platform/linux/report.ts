@@ -5,7 +5,7 @@ import { supportsKind } from '../../site/capabilities.ts';
 import { allOf, keyOf, nameOf } from '../../site/resources.ts';
 import { API_VERSION } from '../../api/skupper/names.ts';
 import { linux } from './machine.ts';
-import { writeYaml } from '../../text/write-yaml.ts';
+import { yamlParts } from '../../text/write-yaml.ts';
 import { resourceFileName } from './layout.ts';
 import type { FileProblem } from './parse.ts';
 import type { WrittenFile } from './status-writer.ts';
@@ -20,7 +20,7 @@ export function statusFiles({ resources, statuses, problems }: Statuses, now: st
     const { apiVersion, kind, metadata, spec } = object;
     const status = statuses.get(keyOf(object));
     files.set(resourceFileName(kind, nameOf(object)), {
-      text: writeYaml({ apiVersion, kind, metadata, spec, status }),
+      parts: () => yamlParts({ apiVersion, kind, metadata, spec, status }),
       mode: modeOf(kind),
     });
   }
@@ -31,10 +31,8 @@ export function statusFiles({ resources, statuses, problems }: Statuses, now: st
     const file = resourceFileName(kind, name);
     if (files.has(file)) continue;
     const condition = { type: 'Configured', status: 'False', lastTransitionTime: now, reason: conditionReason('invalid-file'), message };
-    files.set(file, {
-      text: writeYaml({ apiVersion: API_VERSION, kind, metadata: { name }, status: { status: 'Error', message, conditions: [condition] } }),
-      mode: modeOf(kind),
-    });
+    const status = { status: 'Error', message, conditions: [condition] };
+    files.set(file, { parts: () => yamlParts({ apiVersion: API_VERSION, kind, metadata: { name }, status }), mode: modeOf(kind) });
   }
   return files;
 }
@@ -74,6 +72,7 @@ export function unreadSite(problems: readonly FileProblem[]): string | undefined
   return unnamed === undefined ? undefined : `it has no Site, unless it is in a file that cannot be read: ${locationText(unnamed)}`;
 }
 
-export function problemsFile(problems: readonly FileProblem[]): string {
-  return `# What Earshot cannot use of the files in this namespace. Written by the running router.\n${writeYaml({ problems })}`;
+export function* problemsFile(problems: readonly FileProblem[]): Generator<string, undefined> {
+  yield '# What Earshot cannot use of the files in this namespace. Written by the running router.\n';
+  yield* yamlParts({ problems });
 }

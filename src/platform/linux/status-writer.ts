@@ -4,9 +4,12 @@ import { removeFile, writeDurably } from '../../files/durable.ts';
 import { remedyOf } from '../../files/errno.ts';
 import { detached } from '../../telemetry/boundary.ts';
 import { Passes } from '../../work/passes.ts';
+import { pause } from '../../work/pause.ts';
+import { TimeShare } from '../../work/time-share.ts';
 
 export interface WrittenFile {
-  readonly text: string;
+  /** Its text, in parts that are put together when it is its turn. */
+  readonly parts: () => Iterable<string>;
   readonly mode: number;
 }
 
@@ -21,14 +24,22 @@ export interface StatusWriterOptions {
 
 const RETRY = 2_000;
 
-/** Keeps a directory of statuses as they are to be: only what changed is written, and a full disk is survived. */
+/** Of all time, the part in which texts are put together, and milliseconds of it at once: the status of a site in a large network has a megabyte. */
+const TEXT_TIME = { part: 0.1, burst: 5 } as const;
+
+/**
+ * Keeps a directory of statuses as they are to be: only what changed is written, a full disk is survived, and nobody waits for a long text to be
+ * put together.
+ */
 export class StatusWriter implements Disposable {
   readonly #options: StatusWriterOptions;
   readonly #passes = new Passes(() => this.#work());
+  readonly #time = new TimeShare(TEXT_TIME.part, TEXT_TIME.burst);
   /** What is known to be on disk. */
   readonly #written = new Map<string, string>();
   #wanted: ReadonlyMap<string, WrittenFile> = new Map();
   #listed = false;
+  #closing = false;
   #trouble: string | undefined;
 
   constructor(options: StatusWriterOptions) {
@@ -51,15 +62,20 @@ export class StatusWriter implements Disposable {
     return this.#passes.idle();
   }
 
+  /** The same, without sparing others, and nothing is written any more. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    await this.settled();
+    await this.#passes.end();
+  }
+
   [Symbol.dispose](): void {
     detached('pass/statuses-end', () => this.#passes.end());
   }
 
   async #work(): Promise<void> {
-    const wanted = this.#wanted;
-    const failure = await this.#bringAbout(wanted);
-    // Where something else was asked for meanwhile, that decides.
-    if (wanted !== this.#wanted || this.#passes.ended) return;
+    const failure = await this.#bringAbout();
+    if (this.#passes.ended) return;
     if (failure !== this.#trouble) {
       this.#trouble = failure;
       this.#options.onTrouble(failure);
@@ -67,8 +83,8 @@ export class StatusWriter implements Disposable {
     if (failure !== undefined) this.#passes.requestIn(this.#options.retry ?? RETRY);
   }
 
-  /** @returns the first failure: one file does not keep the others back */
-  async #bringAbout(wanted: ReadonlyMap<string, WrittenFile>): Promise<string | undefined> {
+  /** Of each file what is wanted when it is its turn. @returns the first failure: one file does not keep the others back */
+  async #bringAbout(): Promise<string | undefined> {
     const { directory, write = writeDurably } = this.#options;
     let failure: string | undefined;
     const attempt = async (name: string, step: (path: string) => Promise<void>): Promise<void> => {
@@ -77,16 +93,18 @@ export class StatusWriter implements Disposable {
         failure ??= `${path} cannot be written ${remedyOf(error, 'written')}; it is tried again`;
       });
     };
-    if (!this.#listed) await attempt('', () => this.#list(wanted));
-    for (const [name, { text, mode }] of wanted) {
+    if (!this.#listed) await attempt('', () => this.#list());
+    for (const name of this.#wanted.keys()) {
+      const file = this.#wanted.get(name);
+      if (file === undefined) continue;
+      const text = await this.#textOf(file.parts());
       if (this.#written.get(name) === text) continue;
       await attempt(name, async (path) => {
-        await write(path, text, mode);
+        await write(path, text, file.mode);
         this.#written.set(name, text);
       });
-      if (wanted !== this.#wanted) return failure;
     }
-    for (const name of [...this.#written.keys()].filter((known) => !wanted.has(known))) {
+    for (const name of [...this.#written.keys()].filter((known) => !this.#wanted.has(known))) {
       await attempt(name, async (path) => {
         await removeFile(path);
         this.#written.delete(name);
@@ -95,10 +113,26 @@ export class StatusWriter implements Disposable {
     return failure;
   }
 
+  async #textOf(parts: Iterable<string>): Promise<string> {
+    const texts: string[] = [];
+    let since = performance.now();
+    for (const part of parts) {
+      texts.push(part);
+      const now = performance.now();
+      this.#time.spend(now - since, now);
+      since = now;
+      const wait = this.#closing ? 0 : this.#time.wait(now);
+      if (wait === 0) continue;
+      await pause(wait);
+      since = performance.now();
+    }
+    return texts.join('');
+  }
+
   /** Files of an earlier run, of resources that are gone meanwhile. */
-  async #list(wanted: ReadonlyMap<string, WrittenFile>): Promise<void> {
+  async #list(): Promise<void> {
     for (const name of await readdir(this.#options.directory)) {
-      if (/\.(yaml|tmp)$/.test(name) && !wanted.has(name)) this.#written.set(name, '');
+      if (/\.(yaml|tmp)$/.test(name) && !this.#wanted.has(name)) this.#written.set(name, '');
     }
     this.#listed = true;
   }

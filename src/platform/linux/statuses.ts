@@ -45,7 +45,8 @@ export class FileStatuses implements StatusSink {
   write(report: Report): void {
     const { layout, problems } = this.#options;
     this.#resources.write(statusFiles(report, timestamp()));
-    this.#problems.write(new Map([[basename(layout.runtime.problems), { text: problemsFile(problems()), mode: 0o644 }]]));
+    const found = problems();
+    this.#problems.write(new Map([[basename(layout.runtime.problems), { parts: () => problemsFile(found), mode: 0o644 }]]));
   }
 
   markStale(stale: StaleStatus): Promise<void> {
@@ -53,9 +54,7 @@ export class FileStatuses implements StatusSink {
   }
 
   async close(): Promise<void> {
-    for (const writer of [this.#resources, this.#problems]) {
-      await writer.settled();
-      writer[Symbol.dispose]();
-    }
+    await this.#resources.close();
+    await this.#problems.close();
   }
 }

@@ -7,7 +7,7 @@ import { StatusWriter, type WrittenFile } from '../../../src/platform/linux/stat
 import { aDirectory, until } from './support.ts';
 
 const files = (given: Readonly<Record<string, string>>): ReadonlyMap<string, WrittenFile> =>
-  new Map(Object.entries(given).map(([name, text]) => [name, { text, mode: 0o644 }]));
+  new Map(Object.entries(given).map(([name, text]) => [name, { parts: () => [text], mode: 0o644 }]));
 
 test('only what changed is written, and what is no longer wanted goes', async (t) => {
   const directory = await aDirectory(t);
@@ -75,4 +75,52 @@ test('of many states in a row the last is on disk', async (t) => {
   for (let state = 0; state <= 200; state++) writer.write(files({ 'a.yaml': String(state) }));
   await writer.settled();
   assert.equal(await readFile(join(directory, 'a.yaml'), 'utf8'), '200');
+});
+
+test('a text of many parts keeps nobody waiting, unless the writer is closed', async (t) => {
+  const directory = await aDirectory(t);
+  using writer = new StatusWriter({ directory, onTrouble: () => {} });
+  let turns = 0;
+  const turn = (): void => {
+    turns += 1;
+    ticking = setImmediate(turn);
+  };
+  let ticking = setImmediate(turn);
+  t.after(() => clearImmediate(ticking));
+  const seen: number[] = [];
+  function* slowly(): Generator<string, undefined> {
+    for (let part = 0; part < 3; part++) {
+      const over = performance.now() + 10;
+      while (performance.now() < over);
+      seen.push(turns);
+      yield `${part}\n`;
+    }
+  }
+  writer.write(new Map([['a.yaml', { parts: slowly, mode: 0o644 }]]));
+  await writer.settled();
+  const [first = 0, second = 0, third = 0] = seen.splice(0);
+  assert.ok(first < second && second < third, 'others have their turn between parts');
+  writer.write(new Map([['b.yaml', { parts: slowly, mode: 0o644 }]]));
+  await writer.close();
+  assert.equal(seen[1], seen[2], 'nobody is spared any more');
+  assert.equal(await readFile(join(directory, 'b.yaml'), 'utf8'), '0\n1\n2\n');
+});
+
+test('a file that changes all the time does not keep the others from being written', async (t) => {
+  const directory = await aDirectory(t);
+  let state = 0;
+  using writer = new StatusWriter({
+    directory,
+    onTrouble: () => {},
+    write: async (path, text, mode) => {
+      await writeDurably(path, text, mode);
+      state += 1;
+      if (path.endsWith('a.yaml') && state < 50) writer.write(files({ 'a.yaml': String(state), 'b.yaml': String(state) }));
+      written.push(path.slice(directory.length + 1));
+    },
+  });
+  const written: string[] = [];
+  writer.write(files({ 'a.yaml': '0', 'b.yaml': '0' }));
+  await writer.settled();
+  assert.deepEqual(written.slice(0, 4), ['a.yaml', 'b.yaml', 'a.yaml', 'b.yaml']);
 });

@@ -169,10 +169,7 @@ test('what all ways to a site pass is found as by leaving out each site in turn'
       };
       const expected = new Map<number, number>();
       const passed = new Map(
-        [...reached()].map((site) => [
-          site,
-          [...reached()].filter((other) => other !== 0 && other !== site && !reached(other).has(site)),
-        ]),
+        [...reached()].map((site) => [site, [...reached()].filter((other) => other !== 0 && other !== site && !reached(other).has(site))]),
       );
       // Of those that all ways to it pass, the last is the one that all the others come before.
       for (const [site, all] of passed)
