@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
+
+/** Characters of an id. */
+export const SITE_ID_LENGTH = 36;
 
 /**
  * The id of the site that has this Ed25519 key (32 bytes, raw): the first 16 bytes of its SHA-256, formed as a UUID of
@@ -13,7 +16,23 @@ export function siteIdOf(publicKey: Uint8Array): string {
   return siteIdFromBytes(bytes);
 }
 
-export function siteIdFromBytes(bytes: Buffer): string {
-  const hex = bytes.toString('hex', 0, 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+/** @param at where in the bytes its 16 begin */
+export function siteIdFromBytes(bytes: Uint8Array, at = 0): string {
+  writeSiteId(bytes, at, written);
+  return written.toString('latin1');
 }
+
+/** Writes the id's 36 characters to the front of `into`. One text of many bytes costs less than one of many texts: records are full of ids. */
+export function writeSiteId(bytes: Uint8Array, at: number, into: Uint8Array): void {
+  let place = 0;
+  for (let byte = 0; byte < 16; byte += 1) {
+    if (byte === 4 || byte === 6 || byte === 8 || byte === 10) into[place++] = HYPHEN;
+    const value = bytes[at + byte] ?? 0;
+    into[place++] = DIGITS[value >> 4] ?? 0;
+    into[place++] = DIGITS[value & 15] ?? 0;
+  }
+}
+
+const written = Buffer.alloc(SITE_ID_LENGTH);
+const DIGITS = Buffer.from('0123456789abcdef');
+const HYPHEN = 0x2d;

@@ -63,9 +63,7 @@ import type { RouterId } from './contract.ts';
 import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
 import { LONGEST_RECORD } from './record.ts';
-import { routerIdBytes, routerIdFromBytes } from './names.ts';
-import { quoted } from '../../text/printable.ts';
-import { isLabel } from '../../text/names.ts';
+import { readRouterId, routerIdBytes } from './names.ts';
 
 export const BUCKETS = 64;
 
@@ -186,7 +184,7 @@ function readDigest(cursor: Cursor): Message {
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) if ((bits >> BigInt(63 - bucket)) & 1n) of.add(bucket);
   const versions: VersionsOf[] = [];
   while (cursor.left > 0) {
-    const router = readRouterId(cursor);
+    const router = readRouterId(cursor, 'message');
     const epoch = cursor.number(6);
     const list = cursor.take(cursor.number(2) * VERSION_BYTES);
     const parts: VersionsOf['parts'][number][] = [];
@@ -202,7 +200,7 @@ function readRequest(cursor: Cursor): Message {
   const parts: PartsOf[] = [];
   let total = 0;
   while (cursor.left > 0) {
-    const router = readRouterId(cursor);
+    const router = readRouterId(cursor, 'message');
     const list = cursor.take(cursor.number(2) * 2);
     total += list.length / 2;
     if (total > LONGEST_REQUEST || parts.length >= LONGEST_REQUEST) {
@@ -222,13 +220,6 @@ function readRecords(cursor: Cursor): Message {
     records.push({ age, bytes: cursor.take(length) });
   }
   return { kind: 'records', records };
-}
-
-function readRouterId(cursor: Cursor): RouterId {
-  const site = cursor.take(16);
-  const name = cursor.take(cursor.number(1)).toString('latin1');
-  if (!isLabel(name)) throw new RoutingError('routing-message', `A message names a router ${quoted(name)}, which no router can be named.`);
-  return routerIdFromBytes(site, name);
 }
 
 /** The versions of a router in pieces that each fit into a message. */

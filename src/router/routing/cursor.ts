@@ -6,13 +6,14 @@ import { RoutingError } from './errors.ts';
  * read.
  */
 export class Cursor {
-  readonly #bytes: Buffer;
+  /** All of them, also those beyond the end. */
+  readonly bytes: Buffer;
   readonly #end: number;
   readonly #what: string;
   #at: number;
 
   constructor(bytes: Buffer, what: string, start = 0, end = bytes.length) {
-    this.#bytes = bytes;
+    this.bytes = bytes;
     this.#what = what;
     this.#at = start;
     this.#end = end;
@@ -28,17 +29,18 @@ export class Cursor {
 
   /** An unsigned integer, big-endian, of 1 to 6 bytes. */
   number(size: 1 | 2 | 4 | 6): number {
-    const at = this.#take(size);
-    return this.#bytes.readUIntBE(at, size);
+    const at = this.skip(size);
+    return this.bytes.readUIntBE(at, size);
   }
 
   /** Not a copy. */
   take(size: number): Buffer {
-    const at = this.#take(size);
-    return this.#bytes.subarray(at, at + size);
+    const at = this.skip(size);
+    return this.bytes.subarray(at, at + size);
   }
 
-  #take(size: number): number {
+  /** @returns where they begin that it goes past */
+  skip(size: number): number {
     const at = this.#at;
     if (size > this.#end - at) {
       throw new RoutingError(

@@ -213,13 +213,15 @@ function mutual(
   // Where in `back` is what a node says of the one that is looked at.
   const said = new Int32Array(count).fill(-1);
   for (let from = 0; from < count; from += 1) {
-    const [first = 0, end = 0] = [back.starts[from], back.starts[from + 1]];
+    const first = back.starts[from] ?? 0;
+    const end = back.starts[from + 1] ?? 0;
     for (let at = first; at < end; at += 1) said[back.to[at] ?? 0] = at;
     for (let at = out.starts[from] ?? 0, last = out.starts[from + 1] ?? 0; at < last; at += 1) {
       const to = out.to[at] ?? 0;
       const place = said[to] ?? -1;
       if (place < first || place >= end) continue;
-      const [here, there] = [out.costs[at] ?? 0, back.costs[place] ?? 0];
+      const here = out.costs[at] ?? 0;
+      const there = back.costs[place] ?? 0;
       const cost = Math.max(costOf(here), costOf(there));
       const isClosed = isConfined(there) && sites[from] !== 0;
       if (isClosed || (isConfined(here) && sites[to] !== 0)) confined.push({ from, to, cost, isClosed });

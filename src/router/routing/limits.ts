@@ -7,7 +7,7 @@ export const defaultLimits: RoutingLimits = {
   routersOfSite: 16,
   keysOfRouter: 16_384,
   neighboursOfRouter: 2048,
-  // To find all paths among so many takes some ten milliseconds, to show so many keys some hundred.
+  // To find all paths among so many takes some milliseconds, to show so many keys some hundred.
   neighbours: 16_384,
   keys: 65_536,
   messageBytes: 65_536,
@@ -59,7 +59,7 @@ export const recordsOfLink: Rate = { burst: 32_768, perSecond: 1000 };
 /** Of all time, the part in which one peer's messages are heeded, whatever links it has, and milliseconds of it at once: signatures are to be checked. */
 export const messageTime = { part: 0.25, burst: 10 } as const;
 
-/** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of a large network, several times. */
+/** Of all time, the part in which paths are found anew, and milliseconds of it at once: enough for all paths of the largest network, a few times. */
 export const pathTime = { part: 0.1, burst: 20 } as const;
 
 /** The same for looking at once who gives way where all is full, and not in the next second. */

@@ -1,7 +1,9 @@
 import { Buffer } from 'node:buffer';
 import type { RouterId } from './contract.ts';
-import { siteIdFromBytes } from '../../identity/site-id.ts';
-import { firstBytes, isOneLine } from '../../text/printable.ts';
+import type { Cursor } from './cursor.ts';
+import { RoutingError } from './errors.ts';
+import { SITE_ID_LENGTH, writeSiteId } from '../../identity/site-id.ts';
+import { firstBytes, isOneLine, quoted } from '../../text/printable.ts';
 import { isLabel, isSiteId } from '../../text/names.ts';
 
 /** Bytes of the longest routing key, and of the longest text in a record. */
@@ -55,9 +57,18 @@ export function routerIdBytes(router: RouterId): Buffer {
   return bytes;
 }
 
-/** The reverse, from checked bytes. */
-export function routerIdFromBytes(site: Buffer, name: string): RouterId {
-  return routerId(siteIdFromBytes(site), name);
+/** The reverse. @param what names it, in a message @throws RoutingError where it is cut short, or no router can be named so */
+export function readRouterId(cursor: Cursor, what: string): RouterId {
+  writeSiteId(cursor.bytes, cursor.skip(16), written);
+  const size = cursor.number(1);
+  const name = cursor.skip(size);
+  written[SITE_ID_LENGTH] = SLASH;
+  cursor.bytes.copy(written, SITE_ID_LENGTH + 1, name, name + size);
+  const id = written.toString('latin1', 0, SITE_ID_LENGTH + 1 + size);
+  if (isLabel(routerOf(id))) return id;
+  throw new RoutingError('routing-message', `A ${what} names a router ${quoted(routerOf(id))}, which no router can be named.`);
 }
 
-const SITE_ID_LENGTH = 36;
+const SLASH = 0x2f;
+/** Of a length that one byte says. */
+const written = Buffer.alloc(SITE_ID_LENGTH + 1 + 255);

@@ -7,7 +7,7 @@ import type { RouterId } from './contract.ts';
 import { Cursor } from './cursor.ts';
 import { RoutingError } from './errors.ts';
 import { PARTS_OF_ROUTER } from './limits.ts';
-import { isRoutingKey, isText, routerId, routerIdBytes, routerIdFromBytes } from './names.ts';
+import { isRoutingKey, isText, readRouterId, routerId, routerIdBytes } from './names.ts';
 import { siteIdOf } from '../../identity/site-id.ts';
 import { PUBLIC_KEY_BYTES, SIGNATURE_BYTES } from '../../identity/site-key.ts';
 import { quoted } from '../../text/printable.ts';
@@ -209,21 +209,20 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
   while (cursor.left > 0) {
     const number = cursor.number(1);
     const size = cursor.number(2);
-    const start = cursor.at;
-    const value = cursor.take(size);
+    const start = cursor.skip(size);
     const inside = new Cursor(bytes, 'field of a record', start, start + size);
     switch (number) {
       case field.name:
-        about.name = readText(value);
+        about.name = readText(inside, size);
         break;
       case field.namespace:
-        about.namespace = readText(value);
+        about.namespace = readText(inside, size);
         break;
       case field.platform:
-        about.platform = readText(value);
+        about.platform = readText(inside, size);
         break;
       case field.version:
-        about.version = readText(value);
+        about.version = readText(inside, size);
         break;
       case field.flags:
         about.edge = (inside.number(1) & EDGE_FLAG) !== 0;
@@ -241,19 +240,17 @@ function readBody(bytes: Buffer, bodyStart: number, part: number): Pick<RouteRec
   return part === 0 ? { about, neighbours, keys } : { neighbours, keys };
 }
 
-function readText(bytes: Buffer): string {
-  return checked(bytes, isText);
+function readText(value: Cursor, size: number): string {
+  return size === 0 ? '' : checked(value.take(size), isText);
 }
 
 function readNeighbour(value: Cursor): Neighbour {
-  const site = value.take(16);
-  const name = value.take(value.number(1)).toString('latin1');
+  const router = readRouterId(value, 'neighbour');
   const cost = value.number(2);
-  const link = checked(value.take(value.number(1)), isText);
-  if (!isLabel(name)) throw new RoutingError('routing-message', 'A neighbour has a name that no router can have.');
+  const link = readText(value, value.number(1));
   if (cost === 0) throw new RoutingError('routing-message', 'A neighbour has no cost; costs are from 1 to 65535.');
   const confined = value.left > 0 && (value.number(1) & CONFINED_FLAG) !== 0;
-  return { router: routerIdFromBytes(site, name), cost, link, ...(confined ? { confined } : {}) };
+  return { router, cost, link, ...(confined ? { confined } : {}) };
 }
 
 function readKey(value: Cursor): KeyCount {
