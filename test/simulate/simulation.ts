@@ -25,6 +25,7 @@ import { perform } from './perform.ts';
 import { drawPlan, type WorldPlan } from './plan.ts';
 import { Random } from './random.ts';
 import type { Site } from './site.ts';
+import type { Talker } from './traffic.ts';
 import { World } from './world.ts';
 
 export interface Outcome {
@@ -90,7 +91,8 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
     const found = await settled(world, ALWAYS);
     if (found.length > 0) return found;
   }
-  const served = world.isScarce ? [] : await serves(world);
+  const isScarce = world.isScarce || isCrowded(world);
+  const served = isScarce ? [] : await serves(world);
   if (served.length > 0) return served;
   leave(world);
   const left = await settled(world, [standstills]);
@@ -99,7 +101,7 @@ async function live(world: World, events: readonly Event[]): Promise<readonly st
   const empty = await settled(world, [leftovers, strayConnections, strangersLeft]);
   if (empty.length > 0) return empty;
   // Of what was scarce there is enough now.
-  const servedAtLast = world.isScarce ? await serves(world) : [];
+  const servedAtLast = isScarce ? await serves(world) : [];
   if (servedAtLast.length > 0) return servedAtLast;
   for (const site of world.sites) site.drain(0);
   world.stopServers();
@@ -273,6 +275,16 @@ function mayBeMisled(world: World, site: Site, key: number): boolean {
   if (world.sites.every(isHonest)) return false;
   const reachable = reachableFrom(world, site);
   return !isHonest(site) || !world.sites.every((other) => !other.connectors.has(key) || (isHonest(other) && reachable.has(other)));
+}
+
+/** Connections of one listener that may be all that it gets of a link: nobody else is served by it then before some have gone. */
+const MANY = 16;
+
+function isCrowded(world: World): boolean {
+  const isHere = (one: Talker | undefined): boolean => one !== undefined && !one.gone && !one.endpoint.over;
+  const open = [...world.conversations.values()].filter(({ client, server }) => isHere(client) && isHere(server));
+  const ofListeners = Map.groupBy(open, ({ site, key }) => `${world.sites[site]?.id} ${key}`);
+  return ofListeners.values().some(({ length }) => length >= MANY);
 }
 
 function unserved(world: World, first: number): string[] {
