@@ -35,5 +35,5 @@ export const SCALES: readonly Change[] = [
     to: 'const messageTime = { part: 0.05, burst: 2 }',
   },
   { file: 'router/routing/limits.ts', from: 'const pathTime = { part: 0.1, burst: 20 }', to: 'const pathTime = { part: 0.05, burst: 2 }' },
-  { file: 'router/routing/limits.ts', from: 'const roomTime = { part: 0.05, burst: 10 }', to: 'const roomTime = { part: 0.05, burst: 2 }' },
+  { file: 'router/routing/limits.ts', from: 'const roomTime = { part: 0.05, burst: 50 }', to: 'const roomTime = { part: 0.05, burst: 2 }' },
 ];

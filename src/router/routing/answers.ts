@@ -13,8 +13,8 @@ import { TimeShare } from '../../work/time-share.ts';
 
 /**
  * What the records mean for this router. Everything is worked out when it is asked for, and kept until a change of the records
- * or the adjacencies may have made it wrong. Paths are kept beyond that where all their time has been spent, since others decide how often they
- * change: then they are found anew with a later `tick`.
+ * or the adjacencies may have made it wrong. Paths are kept beyond a change of the records where all their time has been spent, since others decide
+ * how often these change: then they are found anew with a later `tick`.
  */
 export class Answers {
   readonly #self: RouterId;
@@ -55,13 +55,17 @@ export class Answers {
     if (change.content) this.#outdate();
   }
 
-  /** To be called with each change of the adjacencies. */
+  /** To be called with each change of the adjacencies: what leads over a link that is gone leads nowhere, and each has cost its peer a handshake. */
   adjacenciesChanged(): void {
-    this.#pathsChanged();
-    this.#outdate();
+    this.#catchUp();
   }
 
-  /** To be called about once a second. */
+  /** Whether paths wait to be found anew. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** To be called now and then. */
   tick(): void {
     if (this.#isBehind && this.#time.wait(this.#clock()) === 0) this.#catchUp();
   }

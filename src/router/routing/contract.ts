@@ -90,9 +90,9 @@ export interface Routing {
   block(sites: ReadonlySet<string>): void;
   /** To be called about once a second: ageing, refresh, what was held back. */
   tick(now: number): readonly Outgoing[];
-  /** This router has something new to say of itself, and has said so much of late that it has to wait. */
+  /** This router has something new to say of itself, or has heard what changes paths, and has done so much of that of late that it has to wait. */
   readonly waiting: boolean;
-  /** Says it, if enough time has passed. */
+  /** Does it, if enough time has passed. */
   release(now: number): readonly Outgoing[];
   /** Where connectors of the key are, least cost first; the nearest 256. Changes of the answer raise `version`. */
   destinations(routingKey: string): readonly RouteDestination[];

@@ -63,7 +63,7 @@ export const messageTime = { part: 0.25, burst: 10 } as const;
 export const pathTime = { part: 0.1, burst: 20 } as const;
 
 /** The same for looking at once who gives way where all is full, and not in the next second. */
-export const roomTime = { part: 0.05, burst: 10 } as const;
+export const roomTime = { part: 0.05, burst: 50 } as const;
 
 /** How often a router that gave way to others is taken in again, and of how many that is remembered. */
 export const returnsOfRouter: Rate = { burst: 8, perSecond: 0.1 };

@@ -215,11 +215,12 @@ class LinkState implements Routing {
   }
 
   get waiting(): boolean {
-    return this.#own.changed;
+    return this.#own.changed || this.#answers.isBehind;
   }
 
   release(now: number): readonly Outgoing[] {
     this.#clock.advance(now);
+    this.#answers.tick();
     return this.#release();
   }
 

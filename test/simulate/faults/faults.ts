@@ -140,7 +140,7 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     COMES_AGAIN,
   ],
   // A path led to whoever says that it is linked, whether the other end says so or not.
-  'one-sided': [{ file: 'router/routing/graph.ts', from: 'if (found < first || found >= end) continue;', to: '' }],
+  'one-sided': [{ file: 'router/routing/graph.ts', from: 'if (place < first || place >= end) continue;', to: '' }],
   // Whoever was farthest gave way, however many routers a nearer site had invented.
   'others-room': [
     {

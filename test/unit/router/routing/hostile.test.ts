@@ -190,13 +190,17 @@ test('paths are found anew for a part of the time only, and with the latest news
   const found = new Set(costs).size;
   assert.ok(found > 1 && found < 6, `${found} times`);
   const { version } = routing;
-  routing.tick(now + 10_000);
+  assert.equal(routing.waiting, true);
+  routing.release(now + 10_000);
   assert.notEqual(routing.version, version);
   assert.equal(routing.destinations('k')[0]?.cost, 21);
   for (let cost = 30; cost < 40; cost += 1) {
     told(cost);
     routing.destinations('k');
   }
+  const before = routing.destinations('k')[0]?.cost ?? 0;
+  routing.adjacencyUp({ router: idOf('left'), site: testSite('left'), link: 'left', cost: 1 }, now + 10_000);
+  assert.notEqual(routing.destinations('k')[0]?.cost, before, 'a link of its own counts at once');
   routing.block(new Set([testSite('far').id]));
   assert.deepEqual(routing.destinations('k'), []);
 });
