@@ -63,8 +63,6 @@ export class Memory {
    */
   refusal(kind: Holder['kind'], whose: Whose, count = 1): string | undefined {
     const { owner, key } = whose;
-    const tooMany = kind === 'peer' ? this.tooManyPeers(owner, count) : undefined;
-    if (tooMany !== undefined) return tooMany;
     const cost = COST[kind] * count;
     if (this.#shares.hasRoom(whose, cost)) return undefined;
     // What was held at the last look may have gone.
@@ -136,9 +134,14 @@ export class Memory {
     this.#log.warn({ owner, ended, freed: bytes - left, all, budget: most }, `connections ended: ${reason}`);
   }
 
+  /** Of open files alone. @returns how many of the owner's connections of links have to end for so many more */
+  missingPeers(owner: string, count: number): number {
+    return Math.max(0, Math.ceil(count - this.#peers.room(owner)));
+  }
+
   /** Of open files alone: nobody ends for them. @returns why there are none for so many more connections of links; undefined where there are */
   tooManyPeers(owner: string, count: number): string | undefined {
-    if (this.#peers.hasRoom(owner, count)) return undefined;
+    if (this.missingPeers(owner, count) === 0) return undefined;
     const { held, most } = this.#peers;
     const fields = { owner, connections: held.of(owner), all: held.total, most };
     memoryMetrics.refused.inc({ what: 'peer' });

@@ -360,10 +360,11 @@ export class Access {
     // Its place has been kept since the hello of its link.
     if (open.some(({ link, places }) => link === joins && places > 1)) return undefined;
     const needed = joins === undefined ? PLACES_OF_LINK : 1;
-    const ending = givingWay(open, needed);
-    if (ending === undefined) return 'As many connections of this site are open as there may be.';
+    const { memory } = this.#host;
     // It counts itself among what is held.
-    const full = this.#host.memory.refusal('peer', { owner: peer }, 1);
+    const ending = givingWay(open, needed, memory.missingPeers(peer, 1));
+    if (ending === undefined) return memory.tooManyPeers(peer, 1) ?? 'As many connections of this site are open as there may be.';
+    const full = memory.refusal('peer', { owner: peer }, 1);
     if (full !== undefined) return full;
     for (const incoming of ending) {
       const { address } = incoming;
@@ -378,10 +379,17 @@ export class Access {
   }
 
   #enough(peer: string, protocol: string): string | undefined {
-    if (!this.#siblingsOnly && this.#openWith(peer, undefined).length >= CONNECTIONS_OF_PEER)
+    const unsaid = this.#openWith(peer, undefined).length;
+    if (!this.#siblingsOnly && unsaid >= CONNECTIONS_OF_PEER)
       return `${CONNECTIONS_OF_PEER} connections are open with this certificate, or others of its name.`;
-    // Whether others are to end for it is known only once it has said that it is a link's: see `#noRoom`.
-    return this.#host.memory.tooManyPeers(peer, protocol === REVERSE ? 1 : 2);
+    const needed = protocol === REVERSE ? 1 : PLACES_OF_LINK;
+    // Whether others are to end for it is known only once it has said that it is a link's: see `#noRoom`. Until then both connections of one link may count on that.
+    const left = unsaid + needed > PLACES_OF_LINK ? 0 : this.#leftOf(peer);
+    return this.#host.memory.tooManyPeers(peer, needed - left);
+  }
+
+  #leftOf(peer: string): number {
+    return [...this.#incoming].filter(({ owner, isLeft }) => isLeft && owner === peer).length;
   }
 
   #begin(server: Listening, socket: Socket): void {

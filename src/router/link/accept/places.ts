@@ -13,10 +13,12 @@ export interface Placed {
 
 /**
  * A link is worth more than what an earlier one has left behind: that gives way, the oldest first, and nothing else does.
- * @param open in the order in which they came. @returns what has to end for `needed` more; undefined where all of that is not enough
+ * @param open in the order in which they came. @param missing so many have to end besides, whatever places there are
+ * @returns what has to end for `needed` more; undefined where all of that is not enough
  */
-export function givingWay<T extends Placed>(open: readonly T[], needed: number): readonly T[] | undefined {
-  let excess = open.reduce((sum, { places }) => sum + places, needed) - CONNECTIONS_OF_PEER;
+export function givingWay<T extends Placed>(open: readonly T[], needed: number, missing = 0): readonly T[] | undefined {
+  const taken = open.reduce((sum, { places }) => sum + places, needed);
+  let excess = Math.max(taken - CONNECTIONS_OF_PEER, missing);
   const ending: T[] = [];
   for (const one of open) {
     if (excess <= 0) break;

@@ -184,8 +184,13 @@ describe('the memory of a router', () => {
     const { memory } = memoryOf(1024 * MIB, 16);
     using _ = memory;
     for (let left = 12; left > 0; left -= 1) Held.add(memory, 'site greedy', COST.peer, 'peer');
-    assert.match(memory.refusal('peer', { owner: 'site greedy' }) ?? '', /^12 connections are open with you/);
-    assert.equal(memory.refusal('peer', { owner: 'site honest' }), undefined);
+    assert.match(memory.tooManyPeers('site greedy', 1) ?? '', /^12 connections are open with you/);
+    assert.equal(memory.tooManyPeers('site honest', 1), undefined);
+    assert.deepEqual(
+      [1, 3].map((count) => memory.missingPeers('site greedy', count)),
+      [1, 3],
+    );
+    assert.equal(memory.missingPeers('site honest', 1), 0);
   });
 });
 

@@ -1,0 +1,18 @@
+import { execFileSync } from 'node:child_process';
+import { openFilesLimit } from '../../../../src/telemetry/open-files.ts';
+
+/** What is begun meanwhile finds that so many files may be open. */
+export async function withOpenFiles<T>(most: number, begin: () => Promise<T>): Promise<T> {
+  const before = openFilesLimit();
+  allow(most);
+  try {
+    return await begin();
+  } finally {
+    allow(before ?? Infinity);
+  }
+}
+
+/** The soft limit: what a process takes away from itself so it may give itself back. */
+function allow(most: number): void {
+  execFileSync('prlimit', ['--pid', String(process.pid), `--nofile=${most === Infinity ? 'unlimited' : most}:`]);
+}
