@@ -288,7 +288,7 @@ class Outgoing implements OpenedLink {
         first.resolve({ stream, body: request });
         return request;
       },
-      (reason) => failed.reject(new LinkError('lost', `${peer} closed the second connection of the link: ${printableAscii(reason)}.`)),
+      failed.reject,
     );
     const late = (): void => failed.reject(new LinkError('timeout', `${peer} did not attach within ${HELLO_DEADLINE / 1_000} s.`));
     const timer = setTimeout(bounded('link/attach-deadline', late, late), HELLO_DEADLINE);
@@ -320,8 +320,9 @@ class Outgoing implements OpenedLink {
     socket: Socket,
     role: 'client' | 'server',
     onRequest: (stream: Stream, head: RequestHead) => StreamHandler,
-    onClosed?: (reason: string) => void,
+    onOver?: (why: LinkError) => void,
   ): Connection {
+    const { peer } = this.#options;
     const certificate = certificateOf(socket);
     try {
       this.#refuseRevoked({ certificate });
@@ -337,11 +338,15 @@ class Outgoing implements OpenedLink {
       host: this.#options.host,
       events: {
         onRequest,
-        onGoaway: (reason) => this.#goaway(connection, reason),
+        onGoaway: (reason) => {
+          const said = refusalIn(reason.reason, peer, this.#ownName);
+          if (said !== undefined) onOver?.(said);
+          this.#goaway(connection, reason, said);
+        },
         onClose: (reason, error) => {
           this.#connections.delete(connection);
           this.#silent ||= connection.fellSilent;
-          onClosed?.(reason.reason);
+          onOver?.(new LinkError('lost', `${peer} closed the second connection of the link: ${printableAscii(reason.reason)}.`));
           this.#closed(connection, reason, error);
         },
       },
@@ -350,11 +355,11 @@ class Outgoing implements OpenedLink {
     return connection;
   }
 
-  #goaway(connection: Connection, reason: StreamReset): void {
+  /** @param said where it is a refusal */
+  #goaway(connection: Connection, reason: StreamReset, said: LinkError | undefined): void {
     // One that met another router than the link's is no part of it.
     if (connection !== this.#forward && this.#link?.connections.has(connection) !== true) return;
     const { peer } = this.#options;
-    const said = refusalIn(reason.reason, peer, this.#ownName);
     if (said !== undefined) {
       this.#end.abort(said);
       this.#link?.cut(said);

@@ -1,6 +1,7 @@
 import type { TLSSocket } from 'node:tls';
 import { bounded } from '../../../telemetry/boundary.ts';
-import { FORWARD } from '../../wire.ts';
+import { FORWARD, REVERSE } from '../../wire.ts';
+import { PREFACE } from '../../http2/frames.ts';
 import { type LinkError } from '../link-errors.ts';
 import { printableAscii } from '../../../text/printable.ts';
 
@@ -15,11 +16,14 @@ const READ_DEADLINE = 500;
  */
 export function sendGoaway(socket: TLSSocket, error: LinkError): void {
   socket.on('error', () => {});
-  if (socket.alpnProtocol !== FORWARD) {
+  const { alpnProtocol } = socket;
+  if (alpnProtocol !== FORWARD && alpnProtocol !== REVERSE) {
     socket.destroy();
     return;
   }
   socket.resume();
+  // There this end is the client of HTTP/2.
+  if (alpnProtocol === REVERSE) socket.write(PREFACE);
   socket.end(goaway(`${error.code}: ${error.message}`));
   const destroy = (): void => void socket.destroy();
   const timer = setTimeout(bounded('connection/refused-deadline', destroy, destroy), READ_DEADLINE);

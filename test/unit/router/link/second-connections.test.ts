@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import type { Router, RouterConfig } from '../../../../src/router/contract.ts';
+import { openBundle } from '../../../../src/router/link/bundle.ts';
+import { openLink, type OpenedLink } from '../../../../src/router/link/dial/outgoing.ts';
+import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
+import type { LinkHost } from '../../../../src/router/link/host.ts';
+import { REVERSE } from '../../../../src/router/wire.ts';
+import { testAuthority } from '../support/certificates.ts';
+import { linkHost } from '../support/link-host.ts';
+import { access, accessPort, siteConfig, start } from '../support/site.ts';
+import { standardClient } from '../support/standard-client.ts';
+
+const authority = await testAuthority();
+const DEADLINE = 5_000;
+
+const acceptor = async (): Promise<RouterConfig> => ({ ...siteConfig('there'), accesses: [access(await authority.issue())] });
+
+type Dial = (protocol: string) => ReturnType<typeof dialTls>;
+
+async function dialer(host: LinkHost, there: Router): Promise<Dial> {
+  const bundle = openBundle(await authority.issue({ siteId: host.hello({ id: '', cost: 1 }).site.id }), 'client');
+  const endpoint = { host: '127.0.0.1', port: await accessPort(there) };
+  const { signal } = new AbortController();
+  return (protocol) => dialTls({ endpoint, bundle, protocol, deadline: DEADLINE, signal });
+}
+
+const open = (host: LinkHost, dial: Dial): Promise<OpenedLink> =>
+  openLink({ host, peer: 'there', cost: 1, id: randomBytes(10).toString('hex'), signal: new AbortController().signal, dial });
+
+describe('a second connection of a link', () => {
+  it('is told why it is refused, also before anything is asked on it', async () => {
+    await using there = await start(await acceptor());
+    const client = siteConfig('client');
+    using host = linkHost(client);
+    const dial = await dialer(host, there);
+    const tls = await authority.issue({ siteId: client.site.id });
+    const port = await accessPort(there);
+    using stack = new DisposableStack();
+    const fifteen = Array.from({ length: 15 }, () => standardClient(port, tls));
+    for (const one of await Promise.all(fifteen)) stack.use(one);
+    const last = async (protocol: string) => {
+      // The link has said its hello by then, and counts no more among those that have not.
+      if (protocol === REVERSE) stack.use(await standardClient(port, tls));
+      return dial(protocol);
+    };
+    await assert.rejects(open(host, last), { code: 'busy', message: /^there refuses this link: 16 connections are open/ });
+  });
+});
