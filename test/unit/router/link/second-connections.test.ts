@@ -6,14 +6,22 @@ import { openBundle } from '../../../../src/router/link/bundle.ts';
 import { openLink, type OpenedLink } from '../../../../src/router/link/dial/outgoing.ts';
 import { dialTls } from '../../../../src/router/link/dial/tls-dial.ts';
 import type { LinkHost } from '../../../../src/router/link/host.ts';
+import { Connection } from '../../../../src/router/link/session/connection.ts';
+import { frameMessage } from '../../../../src/router/link/session/framing.ts';
+import { writeHello } from '../../../../src/router/link/session/hello.ts';
+import { OneMessage } from '../../../../src/router/link/session/one-message.ts';
+import { COST } from '../../../../src/router/memory/costs.ts';
+import { startRouter } from '../../../../src/router/router.ts';
 import { REVERSE } from '../../../../src/router/wire.ts';
 import { testAuthority } from '../support/certificates.ts';
 import { linkHost } from '../support/link-host.ts';
-import { access, accessPort, siteConfig, start } from '../support/site.ts';
+import { access, accessPort, quiet, siteConfig, start } from '../support/site.ts';
 import { standardClient } from '../support/standard-client.ts';
 
 const authority = await testAuthority();
 const DEADLINE = 5_000;
+/** One owner has room for two connections of a link, and for half of one. */
+const ROOM_FOR_LINK = 8 * 3.4 * COST.peer;
 
 const acceptor = async (): Promise<RouterConfig> => ({ ...siteConfig('there'), accesses: [access(await authority.issue())] });
 
@@ -28,6 +36,37 @@ async function dialer(host: LinkHost, there: Router): Promise<Dial> {
 
 const open = (host: LinkHost, dial: Dial): Promise<OpenedLink> =>
   openLink({ host, peer: 'there', cost: 1, id: randomBytes(10).toString('hex'), signal: new AbortController().signal, dial });
+
+/** One more connection on which the acceptor may open requests, as it may get at any time. @returns whether it is taken, or what is said of it */
+async function further(host: LinkHost, dial: Dial, id: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const connection: Connection = new Connection({
+    socket: await dial(REVERSE),
+    dialed: true,
+    owner: 'link there',
+    role: 'server',
+    host,
+    events: {
+      onRequest: (stream) => {
+        const body = new OneMessage(DEADLINE, () => assert.fail('it is no answer'));
+        body.use(stream);
+        stream.respond({ status: 200, fields: {} });
+        stream.write(frameMessage(writeHello(host.hello({ id, cost: 1 }), host.siteKey, connection.ours)));
+        stream.end();
+        body.ended.then(
+          () => resolve('taken'),
+          () => {},
+        );
+        return body;
+      },
+      onGoaway: ({ reason }) => resolve(reason),
+      onClose: ({ reason }) => resolve(reason),
+    },
+  });
+  const answer = await promise;
+  connection.destroy();
+  return answer;
+}
 
 describe('a second connection of a link', () => {
   it('is told why it is refused, also before anything is asked on it', async () => {
@@ -46,5 +85,18 @@ describe('a second connection of a link', () => {
       return dial(protocol);
     };
     await assert.rejects(open(host, last), { code: 'busy', message: /^there refuses this link: 16 connections are open/ });
+  });
+
+  it('is one of two that there is memory for: a third is refused where there is none', async () => {
+    const config = await acceptor();
+    for (const memory of [2 * ROOM_FOR_LINK, ROOM_FOR_LINK]) {
+      await using there = await startRouter(config, {}, { log: quiet, memory });
+      using host = linkHost(siteConfig('client'));
+      const dial = await dialer(host, there);
+      const { link } = await open(host, dial);
+      const said = await further(host, dial, link.id);
+      assert.match(said, memory === ROOM_FOR_LINK ? /busy: \d+ MiB of this router's memory are in use for you/ : /^taken$/);
+      link.cut(new Error('the test is over'));
+    }
   });
 });
