@@ -66,6 +66,27 @@ test('the first client of another listener is served at each of three sites whos
   for (const port of others) held.push((await greeted(port)).on('error', () => {}));
 });
 
+test('a client of each of six listeners is served, though clients of each take all that they can on the way', async () => {
+  await using stack = new AsyncDisposableStack();
+  const { concurrentStreams } = DEFAULT_LIMITS;
+  stack.defer(() => void Object.assign(DEFAULT_LIMITS, { concurrentStreams }));
+  Object.assign(DEFAULT_LIMITS, { concurrentStreams: MOST });
+  const echo = stack.use(await echoServer('hello'));
+  const keys = Array.from({ length: 6 }, (_, number) => `key-${number}`);
+  const ends = { accesses: [access(await authority.issue())], connectors: keys.map((key) => connector(key, echo.port)) };
+  const end = stack.use(await start({ ...siteConfig('end'), ...ends }));
+  const ports: number[] = [];
+  for (const _ of keys) ports.push(await freePort());
+  const config = { ...siteConfig('begin'), listeners: keys.map((key, number) => listener(key, ports[number] ?? 0)) };
+  const begin = stack.use(await start({ ...config, links: [link('end', await accessPort(end), await authority.issue())] }));
+  for (const key of keys) await until(begin, `the listener of ${key}`, ({ listeners }) => listeners[`Listener/${key}`]?.listening === true);
+  const held: Socket[] = [];
+  stack.defer(() => held.forEach((socket) => socket.destroy()));
+  const served: number[] = [];
+  for (const port of ports) served.push(await fill(port, held));
+  assert.ok(Math.min(...served) > 0, `${served.join(', ')} are served`);
+});
+
 /** @returns how many are served until three are refused */
 async function fill(port: number, held: Socket[]): Promise<number> {
   let served = 0;

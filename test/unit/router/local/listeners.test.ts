@@ -303,13 +303,13 @@ describe('a listener', () => {
   it('lets no routing key have all the sockets where there are others', async () => {
     using server = await echo();
     // Client and server are two sockets each.
-    const { local, routing } = oneSide(WEST_ROUTER, { limits: { sockets: 16 } });
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { sockets: 18 } });
     await using _ = local;
     const [busy, quiet] = [await freePort(), await freePort()];
     for (const key of ['busy', 'quiet']) routing.byKey.set(key, [here(WEST_ROUTER)]);
     local.apply([listener(busy, 'busy'), listener(quiet, 'quiet')], [connector(server.port, 'busy'), connector(server.port, 'quiet')]);
     await eventually('both listen', () => ['busy', 'quiet'].every((key) => local.state.listeners[`Listener/${key}`]?.listening));
-    // Three quarters, while the other has nothing.
+    // Three quarters of what is not set aside, while the other has nothing.
     const open = await atMost(6, busy);
     open.push(await connected(quiet));
     for (const { socket } of open) socket.destroy();
@@ -317,7 +317,7 @@ describe('a listener', () => {
 
   it('of several keys takes no share from the listener of one of them', async () => {
     using server = await echo();
-    const { local, routing } = oneSide(WEST_ROUTER, { limits: { sockets: 16 } });
+    const { local, routing } = oneSide(WEST_ROUTER, { limits: { sockets: 18 } });
     await using _ = local;
     const [many, one] = [await freePort(), await freePort()];
     for (const key of ['main', 'spare']) routing.byKey.set(key, [here(WEST_ROUTER)]);
