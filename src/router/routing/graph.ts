@@ -182,21 +182,22 @@ function listings(
   const places = new Int32Array(nodes.length).fill(-1);
   for (const [from, node] of nodes.entries()) {
     const first = listed.size;
-    const lists = from === 0 ? [ownEdges] : (node?.parts ?? []).map((record) => record?.neighbours ?? []);
-    for (const list of lists) {
-      for (const edge of list) {
-        const next = numbers.get(edge.router);
-        if (next === undefined || next === from) continue;
-        // Within a site nobody is a guest.
-        const weight = weightOf(edge.cost, edge.confined === true && sites[from] !== sites[next]);
-        const place = places[next] ?? -1;
-        if (place >= first) listed.lower(place, weight);
-        else {
-          places[next] = listed.size;
-          listed.add(from, next, weight);
-        }
+    const list = (edge: OwnEdge): void => {
+      const next = numbers.get(edge.router);
+      if (next === undefined || next === from) return;
+      // Within a site nobody is a guest.
+      const weight = weightOf(edge.cost, edge.confined === true && sites[from] !== sites[next]);
+      const place = places[next] ?? -1;
+      if (place >= first) {
+        listed.lower(place, weight);
+        return;
       }
-    }
+      places[next] = listed.size;
+      listed.add(from, next, weight);
+    };
+    // A loop over so many would make an object for each.
+    if (from === 0) ownEdges.forEach(list);
+    else for (const record of node?.parts ?? []) record?.neighbours.forEach(list);
   }
   return listed;
 }
