@@ -204,6 +204,31 @@ const broken = (end: SocketEnd): void => end.broken();
 
 /** Ends a connection in a way that its peer cannot take for an orderly end. */
 export function resetSocket(socket: Socket, raw: Socket): void {
-  if (!raw.destroyed) raw.resetAndDestroy();
+  if (isEnding(socket)) resetAfterEnd(socket, raw);
+  else if (!raw.destroyed) raw.resetAndDestroy();
   if (socket !== raw) socket.destroy();
+}
+
+/** Its end is on its way to the kernel, behind all else. */
+const isEnding = (socket: Socket): boolean =>
+  !socket.destroyed && socket.writableEnded && !socket.writableFinished && socket.writableLength === 0;
+
+/**
+ * libuv resets no socket that it is shutting down (`uv_tcp_close_reset`, EINVAL); Node.js takes it for one that is being closed all the same, and neither closes
+ * it nor tells anybody, for good. That takes until the next turn of the event loop, but for TLS, whose last word may have to wait for its peer: there
+ * the peer has all that it was to get, and is reset when it sends more.
+ */
+function resetAfterEnd(socket: Socket, raw: Socket): void {
+  if (socket !== raw) {
+    raw.destroy();
+    return;
+  }
+  const reset = (): void => {
+    if (!raw.destroyed) raw.resetAndDestroy();
+  };
+  raw.pause();
+  raw.once(
+    'finish',
+    bounded('connection/reset-after-end', reset, () => void raw.destroy()),
+  );
 }

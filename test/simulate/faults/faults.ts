@@ -139,6 +139,10 @@ export const faults: Readonly<Record<string, readonly Change[]>> = {
     },
     COMES_AGAIN,
   ],
+  // A socket that is being shut down was reset: Node.js never closes it.
+  'reset-at-end': [
+    { file: 'router/local/socket-end.ts', from: 'if (isEnding(socket)) resetAfterEnd(socket, raw);\n  else if (!raw', to: 'if (!raw' },
+  ],
   // A path led to whoever says that it is linked, whether the other end says so or not.
   'one-sided': [{ file: 'router/routing/graph.ts', from: 'if (place < first || place >= end) continue;', to: '' }],
   // Whoever was farthest gave way, however many routers a nearer site had invented.

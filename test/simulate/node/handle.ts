@@ -23,6 +23,7 @@ export class StreamHandle implements EndpointUser {
   protected endpoint: Endpoint | undefined;
   #cancel: (() => void) | undefined;
   #ended = false;
+  #shutting = false;
   #looks = false;
   #shared: Uint8Array | undefined;
   readonly #pending: Pending[] = [];
@@ -88,7 +89,11 @@ export class StreamHandle implements EndpointUser {
     const { endpoint } = this;
     if (endpoint === undefined || endpoint.broken) return Code.ENOTCONN;
     endpoint.shutdown();
-    surroundings().loop.soon(this.machine, () => request.oncomplete(0));
+    this.#shutting = true;
+    surroundings().loop.soon(this.machine, () => {
+      this.#shutting = false;
+      request.oncomplete(0);
+    });
     return 0;
   }
 
@@ -98,7 +103,9 @@ export class StreamHandle implements EndpointUser {
     this.#closed(done);
   }
 
+  /** Node.js takes it for closed whatever comes of it: where it is being shut down it stays open for good, and nobody is told. */
   reset(done?: () => void): number {
+    if (this.#shutting) return Code.EINVAL;
     this.#cancel?.();
     this.endpoint?.reset();
     this.#closed(done);

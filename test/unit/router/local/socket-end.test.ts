@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
-
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { SocketEnd } from '../../../../src/router/local/socket-end.ts';
 import { Side } from '../../../../src/router/side.ts';
 import { eventually } from '../../../harness/wait.ts';
+import { testAuthority } from '../support/certificates.ts';
 import { listen } from './two-sides.ts';
 
 /** An end whose peer does not read yet, with so much before that the kernel takes no more. */
@@ -59,4 +60,37 @@ test('what waits byte by byte for a client that does not read costs about what i
       .equals(Buffer.from(`${text}${large.toString()}!${text}`)),
   );
   peer.destroy();
+});
+
+test('what is reset as soon as it has been ended is closed, and its peer is told', async (t) => {
+  const server = createServer({ allowHalfOpen: true });
+  t.after(() => server.close());
+  const port = await listen(server);
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const [peer] = (await once(server, 'connection')) as [Socket];
+  peer.resume();
+  const end = new SocketEnd(socket, socket, new Side());
+  end.end();
+  end.reset();
+  await once(socket, 'close');
+  // Of a connection that was only closed the first write goes well.
+  const refused = once(peer, 'error');
+  peer.write('more');
+  assert.equal(((await refused) as [NodeJS.ErrnoException])[0].code, 'EPIPE');
+});
+
+test('over TLS, too', async (t) => {
+  const { cert, key, ca } = await (await testAuthority()).issue();
+  const server = createTlsServer({ cert, key });
+  t.after(() => server.close());
+  const port = await listen(server);
+  const raw = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  const socket = connectTls({ socket: raw, ca, checkServerIdentity: () => undefined });
+  const [[peer]] = (await Promise.all([once(server, 'secureConnection'), once(socket, 'secureConnect')])) as [[Socket], unknown];
+  peer.on('error', () => {}).resume();
+  const end = new SocketEnd(socket, raw, new Side());
+  const closed = Promise.all([once(raw, 'close'), once(peer, 'close')]);
+  end.end();
+  end.reset();
+  await closed;
 });

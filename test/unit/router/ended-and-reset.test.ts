@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { constants } from 'node:http2';
+import { test } from 'node:test';
+import { eventually } from '../../harness/wait.ts';
+import { testAuthority } from './support/certificates.ts';
+import { access, accessPort, connector, echoServer, siteConfig, start } from './support/site.ts';
+import { standardClient } from './support/standard-client.ts';
+
+const authority = await testAuthority();
+
+test('what a peer ends and resets in one go leaves no open file behind', async () => {
+  await using server = await echoServer('hello');
+  const ends = { accesses: [access(await authority.issue())], connectors: [connector('key', server.port)] };
+  await using site = await start({ ...siteConfig('end'), ...ends });
+  using client = await standardClient(await accessPort(site), await authority.issue());
+  const before = openSockets();
+  for (let request = 0; request < 10; request += 1) {
+    const stream = client.session.request({ ':method': 'CONNECT', ':authority': 'key' }, { endStream: false });
+    stream.on('error', () => {});
+    await once(stream, 'data');
+    // Both frames leave in one write.
+    stream.end();
+    stream.close(constants.NGHTTP2_CANCEL);
+  }
+  await eventually('its connections to be closed', () => server.sockets.size === 0 && openSockets() <= before);
+});
+
+function openSockets(): number {
+  const isSocket = (file: string): boolean => {
+    try {
+      return readlinkSync(`/proc/self/fd/${file}`).startsWith('socket:');
+    } catch {
+      return false;
+    }
+  };
+  return readdirSync('/proc/self/fd').filter(isSocket).length;
+}
