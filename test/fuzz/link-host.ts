@@ -121,6 +121,11 @@ export class FuzzedHost implements LinkHost {
     for (const user of this.users) user.act();
   }
 
+  /** Each connection was told of its end. */
+  get isOver(): boolean {
+    return this.users.every((user) => user.isOver);
+  }
+
   /** @throws AssertionError where something of a peer that is gone is left */
   check(): void {
     const [error] = unexpected;
@@ -129,7 +134,7 @@ export class FuzzedHost implements LinkHost {
     assert.equal([...this.links.all].length, 0, 'no link is left');
     assert.ok(this.#downs >= this.ups, 'each link that was up went down');
     assert.equal(this.relayed.open, 0, 'nothing passes through any more');
-    for (const user of this.users) assert.ok(user.isOver, 'each connection was told of its end');
+    assert.ok(this.isOver, 'each connection was told of its end');
   }
 
   #send(outgoing: readonly Outgoing[]): void {

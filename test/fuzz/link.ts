@@ -27,6 +27,8 @@ export const link: Target = {
 };
 
 const BATCH = 25;
+/** More than the streams of a case. */
+const MOST_TURNS = 100;
 
 async function run(plan: Plan): Promise<Tally> {
   using liveness = new Liveness();
@@ -42,6 +44,9 @@ async function run(plan: Plan): Promise<Tally> {
       for (const each of cases) each.take();
       await setImmediate();
     }
+    for (const each of cases) each.cut();
+    // A few streams of a session that is over are told so in each turn.
+    for (let turns = 0; turns < MOST_TURNS && cases.some(({ host }) => !host.isOver); turns += 1) await setImmediate();
     for (const each of cases) {
       sum[each.end() ? 'accepted' : 'refused'] += 1;
       sum.up += each.host.ups;
@@ -65,6 +70,7 @@ class Case {
   readonly #sources: ReadonlyMap<Wire, FrameSource>;
   readonly #fed: string[] = [];
   #closed = 0;
+  #wasLetBe = false;
 
   constructor(seed: number, number: number, liveness: Liveness) {
     this.#where = `link, seed ${seed}, case ${number}`;
@@ -110,18 +116,26 @@ class Case {
     this.#reverse?.take();
   }
 
-  /** @returns whether the peer was let be until the end */
-  end(): boolean {
+  cut(): void {
     try {
       const sent = readSent(this.#forward.sent, 'server');
       if (this.#reverse !== undefined) readSent(this.#reverse.sent, 'client');
+      this.#wasLetBe = sent.goaway === undefined || sent.goaway === 0;
       for (const incoming of this.#incoming) incoming.cut(new LinkError('closed', 'The case is over.'));
       this.#forward.destroy();
       this.#reverse?.destroy();
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  /** @returns whether the peer was let be until the end */
+  end(): boolean {
+    try {
       assert.equal(this.#closed, this.#incoming.length, 'each connection has told its end');
       for (const each of this.#incoming) assert.equal(each.openStreams, 0, 'no stream is left');
       this.host.check();
-      return sent.goaway === undefined || sent.goaway === 0;
+      return this.#wasLetBe;
     } catch (error) {
       throw this.#fault(error);
     }
