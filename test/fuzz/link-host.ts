@@ -137,6 +137,10 @@ export class FuzzedHost implements LinkHost {
     assert.ok(this.isOver, 'each connection was told of its end');
   }
 
+  [Symbol.dispose](): void {
+    this.memory[Symbol.dispose]();
+  }
+
   #send(outgoing: readonly Outgoing[]): void {
     for (const { link, message } of outgoing) this.links.get(link)?.routing.send(message);
   }

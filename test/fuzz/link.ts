@@ -138,6 +138,8 @@ class Case {
       return this.#wasLetBe;
     } catch (error) {
       throw this.#fault(error);
+    } finally {
+      this.host[Symbol.dispose]();
     }
   }
 

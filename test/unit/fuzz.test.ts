@@ -1,6 +1,7 @@
 /** Short runs of what `npm run fuzz` does for long. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { metrics } from '../../src/telemetry/metrics.ts';
 import { targets } from '../fuzz/targets.ts';
 
 /** At least so many of the cases are accepted and refused, and each of the notes was met: otherwise hardly anything was tried. */
@@ -29,3 +30,8 @@ for (const { name, holds, cases, least, ...more } of runs) {
     for (const note of 'notes' in more ? more.notes : []) assert.ok((tally.notes?.[note] ?? 0) > 0, note);
   });
 }
+
+test('of the routers of those cases no memory is counted any more', async () => {
+  await targets['link']?.run({ cases: 25, seed: 1, first: 0, step: () => {} });
+  assert.match(await metrics.metrics(), /^earshot_router_memory_budget_bytes 0$/m);
+});
