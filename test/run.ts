@@ -45,6 +45,8 @@ const ALONE: ReadonlySet<string> = new Set([
   'router/fault-injection',
   'runner/tier',
 ]);
+/** One process of each, however many there are for all others. */
+const LONGEST: readonly string[] = ['simulate', 'played'];
 /** Parts of a room that are as large as others, and rooms that are small. */
 const LARGE: ReadonlySet<string> = new Set(['exposure/csi', 'router/link', 'router/routing']);
 const SMALL: ReadonlySet<string> = new Set('api bench deploy errors files harness identity site telemetry text work x509'.split(' '));
@@ -87,7 +89,7 @@ function unitTier(): Promise<Tally> {
   const files = filesOf('unit', '**/*.test.ts');
   if (files.length > 0) console.log('— Unit tests');
   const env = { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/node`, ...(isWritable(MEMORY_DISK) ? { TMPDIR: MEMORY_DISK } : {}) };
-  return testTier(files, { ...UNIT, together }, env);
+  return testTier(files, { ...UNIT, together, first: LONGEST.map((name) => `test/unit/${name}.test.ts`) }, env);
 }
 
 /** Starting takes longer than most files do, so many share a process. */
@@ -148,7 +150,7 @@ function skipAll(files: readonly string[], why: string, output: string): Tally {
   return { ...NONE, failed: process.env['CI'] === 'true' ? 1 : 0, skipped: files.length };
 }
 
-type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'limit' | 'together'>;
+type Limits = Pick<TierOptions, 'concurrency' | 'testLimit' | 'fileLimit' | 'limit' | 'together' | 'first'>;
 
 async function testTier(names: readonly string[], limits: Limits, env: Readonly<Record<string, string>> = {}): Promise<Tally> {
   const chances = MOST_FLAKY - all.flaky.length;

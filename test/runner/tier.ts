@@ -15,6 +15,8 @@ export interface TierOptions {
   readonly show: (line: string) => void;
   /** Files of one such name run in one process. Left out, or undefined for a file: it has a process of its own. */
   readonly together?: (file: string) => string | undefined;
+  /** Files that take longest: what begins last is not to be what all wait for in the end. */
+  readonly first?: readonly string[];
 }
 
 export interface TierResult {
@@ -77,8 +79,9 @@ async function runAll(files: readonly string[], options: TierOptions): Promise<r
   return results.sort((a, b) => files.indexOf(a.file) - files.indexOf(b.file));
 }
 
-/** What runs in one process each: the batches first, since they take longest. */
-function jobsOf(files: readonly string[], { together = () => undefined }: TierOptions): (readonly string[])[] {
+/** What runs in one process each: after those that are named, the batches first, since they take longest. */
+function jobsOf(files: readonly string[], { together = () => undefined, first = [] }: TierOptions): (readonly string[])[] {
   const jobs = Map.groupBy(files, (file) => together(file) ?? `alone ${file}`);
-  return [...jobs.values()].toSorted((a, b) => b.length - a.length);
+  const isFirst = (job: readonly string[]): number => Number(job.some((file) => first.includes(file)));
+  return [...jobs.values()].toSorted((a, b) => isFirst(b) - isFirst(a) || b.length - a.length);
 }

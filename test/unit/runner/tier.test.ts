@@ -164,6 +164,19 @@ test('files that run together share a process, and are shown, counted and tried 
   assert.match(ran.flaky.flatMap(failuresIn).join('\n'), /flaky\.test\.mjs[^]*the first time/);
 });
 
+test('files that take longest begin first, then those that run together, and are told in their order', async (t) => {
+  const of = (file: string): string | undefined => (file.startsWith('long') ? undefined : 'all');
+  const ran = await run(t, { good: GOOD, long: GOOD, other: GOOD }, { concurrency: 1, together: of, first: ['long.test.mjs'] });
+  const begun = ran.shown.join('\n').matchAll(/▶ (\w+)\.test/g);
+  assert.deepEqual(
+    [[...begun].map(([, name]) => name), names(ran.files)],
+    [
+      ['long', 'good', 'other'],
+      ['good', 'long', 'other'],
+    ],
+  );
+});
+
 test('where one of them ends the process, breaks it or keeps it from ending, all of them have failed', async (t) => {
   for (const [name, source] of Object.entries({ crashes: CRASHES, late: FAILS_LATE, stays: STAYS })) {
     const fileLimit = name === 'stays' ? 700 : 60_000;
